@@ -1,0 +1,210 @@
+//! What can be said with a `Backend`, said once: reads as people read, edits, moves.
+//!
+//! Every call resolves the path, acts, and starts again when the path changed in between.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Backend, ByteRange, Content, Entry, EntryKind, Error, ErrorKind, Existing, Expect, Last, Link, Removal, Resolved,
+    Result, Version, VirtualPath, Written, limits,
+    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
+    text::{Excerpt, HashlineEdit, Numbered, Replacement, Splice, TextWindow, edit, encoding, hashline},
+};
+
+/// Resolves a path and acts on it, again from the start while it keeps changing in between.
+macro_rules! settled {
+    ($backend:expr, $path:expr, $last:expr, |$at:ident| $act:expr) => {{
+        let mut tries = 0;
+        loop {
+            let attempt = match $backend.resolve($path, $last).await {
+                Ok($at) => $act,
+                Err(error) => Err(error),
+            };
+            match attempt {
+                Err(error) if error.kind() == ErrorKind::Moved && tries < limits::MOVED_RETRIES => tries += 1,
+                settled => break settled,
+            }
+        }
+    }};
+}
+
+/// Conveniences over any [`Backend`], by typed path.
+#[async_trait]
+pub trait BackendExt: Backend {
+    /// Says what is at `path`.
+    async fn entry(&self, path: &VirtualPath) -> Result<Entry> {
+        settled!(self, path, Last::Follow, |at| self.stat(&at).await)
+    }
+
+    /// Whether there is a regular file, or a link to one. What cannot be told is not there.
+    async fn exists(&self, path: &VirtualPath) -> bool {
+        self.entry(path).await.is_ok_and(|entry| entry.is_file())
+    }
+
+    /// Lists the directory at `path`.
+    async fn list_path(&self, path: &VirtualPath, request: &ListRequest) -> Result<Listing> {
+        settled!(self, path, Last::Follow, |at| self.list(&at, request).await)
+    }
+
+    /// Reads a whole file.
+    async fn read_bytes(&self, path: &VirtualPath) -> Result<Bytes> {
+        settled!(self, path, Last::Follow, |at| self.read(&at, ByteRange::whole()).await).map(|slice| slice.bytes)
+    }
+
+    /// Reads a window of text.
+    async fn read_window(&self, path: &VirtualPath, window: TextWindow) -> Result<Excerpt> {
+        settled!(self, path, Last::Follow, |at| self.read_text(&at, window).await)
+    }
+
+    /// Reads `limit` lines after the first `offset`, numbered.
+    async fn read_numbered(&self, path: &VirtualPath, offset: u64, limit: u64) -> Result<Numbered> {
+        Ok(Numbered::of(&self.read_window(path, TextWindow::lines(offset, limit)).await?))
+    }
+
+    /// Reads `limit` lines after the first `offset`, numbered and hashed.
+    async fn read_hashlines(&self, path: &VirtualPath, offset: u64, limit: u64) -> Result<Numbered> {
+        Ok(hashline::format(&self.read_window(path, TextWindow::lines(offset, limit)).await?))
+    }
+
+    /// Writes a whole file.
+    async fn write_path<'a>(&'a self, path: &VirtualPath, content: Bytes, expect: Expect) -> Result<Written> {
+        settled!(self, path, Last::Follow, |at| self.write(&at, Content::Whole(content.clone()), expect).await)
+    }
+
+    /// Replaces text, all or nothing. Other writers of workden lose nothing by it, nor it by them.
+    async fn edit(&self, path: &VirtualPath, replacements: &[Replacement]) -> Result<Edited> {
+        change(self, path, |content| {
+            let plan = edit::plan(path, content, replacements)?;
+            Ok((plan.splices, plan.replaced))
+        })
+        .await
+        .map(|(written, replaced)| Edited { path: written.path, version: written.version, replaced })
+    }
+
+    /// Replaces lines named by number and hash.
+    async fn hashline_edit(&self, path: &VirtualPath, edit: &HashlineEdit) -> Result<HashlineEdited> {
+        change(self, path, |content| {
+            let (encoding, text) = encoding::decode_losslessly("edit", path, content)?;
+            let outcome = hashline::apply(path, &text, edit)?;
+            let edited = encoding.encode(&outcome.text).ok_or_else(|| {
+                Error::new(
+                    ErrorKind::NotText,
+                    format!("cannot edit `{path}`: the new text has a character that {} cannot hold", encoding.label()),
+                )
+            })?;
+            Ok((vec![edit::difference(content, &edited)], outcome.summary))
+        })
+        .await
+        .map(|(written, summary)| HashlineEdited { path: written.path, version: written.version, summary })
+    }
+
+    /// Makes a directory and those above it.
+    async fn make_dir_path(&self, path: &VirtualPath) -> Result<()> {
+        settled!(self, path, Last::Follow, |at| self.make_dir(&at).await)
+    }
+
+    /// Removes a file, a link or a directory.
+    async fn remove_path(&self, path: &VirtualPath, what: Removal) -> Result<()> {
+        settled!(self, path, Last::Keep, |at| self.remove(&at, what).await)
+    }
+
+    /// Moves a file, a link or a directory.
+    async fn move_path(&self, from: &VirtualPath, to: &VirtualPath, existing: Existing) -> Result<()> {
+        settled!(self, from, Last::Keep, |from| {
+            match self.resolve(to, Last::Keep).await {
+                Ok(to) => self.rename(&from, &to, existing).await,
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    /// Copies a file.
+    async fn copy_path(&self, from: &VirtualPath, to: &VirtualPath, existing: Existing) -> Result<Written> {
+        settled!(self, from, Last::Follow, |from| {
+            match self.resolve(to, Last::Follow).await {
+                Ok(to) => self.copy(&from, &to, existing).await,
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    /// Finds paths below `path`.
+    async fn glob_path(&self, path: &VirtualPath, request: &GlobRequest) -> Result<Globbed> {
+        settled!(self, path, Last::Follow, |at| self.glob(&at, request).await)
+    }
+
+    /// Finds lines below or in `path`.
+    async fn grep_path(&self, path: &VirtualPath, request: &GrepRequest) -> Result<Grepped> {
+        settled!(self, path, Last::Follow, |at| self.grep(&at, request).await)
+    }
+}
+
+impl<B: Backend + ?Sized> BackendExt for B {}
+
+/// What an edit has done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edited {
+    /// Where.
+    pub path: VirtualPath,
+    /// The version of the content now there.
+    pub version: Version,
+    /// How many places were replaced.
+    pub replaced: u64,
+}
+
+/// What a hashline edit has done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HashlineEdited {
+    /// Where.
+    pub path: VirtualPath,
+    /// The version of the content now there.
+    pub version: Version,
+    /// What happened, in a few words.
+    pub summary: String,
+}
+
+/// Reads, plans and patches; again from the start when somebody else wrote in between.
+async fn change<B: Backend + ?Sized, T: Send>(
+    backend: &B,
+    path: &VirtualPath,
+    plan: impl Fn(&[u8]) -> Result<(Vec<Splice>, T)> + Send + Sync,
+) -> Result<(Written, T)> {
+    let mut tries = 0;
+    loop {
+        match settled!(backend, path, Last::Follow, |at| change_once(backend, &at, &plan).await) {
+            Ok(outcome) => return outcome,
+            Err(error) if error.kind() == ErrorKind::Conflict && tries < limits::CONFLICT_RETRIES => tries += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// One try. The inner result is what the plan made of the content, which no further try changes.
+async fn change_once<B: Backend + ?Sized, T: Send>(
+    backend: &B,
+    at: &Resolved,
+    plan: &(impl Fn(&[u8]) -> Result<(Vec<Splice>, T)> + Send + Sync),
+) -> Result<Result<(Written, T)>> {
+    let before = backend.read(at, ByteRange::Whole { most: limits::EDIT_BYTES }).await?;
+    let (splices, outcome) = match plan(&before.bytes) {
+        Ok(planned) => planned,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let written = backend.patch(at, Version::of(&before.bytes), &splices).await?;
+    Ok(Ok((written, outcome)))
+}
+
+/// A directory, as backends make one up where none is stored (a mount table's inner nodes).
+#[must_use]
+pub fn directory_entry(path: VirtualPath) -> Entry {
+    Entry {
+        path,
+        kind: EntryKind::Directory,
+        size: None,
+        modified: None,
+        link: Link::Direct,
+        name: crate::NameForm::Exact,
+    }
+}

@@ -1,0 +1,237 @@
+//! What a backend says about a thing it holds: `Entry`, `Timestamp` and `Version`.
+
+use std::{fmt, time::Duration};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use xxhash_rust::xxh3::Xxh3Default;
+
+use crate::{Error, ErrorKind, Result, VirtualPath};
+
+/// One file, directory or other thing, as listings and searches show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Where it is.
+    pub path: VirtualPath,
+    /// What it is; for a link, what it leads to.
+    pub kind: EntryKind,
+    /// Size in bytes of a regular file; `None` for everything else.
+    pub size: Option<u64>,
+    /// When the content last changed; `None` where a backend does not know.
+    pub modified: Option<Timestamp>,
+    /// Whether the entry itself is a symbolic link.
+    pub link: Link,
+    /// Whether `path` spells the name as it is.
+    pub name: NameForm,
+}
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A link that leads nowhere, in circles, or out of the workspace.
+    BrokenLink,
+    /// A FIFO, a socket or a device.
+    Special,
+}
+
+/// Whether an entry was reached through a symbolic link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Link {
+    /// The entry is the thing itself.
+    #[default]
+    Direct,
+    /// The entry is a symbolic link, and `kind` says what it leads to.
+    Symbolic,
+}
+
+/// Whether a name could be shown as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NameForm {
+    /// The path spells the name exactly, and opens it.
+    #[default]
+    Exact,
+    /// The name is not UTF-8: the path shows it with U+FFFD in place of the bytes that are not,
+    /// and cannot be used to open it.
+    NotUtf8,
+}
+
+impl Entry {
+    /// Whether this is a directory, or a link to one.
+    #[must_use]
+    pub fn is_dir(&self) -> bool {
+        self.kind == EntryKind::Directory
+    }
+
+    /// Whether this is a regular file, or a link to one.
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        self.kind == EntryKind::File
+    }
+}
+
+/// A moment, in nanoseconds since 1970 (UTC). Written as ISO 8601.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// From nanoseconds since 1970; what does not fit (beyond the years 1677 and 2262) is clamped.
+    #[must_use]
+    pub fn from_nanos(nanos: i128) -> Self {
+        Self(i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX }))
+    }
+
+    /// Nanoseconds since 1970.
+    #[must_use]
+    pub fn as_nanos(self) -> i64 {
+        self.0
+    }
+
+    /// How long after `earlier` this is; zero when it is before.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// Parses ISO 8601 with an offset or `Z`.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` when `text` is not such a moment.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text.parse::<jiff::Timestamp>() {
+            Ok(moment) => Ok(Self::from_nanos(moment.as_nanosecond())),
+            Err(_) => Err(Error::new(ErrorKind::InvalidArgument, format!("`{text}` is not a time in ISO 8601"))
+                .hint("write it like 2026-01-31T12:00:00.000000+00:00")),
+        }
+    }
+}
+
+impl fmt::Display for Timestamp {
+    /// To the microsecond, in UTC, with the offset spelled `+00:00`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_nanosecond(i128::from(self.0)) {
+            Ok(moment) => write!(f, "{}", moment.strftime("%Y-%m-%dT%H:%M:%S.%6f+00:00")),
+            Err(_) => write!(f, "{}ns", self.0),
+        }
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Nine digits here, not six: what travels must sort as it did where it was read.
+        match jiff::Timestamp::from_nanosecond(i128::from(self.0)) {
+            Ok(moment) => serializer.collect_str(&moment.strftime("%Y-%m-%dT%H:%M:%S.%9f+00:00")),
+            Err(error) => Err(serde::ser::Error::custom(error)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+/// Which content a file has: a 128-bit hash of its bytes (XXH3).
+///
+/// It tells a change from no change, as fast as memory can be read. It is no proof against
+/// somebody who sets out to build two contents of one version; nothing that guards relies on it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Version(u128);
+
+impl Version {
+    /// The version of this content.
+    #[must_use]
+    pub fn of(content: &[u8]) -> Self {
+        Self(xxhash_rust::xxh3::xxh3_128(content))
+    }
+}
+
+/// Computes a `Version` from content that comes in pieces.
+#[derive(Clone, Default)]
+pub struct VersionHasher(Xxh3Default);
+
+impl VersionHasher {
+    /// Takes the next piece.
+    pub fn update(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// The version of all pieces so far.
+    #[must_use]
+    pub fn finish(&self) -> Version {
+        Version(self.0.digest128())
+    }
+}
+
+impl fmt::Debug for VersionHasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VersionHasher({})", self.finish())
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Version({self})")
+    }
+}
+
+impl Serialize for Version {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match u128::from_str_radix(&text, 16) {
+            Ok(hash) if text.len() == 32 => Ok(Self(hash)),
+            _ => Err(serde::de::Error::custom(format!("`{text}` is not a version"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_in_pieces_is_the_version_of_the_whole() {
+        let mut pieces = VersionHasher::default();
+        pieces.update(b"hello ");
+        pieces.update(b"world");
+        assert_eq!(pieces.finish(), Version::of(b"hello world"));
+        assert_ne!(pieces.finish(), Version::of(b"hello worle"));
+    }
+
+    #[test]
+    fn moments_are_written_as_the_documents_of_the_field_write_them() {
+        let moment = Timestamp::parse("2026-01-31T12:00:00.123456+00:00").unwrap();
+        assert_eq!(moment.to_string(), "2026-01-31T12:00:00.123456+00:00");
+        assert_eq!(Timestamp::parse("2026-01-31T13:00:00.123456+01:00").unwrap(), moment);
+        assert_eq!(Timestamp::parse("yesterday").unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+
+    #[test]
+    fn version_and_time_survive_a_wire() {
+        let version = Version::of(b"x");
+        let sent = serde_json::to_string(&version).unwrap();
+        assert_eq!(serde_json::from_str::<Version>(&sent).unwrap(), version);
+        let moment = Timestamp::from_nanos(1_700_000_000_123_456_789);
+        let sent = serde_json::to_string(&moment).unwrap();
+        assert_eq!(serde_json::from_str::<Timestamp>(&sent).unwrap(), moment);
+    }
+}

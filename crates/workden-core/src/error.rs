@@ -1,0 +1,199 @@
+//! `Error`: a kind for code, a sentence for the reader, and a hint that says what to do instead.
+//!
+//! Invariant: an error names virtual paths only. It is made from a kind and our own words, never
+//! from a host error's text, which may hold a host path.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a workden call answers.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call was not carried out.
+///
+/// `Display` is the sentence, followed by a `hint:` line when there is one:
+///
+/// ```
+/// use workden_core::{Error, ErrorKind};
+///
+/// let error = Error::new(ErrorKind::ReadOnly, "cannot write `/input/a.md`: `/input` is read-only")
+///     .hint("writable: /output");
+/// assert_eq!(
+///     error.to_string(),
+///     "cannot write `/input/a.md`: `/input` is read-only\nhint: writable: /output"
+/// );
+/// ```
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Error(Box<Parts>);
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Parts {
+    kind: ErrorKind,
+    sentence: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    hint: Option<String>,
+}
+
+/// What went wrong, for code that has to decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Nothing is there.
+    NotFound,
+    /// Something is there already, and the call said that nothing may be.
+    AlreadyExists,
+    /// A directory, where a file is wanted.
+    IsDirectory,
+    /// Not a directory, where one is wanted.
+    NotDirectory,
+    /// A directory that still holds something.
+    NotEmpty,
+    /// A FIFO, socket or device: only regular files are read or written.
+    NotRegular,
+    /// The path leads out of the workspace.
+    Escapes,
+    /// Not a path: NUL, not UTF-8, too long, or a name that workden keeps for itself.
+    InvalidPath,
+    /// A glob or regular expression that does not parse.
+    InvalidPattern,
+    /// Another argument that makes no sense.
+    InvalidArgument,
+    /// The content is not text, or not text that can be changed without loss.
+    NotText,
+    /// More than a ceiling allows.
+    TooLarge,
+    /// An offset past the end.
+    OutOfRange,
+    /// The text to replace is not in the file.
+    NoMatch,
+    /// The text to replace is in the file more than once.
+    Ambiguous,
+    /// The file is not, or no longer, what the caller expects.
+    Conflict,
+    /// The path changed while it was being opened; trying again from the start may help.
+    Moved,
+    /// The place or the file may not be written.
+    ReadOnly,
+    /// The operating system refuses.
+    PermissionDenied,
+    /// The policy refuses.
+    Denied,
+    /// The policy wants somebody's approval.
+    ApprovalNeeded,
+    /// No room left.
+    NoSpace,
+    /// Somebody else holds it.
+    Busy,
+    /// It took too long.
+    TimedOut,
+    /// This backend cannot do that.
+    Unsupported,
+    /// Anything else that went wrong below.
+    Io,
+}
+
+impl Error {
+    /// An error of this kind, with a sentence that names what was tried and what stood in the way.
+    pub fn new(kind: ErrorKind, sentence: impl Into<String>) -> Self {
+        Self(Box::new(Parts { kind, sentence: sentence.into(), hint: None }))
+    }
+
+    /// Adds what the reader can do instead.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// What went wrong, for code.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What went wrong, for a reader, without the hint.
+    #[must_use]
+    pub fn sentence(&self) -> &str {
+        &self.0.sentence
+    }
+
+    /// What to do instead, if there is something to say.
+    #[must_use]
+    pub fn hint_text(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
+    /// `cannot <verb> <path>: nothing is there`, the most frequent error of all.
+    #[must_use]
+    pub fn not_found(verb: &str, path: &crate::VirtualPath) -> Self {
+        Self::new(ErrorKind::NotFound, format!("cannot {verb} `{path}`: there is no such file or directory"))
+    }
+
+    /// `cannot <verb> <path>: it is a directory`.
+    #[must_use]
+    pub fn is_directory(verb: &str, path: &crate::VirtualPath) -> Self {
+        Self::new(ErrorKind::IsDirectory, format!("cannot {verb} `{path}`: it is a directory"))
+    }
+
+    /// `cannot <verb> <path>: it is not a directory`.
+    #[must_use]
+    pub fn not_directory(verb: &str, path: &crate::VirtualPath) -> Self {
+        Self::new(ErrorKind::NotDirectory, format!("cannot {verb} `{path}`: it is not a directory"))
+    }
+
+    /// The error for a file beyond a ceiling.
+    #[must_use]
+    pub fn too_large(verb: &str, path: &crate::VirtualPath, size: u64, most: u64) -> Self {
+        Self::new(ErrorKind::TooLarge, format!("cannot {verb} `{path}`: it has {size} bytes, and {most} is the most"))
+            .hint("read a part of it, or search in it")
+    }
+
+    /// The error for a file that is not what the caller has read.
+    #[must_use]
+    pub fn conflict(verb: &str, path: &crate::VirtualPath) -> Self {
+        Self::new(ErrorKind::Conflict, format!("cannot {verb} `{path}`: it has changed since it was read"))
+            .hint("read it again, and base the change on what is there now")
+    }
+
+    /// `cannot <verb> <path>: it exists already`.
+    #[must_use]
+    pub fn already_exists(verb: &str, path: &crate::VirtualPath) -> Self {
+        Self::new(ErrorKind::AlreadyExists, format!("cannot {verb} `{path}`: it exists already"))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.sentence)?;
+        match &self.0.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {self}", self.0.kind)
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kind_sentence_and_hint_survive_a_wire() {
+        let error = Error::new(ErrorKind::NoSpace, "cannot write `/a`: the disk is full").hint("delete something");
+        let sent = serde_json::to_string(&error).unwrap();
+        assert_eq!(
+            sent,
+            r#"{"kind":"no_space","sentence":"cannot write `/a`: the disk is full","hint":"delete something"}"#
+        );
+        assert_eq!(serde_json::from_str::<Error>(&sent).unwrap(), error);
+    }
+}

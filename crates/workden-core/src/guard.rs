@@ -1,0 +1,179 @@
+//! `Guarded`: the one wrapper that holds rules over any backend.
+//!
+//! Invariant: every call that touches files is an [`Op`] and passes every [`Gate`] before it
+//! reaches the backend; the strictest verdict wins. Searches and listings are not filtered
+//! afterwards: the gates' `Visibility` goes with the request to where the files are.
+//! `resolve` alone is no `Op`: it opens nothing, and what it returns is judged at the call that
+//! uses it, as typed and as real.
+
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+
+use crate::{
+    Backend, ByteRange, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal, Resolved, Result, Slice,
+    Version, VirtualPath, Visibility, Written,
+    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
+    text::{Excerpt, Splice, TextWindow},
+};
+
+/// One call on a backend, as a value. No gate may have a wildcard arm for it: a new kind of call
+/// must make every gate decide.
+#[derive(Clone, Copy, Debug)]
+pub enum Op<'a> {
+    /// Saying what is there.
+    Stat(&'a Resolved),
+    /// Listing a directory.
+    List(&'a Resolved),
+    /// Reading content, as bytes or as text.
+    Read(&'a Resolved),
+    /// Writing a whole file.
+    Write(&'a Resolved),
+    /// Changing parts of a file.
+    Patch(&'a Resolved),
+    /// Making a directory.
+    MakeDir(&'a Resolved),
+    /// Removing.
+    Remove(&'a Resolved),
+    /// Moving: reading and removing the one, creating the other.
+    Rename {
+        /// What is moved.
+        from: &'a Resolved,
+        /// Where to.
+        to: &'a Resolved,
+    },
+    /// Copying: reading the one, creating the other.
+    Copy {
+        /// What is copied.
+        from: &'a Resolved,
+        /// Where to.
+        to: &'a Resolved,
+    },
+    /// Finding paths below a directory.
+    Glob(&'a Resolved),
+    /// Finding lines below a directory or in a file.
+    Grep(&'a Resolved),
+}
+
+/// What a gate says of an [`Op`]. Ordered: the larger is the stricter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Go ahead.
+    #[default]
+    Allow,
+    /// Somebody has to approve, for this reason.
+    Ask(String),
+    /// No, for this reason.
+    Deny(String),
+}
+
+/// One concern that every call has to pass: permission, limits, approval, audit.
+#[async_trait]
+pub trait Gate: Send + Sync + fmt::Debug {
+    /// Judges one call.
+    async fn judge(&self, op: Op<'_>) -> Verdict;
+
+    /// What listings and searches may show.
+    fn visibility(&self) -> Visibility;
+}
+
+/// A backend behind gates.
+#[derive(Clone, Debug)]
+pub struct Guarded<B> {
+    inner: B,
+    gates: Vec<Arc<dyn Gate>>,
+}
+
+impl<B: Backend> Guarded<B> {
+    /// Puts gates before a backend.
+    pub fn new(inner: B, gates: Vec<Arc<dyn Gate>>) -> Self {
+        Self { inner, gates }
+    }
+
+    async fn pass(&self, op: Op<'_>) -> Result<()> {
+        let mut strictest = Verdict::Allow;
+        for gate in &self.gates {
+            strictest = strictest.max(gate.judge(op).await);
+        }
+        match strictest {
+            Verdict::Allow => Ok(()),
+            Verdict::Ask(why) => Err(Error::new(ErrorKind::ApprovalNeeded, why)),
+            Verdict::Deny(why) => Err(Error::new(ErrorKind::Denied, why)),
+        }
+    }
+
+    fn visibility(&self, asked: &Visibility) -> Visibility {
+        self.gates.iter().fold(asked.clone(), |visibility, gate| visibility.and(&gate.visibility()))
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl<B: Backend> Backend for Guarded<B> {
+    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
+        self.inner.resolve(path, last).await
+    }
+
+    async fn stat(&self, at: &Resolved) -> Result<Entry> {
+        self.pass(Op::Stat(at)).await?;
+        self.inner.stat(at).await
+    }
+
+    async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
+        self.pass(Op::List(at)).await?;
+        let request = ListRequest { visibility: self.visibility(&request.visibility), ..request.clone() };
+        self.inner.list(at, &request).await
+    }
+
+    async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
+        self.pass(Op::Read(at)).await?;
+        self.inner.read(at, range).await
+    }
+
+    async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
+        self.pass(Op::Read(at)).await?;
+        self.inner.read_text(at, window).await
+    }
+
+    async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
+        self.pass(Op::Write(at)).await?;
+        self.inner.write(at, content, expect).await
+    }
+
+    async fn patch(&self, at: &Resolved, base: Version, splices: &[Splice]) -> Result<Written> {
+        self.pass(Op::Patch(at)).await?;
+        self.inner.patch(at, base, splices).await
+    }
+
+    async fn make_dir(&self, at: &Resolved) -> Result<()> {
+        self.pass(Op::MakeDir(at)).await?;
+        self.inner.make_dir(at).await
+    }
+
+    async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
+        self.pass(Op::Remove(at)).await?;
+        self.inner.remove(at, what).await
+    }
+
+    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+        self.pass(Op::Rename { from, to }).await?;
+        self.inner.rename(from, to, existing).await
+    }
+
+    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+        self.pass(Op::Copy { from, to }).await?;
+        self.inner.copy(from, to, existing).await
+    }
+
+    async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
+        self.pass(Op::Glob(at)).await?;
+        let request = GlobRequest { visibility: self.visibility(&request.visibility), ..request.clone() };
+        self.inner.glob(at, &request).await
+    }
+
+    async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
+        self.pass(Op::Grep(at)).await?;
+        let request = GrepRequest { visibility: self.visibility(&request.visibility), ..request.clone() };
+        self.inner.grep(at, &request).await
+    }
+}

@@ -1,0 +1,45 @@
+//! The contract of workden: what a place for an agent's files is, and what may be said of it.
+//!
+//! Here are paths ([`VirtualPath`]), entries, errors, the [`Backend`] trait and its conveniences
+//! ([`BackendExt`]), the wrapper that holds rules ([`Guarded`]), text and search without I/O, and
+//! the one backend that needs none: [`StateBackend`], in memory. No I/O, no clock, no environment.
+//!
+//! ```
+//! # futures_executor::block_on(async {
+//! use std::sync::Arc;
+//! use workden_core::{BackendExt, Expect, StateBackend, SteppingClock, VirtualPath, text::Replacement};
+//!
+//! let files = StateBackend::new(Arc::new(SteppingClock::default()));
+//! let path = VirtualPath::parse("notes/today.md")?;
+//! files.write_path(&path, "- [ ] write the docs\n".into(), Expect::Absent).await?;
+//! files.edit(&path, &[Replacement::once("[ ]", "[x]")]).await?;
+//! assert_eq!(files.read_numbered(&path, 0, 10).await?.text, "     1\t- [x] write the docs");
+//! # Ok::<(), workden_core::Error>(()) }).unwrap();
+//! ```
+
+mod backend;
+mod backend_ext;
+mod clock;
+mod entry;
+mod error;
+mod guard;
+pub mod limits;
+pub mod names;
+mod path;
+pub mod search;
+mod state;
+pub mod text;
+mod visibility;
+
+pub use backend::{
+    Backend, Before, ByteRange, Content, ContentStream, Existing, Expect, Last, Removal, Resolved, Slice, Written,
+};
+pub use backend_ext::{BackendExt, Edited, HashlineEdited, directory_entry};
+pub use clock::{Clock, Deadline, SteppingClock};
+pub use entry::{Entry, EntryKind, Link, NameForm, Timestamp, Version, VersionHasher};
+pub use error::{Error, ErrorKind, Result};
+pub use guard::{Gate, Guarded, Op, Verdict};
+pub use path::VirtualPath;
+pub use search::Completeness;
+pub use state::{StateBackend, StateDocument};
+pub use visibility::{CompiledVisibility, Layer, Rule, RuleCase, Rules, Sight, Visibility};

@@ -1,0 +1,38 @@
+//! The numbers that bound what a call may cost or say, in one place.
+
+use std::time::Duration;
+
+/// Characters that one text read may return.
+pub const READ_CHARS: u64 = 200_000;
+/// Lines that one text read returns when nothing is said.
+pub const READ_LINES: u64 = 2_000;
+/// Bytes that one whole-file read may return.
+pub const READ_BYTES: u64 = 256 * 1024 * 1024;
+/// Bytes of a file that can still be edited.
+pub const EDIT_BYTES: u64 = 256 * 1024 * 1024;
+/// Bytes that one in-memory workspace may hold in a single file.
+pub const STATE_FILE_BYTES: u64 = 256 * 1024 * 1024;
+/// Entries that one listing returns.
+pub const LIST_ENTRIES: usize = 100_000;
+/// Entries that one glob returns.
+pub const GLOB_ENTRIES: usize = 100_000;
+/// Matching lines that one grep returns.
+pub const GREP_KEPT_LINES: usize = 100_000;
+/// Matches after which a grep stops counting.
+pub const GREP_MATCHES: u64 = 1_000_000;
+/// Bytes of one line that a grep returns.
+pub const GREP_LINE_BYTES: usize = 2_000;
+/// Bytes of one line (or, for a multi-line search, of one file) that a grep holds in memory.
+pub const GREP_HEAP_BYTES: usize = 32 * 1024 * 1024;
+/// How long a search may take.
+pub const SEARCH_TIME: Duration = Duration::from_secs(30);
+/// Bytes of a `.gitignore` that are taken into account.
+pub const IGNORE_FILE_BYTES: usize = 1024 * 1024;
+/// How often a call is tried again when the path keeps changing under it.
+pub const MOVED_RETRIES: usize = 20;
+/// How often an edit is tried again when other writers keep getting in first.
+pub const CONFLICT_RETRIES: usize = 1_000;
+/// Symbolic links followed in one path before it counts as a loop.
+pub const LINK_DEPTH: usize = 40;
+/// Bytes that one in-memory workspace may hold.
+pub const STATE_BYTES: u64 = 1024 * 1024 * 1024;

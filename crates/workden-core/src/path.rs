@@ -1,0 +1,364 @@
+//! `VirtualPath`: the one kind of path above the backends.
+//!
+//! Invariant: a `VirtualPath` starts with `/`, has no empty, `.` or `..` component, no trailing
+//! `/` (except the root itself) and no NUL. Parsing is the only way to make one from outside, so
+//! nothing below the parse ever looks for dots.
+
+use std::{cmp::Ordering, fmt, sync::Arc};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{Error, ErrorKind, Result};
+
+/// A normalised absolute path inside a workspace.
+///
+/// # Behavior
+///
+/// - A relative spelling means "from the working directory"; [`VirtualPath::parse`] takes `/` for
+///   that, [`VirtualPath::parse_from`] any other.
+/// - `.` and `//` collapse. `..` resolves lexically and may not climb above `/`.
+/// - NUL is refused. Every other character is a legal part of a name.
+/// - Paths order by component, so that a directory comes right before what is below it.
+///
+/// ```
+/// use workden_core::{ErrorKind, VirtualPath};
+///
+/// let path = VirtualPath::parse("src//./lib/../main.rs")?;
+/// assert_eq!(path.as_str(), "/src/main.rs");
+///
+/// let escape = VirtualPath::parse("/src/../../etc/passwd").unwrap_err();
+/// assert_eq!(escape.kind(), ErrorKind::Escapes);
+/// # Ok::<(), workden_core::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct VirtualPath(Arc<str>);
+
+impl VirtualPath {
+    /// The root of the workspace, `/`.
+    #[must_use]
+    pub fn root() -> Self {
+        Self(Arc::from("/"))
+    }
+
+    /// Parses a path as a person or a model typed it; relative ones start at `/`.
+    ///
+    /// # Errors
+    ///
+    /// `Escapes` when `..` climbs above `/`, `InvalidPath` when there is a NUL in it.
+    pub fn parse(typed: &str) -> Result<Self> {
+        Self::root().resolve_typed(typed)
+    }
+
+    /// Parses a path as typed, relative ones starting at `working_directory`.
+    ///
+    /// # Errors
+    ///
+    /// As [`VirtualPath::parse`].
+    pub fn parse_from(working_directory: &Self, typed: &str) -> Result<Self> {
+        working_directory.resolve_typed(typed)
+    }
+
+    /// Parses bytes that a face received as a path, where they may not even be text.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidPath` when the bytes are not UTF-8 (a lone surrogate written as three bytes is
+    /// such a case), and as [`VirtualPath::parse`].
+    pub fn parse_bytes(typed: &[u8]) -> Result<Self> {
+        match std::str::from_utf8(typed) {
+            Ok(text) => Self::parse(text),
+            Err(_) => Err(Error::new(
+                ErrorKind::InvalidPath,
+                format!(
+                    "`{}` is not a valid path: its bytes are not UTF-8",
+                    String::from_utf8_lossy(typed).escape_debug()
+                ),
+            )),
+        }
+    }
+
+    fn resolve_typed(&self, typed: &str) -> Result<Self> {
+        if typed.contains('\0') {
+            return Err(Error::new(
+                ErrorKind::InvalidPath,
+                format!("`{}` is not a valid path: it contains a NUL character", shown(typed)),
+            ));
+        }
+        let mut parts: Vec<&str> = if typed.starts_with('/') { Vec::new() } else { self.components().collect() };
+        for part in typed.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => {
+                    if parts.pop().is_none() {
+                        return Err(Error::new(
+                            ErrorKind::Escapes,
+                            format!("`{}` climbs above the root of the workspace", shown(typed)),
+                        )
+                        .hint("paths start at `/`, the root of the workspace"));
+                    }
+                }
+                name => parts.push(name),
+            }
+        }
+        Ok(Self::from_parts(&parts))
+    }
+
+    fn from_parts(parts: &[&str]) -> Self {
+        if parts.is_empty() {
+            return Self::root();
+        }
+        let mut text = String::with_capacity(parts.iter().map(|part| part.len() + 1).sum());
+        for part in parts {
+            text.push('/');
+            text.push_str(part);
+        }
+        Self(Arc::from(text))
+    }
+
+    /// The path as text, starting with `/`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The path without its leading `/`: what an open relative to the root takes. Empty for `/`.
+    #[must_use]
+    pub fn relative(&self) -> &str {
+        &self.0[1..]
+    }
+
+    /// Whether this is `/`.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.0.len() == 1
+    }
+
+    /// The names from the root down.
+    pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/').filter(|part| !part.is_empty())
+    }
+
+    /// How many names deep this is; 0 for `/`.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        if self.is_root() { 0 } else { memchr::memchr_iter(b'/', self.0.as_bytes()).count() }
+    }
+
+    /// The last name; `None` for `/`.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.0.rsplit('/').next().filter(|name| !name.is_empty())
+    }
+
+    /// The directory this is in; `None` for `/`.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        let (parent, name) = self.0.rsplit_once('/')?;
+        match (parent, name) {
+            ("", "") => None,
+            ("", _) => Some(Self::root()),
+            (parent, _) => Some(Self(Arc::from(parent))),
+        }
+    }
+
+    /// One name below this. A name read from a directory is always legal; anything with a `/`,
+    /// a NUL, or that is `.`, `..` or empty is an error.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidPath` when `name` is not a single name.
+    pub fn child(&self, name: &str) -> Result<Self> {
+        if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) {
+            return Err(Error::new(ErrorKind::InvalidPath, format!("`{}` is not a file name", shown(name))));
+        }
+        Ok(self.child_unchecked(name))
+    }
+
+    /// As [`VirtualPath::child`], for a name that a directory listing has just given.
+    #[must_use]
+    pub fn child_unchecked(&self, name: &str) -> Self {
+        let mut text = String::with_capacity(self.0.len() + 1 + name.len());
+        if !self.is_root() {
+            text.push_str(&self.0);
+        }
+        text.push('/');
+        text.push_str(name);
+        Self(Arc::from(text))
+    }
+
+    /// This path seen from above: `prefix` put in front of it.
+    #[must_use]
+    pub fn below(&self, prefix: &Self) -> Self {
+        if prefix.is_root() {
+            return self.clone();
+        }
+        if self.is_root() {
+            return prefix.clone();
+        }
+        Self(Arc::from(format!("{prefix}{self}")))
+    }
+
+    /// This path as seen from inside `prefix`; `None` when it is not in there.
+    #[must_use]
+    pub fn strip_prefix(&self, prefix: &Self) -> Option<Self> {
+        if prefix.is_root() {
+            return Some(self.clone());
+        }
+        match self.0.strip_prefix(&*prefix.0)? {
+            "" => Some(Self::root()),
+            rest if rest.starts_with('/') => Some(Self(Arc::from(rest))),
+            _ => None,
+        }
+    }
+
+    /// The first path, in order, that comes after everything below this one.
+    pub(crate) fn after_subtree(&self) -> Self {
+        // No byte of a name sorts between `/` and U+0001.
+        Self(Arc::from(format!("{self}\u{1}")))
+    }
+
+    /// Whether this is `prefix` or below it.
+    #[must_use]
+    pub fn is_within(&self, prefix: &Self) -> bool {
+        prefix.is_root() || self.0.strip_prefix(&*prefix.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+/// A typed path as an error may show it: on one line, and not endless.
+fn shown(typed: &str) -> String {
+    const SHOWN_CHARS: usize = 200;
+    let mut text: String = typed.chars().take(SHOWN_CHARS).flat_map(char::escape_debug).collect();
+    if typed.chars().nth(SHOWN_CHARS).is_some() {
+        text.push_str("...");
+    }
+    text
+}
+
+impl Ord for VirtualPath {
+    /// Byte order with `/` below every other byte, which is order by component.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let (left, right) = (self.0.as_bytes(), other.0.as_bytes());
+        match left.iter().zip(right).position(|(l, r)| l != r) {
+            None => left.len().cmp(&right.len()),
+            Some(at) => {
+                let rank = |byte: u8| if byte == b'/' { 0 } else { byte };
+                rank(left[at]).cmp(&rank(right[at]))
+            }
+        }
+    }
+}
+
+impl PartialOrd for VirtualPath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for VirtualPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for VirtualPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+impl AsRef<str> for VirtualPath {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::str::FromStr for VirtualPath {
+    type Err = Error;
+
+    fn from_str(typed: &str) -> Result<Self> {
+        Self::parse(typed)
+    }
+}
+
+impl Serialize for VirtualPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for VirtualPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let typed = String::deserialize(deserializer)?;
+        Self::parse(&typed).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(typed: &str, expected: Result<&str, ErrorKind>) {
+        let parsed = VirtualPath::parse(typed);
+        let parsed = parsed.as_ref().map(VirtualPath::as_str).map_err(|error| error.kind());
+        assert_eq!(parsed, expected, "{typed:?}");
+    }
+
+    #[test]
+    fn spellings_collapse_to_one_path() {
+        for typed in ["/a/b", "a/b", "./a/b", "//a//b/", "/a/./b", "/a/c/../b", "x/../a/b/."] {
+            check(typed, Ok("/a/b"));
+        }
+        for typed in ["", "/", ".", "./", "//", "a/.."] {
+            check(typed, Ok("/"));
+        }
+    }
+
+    #[test]
+    fn odd_names_are_legal() {
+        for name in ["...", "..a..md", "a b", " ", "~", "C:", "a\nb", "it's", "\"", "-rf", "\\", "*"] {
+            check(name, Ok(&format!("/{name}")));
+        }
+    }
+
+    #[test]
+    fn climbing_above_the_root_and_nul_are_refused() {
+        for typed in ["..", "/..", "../x", "/a/../../etc/passwd", "a/b/../../.."] {
+            check(typed, Err(ErrorKind::Escapes));
+        }
+        check("a\0b", Err(ErrorKind::InvalidPath));
+    }
+
+    #[test]
+    fn a_lone_surrogate_from_a_face_is_a_clear_error() {
+        let error = VirtualPath::parse_bytes(b"/a\xED\xA0\x80b").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidPath);
+        assert!(error.to_string().contains("not UTF-8"), "{error}");
+    }
+
+    #[test]
+    fn a_relative_path_starts_at_the_working_directory() {
+        let cwd = VirtualPath::parse("/work/src").unwrap();
+        assert_eq!(VirtualPath::parse_from(&cwd, "../a").unwrap().as_str(), "/work/a");
+        assert_eq!(VirtualPath::parse_from(&cwd, "/a").unwrap().as_str(), "/a");
+    }
+
+    #[test]
+    fn a_directory_sorts_right_before_its_content() {
+        let mut paths: Vec<_> =
+            ["/a.b", "/a/z", "/a", "/a-b", "/", "/a/b/c"].iter().map(|p| VirtualPath::parse(p).unwrap()).collect();
+        paths.sort();
+        let sorted: Vec<_> = paths.iter().map(VirtualPath::as_str).collect();
+        assert_eq!(sorted, ["/", "/a", "/a/b/c", "/a/z", "/a-b", "/a.b"]);
+    }
+
+    #[test]
+    fn prefixes_are_whole_components() {
+        let path = |typed| VirtualPath::parse(typed).unwrap();
+        assert!(path("/data/x").is_within(&path("/data")));
+        assert!(!path("/database").is_within(&path("/data")));
+        assert_eq!(path("/data").strip_prefix(&path("/data")), Some(VirtualPath::root()));
+        assert_eq!(path("/database").strip_prefix(&path("/data")), None);
+        assert_eq!(path("/x").below(&path("/data")).as_str(), "/data/x");
+        assert_eq!(path("/").below(&path("/data")).as_str(), "/data");
+    }
+}

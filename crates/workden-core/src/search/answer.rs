@@ -1,0 +1,180 @@
+//! What list, glob and grep answer: always bounded, always saying what was left out and why.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Admission, FileSearch};
+use crate::{Entry, NameForm, VirtualPath};
+
+/// The content of a directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listing {
+    /// Directories first, each group by name.
+    pub entries: Vec<Entry>,
+    /// How many more there are.
+    pub left_out: u64,
+}
+
+impl Listing {
+    /// Puts entries in order and keeps the first `keep`.
+    #[must_use]
+    pub fn of(mut entries: Vec<Entry>, keep: usize) -> Self {
+        entries.sort_unstable_by(|a, b| b.is_dir().cmp(&a.is_dir()).then_with(|| a.path.cmp(&b.path)));
+        let left_out = entries.len().saturating_sub(keep) as u64;
+        entries.truncate(keep);
+        Self { entries, left_out }
+    }
+}
+
+/// What a glob found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Globbed {
+    /// Newest first, ties by path.
+    pub entries: Vec<Entry>,
+    /// How many more there are.
+    pub left_out: u64,
+    /// What was passed over.
+    pub skipped: Skipped,
+    /// Whether the search came to its end.
+    pub completeness: Completeness,
+}
+
+/// What a grep found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grepped {
+    /// The files that match, by path.
+    pub files: Vec<FileMatches>,
+    /// How many lines match, those left out included.
+    pub matches: u64,
+    /// How many files match, those left out included.
+    pub files_matched: u64,
+    /// How many files were searched.
+    pub files_searched: u64,
+    /// What was passed over.
+    pub skipped: Skipped,
+    /// Whether the search came to its end.
+    pub completeness: Completeness,
+}
+
+impl Grepped {
+    /// How many lines are in the answer, those around the matches included.
+    #[must_use]
+    pub fn kept_lines(&self) -> usize {
+        self.files.iter().map(|file| file.lines.len()).sum()
+    }
+
+    /// How many matching lines are not in the answer, of a search that keeps lines.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        let kept: usize = self.files.iter().map(FileMatches::matching_lines).sum();
+        self.matches.saturating_sub(kept as u64)
+    }
+}
+
+/// The matches in one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileMatches {
+    /// The file.
+    pub path: VirtualPath,
+    /// Whether `path` spells its name as it is.
+    #[serde(default)]
+    pub name: NameForm,
+    /// How many of its lines match.
+    pub count: u64,
+    /// Those lines, and the ones around them if asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<LineMatch>,
+}
+
+impl FileMatches {
+    /// How many of the lines are matches, not context.
+    #[must_use]
+    pub fn matching_lines(&self) -> usize {
+        self.lines.iter().filter(|line| line.role == LineRole::Match).count()
+    }
+}
+
+/// A line of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineMatch {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Its text without the line ending; what is not UTF-8 in it is shown as U+FFFD.
+    pub text: String,
+    /// Whether it matches or stands beside a match.
+    pub role: LineRole,
+    /// How many bytes of it were left out at its end.
+    #[serde(default)]
+    pub left_out: u64,
+}
+
+/// Why a line is in the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LineRole {
+    /// It matches.
+    Match,
+    /// It stands before or after a match.
+    Context,
+}
+
+/// Whether a search came to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Completeness {
+    /// Everything was looked at.
+    #[default]
+    Complete,
+    /// It found as much as it was told to find, and stopped.
+    StoppedAtCeiling,
+    /// Its time ran out.
+    StoppedAtDeadline,
+}
+
+/// What a search passed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Binary files.
+    pub binary: u64,
+    /// Files that somebody would have to approve first.
+    pub needs_approval: u64,
+    /// Files that the policy hides.
+    pub denied: u64,
+    /// Files and directories that could not be read.
+    pub unreadable: u64,
+    /// Files with a line (or, for a multi-line search, a size) beyond what is held in memory.
+    pub too_large: u64,
+}
+
+impl Skipped {
+    /// Takes note of a file that is not admitted; says whether it is.
+    #[must_use]
+    pub fn counts(&mut self, admission: Admission) -> bool {
+        match admission {
+            Admission::Admit => return true,
+            Admission::Skip => {}
+            Admission::NeedsApproval => self.needs_approval += 1,
+            Admission::Denied => self.denied += 1,
+        }
+        false
+    }
+
+    /// Takes note of a file that could not be searched.
+    pub fn count_file(&mut self, outcome: &FileSearch) {
+        match outcome {
+            FileSearch::Matched { .. } | FileSearch::Unmatched => {}
+            FileSearch::Binary => self.binary += 1,
+            FileSearch::TooLarge => self.too_large += 1,
+            FileSearch::Unreadable => self.unreadable += 1,
+        }
+    }
+}
+
+impl std::ops::AddAssign for Skipped {
+    fn add_assign(&mut self, other: Self) {
+        self.binary += other.binary;
+        self.needs_approval += other.needs_approval;
+        self.denied += other.denied;
+        self.unreadable += other.unreadable;
+        self.too_large += other.too_large;
+    }
+}

@@ -1,0 +1,114 @@
+//! `.gitignore` as git and ripgrep read it: a directory's rules before those of the directories
+//! above, up to the repository's root, and none at all outside a repository.
+
+use std::sync::Arc;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::{VirtualPath, limits};
+
+/// The ignore rules that hold in a directory: its own and, behind them, those above.
+#[derive(Debug)]
+pub struct IgnoreChain {
+    above: Option<Arc<Self>>,
+    directory_len: usize,
+    rules: Option<Gitignore>,
+    is_repository: bool,
+    in_repository: bool,
+}
+
+impl IgnoreChain {
+    /// The rules in `directory`, given those above it, the content of its `.gitignore`, and
+    /// whether it holds a `.git`. Shares what is above when there is nothing new.
+    #[must_use]
+    pub fn enter(
+        above: Option<&Arc<Self>>,
+        directory: &VirtualPath,
+        gitignore: Option<&[u8]>,
+        has_git: bool,
+    ) -> Option<Arc<Self>> {
+        let rules = gitignore.and_then(parse);
+        if rules.is_none() && !has_git {
+            return above.cloned();
+        }
+        Some(Arc::new(Self {
+            directory_len: if directory.is_root() { 0 } else { directory.as_str().len() },
+            rules,
+            is_repository: has_git,
+            in_repository: has_git || above.is_some_and(|above| above.in_repository),
+            above: above.cloned(),
+        }))
+    }
+
+    /// Whether the rules speak of this path: to ignore it, or to take it back in.
+    #[must_use]
+    pub fn verdict(&self, path: &str, is_dir: bool) -> Option<IgnoreVerdict> {
+        if !self.in_repository {
+            return None;
+        }
+        let mut next = Some(self);
+        while let Some(chain) = next {
+            let relative = &path[chain.directory_len + 1..];
+            match chain.rules.as_ref().map(|rules| rules.matched(relative, is_dir)) {
+                Some(ignore::Match::Ignore(_)) => return Some(IgnoreVerdict::Ignore),
+                Some(ignore::Match::Whitelist(_)) => return Some(IgnoreVerdict::Keep),
+                Some(ignore::Match::None) | None => {}
+            }
+            if chain.is_repository {
+                return None;
+            }
+            next = chain.above.as_deref();
+        }
+        None
+    }
+}
+
+/// What an ignore file says of a path it matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IgnoreVerdict {
+    /// Leave it out.
+    Ignore,
+    /// Take it in, though a rule above or its leading dot would leave it out.
+    Keep,
+}
+
+fn parse(content: &[u8]) -> Option<Gitignore> {
+    let content = &content[..content.len().min(limits::IGNORE_FILE_BYTES)];
+    let mut builder = GitignoreBuilder::new("");
+    for line in String::from_utf8_lossy(content).lines() {
+        // A line that is no pattern is passed over, as git does.
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().ok().filter(|rules| !rules.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(typed: &str) -> VirtualPath {
+        VirtualPath::parse(typed).unwrap()
+    }
+
+    #[test]
+    fn the_nearest_rule_wins_and_the_repository_is_the_end() {
+        let outer = IgnoreChain::enter(None, &path("/"), Some(b"*.txt\n"), false);
+        assert_eq!(outer.as_ref().unwrap().verdict("/a.txt", false), None, "no repository, no rules");
+        let repo = IgnoreChain::enter(outer.as_ref(), &path("/repo"), Some(b"*.log\n/build/\n"), true);
+        let deep = IgnoreChain::enter(repo.as_ref(), &path("/repo/x"), Some(b"!keep.log\n"), false);
+        let repo = repo.unwrap();
+        let deep = deep.unwrap();
+        assert_eq!(repo.verdict("/repo/a.log", false), Some(IgnoreVerdict::Ignore));
+        assert_eq!(repo.verdict("/repo/a.txt", false), None, "rules above the repository do not reach in");
+        assert_eq!(repo.verdict("/repo/build", true), Some(IgnoreVerdict::Ignore));
+        assert_eq!(deep.verdict("/repo/x/build", true), None, "anchored");
+        assert_eq!(deep.verdict("/repo/x/a.log", false), Some(IgnoreVerdict::Ignore));
+        assert_eq!(deep.verdict("/repo/x/keep.log", false), Some(IgnoreVerdict::Keep));
+    }
+
+    #[test]
+    fn nonsense_in_an_ignore_file_is_passed_over() {
+        let chain = IgnoreChain::enter(None, &path("/"), Some(b"[z-a]\n\xFF\xFE\n{{{\n*.o\n"), true).unwrap();
+        assert_eq!(chain.verdict("/a.o", false), Some(IgnoreVerdict::Ignore));
+    }
+}

@@ -1,0 +1,23 @@
+//! Listing, glob and grep: requests, answers, and the one engine that every backend uses.
+//!
+//! Nothing here opens a file. A backend walks its own tree and asks a [`Screen`] what to enter and
+//! what to show; it hands bytes to a [`LineSearch`] and gets matches. So memory and disk cannot
+//! come to mean different things by the same request.
+
+mod answer;
+pub mod glob;
+mod ignore_chain;
+mod kept;
+mod lines;
+mod pattern;
+mod request;
+mod screen;
+
+pub use answer::{Completeness, FileMatches, Globbed, Grepped, LineMatch, LineRole, Listing, Skipped};
+pub use glob::PathPattern;
+pub use ignore_chain::IgnoreChain;
+pub use kept::{KeptEntries, KeptMatches};
+pub use lines::{FileSearch, LineSearch, LineWorker};
+pub use pattern::{LetterCase, Pattern, Span, Syntax};
+pub use request::{Context, Detail, GlobKinds, GlobRequest, GrepRequest, Hidden, IgnoreFiles, ListRequest, View};
+pub use screen::{Admission, DirectoryContext, Screen};

@@ -1,0 +1,196 @@
+//! What a grep looks for, and errors that show where a regular expression goes wrong.
+
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use regex_syntax::ast::ErrorKind as AstErrorKind;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, ErrorKind, Result};
+
+/// What to look for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pattern {
+    /// The text or regular expression.
+    pub text: String,
+    /// Which of the two it is.
+    #[serde(default)]
+    pub syntax: Syntax,
+    /// Whether letter case counts.
+    #[serde(default)]
+    pub case: LetterCase,
+    /// Whether a match may go over the end of a line.
+    #[serde(default)]
+    pub span: Span,
+}
+
+/// How a pattern is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Syntax {
+    /// A regular expression in Rust's syntax, which is matched in linear time.
+    #[default]
+    Regex,
+    /// The text itself.
+    Literal,
+}
+
+/// Whether letter case counts in a search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LetterCase {
+    /// It does.
+    #[default]
+    Sensitive,
+    /// It does not.
+    Insensitive,
+    /// It does if the pattern has an upper-case letter.
+    Smart,
+}
+
+/// How far a match may go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Span {
+    /// Within one line.
+    #[default]
+    Line,
+    /// Over any number of lines.
+    MultiLine,
+}
+
+impl Pattern {
+    /// A regular expression.
+    pub fn regex(text: impl Into<String>) -> Self {
+        Self { text: text.into(), syntax: Syntax::Regex, case: LetterCase::Sensitive, span: Span::Line }
+    }
+
+    /// A text as it stands.
+    pub fn literal(text: impl Into<String>) -> Self {
+        Self { syntax: Syntax::Literal, ..Self::regex(text) }
+    }
+
+    /// Prepares it for use.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidPattern`, with the place and a way to say it instead.
+    pub fn compile(&self) -> Result<RegexMatcher> {
+        if self.text.is_empty() {
+            return Err(Error::new(ErrorKind::InvalidPattern, "an empty pattern would match every line")
+                .hint("give a text or a regular expression to look for"));
+        }
+        if self.syntax == Syntax::Regex {
+            check_syntax(&self.text)?;
+        }
+        let mut builder = RegexMatcherBuilder::new();
+        builder.multi_line(true).fixed_strings(self.syntax == Syntax::Literal);
+        match self.case {
+            LetterCase::Sensitive => {}
+            LetterCase::Insensitive => _ = builder.case_insensitive(true),
+            LetterCase::Smart => _ = builder.case_smart(true),
+        }
+        if self.span == Span::Line {
+            builder.line_terminator(Some(b'\n'));
+        }
+        builder.build(&self.text).map_err(|error| match error.kind() {
+            grep_regex::ErrorKind::NotAllowed(_) | grep_regex::ErrorKind::InvalidLineTerminator(_) => {
+                invalid(&self.text, "it has a newline in it, and a match stays within one line", None)
+                    .hint("ask for a multi-line search, or look for one of the lines")
+            }
+            _ => invalid(&self.text, "it is too large to compile", None).hint("use fewer or smaller repetitions"),
+        })
+    }
+}
+
+fn check_syntax(text: &str) -> Result<()> {
+    let parsed = regex_syntax::ParserBuilder::new().multi_line(true).utf8(false).build().parse(text);
+    match parsed {
+        Ok(_) => Ok(()),
+        Err(regex_syntax::Error::Parse(error)) => {
+            let (why, hint) = explain(error.kind());
+            Err(invalid(text, &why, Some(error.span())).hint(hint))
+        }
+        Err(regex_syntax::Error::Translate(error)) => {
+            Err(invalid(text, &error.kind().to_string(), Some(error.span())).hint(LITERAL_HINT))
+        }
+        Err(other) => Err(invalid(text, &other.to_string(), None).hint(LITERAL_HINT)),
+    }
+}
+
+const LITERAL_HINT: &str =
+    "to look for the text as it stands, ask for a literal search, or put `\\` before . + * ? ( ) [ ] { } | ^ $";
+
+fn explain(kind: &AstErrorKind) -> (String, &'static str) {
+    match kind {
+        AstErrorKind::UnsupportedLookAround => (
+            "look-around (`(?=`, `(?!`, `(?<=`, `(?<!`) is not supported, because it cannot be matched in linear time"
+                .to_owned(),
+            "match the wider text (`foobar` for `foo(?=bar)`), or search for one part and leave out lines by reading the matches",
+        ),
+        AstErrorKind::UnsupportedBackreference => (
+            "backreferences (`\\1`) are not supported, because they cannot be matched in linear time".to_owned(),
+            "spell the repeated part out, or write `\\\\1` for a backslash and a digit",
+        ),
+        other => (other.to_string(), LITERAL_HINT),
+    }
+}
+
+/// The sentence, and below it the pattern with the place marked where that fits on a line.
+fn invalid(text: &str, why: &str, span: Option<&regex_syntax::ast::Span>) -> Error {
+    const MARKED_CHARS: usize = 120;
+    let mut sentence = format!("invalid regular expression: {why}");
+    let one_line = !text.contains(char::is_control) && text.chars().count() <= MARKED_CHARS;
+    match span {
+        Some(span) if one_line => {
+            let before = text[..span.start.offset].chars().count();
+            let width = text[span.start.offset..span.end.offset].chars().count().max(1);
+            sentence.push_str(&format!("\n    {text}\n    {}{}", " ".repeat(before), "^".repeat(width)));
+        }
+        Some(span) => sentence.push_str(&format!(" (at line {}, column {})", span.start.line, span.start.column)),
+        None => {}
+    }
+    Error::new(ErrorKind::InvalidPattern, sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        let error = Pattern::regex(text).compile().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidPattern);
+        assert!(error.hint_text().is_some());
+        error.to_string()
+    }
+
+    #[test]
+    fn an_invalid_regex_shows_where_and_what_instead() {
+        assert_eq!(
+            refused("foo(?=bar)"),
+            "invalid regular expression: look-around (`(?=`, `(?!`, `(?<=`, `(?<!`) is not supported, because it cannot be matched in linear time\n    \
+             foo(?=bar)\n       ^^^\n\
+             hint: match the wider text (`foobar` for `foo(?=bar)`), or search for one part and leave out lines by reading the matches"
+        );
+        assert!(refused("a(b").contains("    a(b\n     ^\n"), "{}", refused("a(b"));
+        assert!(refused("(x)\\1").contains("backreferences"));
+        assert!(refused("").contains("every line"));
+        assert!(refused(&format!("{}(", "x".repeat(500))).contains("column 501"));
+    }
+
+    #[test]
+    fn a_newline_wants_a_multi_line_search() {
+        assert!(refused("a\\nb").contains("multi-line"));
+        assert!(refused("a\nb").contains("multi-line"));
+        let multi = Pattern { span: Span::MultiLine, ..Pattern::regex("a\\nb") };
+        assert!(multi.compile().is_ok());
+    }
+
+    #[test]
+    fn a_pattern_that_explodes_is_refused() {
+        assert!(refused("((a{1000}){1000}){1000}").contains("too large"));
+    }
+
+    #[test]
+    fn a_literal_is_no_regex() {
+        assert!(Pattern::literal("a(b[").compile().is_ok());
+    }
+}

@@ -1,0 +1,294 @@
+//! `Screen`: what a walk enters and what it shows, decided before anything is opened.
+//!
+//! Order as ripgrep has it: filter globs first, then ignore files, then hidden names; the policy's
+//! `Visibility` after them, because nothing may take back in what it hides.
+
+use std::sync::Arc;
+
+use ignore::{
+    Match,
+    overrides::{Override, OverrideBuilder},
+};
+
+use super::{
+    GlobRequest, GrepRequest, Hidden, IgnoreChain, IgnoreFiles, ListRequest, View, ignore_chain::IgnoreVerdict,
+};
+use crate::{CompiledVisibility, Error, ErrorKind, Result, Sight, VirtualPath, Visibility};
+
+/// A compiled request, as far as it says which paths to look at.
+#[derive(Debug)]
+pub struct Screen {
+    filter: Option<Override>,
+    hidden: Hidden,
+    ignore_files: IgnoreFiles,
+    visibility: CompiledVisibility,
+    opens_files: bool,
+    view: View,
+    base: VirtualPath,
+}
+
+/// Where a walk is: a directory, as its backend and as the agent sees it, and the ignore rules
+/// that hold in it.
+#[derive(Clone, Debug)]
+pub struct DirectoryContext {
+    /// The directory's path in its backend.
+    pub local: VirtualPath,
+    /// Its path as the agent sees it.
+    pub seen: VirtualPath,
+    ignores: Option<Arc<IgnoreChain>>,
+}
+
+/// What a walk does about a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// Look at it.
+    Admit,
+    /// Pass it over: the request does not want it.
+    Skip,
+    /// Pass it over and count it: somebody would have to approve first.
+    NeedsApproval,
+    /// Pass it over and count it: the policy hides it.
+    Denied,
+}
+
+impl Screen {
+    /// For listing `at`.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidPattern` when a pattern does not parse.
+    pub fn for_list(request: &ListRequest, at: &VirtualPath) -> Result<Self> {
+        Self::new(&[], Hidden::Include, IgnoreFiles::Disregard, &request.visibility, false, &request.view, at)
+    }
+
+    /// For a glob below `at`.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidPattern` when a pattern does not parse.
+    pub fn for_glob(request: &GlobRequest, at: &VirtualPath) -> Result<Self> {
+        Self::new(&[], request.hidden, request.ignore_files, &request.visibility, false, &request.view, at)
+    }
+
+    /// For a grep below `at`.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidPattern` when a pattern does not parse.
+    pub fn for_grep(request: &GrepRequest, at: &VirtualPath) -> Result<Self> {
+        Self::new(&request.filter, request.hidden, request.ignore_files, &request.visibility, true, &request.view, at)
+    }
+
+    fn new(
+        filter: &[String],
+        hidden: Hidden,
+        ignore_files: IgnoreFiles,
+        visibility: &Visibility,
+        opens_files: bool,
+        view: &View,
+        at: &VirtualPath,
+    ) -> Result<Self> {
+        let filter = compile_filter(filter)?;
+        let visibility = visibility.compile()?;
+        let base = view.base.clone().unwrap_or_else(|| at.below(&view.prefix));
+        Ok(Self { filter, hidden, ignore_files, visibility, opens_files, view: view.clone(), base })
+    }
+
+    /// Where the search started, as the agent sees it.
+    #[must_use]
+    pub fn base(&self) -> &VirtualPath {
+        &self.base
+    }
+
+    /// Whether the walk has to read `.gitignore` files at all.
+    #[must_use]
+    pub fn reads_ignore_files(&self) -> bool {
+        self.ignore_files == IgnoreFiles::Honour
+    }
+
+    /// The context of a directory, given that of the one above (`None` at the start).
+    #[must_use]
+    pub fn enter(
+        &self,
+        above: Option<&DirectoryContext>,
+        local: VirtualPath,
+        gitignore: Option<&[u8]>,
+        has_git: bool,
+    ) -> DirectoryContext {
+        let above = above.and_then(|above| above.ignores.as_ref());
+        let ignores = match self.ignore_files {
+            IgnoreFiles::Honour => IgnoreChain::enter(above, &local, gitignore, has_git),
+            IgnoreFiles::Disregard => None,
+        };
+        DirectoryContext { seen: local.below(&self.view.prefix), local, ignores }
+    }
+
+    /// Whether to go into the directory `name`.
+    #[must_use]
+    pub fn enters(&self, context: &DirectoryContext, name: &str) -> bool {
+        let hidden = self.hidden == Hidden::Skip && name.starts_with('.');
+        if self.filter.is_none() && context.ignores.is_none() && self.view.shadowed.is_empty() {
+            return !hidden;
+        }
+        let seen = context.seen.child_unchecked(name);
+        !self.is_shadowed(&seen) && self.passes_filters(context, name, &seen, true)
+    }
+
+    /// What to do about the file (or, for a listing, whatever else) `name`.
+    #[must_use]
+    pub fn admits(&self, context: &DirectoryContext, name: &str, is_dir: bool) -> Admission {
+        let plain = self.filter.is_none() && context.ignores.is_none() && self.view.shadowed.is_empty();
+        if plain && self.hidden == Hidden::Skip && name.starts_with('.') {
+            return Admission::Skip;
+        }
+        if plain && self.visibility.shows_everything() {
+            return Admission::Admit;
+        }
+        let seen = context.seen.child_unchecked(name);
+        if self.is_shadowed(&seen) || !self.passes_filters(context, name, &seen, is_dir) {
+            return Admission::Skip;
+        }
+        self.admits_named(&seen)
+    }
+
+    /// What to do about a file that was named itself: only the policy may object.
+    #[must_use]
+    pub fn admits_named(&self, seen: &VirtualPath) -> Admission {
+        let mut sight = self.visibility.to_list(seen);
+        if self.opens_files {
+            sight = sight.max(self.visibility.to_read(seen));
+        }
+        sight.into()
+    }
+
+    /// What to do about a file of this size.
+    #[must_use]
+    pub fn admits_size(&self, context: &DirectoryContext, name: &str, size: u64) -> Admission {
+        if self.visibility.shows_everything() {
+            return Admission::Admit;
+        }
+        self.visibility.size_to_read(&context.seen.child_unchecked(name), size).into()
+    }
+
+    fn is_shadowed(&self, seen: &VirtualPath) -> bool {
+        self.view.shadowed.iter().any(|mount| seen.is_within(mount))
+    }
+
+    fn passes_filters(&self, context: &DirectoryContext, name: &str, seen: &VirtualPath, is_dir: bool) -> bool {
+        if let Some(filter) = &self.filter {
+            let relative = seen.strip_prefix(&self.base).unwrap_or_else(|| seen.clone());
+            match filter.matched(relative.relative(), is_dir) {
+                Match::Whitelist(_) => return true,
+                Match::Ignore(_) => return false,
+                Match::None => {}
+            }
+        }
+        let verdict = context.ignores.as_ref().and_then(|chain| {
+            let local = context.local.child_unchecked(name);
+            chain.verdict(local.as_str(), is_dir)
+        });
+        match verdict {
+            Some(IgnoreVerdict::Ignore) => false,
+            Some(IgnoreVerdict::Keep) => true,
+            None => self.hidden == Hidden::Include || !name.starts_with('.'),
+        }
+    }
+}
+
+impl From<Sight> for Admission {
+    fn from(sight: Sight) -> Self {
+        match sight {
+            Sight::Shown => Self::Admit,
+            Sight::Asks => Self::NeedsApproval,
+            Sight::Hidden => Self::Denied,
+        }
+    }
+}
+
+fn compile_filter(globs: &[String]) -> Result<Option<Override>> {
+    if globs.is_empty() {
+        return Ok(None);
+    }
+    let refused = |glob: &str, why: &str| {
+        Error::new(ErrorKind::InvalidPattern, format!("invalid filter glob `{}`: {why}", glob.escape_debug()))
+            .hint("like `*.rs` (any directory), `/src/*.rs` (from the start of the search), `*.{c,h}`, `!*.min.js` (not these)")
+    };
+    let mut builder = OverrideBuilder::new("");
+    for glob in globs {
+        if glob.is_empty() || glob == "!" {
+            return Err(refused(glob, "it is empty"));
+        }
+        builder.add(glob).map_err(|error| refused(glob, &error.to_string()))?;
+    }
+    builder.build().map(Some).map_err(|error| refused(&globs.join(" "), &error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Layer, Rule, RuleCase, Rules};
+
+    fn request(filter: &[&str]) -> GrepRequest {
+        GrepRequest { filter: filter.iter().map(|glob| (*glob).to_owned()).collect(), ..GrepRequest::regex("x") }
+    }
+
+    fn admitted(request: &GrepRequest, directory: &str, name: &str) -> Admission {
+        let at = VirtualPath::root();
+        let screen = Screen::for_grep(request, &at).unwrap();
+        let context = screen.enter(None, VirtualPath::parse(directory).unwrap(), None, false);
+        screen.admits(&context, name, false)
+    }
+
+    #[test]
+    fn filters_match_as_ripgrep_does() {
+        use Admission::{Admit, Skip};
+        for (filter, directory, name, expected) in [
+            (&["*.py"][..], "/", "a.py", Admit),
+            (&["*.py"], "/deep/er", "a.py", Admit),
+            (&["*.py"], "/", "a.rs", Skip),
+            (&["*.{py,rs}"], "/", "a.rs", Admit),
+            (&["/src/*.py"], "/src", "a.py", Admit),
+            (&["/src/*.py"], "/lib/src", "a.py", Skip),
+            (&["!*.py"], "/", "a.py", Skip),
+            (&["!*.py"], "/", "a.rs", Admit),
+            (&["*.py", "!test_*"], "/", "test_a.py", Skip),
+            (&[".*"], "/", ".hidden", Admit),
+            (&[], "/", ".hidden", Skip),
+        ] {
+            assert_eq!(admitted(&request(filter), directory, name), expected, "{filter:?} on {directory} {name}");
+        }
+    }
+
+    #[test]
+    fn a_bad_filter_is_an_error() {
+        for bad in ["", "!", "[z-a]", "{a"] {
+            let error = Screen::for_grep(&request(&[bad]), &VirtualPath::root()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidPattern, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_takes_back_in_what_the_policy_hides() {
+        let hide = Rule { pattern: "**/.env".into(), sight: Sight::Hidden, case: RuleCase::Insensitive };
+        let read = Rules { rules: vec![hide], otherwise: Sight::Shown };
+        let visibility = Visibility { layers: vec![Layer { read, ..Layer::open() }] };
+        let request = GrepRequest { visibility, ..request(&[".env"]) };
+        assert_eq!(admitted(&request, "/", ".env"), Admission::Denied);
+        assert_eq!(admitted(&request, "/mnt", ".env"), Admission::Denied);
+    }
+
+    #[test]
+    fn rules_and_filters_see_the_paths_of_the_agent() {
+        let view = View {
+            prefix: VirtualPath::parse("/data").unwrap(),
+            base: Some(VirtualPath::root()),
+            shadowed: vec![VirtualPath::parse("/data/other").unwrap()],
+        };
+        let request = GrepRequest { view, ..request(&["/data/*.md"]) };
+        let screen = Screen::for_grep(&request, &VirtualPath::root()).unwrap();
+        let context = screen.enter(None, VirtualPath::root(), None, false);
+        assert_eq!(screen.admits(&context, "a.md", false), Admission::Admit);
+        assert!(screen.enters(&context, "some"));
+        assert!(!screen.enters(&context, "other"), "another mount is there");
+    }
+}

@@ -1,0 +1,243 @@
+//! `StateBackend`: a workspace in memory, and as a document.
+//!
+//! Searches work on a snapshot, so they neither block writers nor see half of a change. The same
+//! engine as on disk decides what matches.
+
+mod document;
+mod search;
+mod tree;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use async_trait::async_trait;
+use bytes::{Bytes, BytesMut};
+pub use document::StateDocument;
+use tree::{File, Node, Tree};
+
+use crate::{
+    Backend, Before, ByteRange, Clock, Content, ContentStream, Entry, Error, ErrorKind, Existing, Expect, Last,
+    Removal, Resolved, Result, Slice, Version, VirtualPath, Written, limits, names,
+    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
+    text::{Excerpt, Splice, TextWindow, edit, scan},
+};
+
+/// Files in memory, ordered by path.
+///
+/// Clones share the files. See [`StateDocument`] for keeping them elsewhere.
+#[derive(Clone, Debug)]
+pub struct StateBackend {
+    tree: Arc<RwLock<Arc<Tree>>>,
+    clock: Arc<dyn Clock>,
+    most_bytes: u64,
+}
+
+impl StateBackend {
+    /// An empty workspace, whose times come from `clock`.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self::with_tree(Tree::new(clock.now()), clock)
+    }
+
+    fn with_tree(tree: Tree, clock: Arc<dyn Clock>) -> Self {
+        Self { tree: Arc::new(RwLock::new(Arc::new(tree))), clock, most_bytes: limits::STATE_BYTES }
+    }
+
+    /// Sets how many bytes all files together may have; a write beyond that is `NoSpace`.
+    #[must_use]
+    pub fn with_most_bytes(mut self, most_bytes: u64) -> Self {
+        self.most_bytes = most_bytes;
+        self
+    }
+
+    /// The files as a document.
+    #[must_use]
+    pub fn to_document(&self) -> StateDocument {
+        document::of(&self.snapshot())
+    }
+
+    /// A workspace with the files of a document.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` or `InvalidPath` when the document contradicts itself.
+    pub fn from_document(document: &StateDocument, clock: Arc<dyn Clock>) -> Result<Self> {
+        Ok(Self::with_tree(document::to_tree(document, clock.now())?, clock))
+    }
+
+    /// The files as JSON.
+    ///
+    /// # Errors
+    ///
+    /// `Io` when the document cannot be written as JSON.
+    pub fn to_json(&self) -> Result<String> {
+        serde_json::to_string(&self.to_document())
+            .map_err(|error| Error::new(ErrorKind::Io, format!("cannot write the workspace as JSON: {error}")))
+    }
+
+    /// A workspace from JSON.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` when it is not such a document; the sentence says where.
+    pub fn from_json(json: &str, clock: Arc<dyn Clock>) -> Result<Self> {
+        let document = serde_json::from_str(json).map_err(|error| {
+            Error::new(ErrorKind::InvalidArgument, format!("this is not a workspace document: {error}"))
+        })?;
+        Self::from_document(&document, clock)
+    }
+
+    fn snapshot(&self) -> Arc<Tree> {
+        // A panic while the lock was held cannot leave half a change behind: see `change`.
+        Arc::clone(&self.tree.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Makes a change: all of it, or none when it fails.
+    fn change<T>(&self, act: impl FnOnce(&mut Tree) -> Result<T>) -> Result<T> {
+        let mut shared = self.tree.write().unwrap_or_else(PoisonError::into_inner);
+        act(Arc::make_mut(&mut shared))
+    }
+
+    /// Puts a file in place, if what is there is as expected. `content` sees the file before it.
+    fn put(
+        &self,
+        verb: &str,
+        path: &VirtualPath,
+        content: impl FnOnce(Option<&File>) -> Result<Bytes>,
+    ) -> Result<Written> {
+        names::check_names(verb, path)?;
+        let now = self.clock.now();
+        self.change(|tree| {
+            let before = match tree.get(path) {
+                Some(Node::Directory { .. }) => return Err(Error::is_directory(verb, path)),
+                Some(Node::File(file)) => Some(file.clone()),
+                None => None,
+            };
+            let content = content(before.as_ref())?;
+            let size = content.len() as u64;
+            let others = tree.total_bytes() - before.as_ref().map_or(0, |file| file.content.len() as u64);
+            if others + size > self.most_bytes {
+                return Err(Error::new(
+                    ErrorKind::NoSpace,
+                    format!("cannot {verb} `{path}`: the workspace may hold {} bytes", self.most_bytes),
+                )
+                .hint("remove files that are no longer needed"));
+            }
+            if let Some(parent) = path.parent() {
+                tree.make_directories(verb, &parent, now)?;
+            }
+            let version = Version::of(&content);
+            let created = before.as_ref().map_or(now, |file| file.created);
+            tree.insert_file(path.clone(), File { content, created, modified: now });
+            let before = if before.is_some() { Before::File } else { Before::Nothing };
+            Ok(Written { path: path.clone(), version, before })
+        })
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Backend for StateBackend {
+    async fn resolve(&self, path: &VirtualPath, _: Last) -> Result<Resolved> {
+        Ok(Resolved::literal(path.clone()))
+    }
+
+    async fn stat(&self, at: &Resolved) -> Result<Entry> {
+        let tree = self.snapshot();
+        let node = tree.find("look at", &at.real)?;
+        Ok(node.entry(at.real.clone()))
+    }
+
+    async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
+        search::list(&self.snapshot(), &at.real, request)
+    }
+
+    async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
+        let tree = self.snapshot();
+        let file = tree.file("read", &at.real)?;
+        let size = file.content.len() as u64;
+        let bytes = match range {
+            ByteRange::Whole { most } if size > most => return Err(Error::too_large("read", &at.real, size, most)),
+            ByteRange::Whole { .. } => file.content.clone(),
+            ByteRange::Part { offset, length } => {
+                let index = |at: u64| usize::try_from(at.min(size)).unwrap_or(file.content.len());
+                file.content.slice(index(offset)..index(offset.saturating_add(length)))
+            }
+        };
+        Ok(Slice { bytes, size, modified: Some(file.modified) })
+    }
+
+    async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
+        let tree = self.snapshot();
+        let file = tree.file("read", &at.real)?;
+        scan::excerpt(&at.real, &&file.content[..], window)
+    }
+
+    async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
+        let path = &at.real;
+        let content = match content {
+            Content::Whole(bytes) => bytes,
+            Content::Stream(stream) => collect(path, stream).await?,
+        };
+        self.put("write", path, |before| match (expect, before) {
+            (Expect::Absent, Some(_)) => Err(Error::already_exists("write", path)),
+            (Expect::Version(_), None) => Err(Error::not_found("write", path)),
+            (Expect::Version(version), Some(file)) if Version::of(&file.content) != version => {
+                Err(Error::conflict("write", path))
+            }
+            _ => Ok(content),
+        })
+    }
+
+    async fn patch(&self, at: &Resolved, base: Version, splices: &[Splice]) -> Result<Written> {
+        let path = &at.real;
+        self.put("edit", path, |before| match before {
+            None => Err(Error::not_found("edit", path)),
+            Some(file) if Version::of(&file.content) != base => Err(Error::conflict("edit", path)),
+            Some(file) => edit::apply_splices(&file.content, splices).map(Bytes::from),
+        })
+    }
+
+    async fn make_dir(&self, at: &Resolved) -> Result<()> {
+        names::check_names("make", &at.real)?;
+        let now = self.clock.now();
+        self.change(|tree| tree.make_directories("make", &at.real, now))
+    }
+
+    async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
+        self.change(|tree| tree.remove("remove", &at.real, what))
+    }
+
+    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+        names::check_names("move to", &to.real)?;
+        let now = self.clock.now();
+        self.change(|tree| tree.rename(&from.real, &to.real, existing, now))
+    }
+
+    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+        let content = self.snapshot().file("copy", &from.real)?.content.clone();
+        self.put("copy to", &to.real, |before| match (existing, before) {
+            (Existing::Refuse, Some(_)) => Err(Error::already_exists("copy to", &to.real)),
+            _ => Ok(content),
+        })
+    }
+
+    async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
+        search::glob(&self.snapshot(), &*self.clock, &at.real, request)
+    }
+
+    async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
+        search::grep(&self.snapshot(), &*self.clock, &at.real, request)
+    }
+}
+
+async fn collect(path: &VirtualPath, mut stream: ContentStream) -> Result<Bytes> {
+    let mut content = BytesMut::new();
+    while let Some(piece) = std::future::poll_fn(|context| stream.as_mut().poll_next(context)).await {
+        content.extend_from_slice(&piece?);
+        let size = content.len() as u64;
+        if size > limits::STATE_FILE_BYTES {
+            return Err(Error::too_large("write", path, size, limits::STATE_FILE_BYTES));
+        }
+    }
+    Ok(content.freeze())
+}

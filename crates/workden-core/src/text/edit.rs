@@ -1,0 +1,418 @@
+//! Exact edits: a text is replaced where it stands, once unless told otherwise.
+//!
+//! Invariant: bytes outside the replaced spans are kept. An edit is planned as splices of the
+//! original bytes, so a UTF-8 file keeps its line endings, its mark and its missing final newline
+//! by construction; other encodings are decoded, edited, encoded and compared outside the spans.
+
+use memchr::{memchr, memchr_iter, memmem};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    encoding::{Encoding, decode_losslessly, not_text},
+    near_miss,
+};
+use crate::{Error, ErrorKind, Result, VirtualPath};
+
+/// One text to replace by another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replacement {
+    /// The text as it stands in the file.
+    pub old: String,
+    /// What to put there.
+    pub new: String,
+    /// How often it may stand there.
+    #[serde(default)]
+    pub occurrences: Occurrences,
+}
+
+impl Replacement {
+    /// Replaces the one place where `old` stands.
+    pub fn once(old: impl Into<String>, new: impl Into<String>) -> Self {
+        Self { old: old.into(), new: new.into(), occurrences: Occurrences::One }
+    }
+
+    /// Replaces every place where `old` stands.
+    pub fn all(old: impl Into<String>, new: impl Into<String>) -> Self {
+        Self { old: old.into(), new: new.into(), occurrences: Occurrences::All }
+    }
+}
+
+/// How many places an edit changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Occurrences {
+    /// Exactly one; a text that stands there more often is refused.
+    #[default]
+    One,
+    /// All there are, and at least one.
+    All,
+}
+
+/// A span of the original content and what takes its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Splice {
+    /// Where the span starts, in bytes.
+    pub start: u64,
+    /// Where it ends, in bytes.
+    pub end: u64,
+    /// What to put there.
+    #[serde(with = "as_base64")]
+    pub bytes: Vec<u8>,
+}
+
+/// What an edit does to a content: splices in order, not overlapping.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EditPlan {
+    /// The changes to the original bytes.
+    pub splices: Vec<Splice>,
+    /// How many places were replaced, over all replacements.
+    pub replaced: u64,
+}
+
+impl EditPlan {
+    /// The content after the edit.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` when the splices do not fit the content.
+    pub fn apply(&self, content: &[u8]) -> Result<Vec<u8>> {
+        apply_splices(content, &self.splices)
+    }
+}
+
+/// Puts splices into a content.
+///
+/// # Errors
+///
+/// `InvalidArgument` when they overlap, are out of order, or reach past the end.
+pub fn apply_splices(content: &[u8], splices: &[Splice]) -> Result<Vec<u8>> {
+    let grown: usize = splices.iter().map(|splice| splice.bytes.len()).sum();
+    let mut result = Vec::with_capacity(content.len() + grown);
+    let mut at = 0;
+    for (start, end, bytes) in checked_splices(content.len() as u64, splices)? {
+        result.extend_from_slice(&content[at..start]);
+        result.extend_from_slice(bytes);
+        at = end;
+    }
+    result.extend_from_slice(&content[at..]);
+    Ok(result)
+}
+
+/// The splices as indices into a content of `size` bytes.
+///
+/// # Errors
+///
+/// `InvalidArgument` when they overlap, are out of order, or reach past the end.
+pub fn checked_splices(size: u64, splices: &[Splice]) -> Result<Vec<(usize, usize, &[u8])>> {
+    let mut at = 0;
+    splices
+        .iter()
+        .map(|splice| match (usize::try_from(splice.start), usize::try_from(splice.end)) {
+            (Ok(start), Ok(end)) if at <= splice.start && start <= end && splice.end <= size => {
+                at = splice.end;
+                Ok((start, end, splice.bytes.as_slice()))
+            }
+            _ => Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("bytes {} to {} cannot be replaced in a file of {size} bytes", splice.start, splice.end),
+            )),
+        })
+        .collect()
+}
+
+/// Plans several replacements, each on the outcome of the one before; all or nothing.
+///
+/// # Errors
+///
+/// - `NoMatch`: not found; the answer shows the nearest lines and how they differ.
+/// - `Ambiguous`: found more than once; the answer has the line numbers.
+/// - `NotText`: binary, or text that cannot be changed without loss.
+/// - `InvalidArgument`: an empty `old`, or no replacement at all.
+pub fn plan(path: &VirtualPath, content: &[u8], replacements: &[Replacement]) -> Result<EditPlan> {
+    match Encoding::detect(content) {
+        None => Err(not_text("edit", path)),
+        Some(Encoding::Utf8 | Encoding::Utf8Bom) => plan_utf8(path, content, replacements),
+        Some(_) => plan_transcoded(path, content, replacements),
+    }
+}
+
+fn plan_utf8(path: &VirtualPath, content: &[u8], replacements: &[Replacement]) -> Result<EditPlan> {
+    match replacements {
+        [] => Err(Error::new(ErrorKind::InvalidArgument, format!("cannot edit `{path}`: no replacement was given"))),
+        [only] => {
+            let splices = splices_of(path, content, only)?;
+            let replaced = splices.len() as u64;
+            Ok(EditPlan { splices, replaced })
+        }
+        several => {
+            let mut current = content.to_vec();
+            let mut replaced = 0;
+            for (nth, replacement) in several.iter().enumerate() {
+                let splices =
+                    splices_of(path, &current, replacement).map_err(|error| in_series(error, nth, several.len()))?;
+                replaced += splices.len() as u64;
+                current = apply_splices(&current, &splices)?;
+            }
+            Ok(EditPlan { splices: vec![difference(content, &current)], replaced })
+        }
+    }
+}
+
+fn in_series(error: Error, nth: usize, of: usize) -> Error {
+    let numbered =
+        Error::new(error.kind(), format!("edit {} of {of} (none was applied): {}", nth + 1, error.sentence()));
+    match error.hint_text() {
+        Some(hint) => numbered.hint(hint),
+        None => numbered,
+    }
+}
+
+/// The one splice between what two contents have in common at both ends.
+pub(crate) fn difference(before: &[u8], after: &[u8]) -> Splice {
+    let start = before.iter().zip(after).take_while(|(b, a)| b == a).count();
+    let tail = before[start..].iter().rev().zip(after[start..].iter().rev()).take_while(|(b, a)| b == a).count();
+    Splice { start: start as u64, end: (before.len() - tail) as u64, bytes: after[start..after.len() - tail].to_vec() }
+}
+
+fn splices_of(path: &VirtualPath, content: &[u8], replacement: &Replacement) -> Result<Vec<Splice>> {
+    let Replacement { old, new, occurrences } = replacement;
+    if old.is_empty() {
+        return match content {
+            [] => Ok(vec![Splice { start: 0, end: 0, bytes: new.clone().into_bytes() }]),
+            _ => Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("cannot edit `{path}`: the text to replace is empty"),
+            )
+            .hint("give the lines around the place, and put them into the new text as well")),
+        };
+    }
+    // A model sees lines without their endings, so in a file that has only CRLF a plain newline
+    // means CRLF, in what is looked for and in what is put there.
+    let crlf = (old.contains('\n') || new.contains('\n')) && has_only_crlf(content);
+    let new = if crlf { with_crlf(new) } else { new.clone() };
+    let found = match positions(content, old.as_bytes(), *occurrences) {
+        found if found.is_empty() && crlf => {
+            let old = with_crlf(old);
+            (positions(content, old.as_bytes(), *occurrences), old.len())
+        }
+        found => (found, old.len()),
+    };
+    let (starts, length) = found;
+    match (occurrences, starts.as_slice()) {
+        (_, []) => Err(near_miss::not_found(path, content, old)),
+        (Occurrences::One, [_, _, ..]) => Err(ambiguous(path, content, old, &starts)),
+        (Occurrences::One | Occurrences::All, starts) => Ok(starts
+            .iter()
+            .map(|start| Splice { start: *start as u64, end: (start + length) as u64, bytes: new.clone().into_bytes() })
+            .collect()),
+    }
+}
+
+/// Where `old` stands: for a single edit every place, overlapping ones too (two ways to read an
+/// edit are two matches); for `All` one after the other.
+fn positions(content: &[u8], old: &[u8], occurrences: Occurrences) -> Vec<usize> {
+    let finder = memmem::Finder::new(old);
+    match occurrences {
+        Occurrences::All => finder.find_iter(content).collect(),
+        Occurrences::One => {
+            let mut starts = Vec::new();
+            let mut at = 0;
+            while let Some(found) = content.get(at..).and_then(|rest| finder.find(rest)) {
+                starts.push(at + found);
+                at += found + 1;
+                if starts.len() > MOST_PLACES {
+                    break;
+                }
+            }
+            starts
+        }
+    }
+}
+
+/// How many places an `Ambiguous` error looks at.
+const MOST_PLACES: usize = 1_000;
+/// How many line numbers it shows.
+const SHOWN_PLACES: usize = 10;
+
+fn ambiguous(path: &VirtualPath, content: &[u8], old: &str, starts: &[usize]) -> Error {
+    let count = if starts.len() > MOST_PLACES { format!("more than {MOST_PLACES}") } else { starts.len().to_string() };
+    let mut line = 1;
+    let mut at = 0;
+    let mut numbers: Vec<String> = starts
+        .iter()
+        .take(SHOWN_PLACES)
+        .map(|start| {
+            line += memchr_iter(b'\n', &content[at..*start]).count();
+            at = *start;
+            line.to_string()
+        })
+        .collect();
+    numbers.dedup();
+    if starts.len() > SHOWN_PLACES {
+        numbers.push("...".to_owned());
+    }
+    Error::new(
+        ErrorKind::Ambiguous,
+        format!(
+            "cannot edit `{path}`: {} found {count} times, at lines {}",
+            near_miss::quoted(old),
+            numbers.join(", ")
+        ),
+    )
+    .hint("give more of the lines around the place you mean, or replace all")
+}
+
+/// Whether every line ending of a content is CRLF, and there is at least one.
+pub(super) fn has_only_crlf(content: &[u8]) -> bool {
+    memchr(b'\n', content).is_some() && memchr_iter(b'\n', content).all(|at| at > 0 && content[at - 1] == b'\r')
+}
+
+/// Every newline as CRLF, those that are it already included.
+pub(super) fn with_crlf(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
+}
+
+fn plan_transcoded(path: &VirtualPath, content: &[u8], replacements: &[Replacement]) -> Result<EditPlan> {
+    let (encoding, text) = decode_losslessly("edit", path, content)?;
+    let EditPlan { splices, replaced } = plan_utf8(path, text.as_bytes(), replacements)?;
+    let edited = apply_splices(text.as_bytes(), &splices)?;
+    // Splices replace text by text at places where text was found, so this is text again.
+    let edited = String::from_utf8(edited).map_err(|_| not_text("edit", path))?;
+    let encoded = encoding.encode(&edited).ok_or_else(|| {
+        Error::new(
+            ErrorKind::NotText,
+            format!("cannot edit `{path}`: the new text has a character that {} cannot hold", encoding.label()),
+        )
+        .hint("use characters of that encoding, or convert the file to UTF-8 first")
+    })?;
+    let splice = difference(content, &encoded);
+    untouched_outside(path, content, &text, &splices, &splice, encoding)?;
+    Ok(EditPlan { splices: vec![splice], replaced })
+}
+
+/// Makes sure that encoding the edited text changed no byte before the first or after the last
+/// place that was edited.
+fn untouched_outside(
+    path: &VirtualPath,
+    content: &[u8],
+    text: &str,
+    edits: &[Splice],
+    splice: &Splice,
+    encoding: Encoding,
+) -> Result<()> {
+    let (Some(first), Some(last)) = (edits.first(), edits.last()) else { return Ok(()) };
+    let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+    let before = text.get(..at(first.start)).and_then(|head| encoding.encode(head)).map(|head| head.len());
+    let through = text.get(..at(last.end)).and_then(|head| encoding.encode(head)).map(|head| head.len());
+    let kept = match (before, through) {
+        // Common bytes at the ends may make the splice start later and end earlier, never wider.
+        (Some(before), Some(through)) => at(splice.start) >= before.min(content.len()) && at(splice.end) <= through,
+        _ => false,
+    };
+    if kept || splice.start == splice.end && splice.bytes.is_empty() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::NotText,
+        format!("cannot edit `{path}` without changing bytes outside the edit ({})", encoding.label()),
+    )
+    .hint("convert the file to UTF-8 first"))
+}
+
+mod as_base64 {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(bytes))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        STANDARD.decode(String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(content: &[u8], replacements: &[Replacement]) -> Result<(Vec<u8>, u64)> {
+        let plan = plan(&VirtualPath::parse("/f").unwrap(), content, replacements)?;
+        Ok((plan.apply(content)?, plan.replaced))
+    }
+
+    fn check(content: &[u8], old: &str, new: &str, expected: &[u8]) {
+        let (edited, replaced) = edit(content, &[Replacement::once(old, new)]).unwrap();
+        assert_eq!(edited.escape_ascii().to_string(), expected.escape_ascii().to_string());
+        assert_eq!(replaced, 1);
+    }
+
+    fn refused(content: &[u8], replacement: Replacement) -> Error {
+        edit(content, &[replacement]).unwrap_err()
+    }
+
+    #[test]
+    fn bytes_outside_the_edit_are_kept() {
+        check(b"a\nb\nc", "b", "B", b"a\nB\nc");
+        check(b"a\r\nb\r\nc\r\n", "b", "B", b"a\r\nB\r\nc\r\n");
+        check(b"a\r\nb\nc\rd", "b", "B", b"a\r\nB\nc\rd");
+        check(b"\xEF\xBB\xBFhello", "hello", "bye", b"\xEF\xBB\xBFbye");
+        check(b"caf\xE9 na\xEFve", "na\u{ef}ve", "\u{fc}ber", b"caf\xE9 \xFCber");
+        check(b"\xFF\xFEa\0\r\0\n\0b\0", "a", "x", b"\xFF\xFEx\0\r\0\n\0b\0");
+        check(b"\xFE\xFF\0a\0b", "b", "\u{e9}", b"\xFE\xFF\0a\0\xE9");
+        check(b"abc", "b", "", b"ac");
+        check(b"", "", "new", b"new");
+    }
+
+    #[test]
+    fn a_file_of_crlf_lines_stays_one() {
+        check(b"a\r\nb\r\nc\r\n", "a\nb", "x\ny", b"x\r\ny\r\nc\r\n");
+        check(b"a\r\nb\r\n", "b", "b1\nb2", b"a\r\nb1\r\nb2\r\n");
+        check(b"a\r\nb\r\n", "a\r\nb", "c", b"c\r\n");
+    }
+
+    #[test]
+    fn in_a_mixed_file_line_endings_are_exact() {
+        let error = refused(b"a\r\nb\nc\n", Replacement::once("a\nb", "x"));
+        assert_eq!(error.kind(), ErrorKind::NoMatch);
+        assert!(error.to_string().contains("CRLF"), "{error}");
+    }
+
+    #[test]
+    fn a_text_that_stands_twice_is_refused_with_its_lines() {
+        let error = refused(b"x\ny\nx\n", Replacement::once("x", "z"));
+        assert_eq!(error.kind(), ErrorKind::Ambiguous);
+        assert!(error.to_string().contains("found 2 times, at lines 1, 3"), "{error}");
+        assert_eq!(refused(b"aaa", Replacement::once("aa", "b")).kind(), ErrorKind::Ambiguous, "overlapping");
+        let (edited, replaced) = edit(b"x\ny\nx\n", &[Replacement::all("x", "z")]).unwrap();
+        assert_eq!((edited.as_slice(), replaced), (&b"z\ny\nz\n"[..], 2));
+    }
+
+    #[test]
+    fn several_edits_are_one_and_all_or_nothing() {
+        let series = [Replacement::once("one", "two"), Replacement::once("two three", "four")];
+        assert_eq!(edit(b"one three", &series).unwrap(), (b"four".to_vec(), 2));
+        let error = edit(b"one three", &[Replacement::once("one", "1"), Replacement::once("nope", "x")]).unwrap_err();
+        assert!(error.to_string().starts_with("edit 2 of 2 (none was applied)"), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_edited_without_loss_is_refused() {
+        assert_eq!(refused(b"a\0b", Replacement::once("a", "b")).kind(), ErrorKind::NotText);
+        assert_eq!(refused(b"caf\xE9", Replacement::once("caf", "日")).kind(), ErrorKind::NotText);
+        assert_eq!(refused(b"\xFF\xFEa\0b", Replacement::once("a", "b")).kind(), ErrorKind::NotText);
+        assert_eq!(refused(b"abc", Replacement::once("", "b")).kind(), ErrorKind::InvalidArgument);
+        assert_eq!(edit(b"abc", &[]).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+
+    #[test]
+    fn splices_that_do_not_fit_are_refused() {
+        let splice = |start, end| Splice { start, end, bytes: vec![] };
+        for bad in
+            [vec![splice(0, 4)], vec![splice(2, 1)], vec![splice(1, 2), splice(0, 1)], vec![splice(0, 2), splice(1, 3)]]
+        {
+            assert_eq!(apply_splices(b"abc", &bad).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        }
+        assert_eq!(apply_splices(b"abc", &[splice(0, 1), splice(1, 2)]).unwrap(), b"c");
+    }
+}

@@ -1,0 +1,209 @@
+//! Which encoding a text is in, and the way there and back without loss.
+//!
+//! Invariant: what `encode` gives for an unchanged text is the bytes it was decoded from; where
+//! that does not hold (a guess was wrong, a stateful encoding), editing is refused, not attempted.
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
+
+use crate::{Error, ErrorKind, Result, VirtualPath};
+
+/// How far into a file a NUL makes it binary.
+pub const BINARY_SNIFF_BYTES: usize = 64 * 1024;
+
+const UTF8_BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// The encoding of a text file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8, no byte order mark.
+    Utf8,
+    /// UTF-8 that starts with a byte order mark.
+    Utf8Bom,
+    /// UTF-16, little endian, with its byte order mark.
+    Utf16Le,
+    /// UTF-16, big endian, with its byte order mark.
+    Utf16Be,
+    /// One of the encodings before Unicode, as guessed from the bytes.
+    Legacy(&'static encoding_rs::Encoding),
+}
+
+impl Encoding {
+    /// The encoding that a byte order mark announces.
+    #[must_use]
+    pub fn from_bom(head: &[u8]) -> Option<Self> {
+        match encoding_rs::Encoding::for_bom(head) {
+            Some((encoding, _)) if encoding == UTF_16LE => Some(Self::Utf16Le),
+            Some((encoding, _)) if encoding == UTF_16BE => Some(Self::Utf16Be),
+            Some(_) => Some(Self::Utf8Bom),
+            None => None,
+        }
+    }
+
+    /// The encoding of a whole text; `None` when it is binary.
+    #[must_use]
+    pub fn detect(content: &[u8]) -> Option<Self> {
+        match Self::from_bom(content) {
+            Some(Self::Utf8Bom) if std::str::from_utf8(content).is_err() => Some(Self::guess(content)),
+            Some(announced) => Some(announced),
+            None if is_binary(content) => None,
+            None if std::str::from_utf8(content).is_ok() => Some(Self::Utf8),
+            None => Some(Self::guess(content)),
+        }
+    }
+
+    /// A guess among the encodings before Unicode, for bytes that are not UTF-8.
+    #[must_use]
+    pub fn guess(sample: &[u8]) -> Self {
+        let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+        detector.feed(sample, true);
+        Self::Legacy(detector.guess(None, Utf8Detection::Deny))
+    }
+
+    /// Decodes a whole text, leaving a byte order mark out.
+    ///
+    /// # Errors
+    ///
+    /// `None` when the bytes do not belong to this encoding, so that decoding would lose some.
+    #[must_use]
+    pub fn decode(self, content: &[u8]) -> Option<String> {
+        match self {
+            Self::Utf8 => String::from_utf8(content.to_vec()).ok(),
+            Self::Utf8Bom => String::from_utf8(content.strip_prefix(UTF8_BOM).unwrap_or(content).to_vec()).ok(),
+            Self::Utf16Le => decode_utf16(content, u16::from_le_bytes),
+            Self::Utf16Be => decode_utf16(content, u16::from_be_bytes),
+            Self::Legacy(encoding) => {
+                encoding.decode_without_bom_handling_and_without_replacement(content).map(|text| text.into_owned())
+            }
+        }
+    }
+
+    /// Decodes what may be a piece of a text, putting U+FFFD where bytes do not belong.
+    #[must_use]
+    pub fn decode_lossy(self, piece: &[u8]) -> String {
+        match self {
+            Self::Utf8 | Self::Utf8Bom => String::from_utf8_lossy(piece).into_owned(),
+            Self::Utf16Le => UTF_16LE.decode_without_bom_handling(piece).0.into_owned(),
+            Self::Utf16Be => UTF_16BE.decode_without_bom_handling(piece).0.into_owned(),
+            Self::Legacy(encoding) => encoding.decode_without_bom_handling(piece).0.into_owned(),
+        }
+    }
+
+    /// Encodes a whole text, byte order mark included; `None` when a character has no place in
+    /// this encoding.
+    #[must_use]
+    pub fn encode(self, text: &str) -> Option<Vec<u8>> {
+        match self {
+            Self::Utf8 => Some(text.as_bytes().to_vec()),
+            Self::Utf8Bom => Some([UTF8_BOM, text.as_bytes()].concat()),
+            Self::Utf16Le => Some(encode_utf16(text, u16::to_le_bytes)),
+            Self::Utf16Be => Some(encode_utf16(text, u16::to_be_bytes)),
+            Self::Legacy(encoding) => {
+                let (bytes, used, unmappable) = encoding.encode(text);
+                (!unmappable && used == encoding).then(|| bytes.into_owned())
+            }
+        }
+    }
+
+    /// What to call it.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Utf8 => "UTF-8",
+            Self::Utf8Bom => "UTF-8 with BOM",
+            Self::Utf16Le => "UTF-16LE",
+            Self::Utf16Be => "UTF-16BE",
+            Self::Legacy(encoding) if encoding == WINDOWS_1252 => "Latin-1 (windows-1252)",
+            Self::Legacy(encoding) => encoding.name(),
+        }
+    }
+
+    pub(crate) fn to_encoding_rs(self) -> &'static encoding_rs::Encoding {
+        match self {
+            Self::Utf8 | Self::Utf8Bom => encoding_rs::UTF_8,
+            Self::Utf16Le => UTF_16LE,
+            Self::Utf16Be => UTF_16BE,
+            Self::Legacy(encoding) => encoding,
+        }
+    }
+}
+
+/// Whether content is to be taken as binary: a NUL in its first 64 KiB, and no UTF-16 mark.
+#[must_use]
+pub fn is_binary(content: &[u8]) -> bool {
+    let head = &content[..content.len().min(BINARY_SNIFF_BYTES)];
+    memchr::memchr(0, head).is_some()
+        && !matches!(Encoding::from_bom(head), Some(Encoding::Utf16Le | Encoding::Utf16Be))
+}
+
+/// The error for text that turns out not to be text.
+pub(crate) fn not_text(verb: &str, path: &VirtualPath) -> Error {
+    Error::new(ErrorKind::NotText, format!("cannot {verb} `{path}` as text: it is a binary file"))
+        .hint("read it as bytes instead")
+}
+
+fn decode_utf16(content: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
+    let (pairs, rest) = content.as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    let units = pairs.iter().map(|pair| unit(*pair)).skip(1);
+    char::decode_utf16(units).collect::<std::result::Result<String, _>>().ok()
+}
+
+fn encode_utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+    std::iter::once(0xFEFF).chain(text.encode_utf16()).flat_map(bytes).collect()
+}
+
+/// The decoded text of `content`, if going there and back loses nothing.
+pub(crate) fn decode_losslessly(verb: &str, path: &VirtualPath, content: &[u8]) -> Result<(Encoding, String)> {
+    let encoding = Encoding::detect(content).ok_or_else(|| not_text(verb, path))?;
+    let lossless = encoding.decode(content).filter(|text| encoding.encode(text).is_some_and(|back| back == content));
+    match lossless {
+        Some(text) => Ok((encoding, text)),
+        None => Err(Error::new(
+            ErrorKind::NotText,
+            format!(
+                "cannot {verb} `{path}` without loss: it looks like {}, but does not decode and encode back to the same bytes",
+                encoding.label()
+            ),
+        )
+        .hint("write the whole file instead, or convert it to UTF-8 first")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round_trip(content: &[u8], expected: Encoding, text: &str) {
+        let encoding = Encoding::detect(content).unwrap();
+        assert_eq!(encoding, expected);
+        assert_eq!(encoding.decode(content).unwrap(), text);
+        assert_eq!(encoding.encode(text).unwrap(), content);
+    }
+
+    #[test]
+    fn each_encoding_goes_there_and_back() {
+        round_trip("héllo".as_bytes(), Encoding::Utf8, "héllo");
+        round_trip(b"\xEF\xBB\xBFhi", Encoding::Utf8Bom, "hi");
+        round_trip(b"\xFF\xFEh\0i\0", Encoding::Utf16Le, "hi");
+        round_trip(b"\xFE\xFF\0h\0i", Encoding::Utf16Be, "hi");
+        round_trip(b"caf\xE9 au lait", Encoding::Legacy(WINDOWS_1252), "café au lait");
+    }
+
+    #[test]
+    fn a_nul_makes_it_binary_unless_a_mark_explains_it() {
+        assert_eq!(Encoding::detect(b"a\0b"), None);
+        assert!(is_binary(b"a\0b"));
+        assert!(!is_binary(b"\xFF\xFEa\0"));
+        assert!(!is_binary(b""));
+    }
+
+    #[test]
+    fn what_would_lose_a_character_is_not_encoded() {
+        assert_eq!(Encoding::Legacy(WINDOWS_1252).encode("日本"), None);
+        assert_eq!(Encoding::Utf16Le.decode(b"\xFF\xFEa\0b"), None, "half a unit");
+        assert_eq!(Encoding::Utf16Le.decode(b"\xFF\xFE\x00\xD8"), None, "a lone surrogate");
+    }
+}

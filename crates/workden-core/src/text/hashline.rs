@@ -1,0 +1,277 @@
+//! Hashline edits: lines are named by number and a two-digit hash, so that a stale number is
+//! noticed. Format, order of checks and messages are those of the field's reference.
+
+use std::fmt::Write;
+
+use md5::{Digest, Md5};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    edit::{has_only_crlf, with_crlf},
+    numbered::{Numbered, render},
+    scan::Excerpt,
+};
+use crate::{Error, ErrorKind, Result, VirtualPath};
+
+/// The hash of a line: the first two hexadecimal digits of its MD5. A check against slips, not
+/// against an adversary.
+#[must_use]
+pub fn line_hash(line: &str) -> String {
+    format!("{:02x}", Md5::digest(line.as_bytes())[0])
+}
+
+/// Shows an excerpt as `number:hash|line`, with the footer of a numbered read.
+#[must_use]
+pub fn format(excerpt: &Excerpt) -> Numbered {
+    let mut shown = render(excerpt, |out, number, line| {
+        let _ = write!(out, "{number}:{}|{line}", line_hash(line));
+    });
+    if shown.total == 0 {
+        // An empty file has a first line to edit, and its hash must be there to be named.
+        shown.text = format!("1:{}|", line_hash(""));
+    }
+    shown
+}
+
+/// One edit by line number and hash.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HashlineEdit {
+    /// The first line, from 1.
+    pub start_line: u64,
+    /// Its hash.
+    pub start_hash: String,
+    /// What to put there; empty for nothing.
+    pub new_content: String,
+    /// The last line, if there is more than one.
+    #[serde(default)]
+    pub end_line: Option<u64>,
+    /// Its hash, if it is to be checked.
+    #[serde(default)]
+    pub end_hash: Option<String>,
+    /// The hashes of all lines of the range, first and last included, if they are to be checked.
+    #[serde(default)]
+    pub range_hashes: Option<Vec<String>>,
+    /// Whether to replace the lines or to add after the first.
+    #[serde(default)]
+    pub placement: Placement,
+}
+
+/// Where the new lines go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// In place of the range.
+    #[default]
+    Replace,
+    /// After the first line, which stays.
+    InsertAfter,
+}
+
+/// What a hashline edit makes of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HashlineOutcome {
+    /// The text after it.
+    pub text: String,
+    /// What happened, in a few words.
+    pub summary: String,
+}
+
+/// Applies an edit to a text.
+///
+/// # Errors
+///
+/// `OutOfRange` for a line that is not there, `Conflict` for a hash that does not fit,
+/// `InvalidArgument` for arguments that contradict each other.
+pub fn apply(path: &VirtualPath, before: &str, edit: &HashlineEdit) -> Result<HashlineOutcome> {
+    let (body, newline) = match before.strip_suffix('\n') {
+        Some(body) => (body, "\n"),
+        None => (before, ""),
+    };
+    let mut lines: Vec<&str> = body.split('\n').collect();
+    let (start, end) = check(path, &lines, edit)?;
+
+    let new: Vec<&str> = if edit.new_content.is_empty() { Vec::new() } else { edit.new_content.split('\n').collect() };
+    let added = new.len();
+    let summary = match (edit.placement, end - start, added) {
+        (Placement::InsertAfter, _, added) => format!("Inserted {added} line(s) after line {}", edit.start_line),
+        (Placement::Replace, removed, 0) => format!("Deleted {removed} line(s) at line {}", edit.start_line),
+        (Placement::Replace, removed, added) if removed == added => {
+            format!("Replaced {removed} line(s) at line {}", edit.start_line)
+        }
+        (Placement::Replace, removed, added) => {
+            format!("Replaced {removed} line(s) with {added} line(s) at line {}", edit.start_line)
+        }
+    };
+    let range = match edit.placement {
+        Placement::InsertAfter => start + 1..start + 1,
+        Placement::Replace => start..end,
+    };
+    lines.splice(range, new);
+    let text = lines.join("\n") + newline;
+    // In a file of CRLF lines the new ones get what their neighbours have.
+    let text = if has_only_crlf(before.as_bytes()) { with_crlf(&text) } else { text };
+    Ok(HashlineOutcome { text, summary })
+}
+
+/// Makes every check in the reference's order; gives the range as indices.
+fn check(path: &VirtualPath, lines: &[&str], edit: &HashlineEdit) -> Result<(usize, usize)> {
+    let count = lines.len();
+    let refuse = |kind, why: String| Err(Error::new(kind, format!("cannot edit `{path}`: {why}")));
+    let index = |line: u64| usize::try_from(line).ok().and_then(|line| line.checked_sub(1)).filter(|at| *at < count);
+
+    let Some(start) = index(edit.start_line) else {
+        return refuse(
+            ErrorKind::OutOfRange,
+            format!("Line {} out of range (file has {count} lines)", edit.start_line),
+        );
+    };
+    let names_an_end = edit.end_line.is_some() || edit.end_hash.is_some();
+    if edit.placement == Placement::InsertAfter && names_an_end {
+        return refuse(ErrorKind::InvalidArgument, "end_line/end_hash cannot be combined with insert_after".to_owned());
+    }
+    check_hash(path, lines, start, &edit.start_hash)?;
+    let last = match edit.end_line {
+        None => start,
+        Some(end) if end < edit.start_line => {
+            return refuse(
+                ErrorKind::InvalidArgument,
+                format!("end_line ({end}) must be >= start_line ({})", edit.start_line),
+            );
+        }
+        Some(end) => match index(end) {
+            Some(last) => last,
+            None => {
+                return refuse(ErrorKind::OutOfRange, format!("End line {end} out of range (file has {count} lines)"));
+            }
+        },
+    };
+    if let (Some(_), Some(hash)) = (edit.end_line, &edit.end_hash) {
+        check_hash(path, lines, last, hash)?;
+    }
+    if let Some(hashes) = &edit.range_hashes {
+        if hashes.len() != last - start + 1 {
+            return refuse(
+                ErrorKind::InvalidArgument,
+                format!("{} hashes were given for {} lines", hashes.len(), last - start + 1),
+            );
+        }
+        for (at, hash) in (start..).zip(hashes) {
+            check_hash(path, lines, at, hash)?;
+        }
+    }
+    Ok((start, last + 1))
+}
+
+fn check_hash(path: &VirtualPath, lines: &[&str], at: usize, given: &str) -> Result<()> {
+    let actual = line_hash(lines[at]);
+    if actual == given {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Conflict,
+        format!(
+            "cannot edit `{path}`: Hash mismatch at line {}: expected '{given}', got '{actual}'. File may have changed \u{2014} re-read it first.",
+            at + 1
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{TextWindow, scan};
+
+    fn edit(start_line: u64, hash_of: &str, new: &str) -> HashlineEdit {
+        HashlineEdit {
+            start_line,
+            start_hash: line_hash(hash_of),
+            new_content: new.to_owned(),
+            ..HashlineEdit::default()
+        }
+    }
+
+    fn run(text: &str, edit: &HashlineEdit) -> Result<(String, String)> {
+        apply(&VirtualPath::parse("/f").unwrap(), text, edit).map(|outcome| (outcome.text, outcome.summary))
+    }
+
+    fn check_ok(text: &str, edit: &HashlineEdit, expected: &str, summary: &str) {
+        assert_eq!(run(text, edit).unwrap(), (expected.to_owned(), summary.to_owned()));
+    }
+
+    fn check_err(text: &str, edit: &HashlineEdit, message: &str) {
+        let error = run(text, edit).unwrap_err();
+        assert!(error.sentence().contains(message), "{error}");
+    }
+
+    #[test]
+    fn hashes_are_those_of_the_reference() {
+        assert_eq!((line_hash("").as_str(), line_hash("a").as_str(), line_hash("é").as_str()), ("d4", "0c", "66"));
+    }
+
+    #[test]
+    fn lines_are_shown_with_number_and_hash() {
+        let path = VirtualPath::parse("/f").unwrap();
+        let show = |content: &str, limit| {
+            format(&scan::excerpt(&path, &content.as_bytes(), TextWindow::lines(0, limit)).unwrap()).text
+        };
+        assert_eq!(show("a\n\nb\n", 10), "1:0c|a\n2:d4|\n3:92|b");
+        assert_eq!(show("", 10), "1:d4|");
+        assert_eq!(show("a\nb\n", 1), "1:0c|a\n\n... (1 more lines)");
+    }
+
+    #[test]
+    fn replace_insert_and_delete() {
+        check_ok("a\nb\nc\n", &edit(2, "b", "B"), "a\nB\nc\n", "Replaced 1 line(s) at line 2");
+        check_ok("a\nb\nc", &edit(3, "c", "x\ny"), "a\nb\nx\ny", "Replaced 1 line(s) with 2 line(s) at line 3");
+        check_ok("a\nb\nc\n", &edit(2, "b", ""), "a\nc\n", "Deleted 1 line(s) at line 2");
+        check_ok("a\n", &edit(1, "a", ""), "\n", "Deleted 1 line(s) at line 1");
+        let insert = HashlineEdit { placement: Placement::InsertAfter, ..edit(1, "a", "x") };
+        check_ok("a\nb\n", &insert, "a\nx\nb\n", "Inserted 1 line(s) after line 1");
+        let range = HashlineEdit { end_line: Some(3), ..edit(1, "a", "z") };
+        check_ok("a\nb\nc\nd\n", &range, "z\nd\n", "Replaced 3 line(s) with 1 line(s) at line 1");
+    }
+
+    #[test]
+    fn a_trailing_newline_in_the_new_text_is_an_empty_line() {
+        check_ok("a\nb\n", &edit(1, "a", "x\n"), "x\n\nb\n", "Replaced 1 line(s) with 2 line(s) at line 1");
+    }
+
+    #[test]
+    fn a_file_of_crlf_lines_stays_one() {
+        check_ok("a\r\nb", &edit(2, "b", "x\ny"), "a\r\nx\r\ny", "Replaced 1 line(s) with 2 line(s) at line 2");
+        check_ok(
+            "a\r\nb\r\n",
+            &edit(1, "a\r", "x\ny"),
+            "x\r\ny\r\nb\r\n",
+            "Replaced 1 line(s) with 2 line(s) at line 1",
+        );
+    }
+
+    #[test]
+    fn checks_come_in_the_order_of_the_reference() {
+        check_err("a\n", &edit(2, "a", ""), "Line 2 out of range (file has 1 lines)");
+        check_err("a\n", &edit(0, "a", ""), "Line 0 out of range (file has 1 lines)");
+        let both = HashlineEdit { placement: Placement::InsertAfter, end_line: Some(1), ..edit(1, "wrong", "") };
+        check_err("a\n", &both, "end_line/end_hash cannot be combined with insert_after");
+        check_err(
+            "a\n",
+            &edit(1, "b", ""),
+            "Hash mismatch at line 1: expected '92', got '0c'. File may have changed \u{2014} re-read it first.",
+        );
+        let backwards = HashlineEdit { end_line: Some(1), ..edit(2, "b", "") };
+        check_err("a\nb\n", &backwards, "end_line (1) must be >= start_line (2)");
+        let beyond = HashlineEdit { end_line: Some(9), ..edit(1, "a", "") };
+        check_err("a\nb\n", &beyond, "End line 9 out of range (file has 2 lines)");
+        let wrong_end = HashlineEdit { end_line: Some(2), end_hash: Some("zz".into()), ..edit(1, "a", "") };
+        check_err("a\nb\n", &wrong_end, "Hash mismatch at line 2: expected 'zz', got '92'");
+    }
+
+    #[test]
+    fn every_line_of_a_range_is_verified_when_hashes_are_given() {
+        let hashes = |lines: &[&str]| Some(lines.iter().map(|line| line_hash(line)).collect());
+        let range = |given| HashlineEdit { end_line: Some(3), range_hashes: given, ..edit(1, "a", "z") };
+        assert!(run("a\nb\nc\n", &range(hashes(&["a", "b", "c"]))).is_ok());
+        check_err("a\nb\nc\n", &range(hashes(&["a", "X", "c"])), "Hash mismatch at line 2");
+        check_err("a\nb\nc\n", &range(hashes(&["a", "c"])), "2 hashes were given for 3 lines");
+    }
+}

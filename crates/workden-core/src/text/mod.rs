@@ -1,0 +1,17 @@
+//! Text as people and models read and change it: encodings, windows, numbered lines, exact edits,
+//! hashline edits, and the bounded output type. Pure functions over bytes; nothing here opens.
+
+pub mod clip;
+pub mod edit;
+pub mod encoding;
+pub mod hashline;
+mod near_miss;
+pub mod numbered;
+pub mod scan;
+
+pub use clip::{Clipped, Clipper};
+pub use edit::{EditPlan, Occurrences, Replacement, Splice};
+pub use encoding::Encoding;
+pub use hashline::{HashlineEdit, HashlineOutcome};
+pub use numbered::Numbered;
+pub use scan::{Excerpt, Extent, TextSource, TextWindow};

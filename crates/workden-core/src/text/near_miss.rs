@@ -1,0 +1,237 @@
+//! Why a text to replace was not found: the nearest lines, and how they differ.
+//!
+//! A near miss is only ever shown, never applied: guessing where an edit belongs is how files get
+//! damaged.
+
+use strsim::normalized_levenshtein;
+use unicode_normalization::UnicodeNormalization;
+
+use super::encoding::Encoding;
+use crate::{Error, ErrorKind, VirtualPath};
+
+/// Content beyond this is not compared line by line.
+const COMPARED_BYTES: usize = 4 * 1024 * 1024;
+/// Lines beyond this are not compared for likeness, which is the costly part.
+const LIKENED_LINES: usize = 5_000;
+/// Characters of one line that are compared or shown.
+const LINE_CHARS: usize = 200;
+/// Lines of the nearest place that are shown.
+const SHOWN_LINES: usize = 6;
+/// Below this likeness a line is not worth showing.
+const WORTH_SHOWING: f64 = 0.6;
+
+/// The error for a text that is not in the content.
+pub(super) fn not_found(path: &VirtualPath, content: &[u8], old: &str) -> Error {
+    let head = &content[..content.len().min(COMPARED_BYTES)];
+    let text = Encoding::Utf8.decode_lossy(head);
+    let error =
+        |why: String| Error::new(ErrorKind::NoMatch, format!("cannot edit `{path}`: {} not found{why}", quoted(old)));
+    let have: Vec<&str> = text.split('\n').collect();
+    let want: Vec<&str> = old.strip_suffix('\n').unwrap_or(old).split('\n').collect();
+
+    if let Some(numberless) = without_line_numbers(&want)
+        && text.contains(&numberless)
+    {
+        return error(" as given".to_owned())
+            .hint("the text has line numbers of a numbered read in it; leave the numbers and tabs out");
+    }
+    for difference in DIFFERENCES {
+        if let Some(at) = find_lines(&have, &want, difference.alike) {
+            return error(format!(
+                "; {} come{} near:\n{}",
+                place(at, want.len()),
+                plural(&want),
+                numbered(&have, at, want.len())
+            ))
+            .hint(difference.hint);
+        }
+    }
+    match most_alike(&have, &want) {
+        Some(at) => {
+            let shown = want.len().min(have.len() - at);
+            error(format!("; the nearest is {}:\n{}", place(at, shown), numbered(&have, at, shown)))
+                .hint("read the file again and copy the text exactly")
+        }
+        None => error(", and nothing like it".to_owned()).hint("read the file again, or search for a part of the text"),
+    }
+}
+
+/// A text as an error shows it: the first line, not too long.
+pub(super) fn quoted(text: &str) -> String {
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+    let more = if text.trim_end().lines().count() > 1 { " (and the lines after it)" } else { "" };
+    format!("`{}`{more}", short(first.trim()))
+}
+
+fn short(line: &str) -> String {
+    match line.char_indices().nth(LINE_CHARS) {
+        Some((at, _)) => format!("{}...", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+fn plural(want: &[&str]) -> &'static str {
+    if want.len() == 1 { "s" } else { "" }
+}
+
+fn place(at: usize, lines: usize) -> String {
+    match lines {
+        0 | 1 => format!("line {}", at + 1),
+        lines => format!("lines {} to {}", at + 1, at + lines),
+    }
+}
+
+fn numbered(have: &[&str], at: usize, lines: usize) -> String {
+    let shown = lines.min(SHOWN_LINES);
+    let mut text: Vec<String> = have
+        .iter()
+        .enumerate()
+        .skip(at)
+        .take(shown)
+        .map(|(index, line)| format!("{:>6}\t{}", index + 1, short(line).trim_end_matches('\r')))
+        .collect();
+    if shown < lines {
+        text.push(format!("   ...\t({} more)", lines - shown));
+    }
+    text.join("\n")
+}
+
+/// A way in which lines can be alike without being the same, tried in this order.
+struct Difference {
+    alike: fn(&str, &str) -> bool,
+    hint: &'static str,
+}
+
+const DIFFERENCES: &[Difference] = &[
+    Difference {
+        alike: |have, want| strip_cr(have) == strip_cr(want),
+        hint: "they differ in line endings: CRLF (\\r\\n) against LF (\\n); write them as the file has them",
+    },
+    Difference {
+        alike: |have, want| have.trim_end() == want.trim_end(),
+        hint: "they differ in white space at the end of lines",
+    },
+    Difference {
+        alike: |have, want| have.trim() == want.trim(),
+        hint: "they differ in indentation; tabs and spaces count",
+    },
+    Difference { alike: |have, want| words(have).eq(words(want)), hint: "they differ in white space inside the lines" },
+    Difference {
+        alike: |have, want| plain(have).eq(plain(want)),
+        hint: "they differ in quotes, dashes or look-alike characters (\u{2018}\u{2019} against ', \u{201c}\u{201d} against \", \u{2013} against -)",
+    },
+    Difference { alike: |have, want| same_case(have, want), hint: "they differ in upper and lower case" },
+];
+
+fn strip_cr(line: &str) -> &str {
+    line.strip_suffix('\r').unwrap_or(line)
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split_whitespace()
+}
+
+/// The line with look-alikes folded and composed forms decomposed.
+fn plain(line: &str) -> impl Iterator<Item = char> + '_ {
+    line.trim().nfkd().map(|c| match c {
+        '\u{2018}' | '\u{2019}' | '\u{201A}' | '\u{2032}' | '`' | '\u{b4}' => '\'',
+        '\u{201C}' | '\u{201D}' | '\u{201E}' | '\u{2033}' => '"',
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+        other => other,
+    })
+}
+
+fn same_case(have: &str, want: &str) -> bool {
+    have.trim().chars().flat_map(char::to_lowercase).eq(want.trim().chars().flat_map(char::to_lowercase))
+}
+
+/// Where all wanted lines are alike the lines there, one below the other. The first and the last
+/// wanted line may be parts of a line, as in any edit.
+fn find_lines(have: &[&str], want: &[&str], alike: fn(&str, &str) -> bool) -> Option<usize> {
+    if want.iter().all(|line| line.trim().is_empty()) {
+        return None;
+    }
+    have.windows(want.len()).position(|lines| lines.iter().zip(want).all(|(have, want)| alike(have, want)))
+}
+
+/// Where the line is that is most like the first wanted line with something in it.
+fn most_alike(have: &[&str], want: &[&str]) -> Option<usize> {
+    let (lead, wanted) = want.iter().enumerate().find(|(_, line)| !line.trim().is_empty())?;
+    let wanted = short(wanted.trim());
+    let mut best = (WORTH_SHOWING, None);
+    for (at, line) in have.iter().enumerate().take(LIKENED_LINES) {
+        let line = line.trim();
+        if line.is_empty() {
+            continue;
+        }
+        let likeness = if line.contains(&wanted) { 1.0 } else { normalized_levenshtein(&short(line), &wanted) };
+        if likeness > best.0 {
+            best = (likeness, Some(at.saturating_sub(lead)));
+        }
+    }
+    best.1
+}
+
+/// The wanted lines without the numbers of a numbered or hashline read, if every line has one.
+fn without_line_numbers(want: &[&str]) -> Option<String> {
+    let stripped: Option<Vec<&str>> = want
+        .iter()
+        .map(|line| {
+            let rest = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+            if rest.len() == line.trim_start().len() {
+                return None;
+            }
+            rest.strip_prefix('\t')
+                .or_else(|| rest.strip_prefix(':').and_then(|rest| rest.split_once('|')).map(|(_, line)| line))
+        })
+        .collect();
+    stripped.map(|lines| lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn explain(content: &str, old: &str) -> String {
+        not_found(&VirtualPath::parse("/f").unwrap(), content.as_bytes(), old).to_string()
+    }
+
+    #[test]
+    fn the_answer_says_how_the_nearest_lines_differ() {
+        for (content, old, why) in [
+            ("fn a() {\n\tlet x = 1;\n}\n", "fn a() {\n    let x = 1;\n}", "indentation"),
+            ("let x = 1;  \nlet y;\n", "let x = 1;\nlet y;", "at the end of lines"),
+            ("say(\u{201c}hi\u{201d})\n", "say(\"hi\")", "quotes"),
+            ("a\r\nb\nc\n", "a\nb", "CRLF"),
+            ("x = a  +  b\n", "x = a + b", "white space inside"),
+            ("Hello World\n", "hello world", "upper and lower case"),
+            ("cafe\u{301}\n", "caf\u{e9}", "look-alike"),
+            ("one\ntwo\n", "     1\tone\n     2\ttwo", "line numbers"),
+            ("one\ntwo\n", "1:ab|one\n2:cd|two", "line numbers"),
+        ] {
+            let answer = explain(content, old);
+            assert!(answer.contains(why), "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_similar_line_is_shown_with_its_number() {
+        let answer = explain("def start():\n    pass\ndef handle_request(self):\n", "def handle_requests(self):");
+        assert!(answer.contains("the nearest is line 3:\n     3\tdef handle_request(self):"), "{answer}");
+    }
+
+    #[test]
+    fn nothing_like_it_says_so() {
+        assert!(explain("abc\n", "zzzzzzzzzz").contains("nothing like it"));
+        assert!(explain("", "x").contains("nothing like it"));
+        assert!(explain("abc", "\n\n").contains("nothing like it"));
+    }
+
+    #[test]
+    fn a_huge_file_is_explained_in_bounded_time() {
+        let content = "some line of text that is not it at all\n".repeat(200_000);
+        let started = std::time::Instant::now();
+        explain(&content, "another line of text that is it");
+        assert!(started.elapsed().as_secs() < 5);
+    }
+}

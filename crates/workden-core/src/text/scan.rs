@@ -1,0 +1,501 @@
+//! Windows into a text of any size: some lines of it, or some characters.
+//!
+//! Invariant: memory is bounded by the window's ceiling, never by the text. The text is read once
+//! from start to end in small blocks (the end is needed for "how many lines are left"); only a
+//! character window over a text before Unicode is read twice.
+
+use std::io::{self, Read};
+
+use encoding_rs_io::DecodeReaderBytesBuilder;
+use memchr::{memchr, memchr_iter, memrchr};
+use serde::{Deserialize, Serialize};
+
+use super::encoding::{BINARY_SNIFF_BYTES, Encoding, not_text};
+use crate::{Error, ErrorKind, Result, VirtualPath, limits};
+
+const BLOCK_BYTES: usize = 128 * 1024;
+
+/// A text that can be read from its start, as often as needed.
+pub trait TextSource {
+    /// Starts reading at the first byte.
+    ///
+    /// # Errors
+    ///
+    /// Whatever stands in the way of reading.
+    fn open(&self) -> io::Result<Box<dyn Read + '_>>;
+}
+
+impl TextSource for &[u8] {
+    fn open(&self) -> io::Result<Box<dyn Read + '_>> {
+        Ok(Box::new(*self))
+    }
+}
+
+/// Which part of a text to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextWindow {
+    /// Whole lines.
+    Lines {
+        /// How many lines to skip.
+        offset: u64,
+        /// How many lines to take at most.
+        limit: u64,
+        /// How many characters to take at most.
+        max_chars: u64,
+    },
+    /// Characters (Unicode code points).
+    Chars {
+        /// How many characters to skip.
+        offset: u64,
+        /// How many characters to take at most.
+        limit: u64,
+    },
+}
+
+impl TextWindow {
+    /// `limit` lines after the first `offset`, under the usual ceiling.
+    #[must_use]
+    pub fn lines(offset: u64, limit: u64) -> Self {
+        Self::Lines { offset, limit, max_chars: limits::READ_CHARS }
+    }
+
+    /// `limit` characters after the first `offset`.
+    #[must_use]
+    pub fn chars(offset: u64, limit: u64) -> Self {
+        Self::Chars { offset, limit: limit.min(limits::READ_CHARS) }
+    }
+
+    /// As [`TextWindow::lines`], for a face whose numbers may be negative.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` when a number is negative.
+    pub fn lines_signed(offset: i64, limit: i64) -> Result<Self> {
+        Ok(Self::lines(unsigned("offset", offset)?, unsigned("limit", limit)?))
+    }
+
+    /// As [`TextWindow::chars`], for a face whose numbers may be negative.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` when a number is negative.
+    pub fn chars_signed(offset: i64, limit: i64) -> Result<Self> {
+        Ok(Self::chars(unsigned("offset", offset)?, unsigned("max_chars", limit)?))
+    }
+}
+
+fn unsigned(name: &str, given: i64) -> Result<u64> {
+    u64::try_from(given).map_err(|_| {
+        Error::new(ErrorKind::InvalidArgument, format!("{name} must be >= 0, got {given}"))
+            .hint("count from the start of the file; 0 is the beginning")
+    })
+}
+
+/// What a window showed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Excerpt {
+    /// The text of the window, decoded, line endings as they are in the file.
+    pub text: String,
+    /// The name of the encoding it was decoded from.
+    pub encoding: String,
+    /// Where the window lies in the whole.
+    pub extent: Extent,
+    /// Whether the window ended early, and where.
+    pub cut: Cut,
+}
+
+/// Where a window lies in the whole text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extent {
+    /// In lines.
+    Lines {
+        /// How many lines lie before the window.
+        offset: u64,
+        /// How many lines it shows.
+        shown: u64,
+        /// How many lines the text has.
+        total: u64,
+    },
+    /// In characters.
+    Chars {
+        /// How many characters lie before the window.
+        offset: u64,
+        /// How many characters it shows.
+        shown: u64,
+        /// How many characters the text has.
+        total: u64,
+    },
+}
+
+/// Whether the ceiling of characters ended a window of lines before its last line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cut {
+    /// It shows every line it asked for.
+    #[default]
+    No,
+    /// It ends after a whole line.
+    BetweenLines,
+    /// Its one line is longer than the ceiling, and is shown in part.
+    InsideLine,
+}
+
+/// Reads a window of a text.
+///
+/// # Errors
+///
+/// `NotText` for binary content, `OutOfRange` for a line offset past the end, `Io` when reading
+/// fails.
+pub fn excerpt(path: &VirtualPath, source: &dyn TextSource, window: TextWindow) -> Result<Excerpt> {
+    match window {
+        TextWindow::Lines { offset, limit, max_chars } => lines(path, source, offset, limit, max_chars),
+        TextWindow::Chars { offset, limit } => chars(path, source, offset, limit),
+    }
+}
+
+/// Opens the source past a byte order mark, transcoded to UTF-8 where the mark says UTF-16.
+fn open_unicode<'a>(path: &VirtualPath, source: &'a dyn TextSource) -> Result<(Encoding, Box<dyn Read + 'a>)> {
+    let mut head = Vec::with_capacity(BINARY_SNIFF_BYTES);
+    let mut reader = open(path, source)?;
+    reader.by_ref().take(BINARY_SNIFF_BYTES as u64).read_to_end(&mut head).map_err(|error| unreadable(path, &error))?;
+    let announced = Encoding::from_bom(&head);
+    match announced {
+        Some(Encoding::Utf16Le | Encoding::Utf16Be) => {
+            let encoding = announced.unwrap_or(Encoding::Utf16Le);
+            let reader = open(path, source)?;
+            Ok((encoding, Box::new(DecodeReaderBytesBuilder::new().bom_override(true).build(reader))))
+        }
+        _ if memchr(0, &head).is_some() => Err(not_text("read", path)),
+        _ => {
+            let mark = if announced.is_some() { 3 } else { 0 };
+            let head = io::Cursor::new(head.split_off(mark));
+            Ok((announced.unwrap_or(Encoding::Utf8), Box::new(head.chain(reader))))
+        }
+    }
+}
+
+fn open<'a>(path: &VirtualPath, source: &'a dyn TextSource) -> Result<Box<dyn Read + 'a>> {
+    source.open().map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &VirtualPath, error: &io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("cannot read `{path}`: {}", error.kind()))
+}
+
+fn lines(path: &VirtualPath, source: &dyn TextSource, offset: u64, limit: u64, max_chars: u64) -> Result<Excerpt> {
+    let (encoding, mut reader) = open_unicode(path, source)?;
+    let mut collector = LineCollector::new(offset, limit, max_chars);
+    for_each_block(path, &mut reader, |block| collector.take(block))?;
+
+    let total = collector.total_lines();
+    if offset > 0 && offset >= total {
+        return Err(Error::new(
+            ErrorKind::OutOfRange,
+            format!("cannot read `{path}`: Offset {offset} exceeds file length ({total} lines)"),
+        )
+        .hint("offset is the number of lines to skip; 0 is the beginning"));
+    }
+    let LineCollector { kept, overflowed, .. } = collector;
+    if memchr(0, &kept).is_some() {
+        return Err(not_text("read", path));
+    }
+    let (encoding, text) = match String::from_utf8(kept) {
+        Ok(text) => (encoding, text),
+        Err(error) if overflowed && error.utf8_error().error_len().is_none() => {
+            let whole = error.utf8_error().valid_up_to();
+            let mut kept = error.into_bytes();
+            kept.truncate(whole);
+            (encoding, Encoding::Utf8.decode_lossy(&kept))
+        }
+        Err(error) => {
+            let guess = Encoding::guess(error.as_bytes());
+            (guess, guess.decode_lossy(error.as_bytes()))
+        }
+    };
+    let (text, cut) = cut_to(text, max_chars, overflowed);
+    let shown = count_lines(text.as_bytes());
+    Ok(Excerpt { text, encoding: encoding.label().to_owned(), extent: Extent::Lines { offset, shown, total }, cut })
+}
+
+/// Cuts a text of lines to a ceiling of characters, after the last line that fits.
+fn cut_to(mut text: String, max_chars: u64, overflowed: bool) -> (String, Cut) {
+    let max_chars = usize::try_from(max_chars).unwrap_or(usize::MAX);
+    // Almost always shorter in bytes already, which saves the count.
+    let end = if text.len() <= max_chars { None } else { text.char_indices().nth(max_chars).map(|(at, _)| at) };
+    if end.is_none() && !overflowed {
+        return (text, Cut::No);
+    }
+    text.truncate(end.unwrap_or(text.len()));
+    match memrchr(b'\n', text.as_bytes()) {
+        Some(last) => {
+            text.truncate(last + 1);
+            (text, Cut::BetweenLines)
+        }
+        None => (text, Cut::InsideLine),
+    }
+}
+
+/// How many lines a text has; `x\ny\n` is two, and so is `x\ny`.
+pub(crate) fn count_lines(text: &[u8]) -> u64 {
+    let newlines = memchr_iter(b'\n', text).count() as u64;
+    newlines + u64::from(text.last().is_some_and(|last| *last != b'\n'))
+}
+
+struct LineCollector {
+    offset: u64,
+    end: u64,
+    room: usize,
+    newlines: u64,
+    kept: Vec<u8>,
+    overflowed: bool,
+    last: Option<u8>,
+}
+
+impl LineCollector {
+    fn new(offset: u64, limit: u64, max_chars: u64) -> Self {
+        // A character has at most four bytes; one more byte shows that there was more.
+        let room = usize::try_from(max_chars.saturating_mul(4).saturating_add(1)).unwrap_or(usize::MAX);
+        Self {
+            offset,
+            end: offset.saturating_add(limit),
+            room,
+            newlines: 0,
+            kept: Vec::new(),
+            overflowed: false,
+            last: None,
+        }
+    }
+
+    fn take(&mut self, block: &[u8]) {
+        self.last = block.last().copied().or(self.last);
+        let (_, rest) = self.split_at_line(block, self.offset);
+        let (wanted, rest) = self.split_at_line(rest, self.end);
+        if self.offset < self.end {
+            let fits = wanted.len().min(self.room - self.kept.len());
+            self.kept.extend_from_slice(&wanted[..fits]);
+            self.overflowed |= fits < wanted.len();
+        }
+        self.newlines += memchr_iter(b'\n', rest).count() as u64;
+    }
+
+    /// Splits a block where line number `line` (from 0) starts, counting the newlines before it.
+    fn split_at_line<'b>(&mut self, block: &'b [u8], line: u64) -> (&'b [u8], &'b [u8]) {
+        if self.newlines >= line {
+            return block.split_at(0);
+        }
+        let missing = line - self.newlines;
+        let here = memchr_iter(b'\n', block).count() as u64;
+        if here < missing {
+            self.newlines += here;
+            return block.split_at(block.len());
+        }
+        let nth = usize::try_from(missing - 1).unwrap_or(usize::MAX);
+        let at = memchr_iter(b'\n', block).nth(nth).map_or(block.len(), |at| at + 1);
+        self.newlines = line;
+        block.split_at(at)
+    }
+
+    fn total_lines(&self) -> u64 {
+        self.newlines + u64::from(self.last.is_some_and(|last| last != b'\n'))
+    }
+}
+
+fn for_each_block(path: &VirtualPath, reader: &mut dyn Read, mut take: impl FnMut(&[u8])) -> Result<()> {
+    let mut block = vec![0; BLOCK_BYTES];
+    loop {
+        match reader.read(&mut block) {
+            Ok(0) => return Ok(()),
+            Ok(filled) => take(&block[..filled]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(unreadable(path, &error)),
+        }
+    }
+}
+
+fn chars(path: &VirtualPath, source: &dyn TextSource, offset: u64, limit: u64) -> Result<Excerpt> {
+    let (encoding, mut reader) = open_unicode(path, source)?;
+    let mut collector = CharCollector::new(offset, limit);
+    for_each_block(path, &mut reader, |block| collector.take(block))?;
+    collector.finish();
+    if collector.is_utf8 {
+        return collector.into_excerpt(path, encoding);
+    }
+    // Not UTF-8 after all: guess from the beginning, and count again in that encoding.
+    let mut sample = Vec::new();
+    let sampled = open(path, source)?.take(BINARY_SNIFF_BYTES as u64).read_to_end(&mut sample);
+    sampled.map_err(|error| unreadable(path, &error))?;
+    let guess = match std::str::from_utf8(&sample) {
+        Ok(_) => Encoding::Legacy(encoding_rs::WINDOWS_1252),
+        Err(_) => Encoding::guess(&sample),
+    };
+    let mut reader = DecodeReaderBytesBuilder::new().encoding(Some(guess.to_encoding_rs())).build(open(path, source)?);
+    let mut collector = CharCollector::new(offset, limit);
+    for_each_block(path, &mut reader, |block| collector.take(block))?;
+    collector.finish();
+    collector.into_excerpt(path, guess)
+}
+
+struct CharCollector {
+    offset: u64,
+    limit: u64,
+    total: u64,
+    text: String,
+    shown: u64,
+    carry: Vec<u8>,
+    is_utf8: bool,
+}
+
+impl CharCollector {
+    fn new(offset: u64, limit: u64) -> Self {
+        Self { offset, limit, total: 0, text: String::new(), shown: 0, carry: Vec::new(), is_utf8: true }
+    }
+
+    fn take(&mut self, block: &[u8]) {
+        if !self.is_utf8 {
+            return;
+        }
+        let joined;
+        let block = if self.carry.is_empty() {
+            block
+        } else {
+            joined = [std::mem::take(&mut self.carry).as_slice(), block].concat();
+            &joined
+        };
+        match std::str::from_utf8(block) {
+            Ok(text) => self.take_text(text),
+            Err(error) if error.error_len().is_none() => {
+                let (whole, carry) = block.split_at(error.valid_up_to());
+                self.carry = carry.to_vec();
+                self.take_text(&Encoding::Utf8.decode_lossy(whole));
+            }
+            Err(_) => self.is_utf8 = false,
+        }
+    }
+
+    fn take_text(&mut self, text: &str) {
+        let count = text.chars().count() as u64;
+        let skip = self.offset.saturating_sub(self.total).min(count);
+        let take = (self.limit - self.shown).min(count - skip);
+        if take > 0 {
+            let at = |nth: u64| {
+                let nth = usize::try_from(nth).unwrap_or(usize::MAX);
+                text.char_indices().nth(nth).map_or(text.len(), |(at, _)| at)
+            };
+            self.text.push_str(&text[at(skip)..at(skip + take)]);
+            self.shown += take;
+        }
+        self.total += count;
+    }
+
+    fn finish(&mut self) {
+        self.is_utf8 &= self.carry.is_empty();
+    }
+
+    fn into_excerpt(self, path: &VirtualPath, encoding: Encoding) -> Result<Excerpt> {
+        if self.text.contains('\0') {
+            return Err(not_text("read", path));
+        }
+        let extent = Extent::Chars { offset: self.offset, shown: self.shown, total: self.total };
+        Ok(Excerpt { text: self.text, encoding: encoding.label().to_owned(), extent, cut: Cut::No })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(content: &[u8], window: TextWindow) -> Result<Excerpt> {
+        excerpt(&VirtualPath::parse("/f").unwrap(), &content, window)
+    }
+
+    fn check_lines(content: &[u8], offset: u64, limit: u64, text: &str, shown: u64, total: u64) {
+        let excerpt = read(content, TextWindow::lines(offset, limit)).unwrap();
+        assert_eq!(excerpt.text, text);
+        assert_eq!(excerpt.extent, Extent::Lines { offset, shown, total });
+        assert_eq!(excerpt.cut, Cut::No);
+    }
+
+    #[test]
+    fn windows_of_lines() {
+        check_lines(b"", 0, 10, "", 0, 0);
+        check_lines(b"x\ny\n", 0, 10, "x\ny\n", 2, 2);
+        check_lines(b"x\ny", 0, 10, "x\ny", 2, 2);
+        check_lines(b"a\nb\nc\nd\n", 1, 2, "b\nc\n", 2, 4);
+        check_lines(b"a\nb\nc\nd", 3, 1, "d", 1, 4);
+        check_lines(b"a\nb\n", 0, 0, "", 0, 2);
+        check_lines(b"a\r\nb\r\n", 1, 1, "b\r\n", 1, 2);
+        check_lines(b"\n\n\n", 1, 1, "\n", 1, 3);
+    }
+
+    #[test]
+    fn a_window_far_into_many_blocks() {
+        let content: String = (0..200_000).map(|n| format!("line {n}\n")).collect();
+        check_lines(content.as_bytes(), 123_456, 2, "line 123456\nline 123457\n", 2, 200_000);
+    }
+
+    #[test]
+    fn past_the_end_is_an_error_that_says_how_long_the_file_is() {
+        for offset in [2, 3, u64::MAX] {
+            let error = read(b"x\ny\n", TextWindow::lines(offset, 1)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::OutOfRange);
+            assert!(error.to_string().contains(&format!("Offset {offset} exceeds file length (2 lines)")), "{error}");
+        }
+    }
+
+    #[test]
+    fn negative_numbers_are_refused() {
+        assert_eq!(TextWindow::lines_signed(-1, 5).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        assert_eq!(TextWindow::chars_signed(0, -1).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+
+    #[test]
+    fn the_ceiling_ends_after_a_whole_line_if_it_can() {
+        let window = |max_chars| TextWindow::Lines { offset: 0, limit: 10, max_chars };
+        let between = read("äöü\nxyz\n".as_bytes(), window(6)).unwrap();
+        assert_eq!((between.text.as_str(), between.cut), ("äöü\n", Cut::BetweenLines));
+        let inside = read("äöüäöü\nxyz\n".as_bytes(), window(4)).unwrap();
+        assert_eq!((inside.text.as_str(), inside.cut), ("äöüä", Cut::InsideLine));
+        let exact = read("äöü\nxyz\n".as_bytes(), window(8)).unwrap();
+        assert_eq!((exact.text.as_str(), exact.cut), ("äöü\nxyz\n", Cut::No));
+    }
+
+    #[test]
+    fn one_endless_line_is_cut_not_held() {
+        let content = vec![b'a'; 3_000_000];
+        let excerpt = read(&content, TextWindow::lines(0, 1)).unwrap();
+        assert_eq!(excerpt.text.len(), 200_000);
+        assert_eq!(excerpt.cut, Cut::InsideLine);
+    }
+
+    #[test]
+    fn other_encodings_are_decoded() {
+        let utf16: Vec<u8> =
+            [0xFEFFu16, u16::from(b'h'), 0xE9, 10].iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        check_lines(&utf16, 0, 5, "hé\n", 1, 1);
+        check_lines(b"\xEF\xBB\xBFhi\n", 0, 5, "hi\n", 1, 1);
+        check_lines(b"caf\xE9\n", 0, 5, "café\n", 1, 1);
+        let chars = read(b"caf\xE9 au lait", TextWindow::chars(3, 3)).unwrap();
+        assert_eq!(chars.text, "é a");
+        assert_eq!(chars.extent, Extent::Chars { offset: 3, shown: 3, total: 12 });
+    }
+
+    #[test]
+    fn binary_is_refused() {
+        for content in [&b"a\0b"[..], &[0; 100_000]] {
+            assert_eq!(read(content, TextWindow::lines(0, 1)).unwrap_err().kind(), ErrorKind::NotText);
+            assert_eq!(read(content, TextWindow::chars(0, 1)).unwrap_err().kind(), ErrorKind::NotText);
+        }
+    }
+
+    #[test]
+    fn windows_of_characters() {
+        let text = "aé日😀z".repeat(50_000);
+        let excerpt = read(text.as_bytes(), TextWindow::chars(99_998, 4)).unwrap();
+        assert_eq!(excerpt.text, "😀zaé");
+        assert_eq!(excerpt.extent, Extent::Chars { offset: 99_998, shown: 4, total: 250_000 });
+        let past = read(b"abc", TextWindow::chars(10, 4)).unwrap();
+        assert_eq!(past.extent, Extent::Chars { offset: 10, shown: 0, total: 3 });
+    }
+}
