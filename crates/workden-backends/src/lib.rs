@@ -1,1 +1,33 @@
+//! Where bytes live: [`LocalBackend`], a host directory as a workspace, and [`CompositeBackend`],
+//! a mount table over any backends; with a parallel search that walks by descriptor.
+//!
+//! `LocalBackend` is the only opener of host paths in workden, and it opens nothing outside its
+//! root: not through `..`, not through links, not when directories are swapped under it.
+//!
+//! ```
+//! # futures_executor::block_on(async {
+//! use workden_backends::{CompositeBackend, LocalBackend, memory};
+//! use workden_core::{BackendExt, Expect, VirtualPath, search::GrepRequest};
+//!
+//! let project = tempfile::tempdir().unwrap();
+//! let files = CompositeBackend::builder()
+//!     .mount("/project", LocalBackend::open(project.path())?)?
+//!     .mount("/scratch", memory())?
+//!     .build();
+//! let notes = VirtualPath::parse("/scratch/notes.md")?;
+//! files.write_path(&notes, "look into the parser\n".into(), Expect::Absent).await?;
+//! let found = files.grep_path(&VirtualPath::root(), &GrepRequest::literal("parser")).await?;
+//! assert_eq!(found.files[0].path, notes);
+//! # Ok::<(), workden_core::Error>(()) }).unwrap();
+//! ```
 
+mod blocking;
+mod composite;
+#[cfg(unix)]
+mod local;
+mod system_clock;
+
+pub use composite::{CompositeBackend, CompositeBuilder};
+#[cfg(unix)]
+pub use local::{BoundFiles, Durability, LocalBackend, LocalOptions, PathOpening};
+pub use system_clock::{SystemClock, memory};

@@ -34,7 +34,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// # Behavior
     ///
     /// - Absolute link targets start at the root of the workspace.
-    /// - `Escapes` when a link climbs out, or when links go in circles.
+    /// - `Escapes` when a link climbs out, `LinkLoop` when links go in circles.
     /// - What does not exist yet resolves to where it would be created.
     /// - `Last::Keep` leaves a link at the end alone: what is removed or renamed is the link.
     async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved>;

@@ -54,6 +54,8 @@ pub enum ErrorKind {
     NotRegular,
     /// The path leads out of the workspace.
     Escapes,
+    /// Symbolic links that go in circles.
+    LinkLoop,
     /// Not a path: NUL, not UTF-8, too long, or a name that workden keeps for itself.
     InvalidPath,
     /// A glob or regular expression that does not parse.
@@ -125,6 +127,25 @@ impl Error {
         self.0.hint.as_deref()
     }
 
+    /// The same error, told by somebody to whom the paths in it lie below `prefix`.
+    ///
+    /// By convention a path in a sentence starts with `/` and stands in backquotes.
+    #[must_use]
+    pub fn below(mut self, prefix: &crate::VirtualPath) -> Self {
+        if !prefix.is_root() {
+            let sentence = self.0.sentence.replace("`/`", &format!("`{prefix}`"));
+            // A path that was `/` is done, and must not get the prefix twice.
+            let parts: Vec<&str> = sentence.split("`/").collect();
+            let done = &prefix.as_str()[1..];
+            let rejoined = parts.iter().skip(1).map(|part| match part.strip_prefix(done) {
+                Some(rest) if rest.starts_with('`') => format!("`/{part}"),
+                _ => format!("`{prefix}/{part}"),
+            });
+            self.0.sentence = std::iter::once(parts[0].to_owned()).chain(rejoined).collect();
+        }
+        self
+    }
+
     /// `cannot <verb> <path>: nothing is there`, the most frequent error of all.
     #[must_use]
     pub fn not_found(verb: &str, path: &crate::VirtualPath) -> Self {
@@ -185,6 +206,20 @@ impl std::error::Error for Error {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_get_a_prefix_where_a_mount_table_tells_the_error() {
+        let prefix = crate::VirtualPath::parse("/data").unwrap();
+        for (sentence, expected) in [
+            ("cannot read `/a/b`: no", "cannot read `/data/a/b`: no"),
+            ("cannot list `/`: no", "cannot list `/data`: no"),
+            ("cannot move `/a` into itself, to `/a/b`", "cannot move `/data/a` into itself, to `/data/a/b`"),
+            ("cannot read `/x`y`", "cannot read `/data/x`y`"),
+            ("no path here", "no path here"),
+        ] {
+            assert_eq!(Error::new(ErrorKind::Io, sentence).below(&prefix).sentence(), expected);
+        }
+    }
 
     #[test]
     fn kind_sentence_and_hint_survive_a_wire() {

@@ -36,11 +36,23 @@ impl KeptEntries {
         self.entries.truncate(self.keep);
     }
 
-    /// The answer; `counted_elsewhere` are matches that others already left out.
+    /// Takes what another has collected.
+    pub fn merge(&mut self, other: Self) {
+        let left_out = other.total - other.entries.len() as u64;
+        self.extend(other.entries);
+        self.count_left_out(left_out);
+    }
+
+    /// Takes note of entries that others found and left out.
+    pub fn count_left_out(&mut self, left_out: u64) {
+        self.total += left_out;
+    }
+
+    /// The answer.
     #[must_use]
-    pub fn finish(mut self, counted_elsewhere: u64, skipped: Skipped, completeness: Completeness) -> Globbed {
+    pub fn finish(mut self, skipped: Skipped, completeness: Completeness) -> Globbed {
         self.trim();
-        let left_out = self.total - self.entries.len() as u64 + counted_elsewhere;
+        let left_out = self.total - self.entries.len() as u64;
         Globbed { entries: self.entries, left_out, skipped, completeness }
     }
 }
@@ -171,7 +183,8 @@ mod tests {
         };
         let mut kept = KeptEntries::new(3);
         (0..1000).for_each(|n| kept.extend([entry(n)]));
-        let found = kept.finish(5, Skipped::default(), Completeness::Complete);
+        kept.count_left_out(5);
+        let found = kept.finish(Skipped::default(), Completeness::Complete);
         let paths: Vec<_> = found.entries.iter().map(|entry| entry.path.as_str()).collect();
         assert_eq!((paths, found.left_out), (vec!["/998", "/999", "/996"], 1002));
     }

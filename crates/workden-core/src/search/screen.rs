@@ -100,6 +100,17 @@ impl Screen {
         &self.base
     }
 
+    /// Where a walk of `at` has to start to find what lies below `wanted`, a path as the agent
+    /// sees it; `None` when nothing of it is there.
+    #[must_use]
+    pub fn start_of(&self, at: &VirtualPath, wanted: &VirtualPath) -> Option<VirtualPath> {
+        let seen = at.below(&self.view.prefix);
+        if seen.is_within(wanted) {
+            return Some(at.clone());
+        }
+        if wanted.is_within(&seen) { wanted.strip_prefix(&self.view.prefix) } else { None }
+    }
+
     /// Whether the walk has to read `.gitignore` files at all.
     #[must_use]
     pub fn reads_ignore_files(&self) -> bool {

@@ -33,7 +33,8 @@ pub(super) fn glob(tree: &Tree, clock: &dyn Clock, at: &VirtualPath, request: &G
     }
     let mut kept = KeptEntries::new(request.keep);
     let mut walk = Walk::new(tree, &screen, Deadline::new(clock, request.deadline));
-    walk.run(at, &mut |context, path, node, walk_skipped| {
+    let Some(start) = screen.start_of(at, pattern.start()) else { return Ok(Globbed::default()) };
+    walk.run(&start, &mut |context, path, node, walk_skipped| {
         let seen = context.seen.child_unchecked(name(path));
         let is_dir = matches!(node, Node::Directory { .. });
         let wanted = !is_dir || request.kinds == GlobKinds::Everything;
@@ -42,7 +43,7 @@ pub(super) fn glob(tree: &Tree, clock: &dyn Clock, at: &VirtualPath, request: &G
         }
         Step { enter: is_dir && pattern.may_match_below(&seen), stop: false }
     });
-    Ok(kept.finish(0, walk.skipped, walk.completeness))
+    Ok(kept.finish(walk.skipped, walk.completeness))
 }
 
 pub(super) fn grep(tree: &Tree, clock: &dyn Clock, at: &VirtualPath, request: &GrepRequest) -> Result<Grepped> {

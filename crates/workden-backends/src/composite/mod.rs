@@ -1,0 +1,209 @@
+//! `CompositeBackend`: a mount table over any backends.
+//!
+//! Invariant: the longest mount that a path is in decides, after the path was normalised; the
+//! backend there sees the path without the mount, and everything that goes back to the agent (paths,
+//! errors, what rules and globs look at) has it again. What a mount covers is not reachable.
+
+mod mounts;
+mod search;
+mod transfer;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use mounts::{Mount, MountTable};
+use workden_core::{
+    Backend, ByteRange, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal, Resolved, Result, Slice,
+    Version, VirtualPath, Written, directory_entry, limits,
+    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
+    text::{Excerpt, Splice, TextWindow},
+};
+
+/// Backends mounted at paths. Clones share them.
+#[derive(Clone, Debug)]
+pub struct CompositeBackend {
+    mounts: Arc<MountTable>,
+}
+
+/// Builds a [`CompositeBackend`].
+#[derive(Debug, Default)]
+pub struct CompositeBuilder {
+    mounts: MountTable,
+}
+
+impl CompositeBuilder {
+    /// Mounts a backend at a path; `/foo` and `/foo/` are the same.
+    ///
+    /// # Errors
+    ///
+    /// `AlreadyExists` when something is mounted there; as for [`VirtualPath::parse`] otherwise.
+    pub fn mount(mut self, at: &str, backend: impl Backend + 'static) -> Result<Self> {
+        self.mounts.add(VirtualPath::parse(at)?, Arc::new(backend))?;
+        Ok(self)
+    }
+
+    /// The mount table as a backend.
+    #[must_use]
+    pub fn build(self) -> CompositeBackend {
+        CompositeBackend { mounts: Arc::new(self.mounts) }
+    }
+}
+
+impl CompositeBackend {
+    /// An empty mount table.
+    #[must_use]
+    pub fn builder() -> CompositeBuilder {
+        CompositeBuilder::default()
+    }
+
+    /// The backend for a path and the path in it; an error where nothing is mounted.
+    fn mount_of(&self, verb: &str, at: &Resolved) -> Result<(Mount<'_>, Resolved)> {
+        let Some(mount) = self.mounts.find(&at.real) else {
+            return Err(if self.mounts.leads_to_mounts(&at.real) {
+                Error::is_directory(verb, &at.real)
+            } else {
+                Error::not_found(verb, &at.real).hint(self.mounts.hint())
+            });
+        };
+        let local = mount.local(at);
+        Ok((mount, local))
+    }
+
+    /// As `mount_of`, for what changes things: mounts, and what leads to them, stay as they are.
+    fn mount_to_change(&self, verb: &str, at: &Resolved) -> Result<(Mount<'_>, Resolved)> {
+        if self.mounts.leads_to_mounts(&at.real) {
+            return Err(Error::is_directory(verb, &at.real));
+        }
+        match self.mount_of(verb, at) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Err(Error::new(ErrorKind::ReadOnly, format!("cannot {verb} `{}`: nothing is mounted there", at.real))
+                    .hint(self.mounts.hint()))
+            }
+            found => found,
+        }
+    }
+
+    fn refuse_mounts(&self, verb: &str, at: &Resolved) -> Result<()> {
+        if at.real.is_root() {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("cannot {verb} `/`, the root of the workspace"),
+            ));
+        }
+        if self.mounts.leads_to_mounts(&at.real) || self.mounts.is_mount(&at.real) {
+            return Err(Error::new(
+                ErrorKind::Busy,
+                format!("cannot {verb} `{}`: something is mounted there", at.real),
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Backend for CompositeBackend {
+    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
+        let mut real = path.clone();
+        for _ in 0..limits::LINK_DEPTH {
+            let Some(mount) = self.mounts.find(&real) else {
+                return Ok(Resolved { typed: path.clone(), real });
+            };
+            let local = mount.strip(&real);
+            let resolved = mount.backend.resolve(&local, last).await.map_err(|error| mount.told(error))?;
+            let followed = resolved.real.below(mount.at);
+            // A link can lead into another mount: as the agent sees it, that is what is there.
+            if self.mounts.find(&followed).is_some_and(|found| found.at == mount.at) {
+                return Ok(Resolved { typed: path.clone(), real: followed });
+            }
+            real = followed;
+        }
+        Err(Error::new(ErrorKind::LinkLoop, format!("cannot open `{path}`: its links go in circles")))
+    }
+
+    async fn stat(&self, at: &Resolved) -> Result<Entry> {
+        let synthetic = self.mounts.leads_to_mounts(&at.real);
+        let found = match self.mount_of("look at", at) {
+            Ok((mount, local)) => match mount.backend.stat(&local).await {
+                Ok(entry) => Ok(mount.shown(entry)),
+                Err(error) => Err(mount.told(error)),
+            },
+            Err(error) => Err(error),
+        };
+        match found {
+            Ok(entry) if !synthetic || entry.is_dir() => Ok(entry),
+            _ if synthetic => Ok(directory_entry(at.real.clone())),
+            other => other,
+        }
+    }
+
+    async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
+        search::list(&self.mounts, at, request).await
+    }
+
+    async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
+        let (mount, local) = self.mount_of("read", at)?;
+        mount.backend.read(&local, range).await.map_err(|error| mount.told(error))
+    }
+
+    async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
+        let (mount, local) = self.mount_of("read", at)?;
+        mount.backend.read_text(&local, window).await.map_err(|error| mount.told(error))
+    }
+
+    async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
+        let (mount, local) = self.mount_to_change("write", at)?;
+        mount.wrote(mount.backend.write(&local, content, expect).await)
+    }
+
+    async fn patch(&self, at: &Resolved, base: Version, splices: &[Splice]) -> Result<Written> {
+        let (mount, local) = self.mount_of("edit", at)?;
+        mount.wrote(mount.backend.patch(&local, base, splices).await)
+    }
+
+    async fn make_dir(&self, at: &Resolved) -> Result<()> {
+        if self.mounts.leads_to_mounts(&at.real) {
+            return Ok(());
+        }
+        let (mount, local) = self.mount_to_change("make", at)?;
+        mount.backend.make_dir(&local).await.map_err(|error| mount.told(error))
+    }
+
+    async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
+        self.refuse_mounts("remove", at)?;
+        let (mount, local) = self.mount_of("remove", at)?;
+        mount.backend.remove(&local, what).await.map_err(|error| mount.told(error))
+    }
+
+    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+        self.refuse_mounts("move", from)?;
+        let (source, local_from) = self.mount_of("move", from)?;
+        if self.mounts.leads_to_mounts(&to.real) || self.mounts.is_mount(&to.real) {
+            // Something is there, and it is a directory; but a missing source comes first.
+            source.backend.stat(&local_from).await.map_err(|error| source.told(error))?;
+            return Err(Error::already_exists("move to", &to.real));
+        }
+        let (destination, local_to) = self.mount_to_change("move to", to)?;
+        if source.at == destination.at {
+            return source.backend.rename(&local_from, &local_to, existing).await.map_err(|error| source.told(error));
+        }
+        transfer::move_across(&source, &local_from, &destination, &local_to, existing).await
+    }
+
+    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+        let (source, local_from) = self.mount_of("copy", from)?;
+        let (destination, local_to) = self.mount_to_change("copy to", to)?;
+        if source.at == destination.at {
+            return source.wrote(source.backend.copy(&local_from, &local_to, existing).await);
+        }
+        transfer::copy_across(&source, &local_from, &destination, &local_to, existing).await
+    }
+
+    async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
+        search::glob(&self.mounts, at, request).await
+    }
+
+    async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
+        search::grep(&self.mounts, at, request).await
+    }
+}

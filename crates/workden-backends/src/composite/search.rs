@@ -1,0 +1,187 @@
+//! Listing, glob and grep over every mount below a directory: one order, no duplicates, and the
+//! paths that the agent sees.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::join_all;
+use workden_core::{
+    Completeness, Entry, Error, ErrorKind, Resolved, Result, VirtualPath, directory_entry,
+    search::{
+        Admission, GlobKinds, GlobRequest, Globbed, GrepRequest, Grepped, KeptEntries, KeptMatches, ListRequest,
+        Listing, PathPattern, Screen, Skipped,
+    },
+};
+
+use super::mounts::{Mount, MountTable};
+
+pub(super) async fn list(mounts: &MountTable, at: &Resolved, request: &ListRequest) -> Result<Listing> {
+    let screen = Screen::for_list(request, &at.real)?;
+    let context = screen.enter(None, at.real.clone(), None, false);
+    let inner: BTreeMap<VirtualPath, Entry> = names_below(mounts, &at.real)
+        .filter(|name| screen.admits(&context, name, true) == Admission::Admit)
+        .map(|name| at.real.child_unchecked(&name))
+        .map(|path| (path.clone(), directory_entry(path)))
+        .collect();
+    let covered = |path: &VirtualPath| inner.contains_key(path);
+
+    let (stored, left_out) = match mounts.find(&at.real) {
+        None if inner.is_empty() && !mounts.leads_to_mounts(&at.real) => {
+            return Err(Error::not_found("list", &at.real).hint(mounts.hint()));
+        }
+        None => (Vec::new(), 0),
+        Some(mount) => {
+            let view = mounts.view(&mount, None, &request.view);
+            let request = ListRequest { view, ..request.clone() };
+            match mount.backend.list(&mount.local(at), &request).await {
+                Ok(listing) => (listing.entries, listing.left_out),
+                // Nothing is stored there, but something is mounted below.
+                Err(error) if is_absence(&error) && mounts.leads_to_mounts(&at.real) && !mounts.is_mount(&at.real) => {
+                    (Vec::new(), 0)
+                }
+                Err(error) => return Err(mount.told(error)),
+            }
+            .map_first(|entries| entries.into_iter().map(|entry| mount.shown(entry)).collect())
+        }
+    };
+    let stored = stored.into_iter().filter(|entry| !covered(&entry.path)).collect::<Vec<_>>();
+    let mut listing = Listing::of(stored.into_iter().chain(inner.into_values()).collect(), request.keep);
+    listing.left_out += left_out;
+    Ok(listing)
+}
+
+trait MapFirst<A, B> {
+    fn map_first<C>(self, map: impl FnOnce(A) -> C) -> (C, B);
+}
+
+impl<A, B> MapFirst<A, B> for (A, B) {
+    fn map_first<C>(self, map: impl FnOnce(A) -> C) -> (C, B) {
+        (map(self.0), self.1)
+    }
+}
+
+fn is_absence(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotDirectory)
+}
+
+/// The names directly in a directory under which something is mounted.
+fn names_below(mounts: &MountTable, directory: &VirtualPath) -> impl Iterator<Item = String> {
+    let depth = directory.depth();
+    mounts.below(directory).filter_map(move |mount| mount.at.components().nth(depth).map(str::to_owned))
+}
+
+pub(super) async fn glob(mounts: &MountTable, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
+    let screen = Screen::for_glob(request, &at.real)?;
+    let pattern = PathPattern::new(&request.pattern, screen.base())?;
+    let places = places(mounts, at, &screen);
+    let searches = places.iter().map(|(mount, local)| {
+        let view = mounts.view(mount, Some(screen.base().clone()), &request.view);
+        let request = GlobRequest { view, ..request.clone() };
+        async move { mount.backend.glob(local, &request).await }
+    });
+    let mut kept = KeptEntries::new(request.keep);
+    let mut skipped = Skipped::default();
+    let mut completeness = Completeness::Complete;
+    let mut stored_directories = Vec::new();
+    for (found, (mount, _)) in answers(mounts, at, &places, join_all(searches).await, &mut skipped)? {
+        completeness = completeness.max(found.completeness);
+        skipped += found.skipped;
+        kept.count_left_out(found.left_out);
+        let entries: Vec<Entry> = found.entries.into_iter().map(|entry| mount.shown(entry)).collect();
+        stored_directories.extend(entries.iter().filter(|entry| entry.is_dir()).map(|entry| entry.path.clone()));
+        kept.extend(entries);
+    }
+    if request.kinds == GlobKinds::Everything {
+        let inner = directories_to_mounts(mounts, &at.real).filter(|directory| {
+            let seen = directory.below(&request.view.prefix);
+            let name = directory.name().unwrap_or_default();
+            let parent = directory.parent().unwrap_or_else(VirtualPath::root);
+            let context = screen.enter(None, parent, None, false);
+            pattern.is_match(&seen)
+                && !stored_directories.contains(directory)
+                && screen.admits(&context, name, true) == Admission::Admit
+        });
+        kept.extend(inner.map(directory_entry).collect::<Vec<_>>());
+    }
+    Ok(kept.finish(skipped, completeness))
+}
+
+/// Every directory below `at` that is a mount or leads to one.
+fn directories_to_mounts(mounts: &MountTable, at: &VirtualPath) -> impl Iterator<Item = VirtualPath> {
+    let mut all: Vec<VirtualPath> = mounts
+        .below(at)
+        .flat_map(|mount| std::iter::successors(Some(mount.at.clone()), VirtualPath::parent))
+        .filter(|path| path != at && path.is_within(at))
+        .collect();
+    all.sort();
+    all.dedup();
+    all.into_iter()
+}
+
+pub(super) async fn grep(mounts: &MountTable, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
+    let screen = Screen::for_grep(request, &at.real)?;
+    request.pattern.compile()?;
+    let places = places(mounts, at, &screen);
+    let searches = places.iter().map(|(mount, local)| {
+        let view = mounts.view(mount, Some(screen.base().clone()), &request.view);
+        let request = GrepRequest { view, ..request.clone() };
+        async move { mount.backend.grep(local, &request).await }
+    });
+    let mut kept = KeptMatches::new(request.keep);
+    let mut skipped = Skipped::default();
+    for (mut found, (mount, _)) in answers(mounts, at, &places, join_all(searches).await, &mut skipped)? {
+        for file in &mut found.files {
+            file.path = file.path.below(mount.at);
+        }
+        kept.merge(found);
+    }
+    kept.count_searched(0, skipped, Completeness::Complete);
+    Ok(kept.finish())
+}
+
+/// The mounts to search, each with the place to start at: the one that the directory is in, and
+/// those below that the request would enter.
+fn places<'a>(mounts: &'a MountTable, at: &Resolved, screen: &Screen) -> Vec<(Mount<'a>, Resolved)> {
+    let own = mounts.find(&at.real).map(|mount| {
+        let local = mount.local(at);
+        (mount, local)
+    });
+    let inner = mounts
+        .below(&at.real)
+        .filter(|mount| is_entered(screen, &at.real, mount.at))
+        .map(|mount| (mount, Resolved::literal(VirtualPath::root())));
+    own.into_iter().chain(inner).collect()
+}
+
+/// Whether a walk from `from` would get to the directory `to` by its name.
+fn is_entered(screen: &Screen, from: &VirtualPath, to: &VirtualPath) -> bool {
+    std::iter::successors(Some(to.clone()), VirtualPath::parent).take_while(|path| path != from).all(|path| {
+        let parent = path.parent().unwrap_or_else(VirtualPath::root);
+        let context = screen.enter(None, parent, None, false);
+        screen.enters(&context, path.name().unwrap_or_default())
+    })
+}
+
+/// The answers that count. What cannot be searched below is skipped and counted; the place that
+/// was named must be there, or be on the way to a mount.
+fn answers<'p, 'm, T>(
+    mounts: &MountTable,
+    at: &Resolved,
+    places: &'p [(Mount<'m>, Resolved)],
+    outcomes: Vec<Result<T>>,
+    skipped: &mut Skipped,
+) -> Result<Vec<(T, &'p (Mount<'m>, Resolved))>> {
+    if places.is_empty() && !mounts.leads_to_mounts(&at.real) {
+        return Err(Error::not_found("search", &at.real).hint(mounts.hint()));
+    }
+    let mut answers = Vec::new();
+    for (outcome, place) in outcomes.into_iter().zip(places) {
+        let is_below = place.0.at != &at.real && place.0.at.is_within(&at.real);
+        match outcome {
+            Ok(answer) => answers.push((answer, place)),
+            Err(_) if is_below => skipped.unreadable += 1,
+            Err(error) if is_absence(&error) && mounts.leads_to_mounts(&at.real) && !mounts.is_mount(&at.real) => {}
+            Err(error) => return Err(place.0.told(error)),
+        }
+    }
+    Ok(answers)
+}

@@ -1,0 +1,93 @@
+//! Making directories on the way to something, and taking them back when that comes to nothing.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::{
+    fs::{self, AtFlags, Mode},
+    io::Errno,
+};
+use workden_core::{Result, VirtualPath, names};
+
+use super::{
+    Durability,
+    errors::refused,
+    root::{Root, step_into},
+};
+
+/// Directories that were made for a change; they go again unless it is kept.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    made: Vec<(OwnedFd, String)>,
+}
+
+impl Made {
+    /// Opens a directory, making it and those above it where they are missing.
+    pub(super) fn open(
+        &mut self,
+        root: &Root,
+        verb: &str,
+        real: &VirtualPath,
+        durability: Durability,
+    ) -> Result<OwnedFd> {
+        match root.directory(real) {
+            Err(Errno::NOENT) => self.make(root, real, durability).map_err(|errno| refused(verb, real, errno)),
+            opened => opened.map_err(|errno| refused(verb, real, errno)),
+        }
+    }
+
+    fn make(&mut self, root: &Root, real: &VirtualPath, durability: Durability) -> Result<OwnedFd, Errno> {
+        let mut at = root.directory(&VirtualPath::root())?;
+        for name in real.components() {
+            let below = match step_into(at.as_fd(), name) {
+                Err(Errno::NOENT) => {
+                    match fs::mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
+                        Ok(()) => self.made.push((at.try_clone().map_err(|_| Errno::MFILE)?, name.to_owned())),
+                        Err(Errno::EXIST) => {}
+                        Err(errno) => return Err(errno),
+                    }
+                    durability.sync(at.as_fd())?;
+                    step_into(at.as_fd(), name)?
+                }
+                opened => opened?,
+            };
+            at = below;
+        }
+        Ok(at)
+    }
+
+    /// Keeps what was made.
+    pub(super) fn keep(mut self) {
+        self.made.clear();
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for (above, name) in self.made.drain(..).rev() {
+            // Fails, and rightly so, when somebody has put something there.
+            let _ = fs::unlinkat(above, name, AtFlags::REMOVEDIR);
+        }
+    }
+}
+
+pub(super) fn make_dir(root: &Root, real: &VirtualPath, durability: Durability) -> Result<()> {
+    names::check_names("make", real)?;
+    let mut made = Made::default();
+    match made.open(root, "make", real, durability) {
+        Ok(_) => made.keep(),
+        // The one error that a directory call words otherwise: a file is in the way, at the end.
+        Err(error) => {
+            let in_the_way = root
+                .parent(real)
+                .ok()
+                .flatten()
+                .is_some_and(|(directory, name)| fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok());
+            return Err(if in_the_way && error.kind() == workden_core::ErrorKind::NotDirectory {
+                workden_core::Error::already_exists("make", real)
+            } else {
+                error
+            });
+        }
+    }
+    Ok(())
+}

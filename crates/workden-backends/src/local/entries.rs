@@ -1,0 +1,114 @@
+//! What is there: stat and list, with links described by what they lead to inside the root.
+
+use std::{
+    ffi::CStr,
+    ops::ControlFlow,
+    os::fd::{AsFd, BorrowedFd},
+};
+
+use rustix::{
+    fs::{self, AtFlags, FileType, Stat},
+    io::Errno,
+};
+use workden_core::{
+    Entry, EntryKind, Last, Link, NameForm, Result, Timestamp, VirtualPath,
+    search::{Admission, ListRequest, Listing, Screen},
+};
+
+use super::{
+    errors::refused,
+    links,
+    root::{Root, kind},
+};
+use crate::local::names_in::for_each_name;
+
+pub(super) fn stat(root: &Root, real: &VirtualPath) -> Result<Entry> {
+    let verb = "look at";
+    let failed = |errno| refused(verb, real, errno);
+    let stat = match root.parent(real).map_err(failed)? {
+        None => fs::fstat(root.directory(real).map_err(failed)?).map_err(failed)?,
+        Some((directory, name)) => fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?,
+    };
+    Ok(entry(root, real.clone(), NameForm::Exact, &stat))
+}
+
+pub(super) fn list(root: &Root, real: &VirtualPath, request: &ListRequest) -> Result<Listing> {
+    let screen = Screen::for_list(request, real)?;
+    let context = screen.enter(None, real.clone(), None, false);
+    let directory = root.directory(real).map_err(|errno| refused("list", real, errno))?;
+    let mut entries = Vec::new();
+    for_each_name(&directory, |name, _| {
+        let (shown, form) = shown_name(name);
+        // What vanishes while it is listed was not there.
+        if let Ok(stat) = fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            let is_dir = kind(&stat) == FileType::Directory;
+            if screen.admits(&context, &shown, is_dir) == Admission::Admit {
+                entries.push(entry(root, real.child_unchecked(&shown), form, &stat));
+            }
+        }
+        ControlFlow::Continue(())
+    })
+    .map_err(|errno| refused("list", real, errno))?;
+    Ok(Listing::of(entries, request.keep))
+}
+
+/// A name as it is shown, and whether that is how it is spelled.
+pub(super) fn shown_name(name: &CStr) -> (std::borrow::Cow<'_, str>, NameForm) {
+    match name.to_str() {
+        Ok(name) => (name.into(), NameForm::Exact),
+        Err(_) => (String::from_utf8_lossy(name.to_bytes()), NameForm::NotUtf8),
+    }
+}
+
+/// The entry for something that was found at `path`.
+pub(super) fn entry(root: &Root, path: VirtualPath, name: NameForm, stat: &Stat) -> Entry {
+    if kind(stat) != FileType::Symlink {
+        return described(path, name, Link::Direct, stat);
+    }
+    match led_to(root, &path) {
+        Ok(target) => described(path, name, Link::Symbolic, &target),
+        Err(_) => Entry {
+            path,
+            kind: EntryKind::BrokenLink,
+            size: None,
+            modified: Some(modified(stat)),
+            link: Link::Symbolic,
+            name,
+        },
+    }
+}
+
+/// The stat of what a link leads to, if that is inside the root.
+fn led_to(root: &Root, link: &VirtualPath) -> Result<Stat> {
+    let target = links::resolve(root, link, Last::Follow)?;
+    let failed = |errno| refused("look at", link, errno);
+    let stat = match root.parent(&target).map_err(failed)? {
+        None => fs::fstat(root.directory(&target).map_err(failed)?).map_err(failed)?,
+        Some((directory, name)) => fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?,
+    };
+    if kind(&stat) == FileType::Symlink { Err(failed(Errno::LOOP)) } else { Ok(stat) }
+}
+
+fn described(path: VirtualPath, name: NameForm, link: Link, stat: &Stat) -> Entry {
+    let (kind, size) = match kind(stat) {
+        FileType::RegularFile => (EntryKind::File, Some(size(stat))),
+        FileType::Directory => (EntryKind::Directory, None),
+        _ => (EntryKind::Special, None),
+    };
+    Entry { path, kind, size, modified: Some(modified(stat)), link, name }
+}
+
+/// The size in a stat.
+pub(super) fn size(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_size).unwrap_or(0)
+}
+
+/// The time of the last change in a stat.
+pub(super) fn modified(stat: &Stat) -> Timestamp {
+    Timestamp::from_nanos(i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec))
+}
+
+/// The stat of a name in an open directory, a link's own.
+pub(super) fn stat_name(directory: BorrowedFd<'_>, name: &CStr) -> Result<Stat, Errno> {
+    fs::statat(directory.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW)
+}

@@ -1,0 +1,135 @@
+//! Following symbolic links inside the root: from a path as typed to the one that I/O may open.
+//!
+//! What comes out is only a path. The open that uses it meets no link, or fails; so a link that is
+//! swapped while this runs can make the answer useless, never dangerous.
+
+use std::os::{
+    fd::{AsFd, OwnedFd},
+    unix::ffi::OsStrExt,
+};
+
+use rustix::{fs, io::Errno};
+use workden_core::{Error, ErrorKind, Last, Result, VirtualPath, limits};
+
+use super::{
+    errors::refused,
+    root::{Root, step_into},
+};
+
+/// Follows the links in a path.
+pub(super) fn resolve(root: &Root, typed: &VirtualPath, last: Last) -> Result<VirtualPath> {
+    match root.has_no_link(typed, last == Last::Keep) {
+        Some(true) => Ok(typed.clone()),
+        Some(false) | None => Follow::new(root, typed)?.run(last),
+    }
+}
+
+struct Follow<'a> {
+    root: &'a Root,
+    typed: &'a VirtualPath,
+    /// Names still to go, the next one last.
+    pending: Vec<String>,
+    /// Where the names so far have led: a path without links, and its directory while it is one.
+    real: VirtualPath,
+    at: Option<OwnedFd>,
+    followed: usize,
+}
+
+impl<'a> Follow<'a> {
+    fn new(root: &'a Root, typed: &'a VirtualPath) -> Result<Self> {
+        let pending = typed.components().rev().map(str::to_owned).collect();
+        let mut follow = Self { root, typed, pending, real: VirtualPath::root(), at: None, followed: 0 };
+        follow.go_to(VirtualPath::root())?;
+        Ok(follow)
+    }
+
+    fn run(mut self, last: Last) -> Result<VirtualPath> {
+        while let Some(name) = self.pending.pop() {
+            match name.as_str() {
+                "" | "." => {}
+                ".." => match self.real.parent() {
+                    Some(parent) => self.go_to(parent)?,
+                    None => return Err(self.leaves()),
+                },
+                name => {
+                    let keep = self.pending.is_empty() && last == Last::Keep;
+                    self.enter(name, keep)?;
+                }
+            }
+        }
+        Ok(self.real)
+    }
+
+    fn enter(&mut self, name: &str, keep: bool) -> Result<()> {
+        let Some(at) = &self.at else {
+            // Below something that is not there, or is no directory: nothing to follow.
+            self.real = self.real.child(name)?;
+            return Ok(());
+        };
+        let target = if keep { Err(Errno::INVAL) } else { fs::readlinkat(at, name, Vec::new()) };
+        match target {
+            Ok(target) => self.follow(target.as_bytes()),
+            // Not a link.
+            Err(Errno::INVAL) => {
+                let below = if self.pending.is_empty() { None } else { step_into(at.as_fd(), name).ok() };
+                self.real = self.real.child(name)?;
+                self.at = below;
+                Ok(())
+            }
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => {
+                self.real = self.real.child(name)?;
+                self.at = None;
+                Ok(())
+            }
+            Err(errno) => Err(refused("open", self.typed, errno)),
+        }
+    }
+
+    fn follow(&mut self, target: &[u8]) -> Result<()> {
+        self.followed += 1;
+        if self.followed > limits::LINK_DEPTH {
+            return Err(Error::new(
+                ErrorKind::LinkLoop,
+                format!("cannot open `{}`: its links go in circles", self.typed),
+            ));
+        }
+        let target = match target.strip_prefix(b"/") {
+            None => target,
+            Some(from_root) => {
+                self.go_to(VirtualPath::root())?;
+                // Host tools write links with the host's path of the root; the agent's own have
+                // the workspace's. Both stay inside.
+                let host_root = self.root.host_path().as_os_str().as_bytes();
+                match target.strip_prefix(host_root) {
+                    Some(inside) if inside.is_empty() || inside.starts_with(b"/") => inside,
+                    _ => from_root,
+                }
+            }
+        };
+        let target = std::str::from_utf8(target).map_err(|_| {
+            Error::new(
+                ErrorKind::NotFound,
+                format!("cannot open `{}`: a link leads to a name that is not UTF-8", self.typed),
+            )
+        })?;
+        self.pending.extend(target.split('/').rev().map(str::to_owned));
+        Ok(())
+    }
+
+    fn go_to(&mut self, real: VirtualPath) -> Result<()> {
+        self.at = match self.root.directory(&real) {
+            Ok(directory) => Some(directory),
+            Err(Errno::NOENT | Errno::NOTDIR) => None,
+            Err(errno) => return Err(refused("open", self.typed, errno)),
+        };
+        self.real = real;
+        Ok(())
+    }
+
+    fn leaves(&self) -> Error {
+        Error::new(
+            ErrorKind::Escapes,
+            format!("cannot open `{}`: a link on the way leads out of the workspace", self.typed),
+        )
+    }
+}

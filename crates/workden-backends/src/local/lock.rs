@@ -1,0 +1,133 @@
+//! A lock on a directory: workden's writers take it around a change to the names in it.
+//!
+//! Threads of one process wait for each other on a table in memory; processes wait on `flock`, which
+//! the kernel releases when its holder dies. Where a file system has no `flock`, the table remains.
+
+use std::{
+    collections::HashSet,
+    os::fd::BorrowedFd,
+    sync::{Condvar, Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    fs::{self, FlockOperation},
+    io::Errno,
+};
+
+/// How long a writer waits for others.
+const PATIENCE: Duration = Duration::from_secs(20);
+const SHORTEST_WAIT: Duration = Duration::from_micros(100);
+const LONGEST_WAIT: Duration = Duration::from_millis(5);
+
+type DirectoryId = (u64, u64);
+
+static HELD: Mutex<Option<HashSet<DirectoryId>>> = Mutex::new(None);
+static RELEASED: Condvar = Condvar::new();
+
+/// Held until dropped.
+#[derive(Debug)]
+pub(super) struct DirectoryLock<'fd> {
+    directory: BorrowedFd<'fd>,
+    id: DirectoryId,
+}
+
+impl<'fd> DirectoryLock<'fd> {
+    /// Waits for the lock on an open directory; `Errno::BUSY` when it is not to be had.
+    pub(super) fn take(directory: BorrowedFd<'fd>) -> Result<Self, Errno> {
+        let id = identify(directory)?;
+        let deadline = Instant::now() + PATIENCE;
+        wait_for_threads(id, deadline)?;
+        // From here on, dropping gives back what was taken.
+        let lock = Self { directory, id };
+        wait_for_processes(directory, deadline)?;
+        Ok(lock)
+    }
+
+    /// Takes the locks of two directories, always in the same order; one when they are the same.
+    pub(super) fn take_both(first: BorrowedFd<'fd>, second: BorrowedFd<'fd>) -> Result<(Self, Option<Self>), Errno> {
+        let (one, two) = (identify(first)?, identify(second)?);
+        if one == two {
+            return Ok((Self::take(first)?, None));
+        }
+        let (first, second) = if one < two { (first, second) } else { (second, first) };
+        let lock = Self::take(first)?;
+        Ok((lock, Some(Self::take(second)?)))
+    }
+}
+
+impl Drop for DirectoryLock<'_> {
+    fn drop(&mut self) {
+        // The descriptor is closed soon after, but another thread may be waiting now.
+        let _ = fs::flock(self.directory, FlockOperation::Unlock);
+        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(held) = held.as_mut() {
+            held.remove(&self.id);
+        }
+        RELEASED.notify_all();
+    }
+}
+
+fn identify(directory: BorrowedFd<'_>) -> Result<DirectoryId, Errno> {
+    let stat = fs::fstat(directory)?;
+    #[expect(clippy::useless_conversion, reason = "the types differ between systems")]
+    Ok((u64::try_from(stat.st_dev).unwrap_or(0), u64::from(stat.st_ino)))
+}
+
+fn wait_for_threads(id: DirectoryId, deadline: Instant) -> Result<(), Errno> {
+    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    while !held.get_or_insert_default().insert(id) {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Errno::BUSY);
+        }
+        held = RELEASED.wait_timeout(held, left).unwrap_or_else(PoisonError::into_inner).0;
+    }
+    Ok(())
+}
+
+fn wait_for_processes(directory: BorrowedFd<'_>, deadline: Instant) -> Result<(), Errno> {
+    let mut wait = SHORTEST_WAIT;
+    loop {
+        match fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
+            Err(Errno::WOULDBLOCK) if Instant::now() >= deadline => return Err(Errno::BUSY),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => thread::sleep(wait),
+            // No locks to be had on this file system.
+            Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::BADF | Errno::NOSYS | Errno::INVAL) => return Ok(()),
+            Err(errno) => return Err(errno),
+        }
+        wait = (wait * 2).min(LONGEST_WAIT);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn threads_take_turns_through_separate_descriptors() {
+        let directory = tempfile::tempdir().unwrap();
+        let counter = Mutex::new((0, 0));
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        let fd = std::fs::File::open(directory.path()).unwrap();
+                        let _lock = DirectoryLock::take(fd.as_fd()).unwrap();
+                        counter.lock().unwrap().0 += 1;
+                        assert_eq!(counter.lock().unwrap().0, 1, "two holders at once");
+                        thread::yield_now();
+                        let mut counter = counter.lock().unwrap();
+                        counter.0 -= 1;
+                        counter.1 += 1;
+                    }
+                });
+            }
+        });
+        assert_eq!(counter.lock().unwrap().1, 400);
+    }
+}

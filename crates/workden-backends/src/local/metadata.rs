@@ -1,0 +1,68 @@
+//! What a file keeps when its content is replaced: mode, owner, extended attributes and ACLs.
+//!
+//! Set-user-ID, set-group-ID and file capabilities are not kept: as with an ordinary write, new
+//! content does not inherit the powers of the old.
+
+use std::{ffi::CStr, os::fd::BorrowedFd};
+
+use rustix::{
+    buffer::spare_capacity,
+    fs::{self, Gid, Mode, Stat, Uid, XattrFlags},
+    io::Errno,
+};
+
+/// Gives a new file what the one it replaces has.
+pub(super) fn carry_over(old: BorrowedFd<'_>, stat: &Stat, new: BorrowedFd<'_>) -> Result<(), Errno> {
+    let fresh = fs::fstat(new)?;
+    if (fresh.st_uid, fresh.st_gid) != (stat.st_uid, stat.st_gid) {
+        // Only root can give files away; for everybody else the writer becomes the owner.
+        let _ = fs::fchown(new, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));
+    }
+    carry_attributes(old, new)?;
+    fs::fchmod(new, Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO))
+}
+
+fn carry_attributes(old: BorrowedFd<'_>, new: BorrowedFd<'_>) -> Result<(), Errno> {
+    let names = match sized(|buffer| fs::flistxattr(old, spare_capacity(buffer)), || fs::flistxattr(old, &mut [0u8; 0]))
+    {
+        Ok(names) => names,
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(()),
+        Err(errno) => return Err(errno),
+    };
+    for name in names.split_inclusive(|byte| *byte == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok()) {
+        let is_label = name.to_bytes().starts_with(b"security.");
+        if name == c"security.capability" || name.to_bytes().starts_with(b"trusted.") {
+            continue;
+        }
+        let value = sized(
+            |buffer| fs::fgetxattr(old, name, spare_capacity(buffer)),
+            || fs::fgetxattr(old, name, &mut [0u8; 0]),
+        );
+        match value.and_then(|value| fs::fsetxattr(new, name, &value, XattrFlags::empty())) {
+            Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => {}
+            // Labels are the system's to give.
+            Err(Errno::PERM | Errno::ACCESS) if is_label => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+/// Reads something whose size has to be asked for first, and may change in between.
+fn sized(
+    read: impl Fn(&mut Vec<u8>) -> Result<usize, Errno>,
+    ask: impl Fn() -> Result<usize, Errno>,
+) -> Result<Vec<u8>, Errno> {
+    loop {
+        let size = ask()?;
+        if size == 0 {
+            return Ok(Vec::new());
+        }
+        let mut buffer = Vec::with_capacity(size);
+        match read(&mut buffer) {
+            Ok(_) => return Ok(buffer),
+            Err(Errno::RANGE) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}

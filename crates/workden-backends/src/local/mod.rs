@@ -1,0 +1,261 @@
+//! `LocalBackend`: a host directory as a workspace.
+//!
+//! Invariant: what was checked is what is opened. Every path is resolved first, and opened by
+//! descriptor from the root without following a link; see [`root`] for the only two ways.
+
+mod change;
+mod directories;
+mod entries;
+mod errors;
+mod glob;
+mod grep;
+mod links;
+mod lock;
+mod metadata;
+mod names_in;
+mod read;
+mod remove;
+mod replace;
+mod root;
+mod walk;
+
+use std::{os::fd::BorrowedFd, path::Path, sync::Arc};
+
+use async_trait::async_trait;
+pub use root::PathOpening;
+use root::Root;
+use rustix::io::Errno;
+use workden_core::{
+    Backend, ByteRange, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal, Resolved, Result, Slice,
+    Version, VirtualPath, Written, names,
+    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
+    text::{Excerpt, Splice, TextWindow},
+};
+
+use crate::{
+    blocking::{Abandoned, blocking},
+    composite::CompositeBackend,
+};
+
+/// A host directory as a workspace. Clones share it.
+#[derive(Clone, Debug)]
+pub struct LocalBackend {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    root: Root,
+    durability: Durability,
+    bound_files: BoundFiles,
+}
+
+/// Whether a write is on the disk when it returns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// It is: content and name survive a loss of power.
+    #[default]
+    Fsync,
+    /// It is whole for every reader, but a loss of power may undo it.
+    None,
+}
+
+impl Durability {
+    fn sync(self, fd: BorrowedFd<'_>) -> Result<(), Errno> {
+        match self {
+            Self::Fsync => match rustix::fs::fsync(fd) {
+                // Some file systems have nothing to sync on a directory.
+                Err(Errno::INVAL | Errno::ROFS) => Ok(()),
+                synced => synced,
+            },
+            Self::None => Ok(()),
+        }
+    }
+}
+
+/// What to do about a file that is a mount of its own, which no rename can replace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BoundFiles {
+    /// Refuse to write it.
+    #[default]
+    Refuse,
+    /// Write it in place: a reader may see half, and a writer that dies leaves half.
+    WriteInPlace,
+}
+
+/// How a [`LocalBackend`] is opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalOptions {
+    durability: Durability,
+    bound_files: BoundFiles,
+    opening: PathOpening,
+}
+
+impl LocalOptions {
+    /// Whether a write is on the disk when it returns.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// What to do about files that are mounts of their own.
+    #[must_use]
+    pub fn bound_files(mut self, bound_files: BoundFiles) -> Self {
+        self.bound_files = bound_files;
+        self
+    }
+
+    /// How paths are opened; for tests of the second way.
+    #[must_use]
+    pub fn path_opening(mut self, opening: PathOpening) -> Self {
+        self.opening = opening;
+        self
+    }
+
+    /// Opens a directory with these options.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be opened. The host path is not in the error: it may reach a
+    /// model.
+    pub fn open(self, directory: impl AsRef<Path>) -> Result<LocalBackend> {
+        let root = Root::open(directory.as_ref(), self.opening).map_err(|errno| {
+            let kind = errors::refused("open", &VirtualPath::root(), errno).kind();
+            Error::new(kind, format!("cannot open the directory of the workspace: {errno}"))
+                .hint("it must exist, and this process must be able to read it")
+        })?;
+        Ok(LocalBackend { inner: Arc::new(Inner { root, durability: self.durability, bound_files: self.bound_files }) })
+    }
+}
+
+impl LocalBackend {
+    /// Opens a directory as `/`.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be opened.
+    pub fn open(directory: impl AsRef<Path>) -> Result<Self> {
+        Self::options().open(directory)
+    }
+
+    /// Options to open a directory with.
+    #[must_use]
+    pub fn options() -> LocalOptions {
+        LocalOptions::default()
+    }
+
+    /// Several directories, each mounted at a path of its own.
+    ///
+    /// # Errors
+    ///
+    /// When a directory cannot be opened, or two are to be at one path.
+    pub fn open_several<P: AsRef<Path>>(
+        directories: impl IntoIterator<Item = (VirtualPath, P)>,
+    ) -> Result<CompositeBackend> {
+        let mut mounts = CompositeBackend::builder();
+        for (at, directory) in directories {
+            mounts = mounts.mount(at.as_str(), Self::open(directory)?)?;
+        }
+        Ok(mounts.build())
+    }
+
+    async fn run<T: Send + 'static>(&self, work: impl FnOnce(&Inner) -> Result<T> + Send + 'static) -> Result<T> {
+        let inner = Arc::clone(&self.inner);
+        blocking(move || work(&inner)).await
+    }
+}
+
+/// A temporary file of workden's own is not there for anybody.
+fn not_our_own(verb: &str, at: &Resolved) -> Result<()> {
+    match at.real.components().any(|name| names::is_temporary(name.as_bytes())) {
+        true => Err(Error::new(
+            ErrorKind::NotFound,
+            format!("cannot {verb} `{}`: there is no such file or directory", at.typed),
+        )),
+        false => Ok(()),
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Backend for LocalBackend {
+    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
+        let typed = path.clone();
+        self.run(move |inner| {
+            let real = links::resolve(&inner.root, &typed, last)?;
+            Ok(Resolved { typed, real })
+        })
+        .await
+    }
+
+    async fn stat(&self, at: &Resolved) -> Result<Entry> {
+        not_our_own("look at", at)?;
+        let real = at.real.clone();
+        self.run(move |inner| entries::stat(&inner.root, &real)).await
+    }
+
+    async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
+        let (real, request) = (at.real.clone(), request.clone());
+        self.run(move |inner| entries::list(&inner.root, &real, &request)).await
+    }
+
+    async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
+        not_our_own("read", at)?;
+        let real = at.real.clone();
+        self.run(move |inner| read::read(&inner.root, &real, range)).await
+    }
+
+    async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
+        not_our_own("read", at)?;
+        let real = at.real.clone();
+        self.run(move |inner| read::read_text(&inner.root, &real, window)).await
+    }
+
+    async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
+        let real = at.real.clone();
+        self.run(move |inner| change::write(inner, &real, content, expect)).await
+    }
+
+    async fn patch(&self, at: &Resolved, base: Version, splices: &[Splice]) -> Result<Written> {
+        let (real, splices) = (at.real.clone(), splices.to_vec());
+        self.run(move |inner| change::patch(inner, &real, base, &splices)).await
+    }
+
+    async fn make_dir(&self, at: &Resolved) -> Result<()> {
+        let real = at.real.clone();
+        self.run(move |inner| directories::make_dir(&inner.root, &real, inner.durability)).await
+    }
+
+    async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
+        let real = at.real.clone();
+        self.run(move |inner| remove::remove(inner, &real, what)).await
+    }
+
+    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+        not_our_own("move", from)?;
+        let (from, to) = (from.real.clone(), to.real.clone());
+        self.run(move |inner| change::rename(inner, &from, &to, existing)).await
+    }
+
+    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+        not_our_own("copy", from)?;
+        let (from, to) = (from.real.clone(), to.real.clone());
+        self.run(move |inner| change::copy(inner, &from, &to, existing)).await
+    }
+
+    async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
+        let (real, request) = (at.real.clone(), request.clone());
+        let asked = Abandoned::default();
+        let abandoned = asked.flag();
+        self.run(move |inner| glob::glob(&inner.root, &real, &request, &abandoned)).await
+    }
+
+    async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
+        not_our_own("search", at)?;
+        let (real, request) = (at.real.clone(), request.clone());
+        let asked = Abandoned::default();
+        let abandoned = asked.flag();
+        self.run(move |inner| grep::grep(&inner.root, &real, &request, &abandoned)).await
+    }
+}

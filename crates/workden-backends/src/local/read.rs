@@ -1,0 +1,147 @@
+//! Reading regular files, and nothing else: by size as it was at the open, in bounded memory.
+
+use std::{
+    io::{self, Read},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
+
+use bytes::Bytes;
+use rustix::{
+    buffer::spare_capacity,
+    fs::{self, AtFlags, FileType, Mode, OFlags, Stat},
+    io::Errno,
+};
+use workden_core::{
+    ByteRange, Error, Result, Slice, VirtualPath,
+    text::{Excerpt, TextSource, TextWindow, scan},
+};
+
+use super::{
+    entries,
+    errors::{moved, not_regular, refused},
+    root::{Root, kind},
+};
+
+/// A regular file that is open for reading, and what it was like then.
+#[derive(Debug)]
+pub(super) struct OpenFile {
+    pub(super) fd: OwnedFd,
+    pub(super) stat: Stat,
+}
+
+impl OpenFile {
+    /// Opens a file by its resolved path.
+    pub(super) fn open(root: &Root, verb: &str, real: &VirtualPath) -> Result<Self> {
+        match root.parent(real).map_err(|errno| refused(verb, real, errno))? {
+            None => Err(Error::is_directory(verb, real)),
+            Some((directory, name)) => Self::open_in(directory.as_fd(), name, verb, real),
+        }
+    }
+
+    /// Opens the file `name` in an open directory.
+    pub(super) fn open_in(directory: BorrowedFd<'_>, name: &str, verb: &str, real: &VirtualPath) -> Result<Self> {
+        let failed = |errno| refused(verb, real, errno);
+        // Looking before opening: to open a FIFO or a device is to do something to it.
+        let before = fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+        check_regular(verb, real, &before)?;
+        let fd = open_for_reading(directory, name).map_err(failed)?;
+        let stat = fs::fstat(&fd).map_err(failed)?;
+        check_regular(verb, real, &stat)?;
+        Ok(Self { fd, stat })
+    }
+
+    /// Its size when it was opened.
+    pub(super) fn size(&self) -> u64 {
+        entries::size(&self.stat)
+    }
+
+    /// A reader from the start, to the size it had when it was opened.
+    pub(super) fn reader(&self) -> FileReader<'_> {
+        FileReader { fd: self.fd.as_fd(), at: 0, end: self.size() }
+    }
+}
+
+/// Opens a name for reading without following a link and without waiting for anybody.
+pub(super) fn open_for_reading(directory: BorrowedFd<'_>, name: impl rustix::path::Arg) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    fs::openat(directory, name, flags, Mode::empty())
+}
+
+/// Refuses what is not a regular file.
+pub(super) fn check_regular(verb: &str, real: &VirtualPath, stat: &Stat) -> Result<()> {
+    match kind(stat) {
+        FileType::RegularFile => Ok(()),
+        FileType::Directory => Err(Error::is_directory(verb, real)),
+        FileType::Symlink => Err(moved(verb, real)),
+        _ => Err(not_regular(verb, real)),
+    }
+}
+
+/// Reads a file from the start to a fixed end, however it grows meanwhile.
+#[derive(Debug)]
+pub(super) struct FileReader<'a> {
+    fd: BorrowedFd<'a>,
+    at: u64,
+    end: u64,
+}
+
+impl<'a> FileReader<'a> {
+    pub(super) fn new(fd: BorrowedFd<'a>, at: u64, end: u64) -> Self {
+        Self { fd, at, end }
+    }
+}
+
+impl Read for FileReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
+        let wanted = buffer.len().min(left);
+        if wanted == 0 {
+            return Ok(0);
+        }
+        let filled = rustix::io::pread(self.fd, &mut buffer[..wanted], self.at)?;
+        self.at += filled as u64;
+        Ok(filled)
+    }
+}
+
+impl TextSource for OpenFile {
+    fn open(&self) -> io::Result<Box<dyn Read + '_>> {
+        Ok(Box::new(self.reader()))
+    }
+}
+
+pub(super) fn read(root: &Root, real: &VirtualPath, range: ByteRange) -> Result<Slice> {
+    let file = OpenFile::open(root, "read", real)?;
+    let size = file.size();
+    let (start, end) = match range {
+        ByteRange::Whole { most } if size > most => return Err(Error::too_large("read", real, size, most)),
+        ByteRange::Whole { .. } => (0, size),
+        ByteRange::Part { offset, length } => (offset.min(size), offset.saturating_add(length).min(size)),
+    };
+    let bytes = read_range(file.fd.as_fd(), start, end).map_err(|errno| refused("read", real, errno))?;
+    Ok(Slice { bytes, size, modified: Some(entries::modified(&file.stat)) })
+}
+
+fn read_range(fd: BorrowedFd<'_>, start: u64, end: u64) -> Result<Bytes, Errno> {
+    let length = usize::try_from(end - start).map_err(|_| Errno::FBIG)?;
+    if length == 0 {
+        return Ok(Bytes::new());
+    }
+    let mut content = Vec::new();
+    content.try_reserve_exact(length).map_err(|_| Errno::NOMEM)?;
+    while content.len() < length {
+        let at = start + content.len() as u64;
+        match rustix::io::pread(fd, spare_capacity(&mut content), at) {
+            Ok(0) => break,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    // The allocator may have given more room than asked for, and the file may have grown into it.
+    content.truncate(length);
+    Ok(Bytes::from(content))
+}
+
+pub(super) fn read_text(root: &Root, real: &VirtualPath, window: TextWindow) -> Result<Excerpt> {
+    scan::excerpt(real, &OpenFile::open(root, "read", real)?, window)
+}

@@ -1,0 +1,158 @@
+//! `Root`: the directory that is `/`, and the only two ways to open anything below it.
+//!
+//! Invariant: nothing outside the root is ever opened. `openat2` is told to stay beneath and to
+//! meet no link; where the kernel has no `openat2`, each component is opened from the one above
+//! without following links. Paths come in resolved, so a link on the way means that something was
+//! swapped, and the open fails with `LOOP`.
+
+use std::{
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{self, AtFlags, FileType, Mode, OFlags, Stat},
+    io::Errno,
+};
+use workden_core::VirtualPath;
+
+/// How paths below the root are opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathOpening {
+    /// With `openat2` where the kernel has it, step by step elsewhere.
+    #[default]
+    Detect,
+    /// Step by step, without following links.
+    StepByStep,
+}
+
+/// Longer paths are opened step by step: the kernel takes no more than this at once.
+const LONGEST_AT_ONCE: usize = 4000;
+
+#[derive(Debug)]
+pub(super) struct Root {
+    fd: OwnedFd,
+    host_path: PathBuf,
+    at_once: bool,
+}
+
+/// A directory for I/O on the names in it.
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+impl Root {
+    /// Opens the host directory, links followed: whoever names the root means what it leads to.
+    pub(super) fn open(directory: &Path, opening: PathOpening) -> Result<Self, Errno> {
+        let fd = fs::open(directory, DIRECTORY, Mode::empty())?;
+        let host_path = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
+        let at_once = opening == PathOpening::Detect && at_once::is_supported(fd.as_fd());
+        Ok(Self { fd, host_path, at_once })
+    }
+
+    /// Where the root is on the host. For reading link targets only; never opened again.
+    pub(super) fn host_path(&self) -> &Path {
+        &self.host_path
+    }
+
+    /// Opens a directory, to list it or to act on the names in it.
+    pub(super) fn directory(&self, real: &VirtualPath) -> Result<OwnedFd, Errno> {
+        if real.is_root() {
+            return fs::openat(&self.fd, ".", DIRECTORY, Mode::empty());
+        }
+        if self.at_once && real.relative().len() <= LONGEST_AT_ONCE {
+            return at_once::open(self.fd.as_fd(), real.relative(), DIRECTORY);
+        }
+        let mut at = fs::openat(&self.fd, ".", DIRECTORY, Mode::empty())?;
+        for name in real.components() {
+            at = step_into(at.as_fd(), name)?;
+        }
+        Ok(at)
+    }
+
+    /// Opens the directory that a path is in; `None` for the root itself.
+    pub(super) fn parent<'p>(&self, real: &'p VirtualPath) -> Result<Option<(OwnedFd, &'p str)>, Errno> {
+        match (real.parent(), real.name()) {
+            (Some(parent), Some(name)) => Ok(Some((self.directory(&parent)?, name))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether a path has no link in it, told in one call: `None` when that cannot be told so.
+    pub(super) fn has_no_link(&self, typed: &VirtualPath, keep_last: bool) -> Option<bool> {
+        if !self.at_once || typed.is_root() || typed.relative().len() > LONGEST_AT_ONCE {
+            return typed.is_root().then_some(true);
+        }
+        match at_once::look(self.fd.as_fd(), typed.relative(), keep_last) {
+            Ok(()) | Err(Errno::NOENT | Errno::NOTDIR) => Some(true),
+            Err(Errno::LOOP) => Some(false),
+            Err(_) => None,
+        }
+    }
+}
+
+/// Opens the directory `name` in `at`, if it is one and no link.
+pub(super) fn step_into(at: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
+    fs::openat(at, name, DIRECTORY.union(OFlags::NOFOLLOW), Mode::empty()).map_err(|errno| match errno {
+        // A link is "not a directory" here; the difference decides whether to try again.
+        Errno::NOTDIR if is_link(at, name) => Errno::LOOP,
+        other => other,
+    })
+}
+
+fn is_link(at: BorrowedFd<'_>, name: &str) -> bool {
+    fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| kind(&stat) == FileType::Symlink)
+}
+
+/// What kind of thing a stat is about.
+pub(super) fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
+#[cfg(target_os = "linux")]
+mod at_once {
+    //! `openat2`: one call that cannot leave the root.
+
+    use std::os::fd::{BorrowedFd, OwnedFd};
+
+    use rustix::{
+        fs::{Mode, OFlags, ResolveFlags, openat2},
+        io::Errno,
+    };
+
+    const CONFINED: ResolveFlags =
+        ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS).union(ResolveFlags::NO_SYMLINKS);
+
+    pub(super) fn is_supported(root: BorrowedFd<'_>) -> bool {
+        open(root, ".", OFlags::PATH | OFlags::CLOEXEC).is_ok()
+    }
+
+    pub(super) fn open(root: BorrowedFd<'_>, relative: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+        openat2(root, relative, flags, Mode::empty(), CONFINED)
+    }
+
+    /// Looks whether the path can be walked without meeting a link.
+    pub(super) fn look(root: BorrowedFd<'_>, relative: &str, keep_last: bool) -> Result<(), Errno> {
+        let last = if keep_last { OFlags::NOFOLLOW } else { OFlags::empty() };
+        open(root, relative, OFlags::PATH | OFlags::CLOEXEC | last).map(drop)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod at_once {
+    //! Elsewhere there is no `openat2`: everything goes step by step.
+
+    use std::os::fd::{BorrowedFd, OwnedFd};
+
+    use rustix::{fs::OFlags, io::Errno};
+
+    pub(super) fn is_supported(_: BorrowedFd<'_>) -> bool {
+        false
+    }
+
+    pub(super) fn open(_: BorrowedFd<'_>, _: &str, _: OFlags) -> Result<OwnedFd, Errno> {
+        Err(Errno::NOSYS)
+    }
+
+    pub(super) fn look(_: BorrowedFd<'_>, _: &str, _: bool) -> Result<(), Errno> {
+        Err(Errno::NOSYS)
+    }
+}
