@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Entry, Result, Timestamp, Version, VirtualPath, limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Excerpt, Splice, TextWindow},
+    text::{Change, Excerpt, Outcome, TextWindow},
 };
 
 /// A place that holds files.
@@ -81,12 +81,14 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// - Content is stored as given. Mode is kept; hard links are severed.
     async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written>;
 
-    /// Replaces parts of a file whose content is known.
+    /// Changes a file where it is: reads it, plans the change and writes the outcome, with no other
+    /// writer of workden in between.
     ///
     /// # Behavior
     ///
-    /// - As `write`; `Conflict` when the content is not of version `base`.
-    async fn patch(&self, at: &Resolved, base: Version, splices: &[Splice]) -> Result<Written>;
+    /// - As `write`, and the errors of [`Change::plan`]; nothing is changed when it fails.
+    /// - `Conflict` when the content is not of the expected version.
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed>;
 
     /// Makes a directory, and those above it. One that is there already is fine.
     async fn make_dir(&self, at: &Resolved) -> Result<()>;
@@ -241,6 +243,17 @@ pub struct Written {
     pub before: Before,
 }
 
+/// What a change has done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changed {
+    /// Where.
+    pub path: VirtualPath,
+    /// The version of the content now there.
+    pub version: Version,
+    /// What it did.
+    pub outcome: Outcome,
+}
+
 /// What was there before a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -294,8 +307,8 @@ macro_rules! forward {
             async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
                 (**self).write(at, content, expect).await
             }
-            async fn patch(&self, at: &Resolved, base: Version, splices: &[Splice]) -> Result<Written> {
-                (**self).patch(at, base, splices).await
+            async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed> {
+                (**self).change(at, change, expect).await
             }
             async fn make_dir(&self, at: &Resolved) -> Result<()> {
                 (**self).make_dir(at).await

@@ -4,13 +4,12 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 
 use crate::{
-    Backend, ByteRange, Content, Entry, EntryKind, Error, ErrorKind, Existing, Expect, Last, Link, Removal, Resolved,
-    Result, Version, VirtualPath, Written, limits,
+    Backend, ByteRange, Changed, Content, Entry, EntryKind, ErrorKind, Existing, Expect, Last, Link, Removal, Result,
+    VirtualPath, Written, limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Excerpt, HashlineEdit, Numbered, Replacement, Splice, TextWindow, edit, encoding, hashline},
+    text::{Change, Excerpt, HashlineEdit, Numbered, Outcome, Replacement, TextWindow, hashline},
 };
 
 /// Resolves a path and acts on it, again from the start while it keeps changing in between.
@@ -73,31 +72,27 @@ pub trait BackendExt: Backend {
         settled!(self, path, Last::Follow, |at| self.write(&at, Content::Whole(content.clone()), expect).await)
     }
 
-    /// Replaces text, all or nothing. Other writers of workden lose nothing by it, nor it by them.
-    async fn edit(&self, path: &VirtualPath, replacements: &[Replacement]) -> Result<Edited> {
-        change(self, path, |content| {
-            let plan = edit::plan(path, content, replacements)?;
-            Ok((plan.splices, plan.replaced))
-        })
-        .await
-        .map(|(written, replaced)| Edited { path: written.path, version: written.version, replaced })
+    /// Changes a file, if it is as expected.
+    async fn change_path(&self, path: &VirtualPath, change: &Change, expect: Expect) -> Result<Changed> {
+        settled!(self, path, Last::Follow, |at| self.change(&at, change, expect).await)
     }
 
-    /// Replaces lines named by number and hash.
-    async fn hashline_edit(&self, path: &VirtualPath, edit: &HashlineEdit) -> Result<HashlineEdited> {
-        change(self, path, |content| {
-            let (encoding, text) = encoding::decode_losslessly("edit", path, content)?;
-            let outcome = hashline::apply(path, &text, edit)?;
-            let edited = encoding.encode(&outcome.text).ok_or_else(|| {
-                Error::new(
-                    ErrorKind::NotText,
-                    format!("cannot edit `{path}`: the new text has a character that {} cannot hold", encoding.label()),
-                )
-            })?;
-            Ok((vec![edit::difference(content, &edited)], outcome.summary))
-        })
-        .await
-        .map(|(written, summary)| HashlineEdited { path: written.path, version: written.version, summary })
+    /// Replaces text, all or nothing; says how many places that were.
+    async fn edit(&self, path: &VirtualPath, replacements: &[Replacement]) -> Result<u64> {
+        let changed = self.change_path(path, &Change::Replace(replacements.to_vec()), Expect::Anything).await?;
+        match changed.outcome {
+            Outcome::Replaced(places) => Ok(places),
+            Outcome::Lines(_) => Ok(0),
+        }
+    }
+
+    /// Replaces lines named by number and hash; says what happened, in a few words.
+    async fn hashline_edit(&self, path: &VirtualPath, edit: &HashlineEdit) -> Result<String> {
+        let changed = self.change_path(path, &Change::Hashline(edit.clone()), Expect::Anything).await?;
+        match changed.outcome {
+            Outcome::Lines(summary) => Ok(summary),
+            Outcome::Replaced(places) => Ok(format!("Replaced {places} place(s)")),
+        }
     }
 
     /// Makes a directory and those above it.
@@ -142,59 +137,6 @@ pub trait BackendExt: Backend {
 }
 
 impl<B: Backend + ?Sized> BackendExt for B {}
-
-/// What an edit has done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Edited {
-    /// Where.
-    pub path: VirtualPath,
-    /// The version of the content now there.
-    pub version: Version,
-    /// How many places were replaced.
-    pub replaced: u64,
-}
-
-/// What a hashline edit has done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HashlineEdited {
-    /// Where.
-    pub path: VirtualPath,
-    /// The version of the content now there.
-    pub version: Version,
-    /// What happened, in a few words.
-    pub summary: String,
-}
-
-/// Reads, plans and patches; again from the start when somebody else wrote in between.
-async fn change<B: Backend + ?Sized, T: Send>(
-    backend: &B,
-    path: &VirtualPath,
-    plan: impl Fn(&[u8]) -> Result<(Vec<Splice>, T)> + Send + Sync,
-) -> Result<(Written, T)> {
-    let mut tries = 0;
-    loop {
-        match settled!(backend, path, Last::Follow, |at| change_once(backend, &at, &plan).await) {
-            Ok(outcome) => return outcome,
-            Err(error) if error.kind() == ErrorKind::Conflict && tries < limits::CONFLICT_RETRIES => tries += 1,
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// One try. The inner result is what the plan made of the content, which no further try changes.
-async fn change_once<B: Backend + ?Sized, T: Send>(
-    backend: &B,
-    at: &Resolved,
-    plan: &(impl Fn(&[u8]) -> Result<(Vec<Splice>, T)> + Send + Sync),
-) -> Result<Result<(Written, T)>> {
-    let before = backend.read(at, ByteRange::Whole { most: limits::EDIT_BYTES }).await?;
-    let (splices, outcome) = match plan(&before.bytes) {
-        Ok(planned) => planned,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
-    let written = backend.patch(at, Version::of(&before.bytes), &splices).await?;
-    Ok(Ok((written, outcome)))
-}
 
 /// A directory, as backends make one up where none is stored (a mount table's inner nodes).
 #[must_use]

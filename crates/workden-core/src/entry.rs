@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use xxhash_rust::xxh3::Xxh3Default;
+use twox_hash::XxHash3_128;
 
 use crate::{Error, ErrorKind, Result, VirtualPath};
 
@@ -149,24 +149,24 @@ impl Version {
     /// The version of this content.
     #[must_use]
     pub fn of(content: &[u8]) -> Self {
-        Self(xxhash_rust::xxh3::xxh3_128(content))
+        Self(XxHash3_128::oneshot(content))
     }
 }
 
 /// Computes a `Version` from content that comes in pieces.
 #[derive(Clone, Default)]
-pub struct VersionHasher(Xxh3Default);
+pub struct VersionHasher(XxHash3_128);
 
 impl VersionHasher {
     /// Takes the next piece.
     pub fn update(&mut self, piece: &[u8]) {
-        self.0.update(piece);
+        self.0.write(piece);
     }
 
     /// The version of all pieces so far.
     #[must_use]
     pub fn finish(&self) -> Version {
-        Version(self.0.digest128())
+        Version(self.0.finish_128())
     }
 }
 

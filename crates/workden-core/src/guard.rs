@@ -11,10 +11,10 @@ use std::{fmt, sync::Arc};
 use async_trait::async_trait;
 
 use crate::{
-    Backend, ByteRange, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal, Resolved, Result, Slice,
-    Version, VirtualPath, Visibility, Written,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal, Resolved, Result,
+    Slice, VirtualPath, Visibility, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Excerpt, Splice, TextWindow},
+    text::{Change, Excerpt, TextWindow},
 };
 
 /// One call on a backend, as a value. No gate may have a wildcard arm for it: a new kind of call
@@ -29,8 +29,8 @@ pub enum Op<'a> {
     Read(&'a Resolved),
     /// Writing a whole file.
     Write(&'a Resolved),
-    /// Changing parts of a file.
-    Patch(&'a Resolved),
+    /// Changing parts of a file: reading and writing it.
+    Change(&'a Resolved),
     /// Making a directory.
     MakeDir(&'a Resolved),
     /// Removing.
@@ -140,9 +140,9 @@ impl<B: Backend> Backend for Guarded<B> {
         self.inner.write(at, content, expect).await
     }
 
-    async fn patch(&self, at: &Resolved, base: Version, splices: &[Splice]) -> Result<Written> {
-        self.pass(Op::Patch(at)).await?;
-        self.inner.patch(at, base, splices).await
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed> {
+        self.pass(Op::Change(at)).await?;
+        self.inner.change(at, change, expect).await
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {

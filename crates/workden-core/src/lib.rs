@@ -32,9 +32,10 @@ pub mod text;
 mod visibility;
 
 pub use backend::{
-    Backend, Before, ByteRange, Content, ContentStream, Existing, Expect, Last, Removal, Resolved, Slice, Written,
+    Backend, Before, ByteRange, Changed, Content, ContentStream, Existing, Expect, Last, Removal, Resolved, Slice,
+    Written,
 };
-pub use backend_ext::{BackendExt, Edited, HashlineEdited, directory_entry};
+pub use backend_ext::{BackendExt, directory_entry};
 pub use clock::{Clock, Deadline, SteppingClock};
 pub use entry::{Entry, EntryKind, Link, NameForm, Timestamp, Version, VersionHasher};
 pub use error::{Error, ErrorKind, Result};

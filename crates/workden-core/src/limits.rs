@@ -30,8 +30,6 @@ pub const SEARCH_TIME: Duration = Duration::from_secs(30);
 pub const IGNORE_FILE_BYTES: usize = 1024 * 1024;
 /// How often a call is tried again when the path keeps changing under it.
 pub const MOVED_RETRIES: usize = 20;
-/// How often an edit is tried again when other writers keep getting in first.
-pub const CONFLICT_RETRIES: usize = 1_000;
 /// Symbolic links followed in one path before it counts as a loop.
 pub const LINK_DEPTH: usize = 40;
 /// Bytes that one in-memory workspace may hold.

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use mounts::{Mount, MountTable};
 use workden_core::{
-    Backend, ByteRange, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal, Resolved, Result, Slice,
-    Version, VirtualPath, Written, directory_entry, limits,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal, Resolved, Result,
+    Slice, VirtualPath, Written, directory_entry, limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Excerpt, Splice, TextWindow},
+    text::{Change, Excerpt, TextWindow},
 };
 
 /// Backends mounted at paths. Clones share them.
@@ -156,9 +156,12 @@ impl Backend for CompositeBackend {
         mount.wrote(mount.backend.write(&local, content, expect).await)
     }
 
-    async fn patch(&self, at: &Resolved, base: Version, splices: &[Splice]) -> Result<Written> {
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed> {
         let (mount, local) = self.mount_of("edit", at)?;
-        mount.wrote(mount.backend.patch(&local, base, splices).await)
+        match mount.backend.change(&local, change, expect).await {
+            Ok(changed) => Ok(Changed { path: changed.path.below(mount.at), ..changed }),
+            Err(error) => Err(mount.told(error)),
+        }
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The changes a backend makes: write, patch and copy in terms of [`replace`], and rename.
+//! The changes a backend makes: write, change and copy in terms of [`replace`], and rename.
 
 use std::os::fd::AsFd;
 
@@ -8,9 +8,9 @@ use rustix::{
     io::Errno,
 };
 use workden_core::{
-    Content, Error, ErrorKind, Existing, Expect, Result, Version, VersionHasher, VirtualPath, Written,
+    Changed, Content, Error, ErrorKind, Existing, Expect, Result, Version, VirtualPath, Written, limits,
     names::check_names,
-    text::{Splice, edit::checked_splices},
+    text::{Change, Outcome, edit::checked_splices},
 };
 
 use super::{
@@ -19,13 +19,13 @@ use super::{
     errors::{refused, root_stays},
     lock::DirectoryLock,
     read::OpenFile,
-    replace::{NewFile, Target, for_each_block, replace},
+    replace::{Target, for_each_block, replace},
     root::kind,
 };
 
 pub(super) fn write(inner: &Inner, real: &VirtualPath, content: Content, expect: Expect) -> Result<Written> {
     replace(inner, "write", real, Target::Expect(expect), |new, _| match content {
-        Content::Whole(bytes) => bytes.chunks(8 * 1024 * 1024).try_for_each(|piece| new.write(piece)),
+        Content::Whole(bytes) => new.write(&bytes),
         Content::Stream(mut stream) => {
             while let Some(piece) = futures_executor::block_on(stream.next()) {
                 new.write(&piece?)?;
@@ -35,68 +35,29 @@ pub(super) fn write(inner: &Inner, real: &VirtualPath, content: Content, expect:
     })
 }
 
-pub(super) fn patch(inner: &Inner, real: &VirtualPath, base: Version, splices: &[Splice]) -> Result<Written> {
-    replace(inner, "edit", real, Target::File, |new, old| {
+/// Reads the file, plans the change and writes the outcome: all under the directory's lock.
+pub(super) fn change(inner: &Inner, real: &VirtualPath, change: &Change, expect: Expect) -> Result<Changed> {
+    let mut outcome = Outcome::Replaced(0);
+    let written = replace(inner, "edit", real, Target::File, |new, old| {
         let Some(old) = old else { return Err(Error::not_found("edit", real)) };
-        // Out of order or past the end can also mean that the file is shorter than it was.
-        let checked = checked_splices(old.size(), splices);
-        let mut spliced = Spliced { new, splices: checked.as_deref().unwrap_or(&[]), next: 0, at: 0 };
-        let mut hasher = VersionHasher::default();
-        for_each_block(old, "edit", real, |block| {
-            hasher.update(block);
-            spliced.take(block)
-        })?;
-        spliced.finish()?;
-        if hasher.finish() != base {
-            return Err(Error::conflict("edit", real));
+        let content = old.whole("edit", real, limits::EDIT_BYTES)?;
+        match expect {
+            Expect::Absent => return Err(Error::already_exists("edit", real)),
+            Expect::Version(version) if Version::of(&content) != version => return Err(Error::conflict("edit", real)),
+            Expect::Anything | Expect::Version(_) => {}
         }
-        checked.map(drop)
-    })
-}
-
-/// Copies content through, with splices put in where they belong.
-struct Spliced<'s, 'n, 'd> {
-    new: &'n mut NewFile<'d>,
-    splices: &'s [(usize, usize, &'s [u8])],
-    next: usize,
-    at: usize,
-}
-
-impl Spliced<'_, '_, '_> {
-    fn take(&mut self, block: &[u8]) -> Result<()> {
-        let (start, end) = (self.at, self.at + block.len());
-        let mut at = start;
-        while at < end {
-            match self.splices.get(self.next) {
-                Some((from, to, bytes)) if *from < end => {
-                    if at < *from {
-                        self.new.write(&block[at - start..from - start])?;
-                    }
-                    if at <= *from {
-                        self.new.write(bytes)?;
-                    }
-                    // What is left of the span is passed over, here or in the next block.
-                    at = (*to).clamp(at, end);
-                    if *to <= end {
-                        self.next += 1;
-                    }
-                }
-                _ => {
-                    self.new.write(&block[at - start..])?;
-                    at = end;
-                }
-            }
+        let plan = change.plan(real, &content)?;
+        let mut at = 0;
+        for (start, end, bytes) in checked_splices(content.len() as u64, &plan.splices)? {
+            new.write(&content[at..start])?;
+            new.write(bytes)?;
+            at = end;
         }
-        self.at = end;
+        new.write(&content[at..])?;
+        outcome = plan.outcome;
         Ok(())
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        for (_, _, bytes) in self.splices.iter().skip(self.next).filter(|(from, _, _)| *from >= self.at) {
-            self.new.write(bytes)?;
-        }
-        Ok(())
-    }
+    })?;
+    Ok(Changed { path: written.path, version: written.version, outcome })
 }
 
 pub(super) fn copy(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existing: Existing) -> Result<Written> {

@@ -26,10 +26,10 @@ pub use root::PathOpening;
 use root::Root;
 use rustix::io::Errno;
 use workden_core::{
-    Backend, ByteRange, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal, Resolved, Result, Slice,
-    Version, VirtualPath, Written, names,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal, Resolved, Result,
+    Slice, VirtualPath, Written, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Excerpt, Splice, TextWindow},
+    text::{Change, Excerpt, TextWindow},
 };
 
 use crate::{
@@ -217,9 +217,9 @@ impl Backend for LocalBackend {
         self.run(move |inner| change::write(inner, &real, content, expect)).await
     }
 
-    async fn patch(&self, at: &Resolved, base: Version, splices: &[Splice]) -> Result<Written> {
-        let (real, splices) = (at.real.clone(), splices.to_vec());
-        self.run(move |inner| change::patch(inner, &real, base, &splices)).await
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed> {
+        let (real, change) = (at.real.clone(), change.clone());
+        self.run(move |inner| change::change(inner, &real, &change, expect)).await
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {

@@ -55,6 +55,15 @@ impl OpenFile {
         entries::size(&self.stat)
     }
 
+    /// All of it, if it is no larger than `most`.
+    pub(super) fn whole(&self, verb: &str, real: &VirtualPath, most: u64) -> Result<Bytes> {
+        let size = self.size();
+        if size > most {
+            return Err(Error::too_large(verb, real, size, most));
+        }
+        read_range(self.fd.as_fd(), 0, size).map_err(|errno| refused(verb, real, errno))
+    }
+
     /// A reader from the start, to the size it had when it was opened.
     pub(super) fn reader(&self) -> FileReader<'_> {
         FileReader { fd: self.fd.as_fd(), at: 0, end: self.size() }

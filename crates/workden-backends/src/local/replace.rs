@@ -220,9 +220,14 @@ impl<'a> NewFile<'a> {
     }
 
     /// Adds to the content.
-    pub(super) fn write(&mut self, piece: &[u8]) -> Result<()> {
-        self.hasher.update(piece);
-        let mut rest = piece;
+    pub(super) fn write(&mut self, content: &[u8]) -> Result<()> {
+        // In blocks that are still in the processor's cache when the kernel copies them.
+        content.chunks(BLOCK_BYTES).try_for_each(|block| self.write_block(block))
+    }
+
+    fn write_block(&mut self, block: &[u8]) -> Result<()> {
+        self.hasher.update(block);
+        let mut rest = block;
         while !rest.is_empty() {
             match rustix::io::pwrite(&self.fd, rest, self.written) {
                 Ok(count) => {

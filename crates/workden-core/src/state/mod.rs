@@ -15,10 +15,10 @@ pub use document::StateDocument;
 use tree::{File, Node, Tree};
 
 use crate::{
-    Backend, Before, ByteRange, Clock, Content, ContentStream, Entry, Error, ErrorKind, Existing, Expect, Last,
-    Removal, Resolved, Result, Slice, Version, VirtualPath, Written, limits, names,
+    Backend, Before, ByteRange, Changed, Clock, Content, ContentStream, Entry, Error, ErrorKind, Existing, Expect,
+    Last, Removal, Resolved, Result, Slice, Version, VirtualPath, Written, limits, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Excerpt, Splice, TextWindow, edit, scan},
+    text::{Change, Excerpt, Outcome, TextWindow, edit, scan},
 };
 
 /// Files in memory, ordered by path.
@@ -188,13 +188,25 @@ impl Backend for StateBackend {
         })
     }
 
-    async fn patch(&self, at: &Resolved, base: Version, splices: &[Splice]) -> Result<Written> {
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed> {
         let path = &at.real;
-        self.put("edit", path, |before| match before {
-            None => Err(Error::not_found("edit", path)),
-            Some(file) if Version::of(&file.content) != base => Err(Error::conflict("edit", path)),
-            Some(file) => edit::apply_splices(&file.content, splices).map(Bytes::from),
-        })
+        let mut outcome = None;
+        let written = self.put("edit", path, |before| {
+            let content = match (expect, before) {
+                (_, None) => return Err(Error::not_found("edit", path)),
+                (Expect::Absent, Some(_)) => return Err(Error::already_exists("edit", path)),
+                (Expect::Version(version), Some(file)) if Version::of(&file.content) != version => {
+                    return Err(Error::conflict("edit", path));
+                }
+                (Expect::Anything | Expect::Version(_), Some(file)) => &file.content,
+            };
+            let plan = change.plan(path, content)?;
+            let edited = edit::apply_splices(content, &plan.splices)?;
+            outcome = Some(plan.outcome);
+            Ok(Bytes::from(edited))
+        })?;
+        let outcome = outcome.unwrap_or(Outcome::Replaced(0));
+        Ok(Changed { path: written.path, version: written.version, outcome })
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {

@@ -49,14 +49,13 @@ pub enum Occurrences {
 }
 
 /// A span of the original content and what takes its place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splice {
     /// Where the span starts, in bytes.
     pub start: u64,
     /// Where it ends, in bytes.
     pub end: u64,
     /// What to put there.
-    #[serde(with = "as_base64")]
     pub bytes: Vec<u8>,
 }
 
@@ -317,19 +316,6 @@ fn untouched_outside(
         format!("cannot edit `{path}` without changing bytes outside the edit ({})", encoding.label()),
     )
     .hint("convert the file to UTF-8 first"))
-}
-
-mod as_base64 {
-    use base64::{Engine, engine::general_purpose::STANDARD};
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&STANDARD.encode(bytes))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-        STANDARD.decode(String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
-    }
 }
 
 #[cfg(test)]

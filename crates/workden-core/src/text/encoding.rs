@@ -44,10 +44,10 @@ impl Encoding {
     #[must_use]
     pub fn detect(content: &[u8]) -> Option<Self> {
         match Self::from_bom(content) {
-            Some(Self::Utf8Bom) if std::str::from_utf8(content).is_err() => Some(Self::guess(content)),
+            Some(Self::Utf8Bom) if simdutf8::basic::from_utf8(content).is_err() => Some(Self::guess(content)),
             Some(announced) => Some(announced),
             None if is_binary(content) => None,
-            None if std::str::from_utf8(content).is_ok() => Some(Self::Utf8),
+            None if simdutf8::basic::from_utf8(content).is_ok() => Some(Self::Utf8),
             None => Some(Self::guess(content)),
         }
     }

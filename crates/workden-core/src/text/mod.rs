@@ -1,6 +1,7 @@
 //! Text as people and models read and change it: encodings, windows, numbered lines, exact edits,
 //! hashline edits, and the bounded output type. Pure functions over bytes; nothing here opens.
 
+pub mod change;
 pub mod clip;
 pub mod edit;
 pub mod encoding;
@@ -9,6 +10,7 @@ mod near_miss;
 pub mod numbered;
 pub mod scan;
 
+pub use change::{Change, Outcome, Plan};
 pub use clip::{Clipped, Clipper};
 pub use edit::{EditPlan, Occurrences, Replacement, Splice};
 pub use encoding::Encoding;
