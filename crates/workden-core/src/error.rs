@@ -146,6 +146,17 @@ impl Error {
         self
     }
 
+    /// The same error, told to somebody who knows the path `real` as `typed`. Where a link led is
+    /// nobody's business until it is opened.
+    #[must_use]
+    pub fn told_as(mut self, real: &crate::VirtualPath, typed: &crate::VirtualPath) -> Self {
+        if real != typed && !real.is_root() {
+            let sentence = self.0.sentence.replace(&format!("`{real}`"), &format!("`{typed}`"));
+            self.0.sentence = sentence.replace(&format!("`{real}/"), &format!("`{typed}/"));
+        }
+        self
+    }
+
     /// `cannot <verb> <path>: nothing is there`, the most frequent error of all.
     #[must_use]
     pub fn not_found(verb: &str, path: &crate::VirtualPath) -> Self {

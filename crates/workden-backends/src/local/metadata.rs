@@ -23,8 +23,7 @@ pub(super) fn carry_over(old: BorrowedFd<'_>, stat: &Stat, new: BorrowedFd<'_>) 
 }
 
 fn carry_attributes(old: BorrowedFd<'_>, new: BorrowedFd<'_>) -> Result<(), Errno> {
-    let names = match sized(|buffer| fs::flistxattr(old, spare_capacity(buffer)), || fs::flistxattr(old, &mut [0u8; 0]))
-    {
+    let names = match sized(|buffer| fs::flistxattr(old, spare_capacity(buffer)), || fs::flistxattr_query(old)) {
         Ok(names) => names,
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(()),
         Err(errno) => return Err(errno),
@@ -34,10 +33,7 @@ fn carry_attributes(old: BorrowedFd<'_>, new: BorrowedFd<'_>) -> Result<(), Errn
         if name == c"security.capability" || name.to_bytes().starts_with(b"trusted.") {
             continue;
         }
-        let value = sized(
-            |buffer| fs::fgetxattr(old, name, spare_capacity(buffer)),
-            || fs::fgetxattr(old, name, &mut [0u8; 0]),
-        );
+        let value = sized(|buffer| fs::fgetxattr(old, name, spare_capacity(buffer)), || fs::fgetxattr_query(old, name));
         match value.and_then(|value| fs::fsetxattr(new, name, &value, XattrFlags::empty())) {
             Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => {}
             // Labels are the system's to give.

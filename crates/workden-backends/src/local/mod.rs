@@ -160,9 +160,15 @@ impl LocalBackend {
         Ok(mounts.build())
     }
 
-    async fn run<T: Send + 'static>(&self, work: impl FnOnce(&Inner) -> Result<T> + Send + 'static) -> Result<T> {
+    /// Does blocking work on what is at a resolved path; errors name the path as it was typed.
+    async fn run<T: Send + 'static>(
+        &self,
+        at: &Resolved,
+        work: impl FnOnce(&Inner, &VirtualPath) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let inner = Arc::clone(&self.inner);
-        blocking(move || work(&inner)).await
+        let real = at.real.clone();
+        blocking(move || work(&inner, &real)).await.map_err(|error| error.told_as(&at.real, &at.typed))
     }
 }
 
@@ -181,81 +187,74 @@ fn not_our_own(verb: &str, at: &Resolved) -> Result<()> {
 #[deny(clippy::missing_trait_methods)]
 impl Backend for LocalBackend {
     async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
-        let typed = path.clone();
-        self.run(move |inner| {
-            let real = links::resolve(&inner.root, &typed, last)?;
-            Ok(Resolved { typed, real })
-        })
-        .await
+        let typed = Resolved::literal(path.clone());
+        let real = self.run(&typed, move |inner, typed| links::resolve(&inner.root, typed, last)).await?;
+        Ok(Resolved { real, ..typed })
     }
 
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
         not_our_own("look at", at)?;
-        let real = at.real.clone();
-        self.run(move |inner| entries::stat(&inner.root, &real)).await
+        self.run(at, move |inner, real| entries::stat(&inner.root, real)).await
     }
 
     async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
-        let (real, request) = (at.real.clone(), request.clone());
-        self.run(move |inner| entries::list(&inner.root, &real, &request)).await
+        let request = request.clone();
+        self.run(at, move |inner, real| entries::list(&inner.root, real, &request)).await
     }
 
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         not_our_own("read", at)?;
-        let real = at.real.clone();
-        self.run(move |inner| read::read(&inner.root, &real, range)).await
+        self.run(at, move |inner, real| read::read(&inner.root, real, range)).await
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
         not_our_own("read", at)?;
-        let real = at.real.clone();
-        self.run(move |inner| read::read_text(&inner.root, &real, window)).await
+        self.run(at, move |inner, real| read::read_text(&inner.root, real, window)).await
     }
 
     async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
-        let real = at.real.clone();
-        self.run(move |inner| change::write(inner, &real, content, expect)).await
+        self.run(at, move |inner, real| change::write(inner, real, content, expect)).await
     }
 
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed> {
-        let (real, change) = (at.real.clone(), change.clone());
-        self.run(move |inner| change::change(inner, &real, &change, expect)).await
+        let change = change.clone();
+        self.run(at, move |inner, real| change::change(inner, real, &change, expect)).await
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {
-        let real = at.real.clone();
-        self.run(move |inner| directories::make_dir(&inner.root, &real, inner.durability)).await
+        self.run(at, move |inner, real| directories::make_dir(&inner.root, real, inner.durability)).await
     }
 
     async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
-        let real = at.real.clone();
-        self.run(move |inner| remove::remove(inner, &real, what)).await
+        self.run(at, move |inner, real| remove::remove(inner, real, what)).await
     }
 
     async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
         not_our_own("move", from)?;
-        let (from, to) = (from.real.clone(), to.real.clone());
-        self.run(move |inner| change::rename(inner, &from, &to, existing)).await
+        let destination = to.real.clone();
+        let renamed = self.run(from, move |inner, from| change::rename(inner, from, &destination, existing)).await;
+        renamed.map_err(|error| error.told_as(&to.real, &to.typed))
     }
 
     async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
         not_our_own("copy", from)?;
-        let (from, to) = (from.real.clone(), to.real.clone());
-        self.run(move |inner| change::copy(inner, &from, &to, existing)).await
+        let destination = to.real.clone();
+        let copied = self.run(from, move |inner, from| change::copy(inner, from, &destination, existing)).await;
+        copied.map_err(|error| error.told_as(&to.real, &to.typed))
     }
 
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
-        let (real, request) = (at.real.clone(), request.clone());
+        let request = request.clone();
         let asked = Abandoned::default();
         let abandoned = asked.flag();
-        self.run(move |inner| glob::glob(&inner.root, &real, &request, &abandoned)).await
+        self.run(at, move |inner, real| glob::glob(&inner.root, real, &request, &abandoned)).await
     }
 
     async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
         not_our_own("search", at)?;
-        let (real, request) = (at.real.clone(), request.clone());
+        let request = request.clone();
         let asked = Abandoned::default();
         let abandoned = asked.flag();
-        self.run(move |inner| grep::grep(&inner.root, &real, &request, &abandoned)).await
+        self.run(at, move |inner, real| grep::grep(&inner.root, real, &request, &abandoned)).await
     }
 }
