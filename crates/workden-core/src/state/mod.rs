@@ -112,8 +112,14 @@ impl StateBackend {
                 Some(Node::File(file)) => Some(file.clone()),
                 None => None,
             };
+            if before.is_none() {
+                tree.check_way(verb, path)?;
+            }
             let content = content(before.as_ref())?;
             let size = content.len() as u64;
+            if size > limits::STATE_FILE_BYTES {
+                return Err(Error::too_large(verb, path, size, limits::STATE_FILE_BYTES));
+            }
             let others = tree.total_bytes() - before.as_ref().map_or(0, |file| file.content.len() as u64);
             if others + size > self.most_bytes {
                 return Err(Error::new(
@@ -252,4 +258,42 @@ async fn collect(path: &VirtualPath, mut stream: ContentStream) -> Result<Bytes>
         }
     }
     Ok(content.freeze())
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_executor::block_on;
+
+    use super::*;
+    use crate::{BackendExt, SteppingClock};
+
+    fn backend() -> StateBackend {
+        StateBackend::new(Arc::new(SteppingClock::default()))
+    }
+
+    fn at(typed: &str) -> Resolved {
+        Resolved::literal(VirtualPath::parse(typed).unwrap())
+    }
+
+    #[test]
+    fn a_file_on_the_way_is_named_whatever_the_writer_expects() {
+        let files = backend();
+        block_on(files.write(&at("/f"), "x".into(), Expect::Absent)).unwrap();
+        let version = Version::of(b"x");
+        for expect in [Expect::Anything, Expect::Absent, Expect::Version(version)] {
+            let error = block_on(files.write(&at("/f/x"), "y".into(), expect)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotDirectory, "{expect:?}");
+        }
+        let error = block_on(files.patch(&at("/f/x"), version, &[])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotDirectory);
+    }
+
+    #[test]
+    fn one_file_has_a_ceiling_however_its_content_comes() {
+        let files = backend().with_most_bytes(u64::MAX);
+        let huge = vec![0; usize::try_from(limits::STATE_FILE_BYTES).unwrap() + 1];
+        let error = block_on(files.write(&at("/f"), huge.into(), Expect::Anything)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooLarge);
+        assert!(!block_on(files.exists(&VirtualPath::parse("/f").unwrap())));
+    }
 }

@@ -63,6 +63,15 @@ impl Tree {
         self.get(path).ok_or_else(|| self.missing(verb, path))
     }
 
+    /// Refuses a path that leads through a file; whether the directories on the way are there
+    /// does not matter.
+    pub(super) fn check_way(&self, verb: &str, path: &VirtualPath) -> Result<()> {
+        match self.missing(verb, path) {
+            error if error.kind() == ErrorKind::NotDirectory => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     fn missing(&self, verb: &str, path: &VirtualPath) -> Error {
         let mut above = path.parent();
         while let Some(directory) = above {
