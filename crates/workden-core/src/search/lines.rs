@@ -1,7 +1,8 @@
 //! Looking for lines in the bytes of one file, with ripgrep's searcher.
 //!
 //! A `LineSearch` is compiled once; each thread takes a `LineWorker`, which reuses its buffers
-//! from file to file.
+//! from file to file. Invariant: of one file no more lines are held than the answer may keep, and
+//! no more are counted than the request's ceiling.
 
 use std::io::{self, Read};
 
@@ -18,6 +19,7 @@ pub struct LineSearch {
     builder: SearcherBuilder,
     detail: Detail,
     line_bytes: usize,
+    keep: usize,
 }
 
 /// What looking through one file came to.
@@ -48,13 +50,14 @@ impl LineSearch {
     /// `InvalidPattern` when the pattern does not compile.
     pub fn new(request: &GrepRequest) -> Result<Self> {
         let with_lines = request.detail == Detail::Lines;
+        let most = request.max_count.map_or(request.ceiling, |most| most.min(request.ceiling));
         let mut builder = SearcherBuilder::new();
         builder
             .line_number(with_lines)
             .multi_line(request.pattern.span == Span::MultiLine)
             .heap_limit(Some(limits::GREP_HEAP_BYTES))
             .binary_detection(BinaryDetection::none())
-            .max_matches(request.max_count);
+            .max_matches(Some(most));
         if with_lines {
             builder.before_context(request.context.before).after_context(request.context.after);
         }
@@ -63,6 +66,7 @@ impl LineSearch {
             builder,
             detail: request.detail,
             line_bytes: request.line_bytes,
+            keep: request.keep,
         })
     }
 
@@ -74,6 +78,7 @@ impl LineSearch {
             searcher: self.builder.build(),
             detail: self.detail,
             line_bytes: self.line_bytes,
+            keep: self.keep,
         }
     }
 }
@@ -85,6 +90,7 @@ pub struct LineWorker {
     searcher: Searcher,
     detail: Detail,
     line_bytes: usize,
+    keep: usize,
 }
 
 impl LineWorker {
@@ -96,7 +102,7 @@ impl LineWorker {
         if content.len() > limits::GREP_HEAP_BYTES && self.searcher.multi_line_with_matcher(&self.matcher) {
             return FileSearch::TooLarge;
         }
-        let mut lines = Collected::new(self.detail, self.line_bytes);
+        let mut lines = Collected::new(self.detail, self.line_bytes, self.keep);
         let outcome = self.searcher.search_slice(&self.matcher, content, &mut lines);
         lines.finish(outcome)
     }
@@ -107,7 +113,7 @@ impl LineWorker {
         if is_binary(head) {
             return FileSearch::Binary;
         }
-        let mut lines = Collected::new(self.detail, self.line_bytes);
+        let mut lines = Collected::new(self.detail, self.line_bytes, self.keep);
         let outcome = self.searcher.search_reader(&self.matcher, head.chain(rest), &mut lines);
         lines.finish(outcome)
     }
@@ -116,16 +122,21 @@ impl LineWorker {
 struct Collected {
     detail: Detail,
     line_bytes: usize,
+    keep: usize,
     count: u64,
     lines: Vec<LineMatch>,
 }
 
 impl Collected {
-    fn new(detail: Detail, line_bytes: usize) -> Self {
-        Self { detail, line_bytes, count: 0, lines: Vec::new() }
+    fn new(detail: Detail, line_bytes: usize, keep: usize) -> Self {
+        Self { detail, line_bytes, keep, count: 0, lines: Vec::new() }
     }
 
     fn push(&mut self, number: u64, line: &[u8], role: LineRole) {
+        // The first lines of a file are the ones an answer keeps, so the rest need not be held.
+        if self.lines.len() >= self.keep {
+            return;
+        }
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let shown = shown_bytes(line, self.line_bytes);
@@ -260,6 +271,18 @@ mod tests {
         let content = [vec![b'a'; 10_000], b"b\n".to_vec()].concat();
         assert_eq!(both_ways(&GrepRequest::regex("(a+)+$"), &content), FileSearch::Unmatched);
         assert!(started.elapsed().as_secs() < 1);
+    }
+
+    #[test]
+    fn no_more_lines_are_held_than_kept_nor_counted_than_the_ceiling() {
+        let content = b"a\n".repeat(1_000);
+        for (keep, ceiling, held, counted) in [(10, 1_000_000, 10, 1_000), (0, 50, 0, 50), (100, 50, 50, 50)] {
+            let request = GrepRequest { keep, ceiling, ..GrepRequest::regex("a") };
+            match both_ways(&request, &content) {
+                FileSearch::Matched { count, lines } => assert_eq!((lines.len(), count), (held, counted)),
+                other => panic!("{other:?}"),
+            }
+        }
     }
 
     #[test]

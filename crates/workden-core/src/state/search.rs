@@ -57,16 +57,17 @@ pub(super) fn grep(tree: &Tree, clock: &dyn Clock, at: &VirtualPath, request: &G
         let context = screen.enter(None, parent, None, false);
         let seen = context.seen.child_unchecked(name(at));
         if walk.skipped.counts(screen.admits_named(&seen)) {
-            searched += 1;
-            search_file(&mut worker, &screen, &context, at, file, &mut kept, &mut walk.skipped);
+            searched += search_file(&mut worker, &screen, &context, at, file, &mut kept, &mut walk.skipped);
+        }
+        if kept.matches() >= request.ceiling {
+            walk.completeness = Completeness::StoppedAtCeiling;
         }
     } else {
         walk.run(at, &mut |context, path, node, skipped| {
             if let Node::File(file) = node
                 && skipped.counts(screen.admits(context, name(path), false))
             {
-                searched += 1;
-                search_file(&mut worker, &screen, context, path, file, &mut kept, skipped);
+                searched += search_file(&mut worker, &screen, context, path, file, &mut kept, skipped);
             }
             Step { enter: true, stop: kept.matches() >= request.ceiling }
         });
@@ -75,6 +76,7 @@ pub(super) fn grep(tree: &Tree, clock: &dyn Clock, at: &VirtualPath, request: &G
     Ok(kept.finish())
 }
 
+/// Searches one file; says how many that were, since one that is passed over is not searched.
 fn search_file(
     worker: &mut LineWorker,
     screen: &Screen,
@@ -83,15 +85,20 @@ fn search_file(
     file: &File,
     kept: &mut KeptMatches,
     skipped: &mut Skipped,
-) {
+) -> u64 {
     if !skipped.counts(screen.admits_size(context, name(path), file.content.len() as u64)) {
-        return;
+        return 0;
     }
     match worker.search_bytes(&file.content) {
         FileSearch::Matched { count, lines } => {
             kept.push(FileMatches { path: path.clone(), name: NameForm::Exact, count, lines });
+            1
         }
-        other => skipped.count_file(&other),
+        FileSearch::Unmatched => 1,
+        other => {
+            skipped.count_file(&other);
+            0
+        }
     }
 }
 
@@ -187,5 +194,41 @@ impl<'a> Walk<'a> {
         };
         let has_git = self.screen.reads_ignore_files() && self.tree.get(&directory.child_unchecked(".git")).is_some();
         self.screen.enter(above, directory, gitignore, has_git)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures_executor::block_on;
+
+    use crate::{
+        BackendExt, Completeness, Expect, Layer, StateBackend, SteppingClock, VirtualPath, Visibility,
+        search::GrepRequest,
+    };
+
+    fn searched(request: &GrepRequest, start: &str) -> crate::search::Grepped {
+        let files = StateBackend::new(Arc::new(SteppingClock::default()));
+        for (typed, content) in [("/binary", "a\0"), ("/large", "a\na\na\na\n"), ("/small", "a\n")] {
+            let path = VirtualPath::parse(typed).unwrap();
+            block_on(files.write_path(&path, content.into(), Expect::Absent)).unwrap();
+        }
+        block_on(files.grep_path(&VirtualPath::parse(start).unwrap(), request)).unwrap()
+    }
+
+    #[test]
+    fn what_is_passed_over_is_not_counted_as_searched() {
+        let visibility = Visibility { layers: vec![Layer { max_bytes: Some(4), ..Layer::open() }] };
+        let found = searched(&GrepRequest { visibility, ..GrepRequest::regex("a") }, "/");
+        assert_eq!((found.files_searched, found.skipped.binary, found.skipped.denied), (1, 1, 1));
+    }
+
+    #[test]
+    fn a_named_file_stops_at_the_ceiling_as_a_directory_does() {
+        for start in ["/", "/large"] {
+            let found = searched(&GrepRequest { ceiling: 2, ..GrepRequest::regex("a") }, start);
+            assert_eq!((found.matches, found.completeness), (2, Completeness::StoppedAtCeiling), "{start}");
+        }
     }
 }
