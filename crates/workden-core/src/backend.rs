@@ -77,7 +77,8 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// # Behavior
     ///
     /// - Atomic: a reader sees the old or the new content, also when the writer dies.
-    /// - `AlreadyExists` or `Conflict` when the file is not as expected, and nothing is changed.
+    /// - `AlreadyExists` or `Conflict` when the file is not as expected, `NotFound` when a version is
+    ///   expected and nothing is there; nothing is changed.
     /// - Content is stored as given. Mode is kept; hard links are severed.
     async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written>;
 
@@ -91,6 +92,10 @@ pub trait Backend: Send + Sync + fmt::Debug {
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed>;
 
     /// Makes a directory, and those above it. One that is there already is fine.
+    ///
+    /// # Behavior
+    ///
+    /// - `AlreadyExists` when a file has the name, `NotDirectory` when one stands on the way.
     async fn make_dir(&self, at: &Resolved) -> Result<()>;
 
     /// Removes a file, a link or a directory.
@@ -98,17 +103,25 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// # Behavior
     ///
     /// - A directory that holds something is `NotEmpty`, unless the tree is meant.
-    /// - The root cannot be removed.
+    /// - The root cannot be removed: `InvalidArgument`.
     async fn remove(&self, at: &Resolved, what: Removal) -> Result<()>;
 
     /// Renames a file, a link or a directory; makes the directories above the new name.
     ///
     /// # Behavior
     ///
-    /// - A directory never replaces anything and cannot move into itself.
+    /// - `AlreadyExists` when something has the new name, unless a file may replace a file.
+    /// - A directory never replaces anything, is never replaced, and cannot move into itself
+    ///   (`InvalidArgument`).
+    /// - What moves to the name it has stays as it is.
     async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()>;
 
     /// Copies a file; makes the directories above the new name.
+    ///
+    /// # Behavior
+    ///
+    /// - `IsDirectory` for a directory at either end, `AlreadyExists` for a file that may not be
+    ///   replaced.
     async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written>;
 
     /// Finds paths below a directory by pattern: newest first, ties by path.
@@ -116,6 +129,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// # Behavior
     ///
     /// - Links are shown, but not entered.
+    /// - `NotDirectory` when a file is to be searched.
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed>;
 
     /// Finds lines in the files below a directory, or in one file.
@@ -125,6 +139,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// - A file that is named itself is searched, hidden or ignored or not; only the request's
     ///   `Visibility` can object.
     /// - Links below the directory are not followed.
+    /// - `files_searched` counts neither binary files nor what the `Visibility` passes over.
     async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped>;
 }
 
