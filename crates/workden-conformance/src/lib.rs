@@ -1,1 +1,53 @@
+//! The behaviour every workden backend must show, as functions that anybody can run.
+//!
+//! Each check is a sentence about a [`Backend`](workden_core::Backend) that starts out empty, and
+//! either holds or comes back with a [`Failure`] that says what was seen. [`all`] runs every one
+//! of them on a fresh backend and names all that fail at once; [`checks`] lists them, for callers
+//! who want each to be a test of its own.
+//!
+//! What only some backends have (symbolic links, modes, special files, mounts) is not asked for
+//! here. The suite needs no runtime: it runs on whatever polls it.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use workden_core::{StateBackend, SteppingClock};
+//!
+//! futures_executor::block_on(workden_conformance::all(async || {
+//!     StateBackend::new(Arc::new(SteppingClock::default()))
+//! }));
+//! ```
+//!
+//! A backend on disk gets a new directory for each call of the factory; the directory above them
+//! belongs to the caller's test, which removes it when `all` has returned.
 
+mod check;
+mod suite;
+mod typed;
+mod verdict;
+
+pub mod concurrency;
+pub mod confusions;
+pub mod copying;
+pub mod directories;
+pub mod editing;
+pub mod entries;
+pub mod globbing;
+pub mod grep_bounds;
+pub mod grep_patterns;
+pub mod grep_places;
+pub mod hashlines;
+pub mod ignoring;
+pub mod odd_names;
+pub mod patching;
+pub mod reading;
+pub mod removing;
+pub mod renaming;
+pub mod streaming;
+pub mod text_windows;
+pub mod views;
+pub mod visibility;
+pub mod writing;
+
+pub use check::{Check, CheckFuture};
+pub use suite::{Report, all, checks, report};
+pub use verdict::{Failure, Outcome};

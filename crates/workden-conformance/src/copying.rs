@@ -1,0 +1,78 @@
+//! Copying files, and what may be in the way.
+
+use workden_core::{Backend, BackendExt, Before, ErrorKind, Existing, Version};
+
+use crate::{
+    Outcome,
+    check::list_checks,
+    reading::noise,
+    typed::{holds, is_unchanged, listed, path, put, put_all, tree},
+    verdict::{equal, refused},
+};
+
+list_checks! { copying:
+    a_copy_has_the_content_and_the_original_stays,
+    a_copy_says_what_was_there_and_what_is_now,
+    a_copy_replaces_a_file_only_when_told_to,
+    a_copy_leads_a_life_of_its_own,
+    a_file_copied_onto_itself_stays,
+}
+
+/// The directories above the new name are made.
+pub async fn a_copy_has_the_content_and_the_original_stays(files: &dyn Backend) -> Outcome {
+    let contents = [("/text", b"a\r\nb".to_vec()), ("/empty", Vec::new()), ("/noise", noise())];
+    for (from, content) in contents {
+        put(files, from, content.clone()).await?;
+        let to = format!("/new/deep{from}");
+        files.copy_path(&path(from)?, &path(&to)?, Existing::Refuse).await?;
+        holds(files, from, &content).await?;
+        holds(files, &to, &content).await?;
+    }
+    equal("all copies", listed(files, "/new/deep").await?, ["/new/deep/empty", "/new/deep/noise", "/new/deep/text"])
+}
+
+/// As a write does.
+pub async fn a_copy_says_what_was_there_and_what_is_now(files: &dyn Backend) -> Outcome {
+    put(files, "/a", "one").await?;
+    for before in [Before::Nothing, Before::File] {
+        let written = files.copy_path(&path("/a")?, &path("/d/b")?, Existing::Replace).await?;
+        equal("the path", written.path.as_str(), "/d/b")?;
+        equal("what was there", written.before, before)?;
+        equal("the version", written.version, Version::of(b"one"))?;
+    }
+    Ok(())
+}
+
+/// `AlreadyExists` otherwise, and both stay.
+pub async fn a_copy_replaces_a_file_only_when_told_to(files: &dyn Backend) -> Outcome {
+    put_all(files, &[("/a", "from"), ("/d/b", "to, and longer")]).await?;
+    let before = tree(files).await?;
+    let answer = files.copy_path(&path("/a")?, &path("/d/b")?, Existing::Refuse).await;
+    refused("copy over a file", answer, ErrorKind::AlreadyExists)?;
+    is_unchanged(files, &before).await?;
+    files.copy_path(&path("/a")?, &path("/d/b")?, Existing::Replace).await?;
+    holds(files, "/a", "from").await?;
+    holds(files, "/d/b", "from").await
+}
+
+/// Changing the one does not change the other.
+pub async fn a_copy_leads_a_life_of_its_own(files: &dyn Backend) -> Outcome {
+    put(files, "/a", "one").await?;
+    files.copy_path(&path("/a")?, &path("/b")?, Existing::Refuse).await?;
+    put(files, "/a", "two").await?;
+    holds(files, "/b", "one").await?;
+    put(files, "/b", "three").await?;
+    holds(files, "/a", "two").await
+}
+
+/// Whatever the answer is, nothing is lost.
+pub async fn a_file_copied_onto_itself_stays(files: &dyn Backend) -> Outcome {
+    put(files, "/d/f", "x").await?;
+    let before = tree(files).await?;
+    for existing in [Existing::Refuse, Existing::Replace] {
+        // A backend may do nothing or refuse: the contract is about what is there afterwards.
+        let _ = files.copy_path(&path("/d/f")?, &path("/d/f")?, existing).await;
+        is_unchanged(files, &before).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! What `resolve` and `stat` say of a path.
+
+use workden_core::{Backend, BackendExt, EntryKind, Last, Link, NameForm};
+
+use crate::{
+    Outcome,
+    check::list_checks,
+    typed::{at, holds, listed, make, path, put},
+    verdict::{ensure, equal},
+};
+
+list_checks! { entries:
+    a_new_workspace_is_an_empty_directory,
+    every_spelling_of_a_path_leads_to_one_file,
+    without_links_a_path_resolves_to_itself,
+    a_file_is_described_with_its_size,
+    a_directory_is_described_without_a_size,
+    a_time_of_change_does_not_go_back,
+    only_files_are_said_to_exist,
+}
+
+/// A backend from the factory has a root, and nothing in it.
+pub async fn a_new_workspace_is_an_empty_directory(files: &dyn Backend) -> Outcome {
+    let root = files.entry(&path("/")?).await?;
+    equal("the kind of the root", root.kind, EntryKind::Directory)?;
+    equal("the path of the root", root.path.as_str(), "/")?;
+    equal("the content of a new workspace", listed(files, "/").await?, Vec::<String>::new())
+}
+
+/// `./a//b` and `/a/x/../b/` are `/a/b`.
+pub async fn every_spelling_of_a_path_leads_to_one_file(files: &dyn Backend) -> Outcome {
+    put(files, "a/./b.txt", "one").await?;
+    for typed in ["/a/b.txt", "a/b.txt", "./a//b.txt", "/a/x/../b.txt", "a/b.txt/"] {
+        holds(files, typed, "one").await?;
+    }
+    equal("the files there are", listed(files, "/a").await?, ["/a/b.txt"])
+}
+
+/// There or not yet there, and whether or not a link at the end would be followed.
+pub async fn without_links_a_path_resolves_to_itself(files: &dyn Backend) -> Outcome {
+    put(files, "/d/f", "x").await?;
+    for typed in ["/", "/d", "/d/f", "/d/new", "/new/deep/er"] {
+        for last in [Last::Follow, Last::Keep] {
+            let resolved = files.resolve(&path(typed)?, last).await?;
+            equal("the typed path", resolved.typed.as_str(), typed)?;
+            equal("the real path", resolved.real.as_str(), typed)?;
+        }
+    }
+    equal("what resolving has made", listed(files, "/").await?, ["/d"])
+}
+
+/// Path, kind, size, and that it is neither a link nor badly spelled.
+pub async fn a_file_is_described_with_its_size(files: &dyn Backend) -> Outcome {
+    for (typed, text) in [("/empty", ""), ("/d/five", "12345"), ("/umlaut", "ä")] {
+        put(files, typed, text).await?;
+        let entry = files.stat(&at(files, typed).await?).await?;
+        equal("its path", entry.path.as_str(), typed)?;
+        equal("its kind", entry.kind, EntryKind::File)?;
+        equal("its size", entry.size, Some(text.len() as u64))?;
+        equal("whether it is a link", entry.link, Link::Direct)?;
+        equal("how its name is spelled", entry.name, NameForm::Exact)?;
+    }
+    Ok(())
+}
+
+/// A directory has a path and a kind.
+pub async fn a_directory_is_described_without_a_size(files: &dyn Backend) -> Outcome {
+    make(files, "/d/e").await?;
+    for typed in ["/", "/d", "/d/e"] {
+        let entry = files.stat(&at(files, typed).await?).await?;
+        equal("its path", entry.path.as_str(), typed)?;
+        equal("its kind", entry.kind, EntryKind::Directory)?;
+        equal("its size", entry.size, None)?;
+        equal("whether it is a link", entry.link, Link::Direct)?;
+    }
+    Ok(())
+}
+
+/// A file that is written again is not older than it was, nor than one written before it.
+pub async fn a_time_of_change_does_not_go_back(files: &dyn Backend) -> Outcome {
+    let mut latest = None;
+    for typed in ["/a", "/b", "/a", "/b"] {
+        put(files, typed, "x").await?;
+        let modified = files.entry(&path(typed)?).await?.modified;
+        ensure(modified.is_some(), "a file that was written should have a time of change")?;
+        ensure(modified >= latest, format!("`{typed}` was changed at {latest:?} or later, but says {modified:?}"))?;
+        latest = modified;
+    }
+    Ok(())
+}
+
+/// `exists` is about files: a directory is none, and a broken path is no error.
+pub async fn only_files_are_said_to_exist(files: &dyn Backend) -> Outcome {
+    put(files, "/d/f", "x").await?;
+    for (typed, expected) in [("/d/f", true), ("/d", false), ("/", false), ("/d/g", false), ("/d/f/x", false)] {
+        equal(format!("whether the file `{typed}` exists"), files.exists(&path(typed)?).await, expected)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Bytes come back as they were written, whole or in part.
+
+use workden_core::{Backend, BackendExt, ByteRange, ErrorKind};
+
+use crate::{
+    Outcome,
+    check::list_checks,
+    typed::{at, holds, path, put},
+    verdict::{equal, refused},
+};
+
+list_checks! { reading:
+    content_comes_back_as_it_was_written,
+    a_megabyte_of_noise_comes_back_as_it_was_written,
+    a_part_is_read_by_offset_and_length,
+    a_part_past_the_end_is_empty_or_shorter,
+    a_whole_beyond_its_ceiling_is_too_large,
+    reading_says_how_large_the_file_is_and_when_it_changed,
+}
+
+/// A megabyte in which no byte tells the next.
+pub(crate) fn noise() -> Vec<u8> {
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    };
+    std::iter::repeat_with(next).take(131_072).flatten().collect()
+}
+
+/// Line endings, NUL, a mark, bytes that are no text, nothing at all: all of it is kept.
+pub async fn content_comes_back_as_it_was_written(files: &dyn Backend) -> Outcome {
+    let contents: [&[u8]; 9] = [
+        b"",
+        b"\n",
+        b"no newline at the end",
+        b"a\r\nb\r\n",
+        b"a\rb\nc\r\n\r",
+        b"\0a\0\0b\0",
+        b"\xEF\xBB\xBFmark",
+        b"\xFF\xFEh\0i\0",
+        b"caf\xE9 \xF0\x28\x8C\xBC \xED\xA0\x80",
+    ];
+    for (number, content) in contents.into_iter().enumerate() {
+        let typed = format!("/{number}");
+        put(files, &typed, content).await?;
+        holds(files, &typed, content).await?;
+    }
+    let every_byte: Vec<u8> = (0..=u8::MAX).collect();
+    put(files, "/every", every_byte.clone()).await?;
+    holds(files, "/every", every_byte).await
+}
+
+/// Content larger than any buffer.
+pub async fn a_megabyte_of_noise_comes_back_as_it_was_written(files: &dyn Backend) -> Outcome {
+    put(files, "/noise", noise()).await?;
+    holds(files, "/noise", noise()).await
+}
+
+/// Offset and length count bytes.
+pub async fn a_part_is_read_by_offset_and_length(files: &dyn Backend) -> Outcome {
+    put(files, "/f", "0123456789").await?;
+    let here = at(files, "/f").await?;
+    for (offset, length, expected) in
+        [(0, 10, "0123456789"), (0, 3, "012"), (3, 4, "3456"), (9, 1, "9"), (4, 0, ""), (0, 0, "")]
+    {
+        let part = files.read(&here, ByteRange::Part { offset, length }).await?;
+        equal(format!("{length} bytes at {offset}"), part.bytes, expected.as_bytes())?;
+        equal("the size beside a part", part.size, 10)?;
+    }
+    put(files, "/noise", noise()).await?;
+    let part = files.read(&at(files, "/noise").await?, ByteRange::Part { offset: 700_001, length: 100_000 }).await?;
+    equal("100,000 bytes at 700,001", part.bytes, &noise()[700_001..800_001])
+}
+
+/// No offset or length, however large, is an error.
+pub async fn a_part_past_the_end_is_empty_or_shorter(files: &dyn Backend) -> Outcome {
+    put(files, "/f", "0123456789").await?;
+    let here = at(files, "/f").await?;
+    for (offset, length, expected) in [
+        (8, 10, "89"),
+        (10, 1, ""),
+        (11, 5, ""),
+        (u64::MAX, 1, ""),
+        (2, u64::MAX, "23456789"),
+        (u64::MAX, u64::MAX, ""),
+    ] {
+        let part = files.read(&here, ByteRange::Part { offset, length }).await?;
+        equal(format!("{length} bytes at {offset}"), part.bytes, expected.as_bytes())?;
+        equal("the size beside a part", part.size, 10)?;
+    }
+    Ok(())
+}
+
+/// A ceiling that is met exactly is no obstacle.
+pub async fn a_whole_beyond_its_ceiling_is_too_large(files: &dyn Backend) -> Outcome {
+    put(files, "/f", "0123456789").await?;
+    put(files, "/empty", "").await?;
+    let here = at(files, "/f").await?;
+    for most in [0, 1, 9] {
+        refused(
+            format!("read 10 bytes where {most} is the most"),
+            files.read(&here, ByteRange::Whole { most }).await,
+            ErrorKind::TooLarge,
+        )?;
+    }
+    for most in [10, 11, u64::MAX] {
+        equal("the whole", files.read(&here, ByteRange::Whole { most }).await?.bytes, &b"0123456789"[..])?;
+    }
+    let empty = files.read(&at(files, "/empty").await?, ByteRange::Whole { most: 0 }).await?;
+    equal("the whole of an empty file", empty.bytes, &b""[..])
+}
+
+/// The same as `stat` says.
+pub async fn reading_says_how_large_the_file_is_and_when_it_changed(files: &dyn Backend) -> Outcome {
+    put(files, "/f", "12345").await?;
+    let entry = files.entry(&path("/f")?).await?;
+    let whole = files.read(&at(files, "/f").await?, ByteRange::whole()).await?;
+    equal("the size", whole.size, 5)?;
+    equal("the size that stat says", entry.size, Some(whole.size))?;
+    equal("the time of change", whole.modified, entry.modified)
+}

@@ -1,0 +1,95 @@
+//! The whole suite: every check on a backend of its own, and one report of all that failed.
+
+use std::fmt;
+
+use workden_core::Backend;
+
+use crate::{
+    Check, Failure, concurrency, confusions, copying, directories, editing, entries, globbing, grep_bounds,
+    grep_patterns, grep_places, hashlines, ignoring, odd_names, patching, reading, removing, renaming, streaming,
+    text_windows, views, visibility, writing,
+};
+
+const THEMES: &[&[Check]] = &[
+    entries::CHECKS,
+    confusions::CHECKS,
+    reading::CHECKS,
+    text_windows::CHECKS,
+    hashlines::CHECKS,
+    writing::CHECKS,
+    streaming::CHECKS,
+    patching::CHECKS,
+    editing::CHECKS,
+    directories::CHECKS,
+    removing::CHECKS,
+    renaming::CHECKS,
+    copying::CHECKS,
+    globbing::CHECKS,
+    grep_patterns::CHECKS,
+    grep_places::CHECKS,
+    grep_bounds::CHECKS,
+    ignoring::CHECKS,
+    visibility::CHECKS,
+    views::CHECKS,
+    odd_names::CHECKS,
+    concurrency::CHECKS,
+];
+
+/// Every check there is, theme by theme.
+pub fn checks() -> impl Iterator<Item = &'static Check> {
+    THEMES.iter().copied().flatten()
+}
+
+/// Runs every check, each on an empty backend that `make` makes for it.
+///
+/// # Panics
+///
+/// When a check fails; the message names all that did, and what each of them saw.
+pub async fn all<F, Made, B>(make: F)
+where
+    F: FnMut() -> Made,
+    Made: Future<Output = B>,
+    B: Backend,
+{
+    let report = report(make).await;
+    assert!(report.failed.is_empty(), "{report}");
+}
+
+/// As [`all`], for callers who want to look at the outcome themselves.
+pub async fn report<F, Made, B>(mut make: F) -> Report
+where
+    F: FnMut() -> Made,
+    Made: Future<Output = B>,
+    B: Backend,
+{
+    let mut report = Report::default();
+    for check in checks() {
+        let files = make().await;
+        match check.run(&files).await {
+            Ok(()) => report.passed.push(*check),
+            Err(failure) => report.failed.push((*check, failure)),
+        }
+    }
+    report
+}
+
+/// What became of the checks.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a report may be one of failures"]
+pub struct Report {
+    /// Those that hold.
+    pub passed: Vec<Check>,
+    /// Those that do not, and what was seen.
+    pub failed: Vec<(Check, Failure)>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.passed.len() + self.failed.len();
+        write!(f, "{} of {count} checks failed", self.failed.len())?;
+        for (check, failure) in &self.failed {
+            write!(f, "\n\n{check}\n    {}", failure.to_string().replace('\n', "\n    "))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! A backend below a mount: requests say how its paths look to the agent, so that rules, patterns
+//! and filters mean the paths that the agent sees. What comes back are the backend's own paths.
+
+use workden_core::{
+    Backend, BackendExt, Layer, Rule, RuleCase, Rules, Sight, Visibility,
+    search::{GlobKinds, GlobRequest, GrepRequest, ListRequest, View},
+};
+
+use crate::{
+    Failure, Outcome,
+    check::list_checks,
+    typed::{files_of, path, paths_of, put_all},
+    verdict::equal,
+};
+
+list_checks! { views:
+    rules_mean_the_paths_that_the_agent_sees,
+    patterns_and_filters_mean_the_paths_that_the_agent_sees,
+    what_another_mount_covers_is_not_entered,
+}
+
+const TREE: &[(&str, &str)] = &[("/a.md", "x"), ("/b.rs", "x"), ("/data/c.md", "x"), ("/sub/d.md", "x")];
+
+fn mounted_at(prefix: &str) -> Result<View, Failure> {
+    Ok(View { prefix: path(prefix)?, base: None, shadowed: Vec::new() })
+}
+
+/// `/data/a.md` is what the agent calls `/a.md` of a backend that is mounted at `/data`.
+pub async fn rules_mean_the_paths_that_the_agent_sees(files: &dyn Backend) -> Outcome {
+    put_all(files, TREE).await?;
+    let hide = Rule { pattern: "/data/*.md".into(), sight: Sight::Hidden, case: RuleCase::Sensitive };
+    let rules = Rules { rules: vec![hide], otherwise: Sight::Shown };
+    let visibility =
+        Visibility { layers: vec![Layer { under: path("/data")?, list: rules.clone(), read: rules, ..Layer::open() }] };
+    let (root, view) = (path("/")?, mounted_at("/data")?);
+    let grep = GrepRequest { visibility: visibility.clone(), view: view.clone(), ..GrepRequest::regex("x") };
+    equal("a grep", files_of(&files.grep_path(&root, &grep).await?), ["/b.rs", "/data/c.md", "/sub/d.md"])?;
+    let named = files.grep_path(&path("/a.md")?, &grep).await?;
+    equal("a grep in a hidden file", (named.matches, named.skipped.denied), (0, 1))?;
+    let glob = GlobRequest { visibility: visibility.clone(), view: view.clone(), ..GlobRequest::new("**") };
+    equal("a glob", paths_of(&files.glob_path(&root, &glob).await?), ["/b.rs", "/data/c.md", "/sub/d.md"])?;
+    let list = ListRequest { visibility, view, ..ListRequest::default() };
+    let listed = files.list_path(&root, &list).await?;
+    let paths: Vec<_> = listed.entries.iter().map(|entry| entry.path.as_str()).collect();
+    equal("a listing", paths, ["/data", "/sub", "/b.rs"])
+}
+
+/// An absolute pattern, and one from where the agent started, which may be above the mount.
+pub async fn patterns_and_filters_mean_the_paths_that_the_agent_sees(files: &dyn Backend) -> Outcome {
+    put_all(files, TREE).await?;
+    let root = path("/")?;
+    let view = mounted_at("/data")?;
+    let from_above = View { base: Some(path("/")?), ..view.clone() };
+    for (pattern, view, expected) in [
+        ("*.md", &view, &["/a.md"][..]),
+        ("/data/*.md", &view, &["/a.md"]),
+        ("/*.md", &view, &[]),
+        ("data/*.md", &from_above, &["/a.md"]),
+        ("*/*.md", &from_above, &["/a.md"]),
+        ("**/*.md", &from_above, &["/a.md", "/data/c.md", "/sub/d.md"]),
+    ] {
+        let request = GlobRequest { view: view.clone(), ..GlobRequest::new(pattern) };
+        let found = files.glob_path(&root, &request).await?;
+        equal(format!("the glob `{pattern}`"), paths_of(&found), expected)?;
+    }
+    for (filter, view, expected) in [
+        ("/*.md", &view, &["/a.md"][..]),
+        ("/data/*.md", &view, &["/data/c.md"]),
+        ("/data/*.md", &from_above, &["/a.md"]),
+    ] {
+        let request = GrepRequest { view: view.clone(), filter: vec![filter.into()], ..GrepRequest::regex("x") };
+        let found = files.grep_path(&root, &request).await?;
+        equal(format!("a grep with the filter `{filter}`"), files_of(&found), expected)?;
+    }
+    Ok(())
+}
+
+/// The agent sees the other mount there; a neighbour that only starts alike stays.
+pub async fn what_another_mount_covers_is_not_entered(files: &dyn Backend) -> Outcome {
+    put_all(files, TREE).await?;
+    put_all(files, &[("/subway/e.md", "x")]).await?;
+    let root = path("/")?;
+    let view = View { shadowed: vec![path("/data/sub")?, path("/data/a.md")?], ..mounted_at("/data")? };
+    let grep = GrepRequest { view: view.clone(), ..GrepRequest::regex("x") };
+    equal("a grep", files_of(&files.grep_path(&root, &grep).await?), ["/b.rs", "/data/c.md", "/subway/e.md"])?;
+    let glob = GlobRequest { view: view.clone(), kinds: GlobKinds::Everything, ..GlobRequest::new("**") };
+    let found = files.glob_path(&root, &glob).await?;
+    equal("a glob", paths_of(&found), ["/b.rs", "/data", "/data/c.md", "/subway", "/subway/e.md"])?;
+    let listed = files.list_path(&root, &ListRequest { view, ..ListRequest::default() }).await?;
+    let paths: Vec<_> = listed.entries.iter().map(|entry| entry.path.as_str()).collect();
+    equal("a listing", paths, ["/data", "/subway", "/b.rs"])
+}

@@ -1,0 +1,121 @@
+//! Whole files: made, replaced, and only over what the writer expects to be there.
+
+use workden_core::{Backend, Before, ErrorKind, Expect, Version};
+
+use crate::{
+    Outcome,
+    check::list_checks,
+    typed::{at, content, holds, is_absent, is_directory, is_unchanged, listed, make, put, tree},
+    verdict::{equal, refused},
+};
+
+list_checks! { writing:
+    a_file_is_made_with_the_directories_above_it,
+    a_file_is_replaced_as_a_whole,
+    a_write_says_what_was_there_and_what_is_now,
+    a_version_is_that_of_the_content,
+    absent_means_that_nothing_may_be_there,
+    a_version_means_that_very_content,
+    a_version_of_nothing_is_not_found,
+    a_refused_write_leaves_nothing_behind,
+}
+
+/// However many are missing.
+pub async fn a_file_is_made_with_the_directories_above_it(files: &dyn Backend) -> Outcome {
+    put(files, "/a/b/c/f", "x").await?;
+    holds(files, "/a/b/c/f", "x").await?;
+    for typed in ["/a", "/a/b", "/a/b/c"] {
+        is_directory(files, typed).await?;
+    }
+    put(files, "/a/b/g", "y").await?;
+    holds(files, "/a/b/c/f", "x").await
+}
+
+/// Nothing of a longer content stays behind a shorter one.
+pub async fn a_file_is_replaced_as_a_whole(files: &dyn Backend) -> Outcome {
+    for content in ["a longer content\n", "short", "", "longer again"] {
+        put(files, "/f", content).await?;
+        holds(files, "/f", content).await?;
+    }
+    equal("the files there are", listed(files, "/").await?, ["/f"])
+}
+
+/// The path, the version, and whether a file was there before.
+pub async fn a_write_says_what_was_there_and_what_is_now(files: &dyn Backend) -> Outcome {
+    let first = put(files, "/d/f", "one").await?;
+    equal("the path of a first write", first.path.as_str(), "/d/f")?;
+    equal("what was there before it", first.before, Before::Nothing)?;
+    equal("its version", first.version, Version::of(b"one"))?;
+    let second = put(files, "/d/f", "two").await?;
+    equal("what was there before the second", second.before, Before::File)?;
+    equal("the version of the second", second.version, Version::of(b"two"))?;
+    let same = put(files, "/d/f", "two").await?;
+    equal("what was there before the same again", same.before, Before::File)
+}
+
+/// Not of the place or the time: the same bytes are the same version everywhere.
+pub async fn a_version_is_that_of_the_content(files: &dyn Backend) -> Outcome {
+    for (typed, text) in [("/a", ""), ("/b", "x"), ("/c", "x"), ("/b", "y"), ("/b", "x")] {
+        let written = put(files, typed, text).await?;
+        equal("the version", written.version, Version::of(&content(files, typed).await?))?;
+        equal("the version", written.version, Version::of(text.as_bytes()))?;
+    }
+    // What came back to the content that was read is what was read.
+    let over = Expect::Version(Version::of(b"x"));
+    files.write(&at(files, "/b").await?, "z".into(), over).await?;
+    holds(files, "/b", "z").await
+}
+
+/// A file there is `AlreadyExists`, and stays; a directory is `IsDirectory`.
+pub async fn absent_means_that_nothing_may_be_there(files: &dyn Backend) -> Outcome {
+    let here = at(files, "/d/f").await?;
+    let written = files.write(&here, "one".into(), Expect::Absent).await?;
+    equal("what was there", written.before, Before::Nothing)?;
+    for content in ["two", "one", ""] {
+        let answer = files.write(&here, content.into(), Expect::Absent).await;
+        refused("write where something is", answer, ErrorKind::AlreadyExists)?;
+        holds(files, "/d/f", "one").await?;
+    }
+    Ok(())
+}
+
+/// Any other content is `Conflict`, and stays.
+pub async fn a_version_means_that_very_content(files: &dyn Backend) -> Outcome {
+    put(files, "/f", "one").await?;
+    let here = at(files, "/f").await?;
+    for stale in [&b"two"[..], b"", b"one\n"] {
+        let answer = files.write(&here, "new".into(), Expect::Version(Version::of(stale))).await;
+        refused("write over another version", answer, ErrorKind::Conflict)?;
+        holds(files, "/f", "one").await?;
+    }
+    for (before, after) in [("one", "two"), ("two", ""), ("", "three")] {
+        let expect = Expect::Version(Version::of(before.as_bytes()));
+        let written = files.write(&here, after.into(), expect).await?;
+        equal("what was there", written.before, Before::File)?;
+        holds(files, "/f", after).await?;
+    }
+    Ok(())
+}
+
+/// Also when it is the version of an empty content; and no directory is made for it.
+pub async fn a_version_of_nothing_is_not_found(files: &dyn Backend) -> Outcome {
+    for typed in ["/f", "/new/f"] {
+        let answer = files.write(&at(files, typed).await?, "x".into(), Expect::Version(Version::of(b""))).await;
+        refused(format!("write over a version of `{typed}`"), answer, ErrorKind::NotFound)?;
+        is_absent(files, typed).await?;
+    }
+    is_absent(files, "/new").await
+}
+
+/// No file, no directory, no temporary name.
+pub async fn a_refused_write_leaves_nothing_behind(files: &dyn Backend) -> Outcome {
+    make(files, "/d/sub").await?;
+    put(files, "/d/f", "one").await?;
+    let before = tree(files).await?;
+    let (file, directory) = (at(files, "/d/f").await?, at(files, "/d/sub").await?);
+    refused("absent", files.write(&file, "x".into(), Expect::Absent).await, ErrorKind::AlreadyExists)?;
+    let stale = Expect::Version(Version::of(b"other"));
+    refused("stale", files.write(&file, "x".into(), stale).await, ErrorKind::Conflict)?;
+    refused("a directory", files.write(&directory, "x".into(), Expect::Anything).await, ErrorKind::IsDirectory)?;
+    is_unchanged(files, &before).await
+}
