@@ -2,7 +2,7 @@
 //! the kind of error the contract names, and changes nothing.
 
 use workden_core::{
-    Backend, BackendExt, ByteRange, ErrorKind, Existing, Expect, Removal, Result, Version,
+    Backend, BackendExt, ByteRange, ErrorKind, Existing, Expect, Last, Removal, Result, Version,
     search::{GlobRequest, GrepRequest, ListRequest},
     text::{Replacement, TextWindow},
 };
@@ -23,9 +23,14 @@ list_checks! { confusions:
     an_error_names_the_path,
 }
 
-/// What every call that needs something to be there answers at a path.
+/// What every call that needs something to be there answers at a path. A backend that refuses to
+/// resolve it has answered for all of them.
 async fn answers(files: &dyn Backend, typed: &str) -> Result<Vec<(&'static str, Option<ErrorKind>)>, Failure> {
-    let (here, itself) = (at(files, typed).await?, at_itself(files, typed).await?);
+    let (here, itself) =
+        match (files.resolve(&path(typed)?, Last::Follow).await, files.resolve(&path(typed)?, Last::Keep).await) {
+            (Ok(here), Ok(itself)) => (here, itself),
+            (Err(error), _) | (_, Err(error)) => return Ok(vec![("resolve", Some(error.kind()))]),
+        };
     let target = at_itself(files, "/target").await?;
     let version = Version::of(b"x");
     let kind = |error: workden_core::Error| error.kind();
@@ -80,17 +85,17 @@ pub async fn nothing_is_created_below_a_file(files: &dyn Backend) -> Outcome {
     put(files, "/f", "x").await?;
     put(files, "/g", "y").await?;
     let before = tree(files).await?;
+    let from = path("/g")?;
     for typed in ["/f/x", "/f/x/y"] {
-        let to = at(files, typed).await?;
-        let from = at_itself(files, "/g").await?;
+        let to = path(typed)?;
         for expect in [Expect::Anything, Expect::Absent] {
-            let answer = files.write(&to, "z".into(), expect).await;
+            let answer = files.write_path(&to, "z".into(), expect).await;
             refused(format!("write `{typed}`"), answer, ErrorKind::NotDirectory)?;
         }
-        refused(format!("make `{typed}`"), files.make_dir(&to).await, ErrorKind::NotDirectory)?;
-        let renamed = files.rename(&from, &to, Existing::Refuse).await;
-        refused(format!("rename to `{typed}`"), renamed, ErrorKind::NotDirectory)?;
-        let copied = files.copy(&from, &to, Existing::Refuse).await;
+        refused(format!("make `{typed}`"), files.make_dir_path(&to).await, ErrorKind::NotDirectory)?;
+        let moved = files.move_path(&from, &to, Existing::Refuse).await;
+        refused(format!("move to `{typed}`"), moved, ErrorKind::NotDirectory)?;
+        let copied = files.copy_path(&from, &to, Existing::Refuse).await;
         refused(format!("copy to `{typed}`"), copied, ErrorKind::NotDirectory)?;
     }
     is_unchanged(files, &before).await

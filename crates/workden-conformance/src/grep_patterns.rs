@@ -2,7 +2,7 @@
 
 use workden_core::{
     Backend, BackendExt, ErrorKind,
-    search::{Context, GrepRequest, Grepped, LetterCase, Pattern, Span},
+    search::{Context, GrepRequest, Grepped, LetterCase, LineMatch, Pattern, Span},
 };
 
 use crate::{
@@ -43,7 +43,8 @@ pub async fn lines_come_with_their_numbers_and_without_their_endings(files: &dyn
     finds(files, &GrepRequest::regex("o(ne|ur)$|fo+ur"), &["/f:1:one", "/f:5:four"]).await?;
     let found = grep(files, &GrepRequest::regex("two")).await?;
     equal("how many lines match", (found.matches, found.files_matched, found.files_searched), (3, 1, 1))?;
-    equal("how many match in the file", found.files[0].count, 3)?;
+    let counts: Vec<u64> = found.files.iter().map(|file| file.count).collect();
+    equal("how many match in each file", counts, [3])?;
     finds(files, &GrepRequest::regex("nowhere"), &[]).await
 }
 
@@ -107,11 +108,16 @@ pub async fn a_long_line_is_shown_in_part(files: &dyn Backend) -> Outcome {
     put(files, "/f", format!("needle é{}\n", "a".repeat(100_000))).await?;
     for (line_bytes, text, left_out) in [(6, "needle", 100_003), (8, "needle ", 100_002), (9, "needle é", 100_000)] {
         let found = grep(files, &GrepRequest { line_bytes, ..GrepRequest::regex("needle") }).await?;
-        let line = &found.files[0].lines[0];
-        equal(format!("{line_bytes} bytes"), (line.text.as_str(), line.left_out), (text, left_out))?;
+        let lines: Vec<_> = all_lines(&found).map(|line| (line.text.as_str(), line.left_out)).collect();
+        equal(format!("{line_bytes} bytes of each line"), lines, [(text, left_out)])?;
     }
     let usual = grep(files, &GrepRequest::regex("needle")).await?;
-    ensure(usual.files[0].lines[0].text.len() <= 2_000, "a line is bounded unless told otherwise")
+    let longest = all_lines(&usual).map(|line| line.text.len()).max();
+    equal("how much is shown unless told otherwise", longest, Some(workden_core::limits::GREP_LINE_BYTES))
+}
+
+fn all_lines(found: &Grepped) -> impl Iterator<Item = &LineMatch> {
+    found.files.iter().flat_map(|file| &file.lines)
 }
 
 /// UTF-16 by its mark; bytes that are no text are shown as such.

@@ -55,10 +55,11 @@ pub(crate) fn equal<A: PartialEq<E> + fmt::Debug, E: fmt::Debug>(
     seen: A,
     expected: E,
 ) -> Outcome {
-    ensure(
-        seen == expected,
-        format!("{what}: saw {}, expected {}", shortened(&format!("{seen:?}")), shortened(&format!("{expected:?}"))),
-    )
+    if seen == expected {
+        return Ok(());
+    }
+    let (seen, expected) = (shortened(&format!("{seen:?}")), shortened(&format!("{expected:?}")));
+    Err(Failure::new(format!("{what}: saw {seen}, expected {expected}")))
 }
 
 /// Holds when a call was refused with an error of this kind; gives the error.

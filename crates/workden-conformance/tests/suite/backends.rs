@@ -5,7 +5,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_executor::block_on;
 use workden_conformance::all;
-use workden_core::{Backend, Gate, Guarded, Op, StateBackend, SteppingClock, Verdict, Visibility};
+use workden_core::{
+    Backend, BackendExt, Expect, Gate, Guarded, Op, StateBackend, SteppingClock, Verdict, VirtualPath, Visibility,
+    text::Replacement,
+};
+
+use crate::broken::{Broken, Spoil};
 
 pub(crate) fn state() -> StateBackend {
     StateBackend::new(Arc::new(SteppingClock::default()))
@@ -45,4 +50,25 @@ fn the_state_backend_conforms_behind_no_gate() {
 #[test]
 fn the_state_backend_conforms_behind_a_gate_that_allows_all() {
     block_on(all(async || Guarded::new(state(), vec![Arc::new(AllowAll), Arc::new(AllowAll)])));
+}
+
+#[test]
+fn the_state_backend_conforms_when_calls_come_in_between() {
+    block_on(all(async || Broken::new(state(), Spoil::Nothing)));
+}
+
+#[test]
+fn the_state_backend_loses_no_edit_of_sixty_four_threads() {
+    let files = state();
+    let path = VirtualPath::parse("/f").unwrap();
+    let lines = |state: &str| (0..64).map(|number| format!("{number:02} {state}\n")).collect::<String>();
+    block_on(files.write_path(&path, lines("open").into(), Expect::Absent)).unwrap();
+    std::thread::scope(|scope| {
+        for number in 0..64 {
+            let edit = Replacement::once(format!("{number:02} open"), format!("{number:02} done"));
+            let (files, path) = (&files, &path);
+            scope.spawn(move || block_on(files.edit(path, &[edit])).unwrap());
+        }
+    });
+    assert_eq!(block_on(files.read_bytes(&path)).unwrap(), lines("done"));
 }

@@ -1,0 +1,117 @@
+//! `Broken`: a backend that is right but for one thing, to see the suite fail.
+
+mod changes;
+mod reads;
+mod searches;
+mod spoil;
+
+use std::{sync::Mutex, task::Poll};
+
+use async_trait::async_trait;
+pub(crate) use spoil::Spoil;
+use workden_core::{
+    Backend, BackendExt, ByteRange, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal, Resolved,
+    Result, Slice, StateBackend, Version, VirtualPath, Written,
+    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
+    text::{Excerpt, Splice, TextWindow},
+};
+
+/// A `StateBackend` with something wrong.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    inner: StateBackend,
+    spoil: Spoil,
+    /// Copies that follow what they were copied from.
+    tied: Mutex<Vec<(VirtualPath, VirtualPath)>>,
+}
+
+impl Broken {
+    pub(crate) fn new(inner: StateBackend, spoil: Spoil) -> Self {
+        Self { inner, spoil, tied: Mutex::default() }
+    }
+
+    fn is(&self, spoil: Spoil) -> bool {
+        self.spoil == spoil
+    }
+
+    async fn is_there(&self, path: &VirtualPath) -> bool {
+        self.inner.entry(path).await.is_ok()
+    }
+
+    /// The answer, with its error spoiled.
+    fn answer<T>(&self, answer: Result<T>) -> Result<T> {
+        answer.map_err(|error| match self.spoil {
+            Spoil::Kind(kind) if error.kind() == kind => Error::new(ErrorKind::Io, error.sentence()),
+            Spoil::ErrorsAreVague => Error::new(error.kind(), "that did not work"),
+            Spoil::ErrorsAreEndless => Error::new(error.kind(), format!("{error}{}", "!".repeat(5_000))),
+            _ => error,
+        })
+    }
+}
+
+/// Lets the others go first, once.
+async fn pause() {
+    let mut paused = false;
+    std::future::poll_fn(|context| {
+        if paused {
+            return Poll::Ready(());
+        }
+        paused = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Backend for Broken {
+    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
+        let resolved = self.inner.resolve(path, last).await?;
+        match self.spoil {
+            Spoil::ResolveForgetsWhatWasTyped => Ok(Resolved { typed: VirtualPath::root(), ..resolved }),
+            Spoil::ResolveMakesDirectories => {
+                let parent = path.parent().unwrap_or_else(VirtualPath::root);
+                let _ = self.inner.make_dir_path(&parent).await;
+                Ok(resolved)
+            }
+            _ => Ok(resolved),
+        }
+    }
+    async fn stat(&self, at: &Resolved) -> Result<Entry> {
+        self.answer(self.spoiled_stat(at).await)
+    }
+    async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
+        self.answer(self.spoiled_list(at, request.clone()).await)
+    }
+    async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
+        self.answer(self.spoiled_read(at, range).await)
+    }
+    async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
+        self.answer(self.spoiled_read_text(at, window).await)
+    }
+    async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
+        self.answer(self.spoiled_write(at, content, expect).await)
+    }
+    async fn patch(&self, at: &Resolved, base: Version, splices: &[Splice]) -> Result<Written> {
+        self.answer(self.spoiled_patch(at, base, splices).await)
+    }
+    async fn make_dir(&self, at: &Resolved) -> Result<()> {
+        self.answer(self.spoiled_make_dir(at).await)
+    }
+    async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
+        self.answer(self.spoiled_remove(at, what).await)
+    }
+    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+        self.answer(self.spoiled_rename(from, to, existing).await)
+    }
+    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+        self.answer(self.spoiled_copy(from, to, existing).await)
+    }
+    async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
+        self.answer(self.spoiled_glob(at, request.clone()).await)
+    }
+    async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
+        self.answer(self.spoiled_grep(at, request.clone()).await)
+    }
+}
