@@ -1,22 +1,15 @@
 //! No endless files: past a length, a file is asking to be split along its seams.
 
-use super::{Finding, is_production_rust};
+use super::{Finding, is_production_rust, without_tests};
 
 const MOST_LINES: usize = 600;
 
 pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
-    let lines = production_lines(text);
+    let lines = without_tests(text).lines().count();
     if !is_production_rust(path) || lines <= MOST_LINES {
         return Vec::new();
     }
     vec![Finding::new(path, MOST_LINES + 1, format!("{lines} lines without tests, and {MOST_LINES} is the most"))]
-}
-
-/// The lines above the unit tests.
-fn production_lines(text: &str) -> usize {
-    let lines: Vec<&str> = text.lines().collect();
-    let tests = lines.windows(2).position(|pair| pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod "));
-    tests.unwrap_or(lines.len())
 }
 
 #[cfg(test)]

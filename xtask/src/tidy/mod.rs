@@ -97,6 +97,14 @@ fn is_production_rust(path: &str) -> bool {
     in_source && path.ends_with(".rs")
 }
 
+/// The text above the unit tests.
+fn without_tests(text: &str) -> &str {
+    let marker = "#[cfg(test)]\nmod ";
+    let at_line_start = |at: &usize| *at == 0 || text[..*at].ends_with('\n');
+    let tests = text.match_indices(marker).map(|(at, _)| at).find(at_line_start);
+    &text[..tests.unwrap_or(text.len())]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::Finding;
+use super::{Finding, without_tests};
 use crate::workspace::Source;
 
 pub(super) fn check(document: &str, sources: &[Source]) -> Vec<Finding> {
@@ -19,7 +19,7 @@ pub(super) fn check(document: &str, sources: &[Source]) -> Vec<Finding> {
 /// What may be named.
 #[derive(Default)]
 struct Known {
-    /// Words of Rust code, comments left out: a name that only a comment has is not a symbol.
+    /// Words of Rust code, comments and tests left out: what only they name is not a symbol.
     words: HashSet<String>,
     /// Words of comments as well, for the constants of the kernel, which code spells differently.
     constants: HashSet<String>,
@@ -35,8 +35,8 @@ impl Known {
             if let Some(directory) = path.strip_suffix("/Cargo.toml") {
                 known.crates.insert(directory.rsplit('/').next().unwrap_or(directory).to_owned());
             }
-            if path.ends_with(".rs") {
-                for line in text.lines() {
+            if path.ends_with(".rs") && !path.split('/').any(|part| part == "tests") {
+                for line in without_tests(text).lines() {
                     let is_code = !line.trim_start().starts_with("//");
                     for word in words(line) {
                         if is_code {
@@ -147,8 +147,10 @@ mod tests {
             source("crates/workden-core/Cargo.toml", "[package]"),
             source(
                 "crates/workden-core/src/backend.rs",
-                "// Ghost is gone, O_NOFOLLOW stays.\npub trait Backend { fn read_text(&self); fn grep(); }\n",
+                "// Ghost is gone, O_NOFOLLOW stays.\npub trait Backend { fn read_text(&self); fn grep(); }\n\
+                 #[cfg(test)]\nmod tests { struct OnlyTested; }\n",
             ),
+            source("crates/workden-core/tests/all.rs", "struct OnlyTestedThere;\n"),
         ])
     }
 
@@ -187,6 +189,8 @@ mod tests {
         let known = known();
         for span in [
             "Ghost",
+            "OnlyTested",
+            "OnlyTestedThere",
             "Backend::gone",
             "Ghost::read_text",
             "lost_function",
