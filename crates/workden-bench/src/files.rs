@@ -91,6 +91,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             comparisons.extend(compare(&row, &reference, options.rounds)?);
         }
     }
+    if comparisons.is_empty() {
+        return Err(format!("no row is called {:?}", options.only.as_deref().unwrap_or_default()).into());
+    }
     println!(
         "{} files, {} MB; {} rounds each, in turn; times are minimum / median, ratios of medians\n",
         material.files,
