@@ -60,7 +60,7 @@ pub(crate) fn prepare(task: &Task) -> Result<Work, Failure> {
             let files = open(&runtime, &dir, fsync)?;
             let path = VirtualPath::parse(&file)?;
             Ok(Box::new(move || {
-                let replaced = runtime.block_on(files.edit(&path, &[Replacement::once(&*old, &*new)]))?.replaced;
+                let replaced = runtime.block_on(files.edit(&path, &[Replacement::once(&*old, &*new)]))?;
                 std::mem::swap(&mut old, &mut new);
                 Ok(replaced)
             }))
