@@ -337,8 +337,8 @@ mod tests {
 
     #[test]
     fn a_relative_path_starts_at_the_working_directory() {
-        let cwd = VirtualPath::parse("/work/src").unwrap();
-        assert_eq!(VirtualPath::parse_from(&cwd, "../a").unwrap().as_str(), "/work/a");
+        let cwd = VirtualPath::parse("/project/src").unwrap();
+        assert_eq!(VirtualPath::parse_from(&cwd, "../a").unwrap().as_str(), "/project/a");
         assert_eq!(VirtualPath::parse_from(&cwd, "/a").unwrap().as_str(), "/a");
     }
 

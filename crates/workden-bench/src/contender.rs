@@ -1,0 +1,154 @@
+//! A contender as the benchmark sees it: a process that does one task whenever it is told to.
+//!
+//! All of them live as long as their row and take turns, so that a slow moment of the machine
+//! falls on all alike, and each has a process of its own, so that its peak memory is its own.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+use crate::{
+    Failure,
+    task::{Farewell, Round},
+};
+
+/// A running contender.
+pub(crate) struct Contender {
+    label: String,
+    child: Child,
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    rounds: Vec<Round>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured {
+    pub(crate) label: String,
+    pub(crate) min: f64,
+    pub(crate) median: f64,
+    pub(crate) peak_kib: u64,
+    pub(crate) count: u64,
+}
+
+impl Contender {
+    /// Starts it and waits until it is ready.
+    pub(crate) fn start(label: &str, command: &mut Command) -> Result<Self, Failure> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("cannot start {label}: {error}"))?;
+        let orders = child.stdin.take();
+        let answers = BufReader::new(child.stdout.take().ok_or("a contender without output")?);
+        let mut contender = Self { label: label.to_owned(), child, orders, answers, rounds: Vec::new() };
+        contender.answer()?;
+        Ok(contender)
+    }
+
+    /// Runs once without taking note: caches get warm, threads get started.
+    pub(crate) fn warm_up(&mut self) -> Result<(), Failure> {
+        self.once().map(|_| ())
+    }
+
+    /// Runs once.
+    pub(crate) fn round(&mut self) -> Result<(), Failure> {
+        let round = self.once()?;
+        self.rounds.push(round);
+        Ok(())
+    }
+
+    /// Sends it home. It must have found the same every time.
+    pub(crate) fn finish(mut self) -> Result<Measured, Failure> {
+        drop(self.orders.take());
+        let farewell: Farewell = serde_json::from_str(&self.answer()?)?;
+        self.child.wait()?;
+        let count = self.rounds.first().ok_or("no rounds were run")?.count;
+        if self.rounds.iter().any(|round| round.count != count) {
+            return Err(format!("{} does not find the same every time: {:?}", self.label, self.rounds).into());
+        }
+        let mut times: Vec<f64> = self.rounds.iter().map(|round| round.seconds).collect();
+        times.sort_by(f64::total_cmp);
+        Ok(Measured {
+            label: self.label.clone(),
+            min: times[0],
+            median: median(&times),
+            peak_kib: farewell.peak_kib,
+            count,
+        })
+    }
+
+    fn once(&mut self) -> Result<Round, Failure> {
+        let orders = self.orders.as_mut().ok_or("a contender without input")?;
+        orders.write_all(b"go\n")?;
+        orders.flush()?;
+        Ok(serde_json::from_str(&self.answer()?)?)
+    }
+
+    fn answer(&mut self) -> Result<String, Failure> {
+        let mut line = String::new();
+        if self.answers.read_line(&mut line)? == 0 {
+            return Err(format!("{} gave up ({})", self.label, self.child.wait()?).into());
+        }
+        Ok(line)
+    }
+}
+
+impl Drop for Contender {
+    fn drop(&mut self) {
+        // Only after an error is it still running; nobody is left to hear of a failure here.
+        drop(self.orders.take());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    if sorted.len().is_multiple_of(2) { f64::midpoint(sorted[middle - 1], sorted[middle]) } else { sorted[middle] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(text: &str) -> Contender {
+        Contender::start("a script", Command::new("sh").args(["-c", text])).unwrap()
+    }
+
+    #[test]
+    fn minimum_median_and_peak_are_of_the_counted_rounds() {
+        let mut contender = script(
+            r#"echo ready
+            for s in 9 3 1 2; do read go; echo "{\"seconds\": $s, \"count\": 7}"; done
+            read go || echo '{"peak_kib": 42}'"#,
+        );
+        contender.warm_up().unwrap();
+        (0..3).for_each(|_| contender.round().unwrap());
+        let measured = contender.finish().unwrap();
+        assert_eq!((measured.min, measured.median, measured.peak_kib, measured.count), (1.0, 2.0, 42, 7));
+    }
+
+    #[test]
+    fn a_contender_that_changes_its_mind_is_an_error() {
+        let mut contender = script(
+            r#"echo ready
+            for c in 1 2; do read go; echo "{\"seconds\": 1, \"count\": $c}"; done
+            read go || echo '{"peak_kib": 42}'"#,
+        );
+        (0..2).for_each(|_| contender.round().unwrap());
+        assert!(contender.finish().unwrap_err().to_string().contains("the same every time"));
+    }
+
+    #[test]
+    fn a_contender_that_dies_is_an_error() {
+        let failure = script("echo ready; exit 3").round().unwrap_err().to_string();
+        assert!(failure.contains("gave up") || failure.contains("pipe"), "{failure}");
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between() {
+        assert_eq!(median(&[1.0, 2.0, 4.0, 9.0]), 3.0);
+    }
+}

@@ -1,0 +1,45 @@
+//! Benchmarks of workden: each row a ratio, in one run on one machine, against something that
+//! people use today. Absolute times say more about the machine than about the code.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to a terminal")]
+
+mod contender;
+mod files;
+mod material;
+mod random;
+mod reference;
+mod subject;
+mod table;
+mod task;
+mod worker;
+
+use std::process::ExitCode;
+
+/// Why a benchmark could not be run, or what it found wrong.
+type Failure = Box<dyn std::error::Error>;
+
+const USAGE: &str = "\
+usage: cargo xtask bench files [--check] [--rounds N] [--only TEXT]
+
+  --check      fail when a target is missed
+  --rounds N   how often each contender runs (7, and at least 5 count)
+  --only TEXT  rows whose name contains TEXT
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["files", rest @ ..] => files::Options::parse(rest).and_then(|options| files::run(&options)),
+        // How the benchmark starts itself: every contender is a process of its own.
+        ["worker", kind, task] => worker::run(kind, task),
+        _ => Err(USAGE.into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! workden, the subject of the benchmark: the only file here that calls it.
+//!
+//! Preparation (opening, filling) happens before the first round and is not timed; a round is
+//! one call from outside, through the runtime, as a program would make it.
+
+use std::path::Path;
+
+use tokio::runtime::Runtime;
+use workden_backends::{Durability, LocalBackend, memory};
+use workden_core::{
+    BackendExt, Expect, VirtualPath,
+    search::{GlobRequest, GrepRequest, Grepped, ListRequest},
+    text::Replacement,
+};
+
+use crate::{
+    Failure,
+    task::{Fsync, Syntax, Task, state_file},
+};
+
+/// A task made ready: each call does it once and answers its count.
+pub(crate) type Work = Box<dyn FnMut() -> Result<u64, Failure>>;
+
+/// Everything is returned, as the peers print everything.
+const EVERYTHING: usize = 10_000_000;
+
+/// Makes a task ready.
+pub(crate) fn prepare(task: &Task) -> Result<Work, Failure> {
+    let runtime = Runtime::new()?;
+    let root = VirtualPath::root();
+    match task.clone() {
+        Task::Grep { dir, pattern, syntax } => {
+            let files = open(&runtime, &dir, Fsync::On)?;
+            let request = grep_request(&pattern, syntax);
+            Ok(Box::new(move || hits(&runtime.block_on(files.grep_path(&root, &request))?)))
+        }
+        Task::Glob { dir, pattern } => {
+            let files = open(&runtime, &dir, Fsync::On)?;
+            let request = GlobRequest { keep: EVERYTHING, ..GlobRequest::new(pattern) };
+            Ok(Box::new(move || Ok(runtime.block_on(files.glob_path(&root, &request))?.entries.len() as u64)))
+        }
+        Task::List { dir } => {
+            let files = open(&runtime, &dir, Fsync::On)?;
+            let request = ListRequest::default();
+            Ok(Box::new(move || Ok(runtime.block_on(files.list_path(&root, &request))?.entries.len() as u64)))
+        }
+        Task::ReadEnd { dir, file, offset, limit } => {
+            let files = open(&runtime, &dir, Fsync::On)?;
+            let path = VirtualPath::parse(&file)?;
+            Ok(Box::new(move || {
+                let read = runtime.block_on(files.read_numbered(&path, offset, limit))?;
+                let last = read.text.lines().last().and_then(|line| line.split('\t').next()).unwrap_or("");
+                if read.text.lines().count() as u64 != limit {
+                    return Err(format!("{} lines were read", read.text.lines().count()).into());
+                }
+                Ok(last.trim().parse()?)
+            }))
+        }
+        Task::Edit { dir, file, mut old, mut new, fsync } => {
+            let files = open(&runtime, &dir, fsync)?;
+            let path = VirtualPath::parse(&file)?;
+            Ok(Box::new(move || {
+                let replaced = runtime.block_on(files.edit(&path, &[Replacement::once(&*old, &*new)]))?;
+                std::mem::swap(&mut old, &mut new);
+                Ok(replaced)
+            }))
+        }
+        Task::StateGrep { files: number, lines, pattern } => {
+            let files = memory();
+            for (path, text) in (0..number).map(|number| state_file(number, lines)) {
+                let path = VirtualPath::parse(&path)?;
+                runtime.block_on(files.write_path(&path, text.into(), Expect::Absent))?;
+            }
+            let request = grep_request(&pattern, Syntax::Regex);
+            Ok(Box::new(move || hits(&runtime.block_on(files.grep_path(&root, &request))?)))
+        }
+        Task::Command { .. } => Err("workden runs no commands yet".into()),
+    }
+}
+
+fn open(runtime: &Runtime, dir: &Path, fsync: Fsync) -> Result<LocalBackend, Failure> {
+    let durability = match fsync {
+        Fsync::On => Durability::Fsync,
+        Fsync::Off => Durability::None,
+    };
+    let _inside = runtime.enter();
+    Ok(LocalBackend::options().durability(durability).open(dir)?)
+}
+
+fn grep_request(pattern: &str, syntax: Syntax) -> GrepRequest {
+    let request = match syntax {
+        Syntax::Literal => GrepRequest::literal(pattern),
+        Syntax::Regex => GrepRequest::regex(pattern),
+    };
+    GrepRequest { keep: EVERYTHING, ceiling: u64::MAX, ..request }
+}
+
+/// How many lines were found; all of them must be in the answer, or less work was done.
+fn hits(found: &Grepped) -> Result<u64, Failure> {
+    if found.kept_lines() as u64 != found.matches {
+        return Err(format!("{} of {} matches were returned", found.kept_lines(), found.matches).into());
+    }
+    Ok(found.matches)
+}

@@ -1,0 +1,64 @@
+//! What the project runs on itself: `cargo xtask test`, `tidy`, `bench`.
+//!
+//! Standard library only, so that the first `cargo xtask` on a fresh machine starts in seconds.
+//! Nothing here knows workden: it starts other programs, and reads the project's own text.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to a terminal")]
+
+mod needs;
+mod steps;
+mod tidy;
+mod workspace;
+
+use std::{env, process::ExitCode};
+
+/// Why a command did not succeed, in a sentence.
+type Outcome<T = ()> = Result<T, String>;
+
+const HELP: &str = "\
+cargo xtask <command>
+
+  test            everything that must hold before a change is merged: installs what is missing
+                  (as root on Debian; elsewhere it says what is missing and stops), then tidy,
+                  all tests, all doctests, and the long checks. Continuous integration runs this.
+  test --fast     what one runs while working: rustfmt, clippy, tests. Installs nothing.
+  tidy            rustfmt, clippy with warnings denied, and the checks on our own text: module
+                  docs, ARCHITECTURE.md names only what exists, no machine paths, no private
+                  registries, no endless files. Each finding names file and line.
+  bench <name>    a benchmark, in release mode; arguments after the name are passed on.
+                    files    grep, glob, list, read, edit against rg, find and pydantic-ai-backend
+                             (`--check` fails when a target is missed, `--only grep` for some rows)
+  help            this text
+
+A step of `test` is a line in xtask/src/steps.rs; what it needs is a line in xtask/src/needs.rs.
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["test"] => needs::provide(needs::NEEDS).and_then(|()| steps::run(steps::FULL)),
+        ["test", "--fast"] => steps::run(steps::FAST),
+        ["tidy"] => tidy::run(),
+        ["bench", name, rest @ ..] => bench(name, rest),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        other => Err(format!("there is no `cargo xtask {}`\nhint: cargo xtask help", other.join(" "))),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(sentence) => {
+            eprintln!("error: {sentence}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Benchmarks parse their own arguments, so a new one needs no change here.
+fn bench(name: &str, rest: &[&str]) -> Outcome {
+    let mut cargo = vec!["run", "--release", "--quiet", "--package", "workden-bench", "--", name];
+    cargo.extend(rest);
+    workspace::cargo(&cargo).map_err(|_| format!("the benchmark `{name}` failed"))
+}

@@ -1,0 +1,199 @@
+//! What the tests need from the machine, in one list, and how it gets there.
+//!
+//! As root on Debian the missing is installed, since that is a test machine or a container.
+//! Anywhere else the machine is somebody's own: the missing is named, and nothing is touched.
+
+use std::{
+    env, fs,
+    process::{Command, Stdio},
+};
+
+use crate::Outcome;
+
+/// Something the tests cannot do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Need {
+    /// How to tell that it is there.
+    probe: Probe,
+    /// Where it comes from.
+    source: Source,
+    /// What it is for, in the words of the message that it is missing.
+    purpose: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Probe {
+    /// A program of this name is on the path.
+    Program(&'static str),
+    /// This command succeeds.
+    Succeeds(&'static [&'static str]),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// A Debian package.
+    Debian(&'static str),
+    /// A component of the Rust toolchain.
+    Rustup(&'static str),
+}
+
+/// Everything that `cargo xtask test` needs beyond rustup and a C linker.
+pub(crate) const NEEDS: &[Need] = &[
+    need(Probe::Succeeds(&["cargo", "fmt", "--version"]), Source::Rustup("rustfmt"), "tidy"),
+    need(Probe::Succeeds(&["cargo", "clippy", "--version"]), Source::Rustup("clippy"), "tidy"),
+    need(Probe::Program("git"), Source::Debian("git"), "tidy: which files are the project's"),
+    need(Probe::Program("rg"), Source::Debian("ripgrep"), "search results are compared with ripgrep's"),
+    need(Probe::Program("find"), Source::Debian("findutils"), "glob results are compared with find's"),
+    need(Probe::Program("unshare"), Source::Debian("util-linux"), "tests that mount do so in a namespace of their own"),
+    need(Probe::Program("mount"), Source::Debian("mount"), "tests of a full disk and of bind-mounted files"),
+    need(Probe::Program("setfacl"), Source::Debian("acl"), "tests that a write keeps access lists"),
+    need(Probe::Program("setfattr"), Source::Debian("attr"), "tests that a write keeps extended attributes"),
+    need(
+        Probe::Succeeds(&["python3", "-c", "import venv, ensurepip"]),
+        Source::Debian("python3-venv"),
+        "comparisons with the Python package",
+    ),
+];
+
+const fn need(probe: Probe, source: Source, purpose: &'static str) -> Need {
+    Need { probe, source, purpose }
+}
+
+/// Makes sure that everything is there.
+pub(crate) fn provide(needs: &[Need]) -> Outcome {
+    let missing = missing(needs);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let os_release = fs::read_to_string("/etc/os-release").unwrap_or_default();
+    if !(is_debian(&os_release) && is_root()) {
+        return Err(complaint(&missing));
+    }
+    for command in installation(&missing) {
+        println!("=== {}", command.join(" "));
+        let status = Command::new(command[0])
+            .args(&command[1..])
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .status()
+            .map_err(|error| format!("cannot start {}: {error}", command[0]))?;
+        if !status.success() {
+            return Err(format!("`{}` failed", command.join(" ")));
+        }
+    }
+    let still = self::missing(&missing);
+    if still.is_empty() { Ok(()) } else { Err(format!("installed, but still not usable.\n{}", complaint(&still))) }
+}
+
+fn missing(needs: &[Need]) -> Vec<Need> {
+    needs.iter().filter(|need| !is_there(need.probe)).copied().collect()
+}
+
+fn is_there(probe: Probe) -> bool {
+    match probe {
+        Probe::Program(name) => {
+            let path = env::var_os("PATH").unwrap_or_default();
+            // A root shell may lack the directories of system programs.
+            let usual = ["/usr/sbin", "/sbin"].map(Into::into);
+            env::split_paths(&path).chain(usual).any(|directory| directory.join(name).is_file())
+        }
+        Probe::Succeeds(command) => Command::new(command[0])
+            .args(&command[1..])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success()),
+    }
+}
+
+/// The commands that bring what is missing, for a root shell on Debian.
+fn installation(missing: &[Need]) -> Vec<Vec<&'static str>> {
+    let mut packages = Vec::new();
+    let mut components = Vec::new();
+    for need in missing {
+        let (list, name) = match need.source {
+            Source::Debian(package) => (&mut packages, package),
+            Source::Rustup(component) => (&mut components, component),
+        };
+        if !list.contains(&name) {
+            list.push(name);
+        }
+    }
+    let mut commands = Vec::new();
+    if !packages.is_empty() {
+        commands.push(vec!["apt-get", "update", "--quiet"]);
+        commands.push([&["apt-get", "install", "--yes", "--quiet", "--no-install-recommends"], &packages[..]].concat());
+    }
+    if !components.is_empty() {
+        commands.push([&["rustup", "component", "add"], &components[..]].concat());
+    }
+    commands
+}
+
+fn complaint(missing: &[Need]) -> String {
+    let mut text = "this is missing on this machine, and only on Debian as root is it installed from here:".to_owned();
+    for need in missing {
+        let (what, from) = match need.source {
+            Source::Debian(package) => (package, "package"),
+            Source::Rustup(component) => (component, "rustup component"),
+        };
+        text.push_str(&format!("\n  {what} ({from}): {}", need.purpose));
+    }
+    text
+}
+
+fn is_debian(os_release: &str) -> bool {
+    os_release.lines().filter_map(|line| line.split_once('=')).any(|(key, value)| {
+        matches!(key, "ID" | "ID_LIKE") && value.trim_matches('"').split(' ').any(|name| name == "debian")
+    })
+}
+
+fn is_root() -> bool {
+    Command::new("id").arg("-u").output().is_ok_and(|answer| answer.stdout == b"0\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: Need = need(Probe::Succeeds(&["cargo", "--version"]), Source::Debian("cargo"), "building");
+    const GONE: Need = need(Probe::Program("no-such-program-anywhere"), Source::Debian("nothing"), "a test");
+    const FAILS: Need = need(Probe::Succeeds(&["cargo", "no-such-command"]), Source::Rustup("none"), "a test");
+
+    #[test]
+    fn only_what_is_not_there_is_missing() {
+        assert_eq!(missing(&[HERE, GONE, FAILS]), [GONE, FAILS]);
+    }
+
+    #[test]
+    fn nothing_is_run_when_nothing_is_missing() {
+        assert!(installation(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_package_that_serves_two_needs_is_installed_once() {
+        let commands = installation(&[GONE, FAILS, GONE]);
+        assert_eq!(commands.len(), 3);
+        assert_eq!(commands[1].iter().filter(|word| **word == "nothing").count(), 1);
+        assert_eq!(commands[2], ["rustup", "component", "add", "none"]);
+    }
+
+    #[test]
+    fn the_complaint_names_package_and_purpose() {
+        assert!(complaint(&[GONE]).ends_with("\n  nothing (package): a test"));
+    }
+
+    #[test]
+    fn debian_and_what_descends_from_it_are_told_from_the_rest() {
+        for (os_release, expected) in [
+            ("PRETTY_NAME=\"Debian GNU/Linux 12\"\nID=debian\n", true),
+            ("ID=ubuntu\nID_LIKE=debian\n", true),
+            ("ID=neon\nID_LIKE=\"ubuntu debian\"\n", true),
+            ("ID=fedora\n", false),
+            ("NAME=debian\n", false),
+            ("", false),
+        ] {
+            assert_eq!(is_debian(os_release), expected, "{os_release:?}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The steps of `cargo xtask test`, as data, and the runner that reports on them.
+//!
+//! A step either passes or ends the run: what comes after a failure is not worth waiting for.
+
+use std::time::{Duration, Instant};
+
+use crate::{Outcome, tidy, workspace};
+
+/// One thing that must hold.
+pub(crate) struct Step {
+    /// What the report calls it.
+    pub(crate) name: &'static str,
+    /// What is done.
+    pub(crate) action: Action,
+}
+
+/// What a step does.
+pub(crate) enum Action {
+    /// The checks of `cargo xtask tidy`.
+    Tidy,
+    /// Cargo, with these arguments.
+    Cargo(&'static [&'static str]),
+    /// Anything else; tests of the runner use it.
+    #[cfg(test)]
+    Call(fn() -> Outcome),
+}
+
+/// Everything that must hold before a change is merged, the quick answers first.
+pub(crate) const FULL: &[Step] = &[
+    Step { name: "tidy", action: Action::Tidy },
+    Step { name: "tests", action: Action::Cargo(&["test", "--workspace", "--all-targets"]) },
+    Step { name: "doctests", action: Action::Cargo(&["test", "--workspace", "--doc"]) },
+];
+
+/// What is worth running after every few edits.
+pub(crate) const FAST: &[Step] = &[
+    Step { name: "rustfmt", action: Action::Cargo(tidy::RUSTFMT) },
+    Step { name: "clippy", action: Action::Cargo(tidy::CLIPPY) },
+    Step { name: "tests", action: Action::Cargo(&["test", "--workspace"]) },
+];
+
+/// Runs the steps in order, up to the first that fails.
+pub(crate) fn run(steps: &[Step]) -> Outcome {
+    let started = Instant::now();
+    let mut report = Vec::new();
+    let mut failed = None;
+    for (index, step) in steps.iter().enumerate() {
+        println!("\n=== [{}/{}] {}", index + 1, steps.len(), step.name);
+        let began = Instant::now();
+        let outcome = act(&step.action);
+        println!("=== {}: {} in {}", step.name, word(&outcome), seconds(began.elapsed()));
+        report.push(line(step.name, word(&outcome), began.elapsed()));
+        if let Err(why) = outcome {
+            failed = Some(format!("step `{}` failed: {why}", step.name));
+            break;
+        }
+    }
+    report.extend(steps.iter().skip(report.len()).map(|step| line(step.name, "not run", Duration::ZERO)));
+    println!("\n=== summary");
+    report.iter().for_each(|line| println!("{line}"));
+    println!("{}", line("all", if failed.is_some() { "FAILED" } else { "ok" }, started.elapsed()));
+    failed.map_or(Ok(()), Err)
+}
+
+fn act(action: &Action) -> Outcome {
+    match action {
+        Action::Tidy => tidy::run(),
+        Action::Cargo(arguments) => workspace::cargo(arguments),
+        #[cfg(test)]
+        Action::Call(call) => call(),
+    }
+}
+
+fn word(outcome: &Outcome) -> &'static str {
+    if outcome.is_ok() { "ok" } else { "FAILED" }
+}
+
+fn line(name: &str, word: &str, took: Duration) -> String {
+    format!("    {name:<14} {word:<8} {:>9}", seconds(took))
+}
+
+fn seconds(took: Duration) -> String {
+    format!("{:.1} s", took.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn the_first_failing_step_is_named_and_ends_the_run() {
+        static CALLS: AtomicU32 = AtomicU32::new(0);
+        fn passes() -> Outcome {
+            CALLS.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+        let failed = run(&[
+            Step { name: "first", action: Action::Call(passes) },
+            Step { name: "second", action: Action::Call(|| Err("it broke".to_owned())) },
+            Step { name: "third", action: Action::Call(passes) },
+        ]);
+        assert_eq!(failed, Err("step `second` failed: it broke".to_owned()));
+        assert_eq!(CALLS.load(Ordering::Relaxed), 1, "the step after the failing one must not run");
+    }
+
+    #[test]
+    fn all_steps_run_when_all_pass() {
+        static CALLS: AtomicU32 = AtomicU32::new(0);
+        fn passes() -> Outcome {
+            CALLS.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+        let steps = [
+            Step { name: "first", action: Action::Call(passes) },
+            Step { name: "second", action: Action::Call(passes) },
+        ];
+        assert_eq!(run(&steps), Ok(()));
+        assert_eq!(CALLS.load(Ordering::Relaxed), 2);
+    }
+}

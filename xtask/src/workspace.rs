@@ -1,0 +1,56 @@
+//! The project's own directory: where it is, what is in it, and cargo run in it.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::Outcome;
+
+/// A file of the project, read.
+pub(crate) struct Source {
+    /// Its path from the root of the project.
+    pub(crate) path: String,
+    /// Its content; bytes that are not UTF-8 are shown as U+FFFD, which no check looks for.
+    pub(crate) text: String,
+}
+
+/// The root of the project. Cargo says where this crate is, which sits right below it.
+pub(crate) fn root() -> PathBuf {
+    let here = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("xtask"), PathBuf::from);
+    here.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}
+
+/// Runs cargo at the root, its output going where ours goes.
+pub(crate) fn cargo(arguments: &[&str]) -> Outcome {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(arguments)
+        .current_dir(root())
+        .status()
+        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`cargo {}` failed", arguments.join(" "))) }
+}
+
+/// Every file that is, or is about to be, part of the project: tracked ones and new ones.
+pub(crate) fn sources() -> Outcome<Vec<Source>> {
+    let listed = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output()
+        .map_err(|error| format!("cannot start git: {error}"))?;
+    if !listed.status.success() {
+        return Err(format!("git cannot list the files: {}", String::from_utf8_lossy(&listed.stderr).trim()));
+    }
+    let mut sources = Vec::new();
+    for path in String::from_utf8_lossy(&listed.stdout).split_terminator('\0') {
+        let whole = root().join(path);
+        // A link's target is not ours to judge; a file deleted but still in the index has no text.
+        if whole.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+            let bytes = std::fs::read(&whole).map_err(|error| format!("cannot read {path}: {error}"))?;
+            sources.push(Source { path: path.to_owned(), text: String::from_utf8_lossy(&bytes).into_owned() });
+        }
+    }
+    if sources.is_empty() { Err("git lists no files here".to_owned()) } else { Ok(sources) }
+}
