@@ -30,7 +30,11 @@ pub(crate) const FULL: &[Step] = &[
     Step { name: "tidy", action: Action::Tidy },
     Step { name: "tests", action: Action::Cargo(&["test", "--workspace", "--all-targets"]) },
     Step { name: "doctests", action: Action::Cargo(&["test", "--workspace", "--doc"]) },
+    Step { name: "race", action: Action::Cargo(RACE) },
 ];
+
+/// The short form of `cargo xtask bench race`.
+const RACE: &[&str] = &["run", "--release", "--package", "workden-bench", "--", "race", "--seconds", "30"];
 
 /// What is worth running after every few edits.
 pub(crate) const FAST: &[Step] = &[

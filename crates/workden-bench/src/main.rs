@@ -6,6 +6,7 @@
 mod contender;
 mod files;
 mod material;
+mod race;
 mod random;
 mod reference;
 mod subject;
@@ -20,10 +21,16 @@ type Failure = Box<dyn std::error::Error>;
 
 const USAGE: &str = "\
 usage: cargo xtask bench files [--check] [--rounds N] [--only TEXT]
+       cargo xtask bench race [--operations N] [--seconds N]
 
-  --check      fail when a target is missed
-  --rounds N   how often each contender runs (7, and at least 5 count)
-  --only TEXT  rows whose name contains TEXT
+files: time and memory of the file half beside rg, find and pydantic-ai-backend
+  --check         fail when a target is missed
+  --rounds N      how often each contender runs (7, and at least 5 count)
+  --only TEXT     rows whose name contains TEXT
+
+race: every call while directories are exchanged with links that lead outside
+  --operations N  how many calls to make (1000000)
+  --seconds N     when to stop at the latest (3600)
 ";
 
 fn main() -> ExitCode {
@@ -31,6 +38,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["files", rest @ ..] => files::Options::parse(rest).and_then(|options| files::run(&options)),
+        ["race", rest @ ..] => race::Options::parse(rest).and_then(|options| race::run(&options)),
+        ["race-exchange", root] => race::exchange(root),
         // How the benchmark starts itself: every contender is a process of its own.
         ["worker", kind, task] => worker::run(kind, task),
         _ => Err(USAGE.into()),
