@@ -117,6 +117,6 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existi
     };
     renamed.map_err(failed)?;
     made.keep();
-    inner.durability.sync(destination.as_fd()).map_err(failed)?;
-    inner.durability.sync(source.as_fd()).map_err(failed)
+    inner.durability.sync_names(destination.as_fd()).map_err(failed)?;
+    inner.durability.sync_names(source.as_fd()).map_err(failed)
 }

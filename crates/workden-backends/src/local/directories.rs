@@ -45,7 +45,7 @@ impl Made {
                         Err(Errno::EXIST) => {}
                         Err(errno) => return Err(errno),
                     }
-                    durability.sync(at.as_fd())?;
+                    durability.sync_names(at.as_fd())?;
                     step_into(at.as_fd(), name)?
                 }
                 opened => opened?,

@@ -50,25 +50,35 @@ struct Inner {
     bound_files: BoundFiles,
 }
 
-/// Whether a write is on the disk when it returns.
+/// What a loss of power may undo. Whatever is chosen, a process that dies loses nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// It is: content and name survive a loss of power.
+    /// A write of the last moments: content is on the disk before it takes the file's name, so that
+    /// the file is always whole, the old or the new one.
     #[default]
     Fsync,
-    /// It is whole for every reader, but a loss of power may undo it.
+    /// Nothing: the name is on the disk, too, when the call returns.
+    FsyncNames,
+    /// Anything that the system has not yet written by itself, a whole file included.
     None,
 }
 
 impl Durability {
-    fn sync(self, fd: BorrowedFd<'_>) -> Result<(), Errno> {
+    fn sync_content(self, fd: BorrowedFd<'_>) -> Result<(), Errno> {
         match self {
-            Self::Fsync => match rustix::fs::fsync(fd) {
+            Self::Fsync | Self::FsyncNames => rustix::fs::fsync(fd),
+            Self::None => Ok(()),
+        }
+    }
+
+    fn sync_names(self, directory: BorrowedFd<'_>) -> Result<(), Errno> {
+        match self {
+            Self::FsyncNames => match rustix::fs::fsync(directory) {
                 // Some file systems have nothing to sync on a directory.
                 Err(Errno::INVAL | Errno::ROFS) => Ok(()),
                 synced => synced,
             },
-            Self::None => Ok(()),
+            Self::Fsync | Self::None => Ok(()),
         }
     }
 }
@@ -92,7 +102,7 @@ pub struct LocalOptions {
 }
 
 impl LocalOptions {
-    /// Whether a write is on the disk when it returns.
+    /// What a loss of power may undo.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;

@@ -45,7 +45,7 @@ pub(super) fn remove(inner: &Inner, real: &VirtualPath, what: Removal) -> Result
         _ => fs::unlinkat(directory, name, AtFlags::empty()),
     };
     removed.map_err(failed)?;
-    inner.durability.sync(directory).map_err(failed)
+    inner.durability.sync_names(directory).map_err(failed)
 }
 
 /// Removes a temporary file that a dead writer left in an otherwise empty directory.

@@ -72,7 +72,7 @@ pub(super) fn replace(
         return Err(Error::conflict(verb, real));
     }
 
-    let mut new = NewFile::create(directory, verb, real, before.is_some(), inner)?;
+    let mut new = NewFile::create(directory, verb, real, before.is_some())?;
     produce(&mut new, compared.as_ref())?;
     if let Some(stat) = &before {
         let old = match &compared {
@@ -86,13 +86,13 @@ pub(super) fn replace(
         };
         carried.map_err(failed)?;
     }
-    inner.durability.sync(new.fd.as_fd()).map_err(failed)?;
+    inner.durability.sync_content(new.fd.as_fd()).map_err(failed)?;
     if let Some(file) = &compared {
         unchanged(directory, name, file, verb, real)?;
     }
     let version = new.hasher.finish();
     new.put_in_place(name, target, inner.bound_files)?;
-    inner.durability.sync(directory).map_err(failed)?;
+    inner.durability.sync_names(directory).map_err(failed)?;
     made.keep();
     let before = if before.is_some() { Before::File } else { Before::Nothing };
     Ok(Written { path: real.clone(), version, before })
@@ -171,17 +171,10 @@ pub(super) struct NewFile<'a> {
     written: u64,
     verb: &'static str,
     real: &'a VirtualPath,
-    starts_writeback: bool,
 }
 
 impl<'a> NewFile<'a> {
-    fn create(
-        directory: BorrowedFd<'a>,
-        verb: &'static str,
-        real: &'a VirtualPath,
-        replaces: bool,
-        inner: &Inner,
-    ) -> Result<Self> {
+    fn create(directory: BorrowedFd<'a>, verb: &'static str, real: &'a VirtualPath, replaces: bool) -> Result<Self> {
         // Nobody else may look in before the mode of the file it replaces is on it.
         let mode = Mode::from_raw_mode(if replaces { 0o600 } else { 0o666 });
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -208,7 +201,6 @@ impl<'a> NewFile<'a> {
                         written: 0,
                         verb,
                         real,
-                        starts_writeback: inner.durability == super::Durability::Fsync,
                     });
                 }
             }
@@ -231,7 +223,6 @@ impl<'a> NewFile<'a> {
         while !rest.is_empty() {
             match rustix::io::pwrite(&self.fd, rest, self.written) {
                 Ok(count) => {
-                    self.start_writeback(count as u64);
                     self.written += count as u64;
                     rest = &rest[count..];
                 }
@@ -241,19 +232,6 @@ impl<'a> NewFile<'a> {
         }
         Ok(())
     }
-
-    /// Lets the disk begin while the rest is still being written; the fsync then waits less.
-    #[cfg(target_os = "linux")]
-    fn start_writeback(&self, count: u64) {
-        const WORTH_IT: u64 = 128 * 1024;
-        if self.starts_writeback && count >= WORTH_IT {
-            let length = std::num::NonZeroU64::new(count);
-            let _ = fs::fadvise(&self.fd, self.written, length, fs::Advice::DontNeed);
-        }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn start_writeback(&self, _: u64) {}
 
     fn put_in_place(mut self, name: &str, target: Target, bound: BoundFiles) -> Result<()> {
         let Some(temporary) = self.name.take() else { return Ok(()) };
