@@ -25,7 +25,7 @@ use super::{
 
 pub(super) fn write(inner: &Inner, real: &VirtualPath, content: Content, expect: Expect) -> Result<Written> {
     replace(inner, "write", real, Target::Expect(expect), |new, _| match content {
-        Content::Whole(bytes) => new.write(&bytes),
+        Content::Whole(bytes) => new.write_pieces(&[&bytes]),
         Content::Stream(mut stream) => {
             while let Some(piece) = futures_executor::block_on(stream.next()) {
                 new.write(&piece?)?;
@@ -47,13 +47,14 @@ pub(super) fn change(inner: &Inner, real: &VirtualPath, change: &Change, expect:
             Expect::Anything | Expect::Version(_) => {}
         }
         let plan = change.plan(real, &content)?;
+        let mut pieces = Vec::new();
         let mut at = 0;
         for (start, end, bytes) in checked_splices(content.len() as u64, &plan.splices)? {
-            new.write(&content[at..start])?;
-            new.write(bytes)?;
+            pieces.extend([&content[at..start], bytes]);
             at = end;
         }
-        new.write(&content[at..])?;
+        pieces.push(&content[at..]);
+        new.write_pieces(&pieces)?;
         outcome = plan.outcome;
         Ok(())
     })?;

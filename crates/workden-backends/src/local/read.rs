@@ -3,11 +3,11 @@
 use std::{
     io::{self, Read},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
+    thread,
 };
 
 use bytes::Bytes;
 use rustix::{
-    buffer::spare_capacity,
     fs::{self, AtFlags, FileType, Mode, OFlags, Stat},
     io::Errno,
 };
@@ -62,6 +62,15 @@ impl OpenFile {
             return Err(Error::too_large(verb, real, size, most));
         }
         read_range(self.fd.as_fd(), 0, size).map_err(|errno| refused(verb, real, errno))
+    }
+
+    /// Closes it elsewhere: when it has just been replaced, closing it frees all its blocks.
+    pub(super) fn close_later(self) {
+        if self.size() >= WORTH_A_THREAD as u64 {
+            let closed = thread::Builder::new().name("close".to_owned()).spawn(move || drop(self.fd));
+            // Without a thread it was closed right here.
+            drop(closed);
+        }
     }
 
     /// A reader from the start, to the size it had when it was opened.
@@ -131,24 +140,49 @@ pub(super) fn read(root: &Root, real: &VirtualPath, range: ByteRange) -> Result<
     Ok(Slice { bytes, size, modified: Some(entries::modified(&file.stat)) })
 }
 
+/// Content for which a second thread gains more than it costs.
+const WORTH_A_THREAD: usize = 2 * 1024 * 1024;
+
 fn read_range(fd: BorrowedFd<'_>, start: u64, end: u64) -> Result<Bytes, Errno> {
     let length = usize::try_from(end - start).map_err(|_| Errno::FBIG)?;
-    if length == 0 {
-        return Ok(Bytes::new());
-    }
-    let mut content = Vec::new();
-    content.try_reserve_exact(length).map_err(|_| Errno::NOMEM)?;
-    while content.len() < length {
-        let at = start + content.len() as u64;
-        match rustix::io::pread(fd, spare_capacity(&mut content), at) {
+    let mut content = zeroed(length)?;
+    let filled = if length < WORTH_A_THREAD {
+        fill(fd, start, &mut content)?
+    } else {
+        let half = length / 2;
+        let (first, second) = content.split_at_mut(half);
+        let (first, second) = thread::scope(|scope| {
+            let second = scope.spawn(|| fill(fd, start + half as u64, second));
+            (fill(fd, start, first), second.join().unwrap_or(Err(Errno::IO)))
+        });
+        // A file that got shorter meanwhile ends where its first gap is.
+        match (first?, second?) {
+            (first, second) if first == half => first + second,
+            (first, _) => first,
+        }
+    };
+    content.truncate(filled);
+    Ok(Bytes::from(content))
+}
+
+/// Zeroes that cost nothing until they are written to.
+fn zeroed(length: usize) -> Result<Vec<u8>, Errno> {
+    // Asking first: a file that is too large for the memory there is must not end the process.
+    Vec::<u8>::new().try_reserve_exact(length).map_err(|_| Errno::NOMEM)?;
+    Ok(vec![0; length])
+}
+
+fn fill(fd: BorrowedFd<'_>, start: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match rustix::io::pread(fd, &mut buffer[filled..], start + filled as u64) {
             Ok(0) => break,
-            Ok(_) | Err(Errno::INTR) => {}
+            Ok(count) => filled += count,
+            Err(Errno::INTR) => {}
             Err(errno) => return Err(errno),
         }
     }
-    // The allocator may have given more room than asked for, and the file may have grown into it.
-    content.truncate(length);
-    Ok(Bytes::from(content))
+    Ok(filled)
 }
 
 pub(super) fn read_text(root: &Root, real: &VirtualPath, window: TextWindow) -> Result<Excerpt> {

@@ -5,7 +5,10 @@
 //! the new file. A file whose content was read for the change is compared again right before the
 //! rename, so that a foreign writer is noticed up to that moment.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::{
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    thread,
+};
 
 use rustix::{
     fs::{self, AtFlags, Mode, OFlags, RenameFlags, Stat},
@@ -17,7 +20,7 @@ use workden_core::{
 };
 
 use super::{
-    BoundFiles, Inner,
+    BoundFiles, Durability, Inner,
     directories::Made,
     entries,
     errors::{moved, refused},
@@ -72,7 +75,7 @@ pub(super) fn replace(
         return Err(Error::conflict(verb, real));
     }
 
-    let mut new = NewFile::create(directory, verb, real, before.is_some())?;
+    let mut new = NewFile::create(directory, verb, real, before.as_ref(), inner.durability)?;
     produce(&mut new, compared.as_ref())?;
     if let Some(stat) = &before {
         let old = match &compared {
@@ -92,6 +95,9 @@ pub(super) fn replace(
     }
     let version = new.hasher.finish();
     new.put_in_place(name, target, inner.bound_files)?;
+    if let Some(replaced) = compared {
+        replaced.close_later();
+    }
     inner.durability.sync_names(directory).map_err(failed)?;
     made.keep();
     let before = if before.is_some() { Before::File } else { Before::Nothing };
@@ -142,6 +148,8 @@ fn version_of(file: &OpenFile, verb: &str, real: &VirtualPath) -> Result<Version
 
 /// Bytes that are read and written at a time: they stay in the processor's cache in between.
 const BLOCK_BYTES: usize = 256 * 1024;
+/// Content for which a second thread gains more than it costs.
+const WORTH_A_THREAD: usize = 2 * 1024 * 1024;
 
 /// Goes through a file in blocks.
 pub(super) fn for_each_block(
@@ -171,12 +179,19 @@ pub(super) struct NewFile<'a> {
     written: u64,
     verb: &'static str,
     real: &'a VirtualPath,
+    durability: Durability,
 }
 
 impl<'a> NewFile<'a> {
-    fn create(directory: BorrowedFd<'a>, verb: &'static str, real: &'a VirtualPath, replaces: bool) -> Result<Self> {
+    fn create(
+        directory: BorrowedFd<'a>,
+        verb: &'static str,
+        real: &'a VirtualPath,
+        before: Option<&Stat>,
+        durability: Durability,
+    ) -> Result<Self> {
         // Nobody else may look in before the mode of the file it replaces is on it.
-        let mode = Mode::from_raw_mode(if replaces { 0o600 } else { 0o666 });
+        let mode = Mode::from_raw_mode(if before.is_some() { 0o600 } else { 0o666 });
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         for nth in 0..8 {
             let name = format!("{TEMPORARY_PREFIX}{nth}");
@@ -201,6 +216,7 @@ impl<'a> NewFile<'a> {
                         written: 0,
                         verb,
                         real,
+                        durability,
                     });
                 }
             }
@@ -214,11 +230,43 @@ impl<'a> NewFile<'a> {
     /// Adds to the content.
     pub(super) fn write(&mut self, content: &[u8]) -> Result<()> {
         // In blocks that are still in the processor's cache when the kernel copies them.
-        content.chunks(BLOCK_BYTES).try_for_each(|block| self.write_block(block))
+        content.chunks(BLOCK_BYTES).try_for_each(|block| {
+            self.hasher.update(block);
+            self.write_block(block)
+        })
+    }
+
+    /// Adds pieces that are all in memory. When they are many bytes, their version is computed, and
+    /// the first of them go to the disk, while the others are still being written.
+    pub(super) fn write_pieces(&mut self, pieces: &[&[u8]]) -> Result<()> {
+        let total: usize = pieces.iter().map(|piece| piece.len()).sum();
+        if total < WORTH_A_THREAD {
+            return pieces.iter().try_for_each(|piece| self.write(piece));
+        }
+        let mut hasher = std::mem::take(&mut self.hasher);
+        let early = (self.durability != Durability::None).then(|| self.fd.try_clone().ok()).flatten();
+        thread::scope(|scope| {
+            let hashed = scope.spawn(|| {
+                pieces.iter().for_each(|piece| hasher.update(piece));
+                hasher
+            });
+            let mut early = early;
+            for block in pieces.iter().flat_map(|piece| piece.chunks(BLOCK_BYTES)) {
+                self.write_block(block)?;
+                if self.written > total as u64 / 2
+                    && let Some(fd) = early.take()
+                {
+                    // Its failure is met again by the sync of the whole.
+                    scope.spawn(move || fs::fdatasync(fd));
+                }
+            }
+            // A thread that only hashes does not fail.
+            self.hasher = hashed.join().unwrap_or_default();
+            Ok(())
+        })
     }
 
     fn write_block(&mut self, block: &[u8]) -> Result<()> {
-        self.hasher.update(block);
         let mut rest = block;
         while !rest.is_empty() {
             match rustix::io::pwrite(&self.fd, rest, self.written) {
