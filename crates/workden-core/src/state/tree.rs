@@ -4,7 +4,10 @@
 //! what is below it. So the children of a directory are found by seeking from one to the next,
 //! however much lies below them or elsewhere.
 
-use std::{collections::BTreeMap, ops::Bound};
+use std::{
+    collections::{BTreeMap, btree_map::Range},
+    ops::Bound,
+};
 
 use bytes::Bytes;
 
@@ -93,7 +96,8 @@ impl Tree {
 
     /// The direct children of a directory, in order.
     pub(super) fn children(&self, directory: &VirtualPath) -> Children<'_> {
-        Children { tree: self, directory: directory.clone(), from: Bound::Excluded(directory.clone()) }
+        let below = self.nodes.range((Bound::Excluded(directory.clone()), Bound::Unbounded));
+        Children { tree: self, directory: directory.clone(), below }
     }
 
     pub(super) fn insert_file(&mut self, path: VirtualPath, file: File) {
@@ -191,21 +195,18 @@ fn bytes_of(node: &Node) -> u64 {
 pub(super) struct Children<'a> {
     tree: &'a Tree,
     directory: VirtualPath,
-    from: Bound<VirtualPath>,
+    below: Range<'a, VirtualPath, Node>,
 }
 
 impl<'a> Iterator for Children<'a> {
     type Item = (&'a VirtualPath, &'a Node);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (path, node) = self.tree.nodes.range((self.from.clone(), Bound::Unbounded)).next()?;
-        if !path.is_within(&self.directory) {
-            return None;
+        let (path, node) = self.below.next().filter(|(path, _)| path.is_within(&self.directory))?;
+        if let Node::Directory { .. } = node {
+            // Past all that is in it, however much that is.
+            self.below = self.tree.nodes.range(path.after_subtree()..);
         }
-        self.from = match node {
-            Node::File(_) => Bound::Excluded(path.clone()),
-            Node::Directory { .. } => Bound::Included(path.after_subtree()),
-        };
         Some((path, node))
     }
 }
