@@ -1,8 +1,11 @@
 //! File I/O off the async threads, and a way for it to notice that nobody waits any more.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
 };
 
 use workden_core::{Error, ErrorKind, Result};
@@ -19,6 +22,17 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T>
             },
         },
     }
+}
+
+/// Does two things at once where another thread is to be had, one after the other elsewhere.
+pub(crate) fn beside<A, B: Send>(own: impl FnOnce() -> A, mut other: impl FnMut() -> B + Send) -> (A, B) {
+    let (own, done) = thread::scope(|scope| {
+        let spawned = thread::Builder::new().name("beside".to_owned()).spawn_scoped(scope, &mut other);
+        let own = own();
+        let done = spawned.ok().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        (own, done)
+    });
+    (own, done.unwrap_or_else(other))
 }
 
 /// A flag that is up as soon as the one who asked is gone.

@@ -11,6 +11,9 @@ use rustix::{
     io::Errno,
 };
 
+/// The attribute in which Linux keeps a file's access control list.
+const ACCESS_LIST: &CStr = c"system.posix_acl_access";
+
 /// Gives a new file what the one it replaces has.
 pub(super) fn carry_over(old: BorrowedFd<'_>, stat: &Stat, new: BorrowedFd<'_>) -> Result<(), Errno> {
     let fresh = fs::fstat(new)?;
@@ -28,6 +31,13 @@ fn carry_attributes(old: BorrowedFd<'_>, new: BorrowedFd<'_>) -> Result<(), Errn
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(()),
         Err(errno) => return Err(errno),
     };
+    // What the directory gives to new files is not what the old one had.
+    if !names.split(|byte| *byte == 0).any(|name| name == ACCESS_LIST.to_bytes()) {
+        match fs::fremovexattr(new, ACCESS_LIST) {
+            Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
     for name in names.split_inclusive(|byte| *byte == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok()) {
         let is_label = name.to_bytes().starts_with(b"security.");
         if name == c"security.capability" || name.to_bytes().starts_with(b"trusted.") {

@@ -16,6 +16,8 @@ use workden_core::{
     text::{Excerpt, TextSource, TextWindow, scan},
 };
 
+use crate::blocking::beside;
+
 use super::{
     entries,
     errors::{moved, not_regular, refused},
@@ -151,10 +153,7 @@ fn read_range(fd: BorrowedFd<'_>, start: u64, end: u64) -> Result<Bytes, Errno> 
     } else {
         let half = length / 2;
         let (first, second) = content.split_at_mut(half);
-        let (first, second) = thread::scope(|scope| {
-            let second = scope.spawn(|| fill(fd, start + half as u64, second));
-            (fill(fd, start, first), second.join().unwrap_or(Err(Errno::IO)))
-        });
+        let (first, second) = beside(|| fill(fd, start, first), || fill(fd, start + half as u64, second));
         // A file that got shorter meanwhile ends where its first gap is.
         match (first?, second?) {
             (first, second) if first == half => first + second,

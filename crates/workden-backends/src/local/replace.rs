@@ -19,6 +19,8 @@ use workden_core::{
     names::{TEMPORARY_PREFIX, check_names},
 };
 
+use crate::blocking::beside;
+
 use super::{
     BoundFiles, Durability, Inner,
     directories::Made,
@@ -243,27 +245,32 @@ impl<'a> NewFile<'a> {
         if total < WORTH_A_THREAD {
             return pieces.iter().try_for_each(|piece| self.write(piece));
         }
-        let mut hasher = std::mem::take(&mut self.hasher);
-        let early = (self.durability != Durability::None).then(|| self.fd.try_clone().ok()).flatten();
-        thread::scope(|scope| {
-            let hashed = scope.spawn(|| {
+        let hasher = std::mem::take(&mut self.hasher);
+        let (written, hasher) = beside(
+            || self.write_syncing(pieces, total as u64 / 2),
+            || {
+                let mut hasher = hasher.clone();
                 pieces.iter().for_each(|piece| hasher.update(piece));
                 hasher
-            });
-            let mut early = early;
-            for block in pieces.iter().flat_map(|piece| piece.chunks(BLOCK_BYTES)) {
-                self.write_block(block)?;
-                if self.written > total as u64 / 2
-                    && let Some(fd) = early.take()
-                {
-                    // Its failure is met again by the sync of the whole.
-                    scope.spawn(move || fs::fdatasync(fd));
-                }
+            },
+        );
+        self.hasher = hasher;
+        written
+    }
+
+    /// Writes pieces; what is there after `enough` bytes goes to the disk while the rest is written.
+    fn write_syncing(&mut self, pieces: &[&[u8]], enough: u64) -> Result<()> {
+        let mut early = (self.durability != Durability::None).then(|| self.fd.try_clone().ok()).flatten();
+        for block in pieces.iter().flat_map(|piece| piece.chunks(BLOCK_BYTES)) {
+            self.write_block(block)?;
+            if self.written > enough
+                && let Some(fd) = early.take()
+            {
+                // If there is no thread for it, or it fails, the sync of the whole sees to it.
+                let _ = thread::Builder::new().name("sync".to_owned()).spawn(move || fs::fdatasync(fd));
             }
-            // A thread that only hashes does not fail.
-            self.hasher = hashed.join().unwrap_or_default();
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     fn write_block(&mut self, block: &[u8]) -> Result<()> {

@@ -142,7 +142,8 @@ pub(super) fn walk<V: Visitor>(
     thread::scope(|scope| {
         let (own, others) = visitors.split_at_mut(1);
         for visitor in others {
-            scope.spawn(|| walk.work(visitor));
+            // Without another thread this one does it all.
+            let _ = thread::Builder::new().name("walk".to_owned()).spawn_scoped(scope, || walk.work(visitor));
         }
         own.iter_mut().for_each(|visitor| walk.work(visitor));
     });
@@ -207,15 +208,12 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn work(&self, visitor: &mut dyn Visitor) {
         while let Some(job) = self.queue.next() {
-            let more = match job {
-                _ if self.brake.stops() => Vec::new(),
-                Job::Names { directory, names } => {
-                    visitor.visit(&directory, &names);
-                    Vec::new()
-                }
-                Job::Directory { path, above } => self.read(visitor, path, above.as_deref()),
-            };
-            self.queue.done(more);
+            let mut taken = Taken { queue: &self.queue, led_to: Vec::new() };
+            match job {
+                _ if self.brake.stops() => {}
+                Job::Names { directory, names } => visitor.visit(&directory, &names),
+                Job::Directory { path, above } => taken.led_to = self.read(visitor, path, above.as_deref()),
+            }
         }
     }
 
@@ -283,6 +281,18 @@ impl Walk<'_> {
             return None;
         }
         Some(Job::Directory { path: context.local.child_unchecked(&shown), above: Some(Arc::clone(context)) })
+    }
+}
+
+/// A job in somebody's hands; done when dropped, also by a panic, so that nobody waits for it.
+struct Taken<'a> {
+    queue: &'a Queue,
+    led_to: Vec<Job>,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.queue.done(std::mem::take(&mut self.led_to));
     }
 }
 

@@ -73,7 +73,8 @@ fn a_file_that_grows_while_it_is_read_is_read_as_it_was() {
             scope.spawn(move || {
                 let mut log = std::fs::File::options().append(true).open(file).unwrap();
                 while !is_over() {
-                    log.write_all(b"line\n").unwrap();
+                    log.write_all(&b"line\n".repeat(20)).unwrap();
+                    std::thread::sleep(Duration::from_micros(50));
                 }
             });
             block_on(async {
