@@ -88,7 +88,9 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// # Behavior
     ///
     /// - As `write`, and the errors of [`Change::plan`]; nothing is changed when it fails.
-    /// - `Conflict` when the content is not of the expected version.
+    /// - `NotFound` when nothing is there, whatever is expected: a change makes no file.
+    /// - What is expected is looked at first: `Conflict` when the content is not of the expected
+    ///   version, `AlreadyExists` when nothing should be there.
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed>;
 
     /// Makes a directory, and those above it. One that is there already is fine.

@@ -265,7 +265,7 @@ mod tests {
     use futures_executor::block_on;
 
     use super::*;
-    use crate::{BackendExt, SteppingClock};
+    use crate::{BackendExt, SteppingClock, text::Replacement};
 
     fn backend() -> StateBackend {
         StateBackend::new(Arc::new(SteppingClock::default()))
@@ -284,7 +284,8 @@ mod tests {
             let error = block_on(files.write(&at("/f/x"), "y".into(), expect)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::NotDirectory, "{expect:?}");
         }
-        let error = block_on(files.patch(&at("/f/x"), version, &[])).unwrap_err();
+        let change = Change::Replace(vec![Replacement::once("x", "y")]);
+        let error = block_on(Backend::change(&files, &at("/f/x"), &change, Expect::Version(version))).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotDirectory);
     }
 
