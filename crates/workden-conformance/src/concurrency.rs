@@ -2,7 +2,10 @@
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use workden_core::{Backend, BackendExt, ErrorKind, Expect, Result, Version, Written, text::Replacement};
+use workden_core::{
+    Backend, BackendExt, ErrorKind, Expect, Result, Version,
+    text::{Change, Replacement},
+};
 
 use crate::{
     Outcome,
@@ -15,6 +18,7 @@ list_checks! { concurrency:
     sixty_four_edits_of_one_file_are_all_applied,
     of_many_who_create_a_file_one_wins,
     of_many_who_replace_a_version_one_wins,
+    of_many_who_change_a_version_one_wins,
     a_reader_sees_the_old_or_the_new_content,
     many_can_make_the_same_directory,
 }
@@ -41,7 +45,7 @@ pub async fn sixty_four_edits_of_one_file_are_all_applied(files: &dyn Backend) -
 
 /// Holds when one writer was let through, the others were refused with `kind`, and the file is
 /// the winner's.
-async fn one_won(files: &dyn Backend, typed: &str, answers: Vec<Result<Written>>, kind: ErrorKind) -> Outcome {
+async fn one_won<T>(files: &dyn Backend, typed: &str, answers: Vec<Result<T>>, kind: ErrorKind) -> Outcome {
     let mut winners = Vec::new();
     for (number, answer) in answers.into_iter().enumerate() {
         match answer {
@@ -67,6 +71,18 @@ pub async fn of_many_who_replace_a_version_one_wins(files: &dyn Backend) -> Outc
     let file = path("/f")?;
     let expect = Expect::Version(Version::of(b"old"));
     let answers = join_all((0..16).map(|number| files.write_path(&file, Bytes::from(format!("by {number}")), expect)));
+    one_won(files, "/f", answers.await, ErrorKind::Conflict).await
+}
+
+/// As for writers, though every change would still fit.
+pub async fn of_many_who_change_a_version_one_wins(files: &dyn Backend) -> Outcome {
+    put(files, "/f", "by nobody").await?;
+    let file = &path("/f")?;
+    let expect = Expect::Version(Version::of(b"by nobody"));
+    let answers = join_all((0..16).map(|number| async move {
+        let change = Change::Replace(vec![Replacement::once("nobody", number.to_string())]);
+        files.change_path(file, &change, expect).await
+    }));
     one_won(files, "/f", answers.await, ErrorKind::Conflict).await
 }
 

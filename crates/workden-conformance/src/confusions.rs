@@ -4,7 +4,7 @@
 use workden_core::{
     Backend, BackendExt, ByteRange, ErrorKind, Existing, Expect, Last, Removal, Result, Version,
     search::{GlobRequest, GrepRequest, ListRequest},
-    text::{Replacement, TextWindow},
+    text::{Change, Replacement, TextWindow},
 };
 
 use crate::{
@@ -33,6 +33,7 @@ async fn answers(files: &dyn Backend, typed: &str) -> Result<Vec<(&'static str, 
         };
     let target = at_itself(files, "/target").await?;
     let version = Version::of(b"x");
+    let change = Change::Replace(vec![Replacement::once("x", "y")]);
     let kind = |error: workden_core::Error| error.kind();
     Ok(vec![
         ("stat", files.stat(&here).await.err().map(kind)),
@@ -42,7 +43,9 @@ async fn answers(files: &dyn Backend, typed: &str) -> Result<Vec<(&'static str, 
         ("read lines", files.read_text(&here, TextWindow::lines(0, 1)).await.err().map(kind)),
         ("read characters", files.read_text(&here, TextWindow::chars(0, 1)).await.err().map(kind)),
         ("write over a version", files.write(&here, "y".into(), Expect::Version(version)).await.err().map(kind)),
-        ("patch", files.patch(&here, version, &[]).await.err().map(kind)),
+        ("change", files.change(&here, &change, Expect::Anything).await.err().map(kind)),
+        ("change a version", files.change(&here, &change, Expect::Version(version)).await.err().map(kind)),
+        ("change what is absent", files.change(&here, &change, Expect::Absent).await.err().map(kind)),
         ("edit", files.edit(&here.typed, &[Replacement::once("x", "y")]).await.err().map(kind)),
         ("remove", files.remove(&itself, Removal::One).await.err().map(kind)),
         ("remove a tree", files.remove(&itself, Removal::Tree).await.err().map(kind)),
@@ -101,12 +104,13 @@ pub async fn nothing_is_created_below_a_file(files: &dyn Backend) -> Outcome {
     is_unchanged(files, &before).await
 }
 
-/// Reading, writing, patching and copying a directory, the root included, are `IsDirectory`.
+/// Reading, writing, changing and copying a directory, the root included, are `IsDirectory`.
 pub async fn every_call_that_wants_a_file_refuses_a_directory(files: &dyn Backend) -> Outcome {
     make(files, "/d").await?;
     put(files, "/f", "x").await?;
     let before = tree(files).await?;
     let kind = ErrorKind::IsDirectory;
+    let change = Change::Replace(vec![Replacement::once("x", "y")]);
     for typed in ["/d", "/"] {
         let (here, file) = (at(files, typed).await?, at(files, "/f").await?);
         let what = |call| format!("{call} `{typed}`");
@@ -115,8 +119,8 @@ pub async fn every_call_that_wants_a_file_refuses_a_directory(files: &dyn Backen
         refused(what("read text of"), files.read_text(&here, TextWindow::lines(0, 1)).await, kind)?;
         for expect in [Expect::Anything, Expect::Absent, Expect::Version(Version::of(b""))] {
             refused(what("write"), files.write(&here, "y".into(), expect).await, kind)?;
+            refused(what("change"), files.change(&here, &change, expect).await, kind)?;
         }
-        refused(what("patch"), files.patch(&here, Version::of(b""), &[]).await, kind)?;
         refused(what("edit"), files.edit(&here.typed, &[Replacement::once("x", "y")]).await, kind)?;
         for existing in [Existing::Refuse, Existing::Replace] {
             let target = at(files, "/target").await?;

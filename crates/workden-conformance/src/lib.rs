@@ -25,6 +25,7 @@ mod suite;
 mod typed;
 mod verdict;
 
+pub mod changing;
 pub mod concurrency;
 pub mod confusions;
 pub mod copying;
@@ -38,7 +39,6 @@ pub mod grep_places;
 pub mod hashlines;
 pub mod ignoring;
 pub mod odd_names;
-pub mod patching;
 pub mod reading;
 pub mod removing;
 pub mod renaming;

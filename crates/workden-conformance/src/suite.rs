@@ -5,9 +5,9 @@ use std::fmt;
 use workden_core::Backend;
 
 use crate::{
-    Check, Failure, concurrency, confusions, copying, directories, editing, entries, globbing, grep_bounds,
-    grep_patterns, grep_places, hashlines, ignoring, odd_names, patching, reading, removing, renaming, streaming,
-    text_windows, views, visibility, writing,
+    Check, Failure, changing, concurrency, confusions, copying, directories, editing, entries, globbing, grep_bounds,
+    grep_patterns, grep_places, hashlines, ignoring, odd_names, reading, removing, renaming, streaming, text_windows,
+    views, visibility, writing,
 };
 
 const THEMES: &[&[Check]] = &[
@@ -18,7 +18,7 @@ const THEMES: &[&[Check]] = &[
     hashlines::CHECKS,
     writing::CHECKS,
     streaming::CHECKS,
-    patching::CHECKS,
+    changing::CHECKS,
     editing::CHECKS,
     directories::CHECKS,
     removing::CHECKS,

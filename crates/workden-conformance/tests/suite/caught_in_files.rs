@@ -38,11 +38,14 @@ pub(crate) const CAUGHT: &[(Spoil, &[&str])] = &[
         ],
     ),
     (Kind(ErrorKind::InvalidPattern), &["grep_patterns::an_empty_pattern_is_refused"]),
-    (Kind(ErrorKind::InvalidArgument), &["patching::splices_that_do_not_fit_change_nothing"]),
+    (
+        Kind(ErrorKind::InvalidArgument),
+        &["changing::a_change_that_cannot_be_planned_changes_nothing", "editing::an_edit_must_say_what_to_replace"],
+    ),
     (Kind(ErrorKind::NotText), &["text_windows::binary_content_is_not_read_as_text"]),
     (Kind(ErrorKind::TooLarge), &["reading::a_whole_beyond_its_ceiling_is_too_large"]),
     (Kind(ErrorKind::OutOfRange), &["hashlines::lines_are_shown_with_number_and_hash"]),
-    (Kind(ErrorKind::Conflict), &["patching::a_patch_of_another_version_is_a_conflict"]),
+    (Kind(ErrorKind::Conflict), &["changing::a_change_of_another_version_is_a_conflict"]),
     (ErrorsAreVague, &["text_windows::lines_past_the_end_are_out_of_range"]),
     (ErrorsAreEndless, &["odd_names::a_name_that_is_too_long_is_not_echoed_in_full"]),
     (ResolveForgetsWhatWasTyped, &["entries::without_links_a_path_resolves_to_itself"]),
@@ -186,23 +189,44 @@ pub(crate) const CAUGHT: &[(Spoil, &[&str])] = &[
         &["concurrency::a_reader_sees_the_old_or_the_new_content", "writing::absent_means_that_nothing_may_be_there"],
     ),
     (
-        PatchDisregardsTheBase,
+        ChangeDisregardsExpectations,
         &[
+            "changing::a_change_of_another_version_is_a_conflict",
+            "changing::of_two_changes_of_one_version_the_second_is_a_conflict",
+            "changing::what_is_to_be_absent_is_not_changed",
+            "changing::what_is_expected_is_looked_at_first",
+            "concurrency::of_many_who_change_a_version_one_wins",
+        ],
+    ),
+    (ChangePlansFirst, &["changing::what_is_expected_is_looked_at_first"]),
+    (
+        ChangeReadsThenWrites,
+        &[
+            "concurrency::of_many_who_change_a_version_one_wins",
             "concurrency::sixty_four_edits_of_one_file_are_all_applied",
-            "patching::a_patch_of_another_version_is_a_conflict",
+        ],
+    ),
+    (ChangeMakesWhatIsMissing, &["changing::a_change_makes_no_file"]),
+    (
+        ChangeMakesTheFirstOnly,
+        &[
+            "changing::the_parts_that_are_named_change_and_the_rest_is_kept",
+            "changing::a_change_that_cannot_be_planned_changes_nothing",
+            "editing::several_edits_are_applied_together_or_not_at_all",
         ],
     ),
     (
-        PatchFitsSplices,
+        ChangeKeepsWhatFits,
         &[
-            "editing::every_place_is_replaced_when_all_are_meant",
-            "patching::splices_replace_parts_and_keep_the_rest",
-            "patching::splices_that_do_not_fit_change_nothing",
+            "changing::a_change_that_cannot_be_planned_changes_nothing",
+            "editing::several_edits_are_applied_together_or_not_at_all",
         ],
     ),
     (
-        PatchAddsANewline,
+        ChangeAddsANewline,
         &[
+            "changing::the_parts_that_are_named_change_and_the_rest_is_kept",
+            "changing::a_change_of_the_expected_version_is_made",
             "concurrency::sixty_four_edits_of_one_file_are_all_applied",
             "editing::a_text_that_stands_once_is_replaced",
             "editing::every_place_is_replaced_when_all_are_meant",
@@ -211,12 +235,37 @@ pub(crate) const CAUGHT: &[(Spoil, &[&str])] = &[
             "editing::a_file_of_crlf_lines_stays_one",
             "hashlines::lines_are_replaced_added_and_deleted_by_hash",
             "hashlines::a_hashline_edit_keeps_encoding_and_line_endings",
-            "patching::splices_replace_parts_and_keep_the_rest",
-            "patching::a_patch_says_what_was_there_and_what_is_now",
-            "patching::a_patch_of_another_version_is_a_conflict",
         ],
     ),
-    (PatchSaysNothingWasThere, &["patching::a_patch_says_what_was_there_and_what_is_now"]),
+    (
+        ChangeTakesBinaryContent,
+        &[
+            "changing::a_change_that_cannot_be_planned_changes_nothing",
+            "editing::an_edit_keeps_every_byte_outside_it",
+            "editing::what_cannot_be_edited_without_loss_is_refused",
+        ],
+    ),
+    (ChangeRefusesTheSame, &["changing::a_change_to_the_same_is_a_change"]),
+    (ChangeSaysAnotherPath, &["changing::a_change_says_where_it_was_and_what_it_did"]),
+    (
+        ChangeInventsVersions,
+        &[
+            "changing::a_change_says_where_it_was_and_what_it_did",
+            "changing::a_change_to_the_same_is_a_change",
+            "changing::a_change_of_the_expected_version_is_made",
+        ],
+    ),
+    (
+        ChangeMiscounts,
+        &[
+            "changing::a_change_says_where_it_was_and_what_it_did",
+            "changing::a_change_to_the_same_is_a_change",
+            "editing::a_text_that_stands_once_is_replaced",
+            "editing::every_place_is_replaced_when_all_are_meant",
+            "hashlines::lines_are_replaced_added_and_deleted_by_hash",
+        ],
+    ),
+    (ChangeLeavesATemporaryFile, &["changing::a_change_that_cannot_be_planned_changes_nothing"]),
     (
         MakeDirMakesOnlyTheLast,
         &[

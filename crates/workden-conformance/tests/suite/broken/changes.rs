@@ -1,4 +1,4 @@
-//! Everything that changes files, spoiled.
+//! Everything that makes, writes, moves and removes files, spoiled.
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
@@ -6,13 +6,12 @@ use workden_core::{
     Backend, BackendExt, Before, ByteRange, Content, Error, Existing, Expect, Removal, Resolved, Result, Version,
     VirtualPath, Written,
     search::{GlobKinds, GlobRequest, ListRequest},
-    text::Splice,
 };
 
 use super::{Broken, Spoil, pause};
 
 impl Broken {
-    async fn content_of(&self, at: &Resolved) -> Option<Bytes> {
+    pub(super) async fn content_of(&self, at: &Resolved) -> Option<Bytes> {
         self.inner.read(at, ByteRange::whole()).await.ok().map(|slice| slice.bytes)
     }
 
@@ -86,8 +85,7 @@ impl Broken {
         };
         let written = self.inner.write(at, content.clone().into(), expect).await;
         if written.is_err() && self.is(Spoil::WriteLeavesATemporaryFile) {
-            let left = Resolved::literal(VirtualPath::root().child_unchecked("left-behind"));
-            self.inner.write(&left, content.clone().into(), Expect::Anything).await?;
+            self.leave_something_behind().await?;
         }
         let mut written = written?;
         match self.spoil {
@@ -99,38 +97,17 @@ impl Broken {
         Ok(written)
     }
 
+    pub(super) async fn leave_something_behind(&self) -> Result<()> {
+        let left = VirtualPath::root().child_unchecked("left-behind");
+        self.inner.write_path(&left, Bytes::new(), Expect::Anything).await.map(drop)
+    }
+
     async fn write_what_is_tied(&self, at: &Resolved, content: &Bytes) -> Result<()> {
         let tied = self.tied.lock().unwrap().clone();
         for (_, copy) in tied.iter().filter(|(original, _)| *original == at.real) {
             self.inner.write_path(copy, content.clone(), Expect::Anything).await?;
         }
         Ok(())
-    }
-
-    pub(super) async fn spoiled_patch(&self, at: &Resolved, base: Version, splices: &[Splice]) -> Result<Written> {
-        let now = self.content_of(at).await;
-        let base = match (self.spoil, &now) {
-            (Spoil::PatchDisregardsTheBase, Some(now)) => Version::of(now),
-            _ => base,
-        };
-        let mut splices = splices.to_vec();
-        let size = now.map_or(0, |now| now.len() as u64);
-        match self.spoil {
-            Spoil::PatchFitsSplices => {
-                splices.truncate(1);
-                for splice in &mut splices {
-                    splice.end = splice.end.min(size);
-                    splice.start = splice.start.min(splice.end);
-                }
-            }
-            Spoil::PatchAddsANewline => splices.push(Splice { start: size, end: size, bytes: b"\n".into() }),
-            _ => {}
-        }
-        let mut written = self.inner.patch(at, base, &splices).await?;
-        if self.is(Spoil::PatchSaysNothingWasThere) {
-            written.before = Before::Nothing;
-        }
-        Ok(written)
     }
 
     pub(super) async fn spoiled_make_dir(&self, at: &Resolved) -> Result<()> {

@@ -1,6 +1,7 @@
 //! `Broken`: a backend that is right but for one thing, to see the suite fail.
 
 mod changes;
+mod edits;
 mod reads;
 mod searches;
 mod spoil;
@@ -10,10 +11,10 @@ use std::{sync::Mutex, task::Poll};
 use async_trait::async_trait;
 pub(crate) use spoil::Spoil;
 use workden_core::{
-    Backend, BackendExt, ByteRange, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal, Resolved,
-    Result, Slice, StateBackend, Version, VirtualPath, Written,
+    Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal,
+    Resolved, Result, Slice, StateBackend, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Excerpt, Splice, TextWindow},
+    text::{Change, Excerpt, TextWindow},
 };
 
 /// A `StateBackend` with something wrong.
@@ -93,8 +94,8 @@ impl Backend for Broken {
     async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
         self.answer(self.spoiled_write(at, content, expect).await)
     }
-    async fn patch(&self, at: &Resolved, base: Version, splices: &[Splice]) -> Result<Written> {
-        self.answer(self.spoiled_patch(at, base, splices).await)
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed> {
+        self.answer(self.spoiled_change(at, change.clone(), expect).await)
     }
     async fn make_dir(&self, at: &Resolved) -> Result<()> {
         self.answer(self.spoiled_make_dir(at).await)

@@ -44,7 +44,7 @@ impl Broken {
                 return Err(Error::new(ErrorKind::OutOfRange, "there is nothing so far behind"));
             }
             // What a reader has seen is only ever stale when somebody came in between.
-            (Spoil::PatchDisregardsTheBase | Spoil::Nothing, _) => pause().await,
+            (Spoil::Nothing, _) => pause().await,
             _ => {}
         }
         Ok(slice)
