@@ -137,7 +137,6 @@ impl GrepVisitor<'_> {
     }
 
     fn search(&mut self, fd: &OwnedFd, size: u64) -> FileSearch {
-        self.searched += 1;
         let first = usize::try_from(size).unwrap_or(usize::MAX).min(AT_ONCE_BYTES);
         self.buffer.clear();
         if size > AT_ONCE_BYTES as u64 {
@@ -170,6 +169,7 @@ impl GrepVisitor<'_> {
     fn take(&mut self, context: &DirectoryContext, name: &str, form: workden_core::NameForm, outcome: FileSearch) {
         match outcome {
             FileSearch::Matched { count, lines } => {
+                self.searched += 1;
                 let path = context.local.child_unchecked(name);
                 self.held.push(FileMatches { path, name: form, count, lines });
                 let matches = self.shared.matches.fetch_add(count, Ordering::Relaxed) + count;
@@ -180,7 +180,8 @@ impl GrepVisitor<'_> {
                     self.hand_over();
                 }
             }
-            other => self.skipped.count_file(&other),
+            FileSearch::Unmatched => self.searched += 1,
+            passed_over => self.skipped.count_file(&passed_over),
         }
     }
 
