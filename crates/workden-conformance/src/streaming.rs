@@ -1,9 +1,9 @@
 //! Content that comes in pieces, late, or not to its end.
 
-use std::{pin::Pin, task::Poll};
+use std::{pin::Pin, sync::Arc, task::Poll};
 
 use bytes::Bytes;
-use futures_util::{StreamExt, stream};
+use futures_util::{StreamExt, future::join, lock::Mutex, stream};
 use workden_core::{Backend, Content, ContentStream, Error, ErrorKind, Expect, Result, Version};
 
 use crate::{
@@ -17,6 +17,7 @@ use crate::{
 list_checks! { streaming:
     a_stream_is_written_whole,
     a_stream_that_keeps_one_waiting_is_written_whole,
+    nobody_waits_for_a_stream_that_keeps_its_writer_waiting,
     a_stream_is_held_to_what_the_writer_expects,
     an_error_in_the_middle_of_a_stream_changes_nothing,
 }
@@ -73,6 +74,30 @@ impl Future for Later {
         context.waker().wake_by_ref();
         Poll::Pending
     }
+}
+
+/// Others write in the same directory, and the same file, before its last piece is there.
+pub async fn nobody_waits_for_a_stream_that_keeps_its_writer_waiting(files: &dyn Backend) -> Outcome {
+    let (here, beside) = (at(files, "/d/f").await?, at(files, "/d/g").await?);
+    let done = Arc::new(Mutex::new(()));
+    let pending = Arc::clone(&done).lock_owned().await;
+    let last = stream::once(async move {
+        drop(done.lock().await);
+        Ok(Bytes::from("last"))
+    });
+    let waits = Content::Stream(Box::pin(stream::iter([Ok(Bytes::from(noise()))]).chain(last)));
+    let others = async {
+        let beside = files.write(&beside, "beside".into(), Expect::Absent).await;
+        let before = files.write(&here, "before".into(), Expect::Absent).await;
+        drop(pending);
+        (beside, before)
+    };
+    let (late, (beside, before)) = join(files.write(&here, waits, Expect::Anything), others).await;
+    beside?;
+    before?;
+    late?;
+    holds(files, "/d/g", "beside").await?;
+    holds(files, "/d/f", [&noise()[..], b"last"].concat()).await
 }
 
 /// `Absent` and a version mean the same as with content that is all there.

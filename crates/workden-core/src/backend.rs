@@ -77,6 +77,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// # Behavior
     ///
     /// - Atomic: a reader sees the old or the new content, also when the writer dies.
+    /// - Content that comes in pieces is waited for before anybody else has to.
     /// - `AlreadyExists` or `Conflict` when the file is not as expected, `NotFound` when a version is
     ///   expected and nothing is there; nothing is changed.
     /// - Content is stored as given. Mode is kept; hard links are severed.

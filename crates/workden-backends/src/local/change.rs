@@ -2,13 +2,12 @@
 
 use std::os::fd::AsFd;
 
-use futures_util::StreamExt;
 use rustix::{
     fs::{self, AtFlags, FileType, RenameFlags},
     io::Errno,
 };
 use workden_core::{
-    Changed, Content, Error, ErrorKind, Existing, Expect, Result, Version, VirtualPath, Written, limits,
+    Changed, Error, ErrorKind, Existing, Expect, Result, Version, VirtualPath, Written, limits,
     names::check_names,
     text::{Change, Outcome, edit::checked_splices},
 };
@@ -21,17 +20,13 @@ use super::{
     read::OpenFile,
     replace::{Target, for_each_block, replace},
     root::kind,
+    spool::Gathered,
 };
 
-pub(super) fn write(inner: &Inner, real: &VirtualPath, content: Content, expect: Expect) -> Result<Written> {
+pub(super) fn write(inner: &Inner, real: &VirtualPath, content: &Gathered, expect: Expect) -> Result<Written> {
     replace(inner, "write", real, Target::Expect(expect), |new, _| match content {
-        Content::Whole(bytes) => new.write_pieces(&[&bytes]),
-        Content::Stream(mut stream) => {
-            while let Some(piece) = futures_executor::block_on(stream.next()) {
-                new.write(&piece?)?;
-            }
-            Ok(())
-        }
+        Gathered::Whole(bytes) => new.write_pieces(&[bytes]),
+        Gathered::Spooled(file) => for_each_block(file, "write", real, |block| new.write(block)),
     })
 }
 

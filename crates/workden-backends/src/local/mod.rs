@@ -17,17 +17,21 @@ mod read;
 mod remove;
 mod replace;
 mod root;
+mod spool;
 mod walk;
 
 use std::{os::fd::BorrowedFd, path::Path, sync::Arc};
 
 use async_trait::async_trait;
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
 pub use root::PathOpening;
 use root::Root;
 use rustix::io::Errno;
+use spool::{Gathered, Spool};
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal, Resolved, Result,
-    Slice, VirtualPath, Written, names,
+    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, ErrorKind, Existing, Expect, Last, Removal,
+    Resolved, Result, Slice, VirtualPath, Written, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -36,6 +40,9 @@ use crate::{
     blocking::{Abandoned, blocking},
     composite::CompositeBackend,
 };
+
+/// Bytes of a content in pieces that are held in memory.
+const HELD_BYTES: usize = 256 * 1024;
 
 /// A host directory as a workspace. Clones share it.
 #[derive(Clone, Debug)]
@@ -170,6 +177,31 @@ impl LocalBackend {
         Ok(mounts.build())
     }
 
+    /// Waits for all of a content: in memory while it is small, on the disk otherwise.
+    async fn gather(&self, at: &Resolved, mut pieces: ContentStream) -> Result<Gathered> {
+        let mut held = BytesMut::new();
+        let mut spool = None;
+        while let Some(piece) = pieces.next().await {
+            held.extend_from_slice(&piece?);
+            if held.len() >= HELD_BYTES {
+                spool = Some(self.spool(at, spool.take(), held.split().freeze()).await?);
+            }
+        }
+        match spool {
+            None => Ok(Gathered::Whole(held.freeze())),
+            Some(spool) => self.spool(at, Some(spool), held.freeze()).await?.finish(&at.typed),
+        }
+    }
+
+    async fn spool(&self, at: &Resolved, spool: Option<Spool>, content: Bytes) -> Result<Spool> {
+        self.run(at, move |inner, real| {
+            let mut spool = spool.map_or_else(|| Spool::open(inner, real), Ok)?;
+            spool.append(real, &content)?;
+            Ok(spool)
+        })
+        .await
+    }
+
     /// Does blocking work on what is at a resolved path; errors name the path as it was typed.
     async fn run<T: Send + 'static>(
         &self,
@@ -223,7 +255,11 @@ impl Backend for LocalBackend {
     }
 
     async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
-        self.run(at, move |inner, real| change::write(inner, real, content, expect)).await
+        let content = match content {
+            Content::Whole(bytes) => Gathered::Whole(bytes),
+            Content::Stream(pieces) => self.gather(at, pieces).await?,
+        };
+        self.run(at, move |inner, real| change::write(inner, real, &content, expect)).await
     }
 
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed> {

@@ -185,7 +185,8 @@ pub(super) struct NewFile<'a> {
 }
 
 impl<'a> NewFile<'a> {
-    fn create(
+    /// Makes it, under the directory's lock.
+    pub(super) fn create(
         directory: BorrowedFd<'a>,
         verb: &'static str,
         real: &'a VirtualPath,
@@ -227,6 +228,11 @@ impl<'a> NewFile<'a> {
             ErrorKind::Busy,
             format!("cannot {verb} `{real}`: its directory has no room for a temporary file"),
         ))
+    }
+
+    /// The file, without its name.
+    pub(super) fn without_name(self) -> Result<OwnedFd> {
+        self.fd.try_clone().map_err(|_| refused(self.verb, self.real, Errno::MFILE))
     }
 
     /// Adds to the content.

@@ -1,10 +1,12 @@
 //! Everything that makes, writes, moves and removes files, spoiled.
 
+use std::sync::atomic::Ordering;
+
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use workden_core::{
-    Backend, BackendExt, Before, ByteRange, Content, Error, Existing, Expect, Removal, Resolved, Result, Version,
-    VirtualPath, Written,
+    Backend, BackendExt, Before, ByteRange, Content, Error, ErrorKind, Existing, Expect, Removal, Resolved, Result,
+    Version, VirtualPath, Written,
     search::{GlobKinds, GlobRequest, ListRequest},
 };
 
@@ -46,7 +48,11 @@ impl Broken {
     }
 
     pub(super) async fn spoiled_write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
+        if self.is(Spoil::WriteShutsOthersOut) && self.is_waiting.swap(true, Ordering::Relaxed) {
+            return Err(Error::new(ErrorKind::Busy, format!("somebody else writes, not `{}`", at.real)));
+        }
         let content = self.gather(at, content).await?;
+        self.is_waiting.store(false, Ordering::Relaxed);
         if self.is(Spoil::Nothing) {
             pause().await;
         }

@@ -6,7 +6,10 @@ mod reads;
 mod searches;
 mod spoil;
 
-use std::{sync::Mutex, task::Poll};
+use std::{
+    sync::{Mutex, atomic::AtomicBool},
+    task::Poll,
+};
 
 use async_trait::async_trait;
 pub(crate) use spoil::Spoil;
@@ -24,11 +27,13 @@ pub(crate) struct Broken {
     spoil: Spoil,
     /// Copies that follow what they were copied from.
     tied: Mutex<Vec<(VirtualPath, VirtualPath)>>,
+    /// Whether somebody waits for content.
+    is_waiting: AtomicBool,
 }
 
 impl Broken {
     pub(crate) fn new(inner: StateBackend, spoil: Spoil) -> Self {
-        Self { inner, spoil, tied: Mutex::default() }
+        Self { inner, spoil, tied: Mutex::default(), is_waiting: AtomicBool::default() }
     }
 
     fn is(&self, spoil: Spoil) -> bool {

@@ -56,6 +56,7 @@ pub(crate) enum Spoil {
     WriteMakesNoDirectories,
     WriteKeepsHalfAStream,
     WriteTakesTheFirstPiece,
+    WriteShutsOthersOut,
     WriteSaysNothingWasThere,
     WriteInventsVersions,
     WriteLeavesATemporaryFile,

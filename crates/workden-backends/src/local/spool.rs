@@ -1,0 +1,115 @@
+//! Content that comes in pieces, gathered before anything is locked: whoever sends it may be slow
+//! or never come to an end, and other writers of the directory must not wait for that.
+//!
+//! Invariant: what is gathered has no name, so that nothing is left of it when its writer dies.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use bytes::Bytes;
+use rustix::{
+    fs::{self, Mode, OFlags},
+    io::Errno,
+};
+use workden_core::{Result, VirtualPath};
+
+use super::{Inner, errors::refused, lock::DirectoryLock, read::OpenFile, replace::NewFile};
+
+/// Content that is all there.
+#[derive(Debug)]
+pub(super) enum Gathered {
+    /// In memory.
+    Whole(Bytes),
+    /// In a file without a name.
+    Spooled(OpenFile),
+}
+
+/// A file without a name that content is gathered in.
+#[derive(Debug)]
+pub(super) struct Spool {
+    fd: OwnedFd,
+    written: u64,
+}
+
+impl Spool {
+    /// Opens one near the file that is to be written: where that can be written, this can.
+    pub(super) fn open(inner: &Inner, real: &VirtualPath) -> Result<Self> {
+        let failed = |errno| refused("write", real, errno);
+        let mut near = real.parent().unwrap_or_else(VirtualPath::root);
+        let directory = loop {
+            match (inner.root.directory(&near), near.parent()) {
+                // It will be made, once there is something to put into it.
+                (Err(Errno::NOENT), Some(above)) => near = above,
+                (opened, _) => break opened.map_err(failed)?,
+            }
+        };
+        let fd = match without_name(directory.as_fd()) {
+            Ok(fd) => fd,
+            Err(_) => by_taking_the_name(inner, directory.as_fd(), real)?,
+        };
+        Ok(Self { fd, written: 0 })
+    }
+
+    /// Adds to the content.
+    pub(super) fn append(&mut self, real: &VirtualPath, mut content: &[u8]) -> Result<()> {
+        while !content.is_empty() {
+            match rustix::io::pwrite(&self.fd, content, self.written) {
+                Ok(count) => {
+                    self.written += count as u64;
+                    content = &content[count..];
+                }
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(refused("write", real, errno)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The content as a file to read.
+    pub(super) fn finish(self, real: &VirtualPath) -> Result<Gathered> {
+        let stat = fs::fstat(&self.fd).map_err(|errno| refused("write", real, errno))?;
+        Ok(Gathered::Spooled(OpenFile { fd: self.fd, stat }))
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn without_name(directory: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    fs::openat(directory, ".", OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC, Mode::from_raw_mode(0o600))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn without_name(_: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    Err(Errno::OPNOTSUPP)
+}
+
+/// For file systems that make no file without a name: it has that of a temporary file for a moment,
+/// and whoever dies in that moment leaves what the next writer removes.
+fn by_taking_the_name(inner: &Inner, directory: BorrowedFd<'_>, real: &VirtualPath) -> Result<OwnedFd> {
+    let failed = |errno| refused("write", real, errno);
+    let _lock = DirectoryLock::take(directory).map_err(failed)?;
+    // As if it replaced something: nobody else may open it in that moment.
+    let replaced = fs::fstat(directory).map_err(failed)?;
+    NewFile::create(directory, "write", real, Some(&replaced), inner.durability)?.without_name()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::LocalBackend, *};
+
+    #[test]
+    fn what_is_gathered_has_no_name_and_comes_back() {
+        let place = tempfile::tempdir().unwrap();
+        let files = LocalBackend::open(place.path()).unwrap();
+        let real = VirtualPath::parse("/not/there/yet").unwrap();
+        let directory = std::fs::File::open(place.path()).unwrap();
+        let taken = by_taking_the_name(&files.inner, directory.as_fd(), &real).unwrap();
+        for mut spool in [Spool { fd: taken, written: 0 }, Spool::open(&files.inner, &real).unwrap()] {
+            spool.append(&real, b"one ").unwrap();
+            spool.append(&real, b"two").unwrap();
+            assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+            match spool.finish(&real).unwrap() {
+                Gathered::Spooled(file) => assert_eq!(file.whole("read", &real, 100).unwrap(), "one two"),
+                Gathered::Whole(_) => panic!("it was spooled"),
+            }
+        }
+    }
+}
