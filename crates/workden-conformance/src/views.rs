@@ -17,6 +17,7 @@ list_checks! { views:
     rules_mean_the_paths_that_the_agent_sees,
     patterns_and_filters_mean_the_paths_that_the_agent_sees,
     what_another_mount_covers_is_not_entered,
+    a_file_on_the_way_to_another_mount_is_covered,
 }
 
 const TREE: &[(&str, &str)] = &[("/a.md", "x"), ("/b.rs", "x"), ("/data/c.md", "x"), ("/sub/d.md", "x")];
@@ -89,4 +90,18 @@ pub async fn what_another_mount_covers_is_not_entered(files: &dyn Backend) -> Ou
     let listed = files.list_path(&root, &ListRequest { view, ..ListRequest::default() }).await?;
     let paths: Vec<_> = listed.entries.iter().map(|entry| entry.path.as_str()).collect();
     equal("a listing", paths, ["/data", "/subway", "/b.rs"])
+}
+
+/// The agent sees a directory there, since something is mounted below it.
+pub async fn a_file_on_the_way_to_another_mount_is_covered(files: &dyn Backend) -> Outcome {
+    put_all(files, TREE).await?;
+    let root = path("/")?;
+    let view = View { shadowed: vec![path("/data/b.rs/mount")?, path("/data/sub/mount")?], ..mounted_at("/data")? };
+    let grep = GrepRequest { view: view.clone(), ..GrepRequest::regex("x") };
+    equal("a grep", files_of(&files.grep_path(&root, &grep).await?), ["/a.md", "/data/c.md", "/sub/d.md"])?;
+    let glob = GlobRequest { view: view.clone(), ..GlobRequest::new("**") };
+    equal("a glob", paths_of(&files.glob_path(&root, &glob).await?), ["/a.md", "/data/c.md", "/sub/d.md"])?;
+    let listed = files.list_path(&root, &ListRequest { view, ..ListRequest::default() }).await?;
+    let paths: Vec<_> = listed.entries.iter().map(|entry| entry.path.as_str()).collect();
+    equal("a listing", paths, ["/data", "/sub", "/a.md"])
 }

@@ -2,7 +2,8 @@
 //!
 //! Invariant: the longest mount that a path is in decides, after the path was normalised; the
 //! backend there sees the path without the mount, and everything that goes back to the agent (paths,
-//! errors, what rules and globs look at) has it again. What a mount covers is not reachable.
+//! errors, what rules and globs look at) has it again. What a mount covers is not reachable. A
+//! repository ends at a mount, as it does for git: ignore files above it do not speak of what is in it.
 
 mod mounts;
 mod search;
@@ -69,12 +70,18 @@ impl CompositeBackend {
         Ok((mount, local))
     }
 
-    /// As `mount_of`, for what changes things: mounts, and what leads to them, stay as they are.
-    fn mount_to_change(&self, verb: &str, at: &Resolved) -> Result<(Mount<'_>, Resolved)> {
-        if self.mounts.leads_to_mounts(&at.real) {
-            return Err(Error::is_directory(verb, &at.real));
+    /// As `mount_of`, for calls that want a file: what leads to a mount is a directory, whatever is
+    /// stored under its name.
+    fn mount_of_file(&self, verb: &str, at: &Resolved) -> Result<(Mount<'_>, Resolved)> {
+        match self.mounts.leads_to_mounts(&at.real) {
+            true => Err(Error::is_directory(verb, &at.real)),
+            false => self.mount_of(verb, at),
         }
-        match self.mount_of(verb, at) {
+    }
+
+    /// As `mount_of_file`, for what changes things: mounts, and what leads to them, stay as they are.
+    fn mount_to_change(&self, verb: &str, at: &Resolved) -> Result<(Mount<'_>, Resolved)> {
+        match self.mount_of_file(verb, at) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 Err(Error::new(ErrorKind::ReadOnly, format!("cannot {verb} `{}`: nothing is mounted there", at.real))
                     .hint(self.mounts.hint()))
@@ -142,12 +149,12 @@ impl Backend for CompositeBackend {
     }
 
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
-        let (mount, local) = self.mount_of("read", at)?;
+        let (mount, local) = self.mount_of_file("read", at)?;
         mount.backend.read(&local, range).await.map_err(|error| mount.told(error))
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
-        let (mount, local) = self.mount_of("read", at)?;
+        let (mount, local) = self.mount_of_file("read", at)?;
         mount.backend.read_text(&local, window).await.map_err(|error| mount.told(error))
     }
 
@@ -157,7 +164,7 @@ impl Backend for CompositeBackend {
     }
 
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed> {
-        let (mount, local) = self.mount_of("edit", at)?;
+        let (mount, local) = self.mount_of_file("edit", at)?;
         match mount.backend.change(&local, change, expect).await {
             Ok(changed) => Ok(Changed { path: changed.path.below(mount.at), ..changed }),
             Err(error) => Err(mount.told(error)),
@@ -194,7 +201,7 @@ impl Backend for CompositeBackend {
     }
 
     async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
-        let (source, local_from) = self.mount_of("copy", from)?;
+        let (source, local_from) = self.mount_of_file("copy", from)?;
         let (destination, local_to) = self.mount_to_change("copy to", to)?;
         if source.at == destination.at {
             return source.wrote(source.backend.copy(&local_from, &local_to, existing).await);

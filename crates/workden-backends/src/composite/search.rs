@@ -98,7 +98,7 @@ pub(super) async fn glob(mounts: &MountTable, at: &Resolved, request: &GlobReque
             let context = screen.enter(None, parent, None, false);
             pattern.is_match(&seen)
                 && !stored_directories.contains(directory)
-                && screen.admits(&context, name, true) == Admission::Admit
+                && skipped.counts(screen.admits(&context, name, true))
         });
         kept.extend(inner.map(directory_entry).collect::<Vec<_>>());
     }
@@ -120,7 +120,14 @@ fn directories_to_mounts(mounts: &MountTable, at: &VirtualPath) -> impl Iterator
 pub(super) async fn grep(mounts: &MountTable, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
     let screen = Screen::for_grep(request, &at.real)?;
     request.pattern.compile()?;
-    let places = places(mounts, at, &screen);
+    let mut places = places(mounts, at, &screen);
+    if let Some((mount, local)) = places.first()
+        && mounts.leads_to_mounts(&at.real)
+        && mount.backend.stat(local).await.is_ok_and(|entry| !entry.is_dir())
+    {
+        // A file under the name of a directory that leads to mounts: the mounts cover it.
+        places.remove(0);
+    }
     let searches = places.iter().map(|(mount, local)| {
         let view = mounts.view(mount, Some(screen.base().clone()), &request.view);
         let request = GrepRequest { view, ..request.clone() };

@@ -72,6 +72,41 @@ fn what_a_mount_covers_is_not_there() {
 }
 
 #[test]
+fn what_leads_to_a_mount_is_a_directory_whatever_is_stored_there() {
+    for stored in [None, Some("needle")] {
+        let (files, directory) = table();
+        if let Some(content) = stored {
+            std::fs::write(directory.path().join("deep"), content).unwrap();
+        }
+        block_on(async {
+            put(&files, "/data/deep/inner/c", "needle").await;
+            let deep = path("/data/deep");
+            let kind = |error: workden_core::Error| error.kind();
+            let edit = [Replacement::once("needle", "x")];
+            for (call, answer) in [
+                ("read", files.read_bytes(&deep).await.err().map(kind)),
+                ("read lines", files.read_numbered(&deep, 0, 1).await.err().map(kind)),
+                ("write", files.write_path(&deep, "x".into(), Expect::Anything).await.err().map(kind)),
+                ("edit", files.edit(&deep, &edit).await.err().map(kind)),
+                ("copy", files.copy_path(&deep, &path("/copy"), Existing::Refuse).await.err().map(kind)),
+            ] {
+                assert_eq!(answer, Some(ErrorKind::IsDirectory), "{call}, stored {stored:?}");
+            }
+            assert!(files.entry(&deep).await.unwrap().is_dir());
+            assert_eq!(listed(&files, "/data").await, ["/data/deep"]);
+            for base in ["/", "/data", "/data/deep"] {
+                let found = files.grep_path(&path(base), &GrepRequest::literal("needle")).await.unwrap();
+                let paths: Vec<_> = found.files.iter().map(|file| file.path.as_str()).collect();
+                assert_eq!(paths, ["/data/deep/inner/c"], "from {base}, stored {stored:?}");
+                let found = files.glob_path(&path(base), &GlobRequest::new("**")).await.unwrap();
+                let paths: Vec<_> = found.entries.iter().map(|entry| entry.path.as_str()).collect();
+                assert_eq!(paths, ["/data/deep/inner/c"], "from {base}, stored {stored:?}");
+            }
+        });
+    }
+}
+
+#[test]
 fn searches_cover_every_mount_below_in_one_order() {
     let (files, _directory) = table();
     block_on(async {

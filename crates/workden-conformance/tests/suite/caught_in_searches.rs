@@ -33,7 +33,11 @@ pub(crate) const CAUGHT: &[(Spoil, &[&str])] = &[
     ),
     (
         ListDisregardsTheView,
-        &["views::rules_mean_the_paths_that_the_agent_sees", "views::what_another_mount_covers_is_not_entered"],
+        &[
+            "views::a_file_on_the_way_to_another_mount_is_covered",
+            "views::rules_mean_the_paths_that_the_agent_sees",
+            "views::what_another_mount_covers_is_not_entered",
+        ],
     ),
     (ListForgetsSizes, &["directories::a_listing_says_what_stat_says"]),
     (ListShowsSomethingOfItsOwn, &["entries::a_new_workspace_is_an_empty_directory"]),
@@ -91,6 +95,7 @@ pub(crate) const CAUGHT: &[(Spoil, &[&str])] = &[
     (
         GlobDisregardsTheView,
         &[
+            "views::a_file_on_the_way_to_another_mount_is_covered",
             "views::patterns_and_filters_mean_the_paths_that_the_agent_sees",
             "views::what_another_mount_covers_is_not_entered",
         ],

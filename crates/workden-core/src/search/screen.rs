@@ -156,7 +156,9 @@ impl Screen {
             return Admission::Admit;
         }
         let seen = context.seen.child_unchecked(name);
-        if self.is_shadowed(&seen) || !self.passes_filters(context, name, &seen, is_dir) {
+        // What leads to a mount is a directory, whatever is stored under its name.
+        let covered = self.is_shadowed(&seen) || (!is_dir && self.leads_to_shadowed(&seen));
+        if covered || !self.passes_filters(context, name, &seen, is_dir) {
             return Admission::Skip;
         }
         self.admits_named(&seen)
@@ -183,6 +185,10 @@ impl Screen {
 
     fn is_shadowed(&self, seen: &VirtualPath) -> bool {
         self.view.shadowed.iter().any(|mount| seen.is_within(mount))
+    }
+
+    fn leads_to_shadowed(&self, seen: &VirtualPath) -> bool {
+        self.view.shadowed.iter().any(|mount| mount.is_within(seen))
     }
 
     fn passes_filters(&self, context: &DirectoryContext, name: &str, seen: &VirtualPath, is_dir: bool) -> bool {
@@ -293,7 +299,7 @@ mod tests {
         let view = View {
             prefix: VirtualPath::parse("/data").unwrap(),
             base: Some(VirtualPath::root()),
-            shadowed: vec![VirtualPath::parse("/data/other").unwrap()],
+            shadowed: ["/data/other", "/data/way.md/to"].map(|mount| VirtualPath::parse(mount).unwrap()).into(),
         };
         let request = GrepRequest { view, ..request(&["/data/*.md"]) };
         let screen = Screen::for_grep(&request, &VirtualPath::root()).unwrap();
@@ -301,5 +307,7 @@ mod tests {
         assert_eq!(screen.admits(&context, "a.md", false), Admission::Admit);
         assert!(screen.enters(&context, "some"));
         assert!(!screen.enters(&context, "other"), "another mount is there");
+        assert_eq!(screen.admits(&context, "way.md", false), Admission::Skip, "what leads to a mount is no file");
+        assert!(screen.enters(&context, "way.md"));
     }
 }
