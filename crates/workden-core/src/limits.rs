@@ -28,9 +28,21 @@ pub const GREP_HEAP_BYTES: usize = 32 * 1024 * 1024;
 pub const SEARCH_TIME: Duration = Duration::from_secs(30);
 /// Bytes of a `.gitignore` that are taken into account.
 pub const IGNORE_FILE_BYTES: usize = 1024 * 1024;
+/// Rules of one `.gitignore` that are taken into account.
+pub const IGNORE_RULES: usize = 5_000;
+/// Filter globs that one grep takes.
+pub const FILTER_GLOBS: usize = 1_000;
 /// How often a call is tried again when the path keeps changing under it.
 pub const MOVED_RETRIES: usize = 20;
 /// Symbolic links followed in one path before it counts as a loop.
 pub const LINK_DEPTH: usize = 40;
 /// Bytes that one in-memory workspace may hold.
 pub const STATE_BYTES: u64 = 1024 * 1024 * 1024;
+/// Bytes that a path pattern may have.
+pub const PATTERN_BYTES: usize = 16 * 1024;
+/// How deep the braces of a path pattern may be nested.
+pub const PATTERN_NESTING: usize = 16;
+/// How many patterns without braces a path pattern may stand for.
+pub const PATTERN_ALTERNATIVES: usize = 1_000;
+/// Bytes that a compiled pattern may take in memory.
+pub const COMPILED_PATTERN_BYTES: usize = 10 * 1024 * 1024;

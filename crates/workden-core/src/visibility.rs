@@ -4,10 +4,12 @@
 //! ever filtered afterwards. It is plain data (it crosses a wire into sandboxes); `compile` turns
 //! it into something that answers quickly. An unreadable pattern is an error when it compiles.
 
-use globset::GlobMatcher;
 use serde::{Deserialize, Serialize};
 
-use crate::{Result, VirtualPath, search::glob};
+use crate::{
+    Result, VirtualPath,
+    search::glob::{self, PathRule},
+};
 
 /// What a search may show, as layers of which the strictest wins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,7 +142,7 @@ struct CompiledLayer {
 
 #[derive(Clone, Debug)]
 struct CompiledRules {
-    rules: Vec<(GlobMatcher, Sight)>,
+    rules: Vec<(PathRule, Sight)>,
     otherwise: Sight,
 }
 
@@ -206,7 +208,7 @@ impl CompiledRules {
     }
 
     fn sight(&self, path: &VirtualPath) -> Sight {
-        let first = self.rules.iter().find(|(pattern, _)| pattern.is_match(path.as_str()));
+        let first = self.rules.iter().find(|(pattern, _)| pattern.is_match(path));
         first.map_or(self.otherwise, |(_, sight)| *sight)
     }
 }

@@ -1,33 +1,49 @@
 //! Path patterns: `*` and `?` within a name, `**` across directories, `{a,b}` and `[a-z]`.
 //!
-//! One compiler for every pattern of workden, so that a rule, a filter and a glob agree on what a
-//! star is.
+//! One compiler for every pattern of workden, so that a rule and a glob agree on what a star is:
+//! braces are multiplied out, what is left is matched name by name, character by character, and
+//! nothing but a `/` in the pattern, or `**`, ever matches a `/`.
 
-use globset::{GlobBuilder, GlobMatcher, GlobSet};
+use std::fmt::Write;
 
-use crate::{Error, ErrorKind, Result, VirtualPath, visibility::RuleCase};
+use regex_automata::{meta::Regex, util::syntax};
 
-/// Compiles a pattern over whole paths.
+use super::glob_syntax::{Alternative, Component, Piece, alternatives};
+use crate::{Error, ErrorKind, Result, VirtualPath, limits, visibility::RuleCase};
+
+/// A pattern over whole paths, as rules have it.
+#[derive(Clone, Debug)]
+pub struct PathRule {
+    regex: Regex,
+}
+
+impl PathRule {
+    /// Whether this path matches.
+    #[must_use]
+    pub fn is_match(&self, path: &VirtualPath) -> bool {
+        self.regex.is_match(path.relative())
+    }
+}
+
+/// Compiles a pattern over whole paths. One that starts neither with `/` nor with `**` matches
+/// nothing, since no path does.
 ///
 /// # Errors
 ///
-/// `InvalidPattern` when it does not parse.
-pub fn compile(pattern: &str, case: RuleCase) -> Result<GlobMatcher> {
-    Ok(build(pattern, case)?.compile_matcher())
+/// `InvalidPattern` when it does not parse, or is larger than [`limits`] allow.
+pub fn compile(pattern: &str, case: RuleCase) -> Result<PathRule> {
+    let mut all = alternatives(pattern).map_err(|why| invalid(pattern, &why))?;
+    all.retain(|alternative| alternative.absolute || alternative.components.first() == Some(&Component::AnyDepth));
+    Ok(PathRule { regex: to_regex(pattern, &all, case)? })
 }
 
-fn build(pattern: &str, case: RuleCase) -> Result<globset::Glob> {
-    GlobBuilder::new(pattern)
-        .literal_separator(true)
-        .backslash_escape(true)
-        .empty_alternates(true)
-        .case_insensitive(case == RuleCase::Insensitive)
-        .build()
-        .map_err(|error| invalid(pattern, &error.kind().to_string()))
-}
-
-fn invalid(pattern: &str, why: &str) -> Error {
-    Error::new(ErrorKind::InvalidPattern, format!("invalid glob `{}`: {why}", pattern.escape_debug()))
+pub(super) fn invalid(pattern: &str, why: &str) -> Error {
+    const SHOWN_CHARS: usize = 200;
+    let mut shown: String = pattern.chars().take(SHOWN_CHARS).flat_map(char::escape_debug).collect();
+    if pattern.chars().nth(SHOWN_CHARS).is_some() {
+        shown.push_str("...");
+    }
+    Error::new(ErrorKind::InvalidPattern, format!("invalid glob `{shown}`: {why}"))
         .hint("`*` matches within a name, `**/` any directories, `{a,b}` either, `[a-z]` one of a class; `\\` escapes")
 }
 
@@ -37,7 +53,7 @@ pub struct PathPattern {
     anchor: VirtualPath,
     start: VirtualPath,
     deepest: Option<usize>,
-    set: GlobSet,
+    regex: Regex,
 }
 
 impl PathPattern {
@@ -45,31 +61,28 @@ impl PathPattern {
     ///
     /// # Errors
     ///
-    /// `InvalidPattern` when it is empty, climbs with `..`, or does not parse.
+    /// `InvalidPattern` when it is empty, climbs with `..`, does not parse, or is larger than
+    /// [`limits`] allow.
     pub fn new(pattern: &str, base: &VirtualPath) -> Result<Self> {
-        let anchor = if pattern.starts_with('/') { VirtualPath::root() } else { base.clone() };
-        let parts: Vec<&str> = pattern.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
-        if parts.contains(&"..") {
-            return Err(invalid(pattern, "`..` cannot be matched"));
+        let mut all = alternatives(pattern).map_err(|why| invalid(pattern, &why))?;
+        let absolute = pattern.starts_with('/');
+        if all.iter().any(|alternative| alternative.absolute != absolute) {
+            return Err(invalid(pattern, "some of its alternatives start with `/`, and some do not"));
         }
-        if pattern.contains('\0') {
-            return Err(invalid(pattern, "it contains a NUL character"));
-        }
-        if parts.is_empty() {
+        all.retain(|alternative| !alternative.components.is_empty());
+        if all.is_empty() {
             return Err(Error::new(ErrorKind::InvalidPattern, "an empty glob matches nothing")
                 .hint("`**/*` matches every file, `*.md` those of one directory"));
         }
-        let plain = |part: &&&str| !part.contains(['*', '?', '[', ']', '{', '}', '\\', ',']);
-        let literal = parts.iter().take(parts.len() - 1).take_while(plain);
-        let start = literal.fold(anchor.clone(), |path, part| path.child_unchecked(part));
-        let fixed_depth = !parts.iter().any(|part| part.contains("**") || part.contains('{'));
-        let joined = parts.join("/");
-        let set = GlobSet::builder()
-            .add(build(&joined, RuleCase::Sensitive)?)
-            .build()
-            .map_err(|error| invalid(pattern, &error.kind().to_string()))?;
-        let deepest = fixed_depth.then(|| anchor.depth() + parts.len());
-        Ok(Self { anchor, start, deepest, set })
+        let anchor = if absolute { VirtualPath::root() } else { base.clone() };
+        let start = common_start(&all).iter().fold(anchor.clone(), |path, name| path.child_unchecked(name));
+        let depth = |alternative: &Alternative| match alternative.components.contains(&Component::AnyDepth) {
+            true => None,
+            false => Some(alternative.components.len()),
+        };
+        let deepest = all.iter().map(depth).try_fold(0, |most, depth| Some(depth?.max(most)));
+        let deepest = deepest.map(|deepest| anchor.depth() + deepest);
+        Ok(Self { anchor, start, deepest, regex: to_regex(pattern, &all, RuleCase::Sensitive)? })
     }
 
     /// The directory below which everything that can match lies.
@@ -95,7 +108,102 @@ impl PathPattern {
                 None => return false,
             },
         };
-        self.set.is_match(relative)
+        !relative.is_empty() && self.regex.is_match(relative)
+    }
+}
+
+/// The plain names that every alternative starts with, its last name left out.
+fn common_start(all: &[Alternative]) -> Vec<String> {
+    let plain = |alternative: &Alternative| -> Vec<String> {
+        let above = alternative.components.split_last().map_or(&[][..], |(_, above)| above);
+        above.iter().map_while(plain_name).collect()
+    };
+    let mut starts = all.iter().map(plain);
+    let first = starts.next().unwrap_or_default();
+    starts.fold(first, |mut common, other| {
+        common.truncate(common.iter().zip(&other).take_while(|(a, b)| a == b).count());
+        common
+    })
+}
+
+fn plain_name(component: &Component) -> Option<String> {
+    let Component::Name(pieces) = component else { return None };
+    pieces.iter().map(|piece| if let Piece::Char(c) = piece { Some(*c) } else { None }).collect()
+}
+
+fn to_regex(pattern: &str, all: &[Alternative], case: RuleCase) -> Result<Regex> {
+    let mut text = String::from(r"\A(?:");
+    for (nth, alternative) in all.iter().enumerate() {
+        if nth > 0 {
+            text.push('|');
+        }
+        write_alternative(&mut text, &alternative.components);
+    }
+    if all.is_empty() {
+        // A class of nothing: no path at all.
+        text.push_str(r"[^\x00-\x{10FFFF}]");
+    }
+    text.push_str(r")\z");
+    let syntax = syntax::Config::new().utf8(false).case_insensitive(case == RuleCase::Insensitive);
+    let config = Regex::config()
+        .utf8_empty(false)
+        .nfa_size_limit(Some(limits::COMPILED_PATTERN_BYTES))
+        .hybrid_cache_capacity(limits::COMPILED_PATTERN_BYTES);
+    let built = Regex::builder().syntax(syntax).configure(config).build(&text);
+    built.map_err(|_| invalid(pattern, "it is too large to compile"))
+}
+
+fn write_alternative(out: &mut String, components: &[Component]) {
+    let mut needs_slash = false;
+    for (nth, component) in components.iter().enumerate() {
+        if needs_slash {
+            out.push('/');
+        }
+        let is_last = nth + 1 == components.len();
+        match component {
+            // All there is: the root as well.
+            Component::AnyDepth if components.len() == 1 => out.push_str("(?s-u:.)*"),
+            Component::AnyDepth if is_last => out.push_str("(?s-u:.)+"),
+            Component::AnyDepth => out.push_str("(?:(?s-u:.)*/)?"),
+            Component::Name(pieces) => write_name(out, pieces),
+        }
+        needs_slash = *component != Component::AnyDepth;
+    }
+}
+
+fn write_name(out: &mut String, pieces: &[Piece]) {
+    if pieces.iter().all(|piece| *piece == Piece::AnyChars) {
+        // A name is never empty, and the root has none.
+        return out.push_str("(?-u:[^/])+");
+    }
+    let mut after_stars = false;
+    for piece in pieces {
+        match piece {
+            Piece::AnyChars if after_stars => {}
+            // Bytes here: they come to the same as characters, and compile smaller.
+            Piece::AnyChars => out.push_str("(?-u:[^/])*"),
+            Piece::AnyChar => out.push_str("[^/]"),
+            Piece::Char(c) => write_char(out, *c),
+            Piece::Class { negated, ranges } => {
+                out.push_str(if *negated { "[^/" } else { "[[" });
+                for (first, last) in ranges {
+                    write_char(out, *first);
+                    out.push('-');
+                    write_char(out, *last);
+                }
+                out.push_str(if *negated { "]" } else { "]--/]" });
+            }
+        }
+        after_stars = *piece == Piece::AnyChars;
+    }
+}
+
+/// A character by number, so that none means anything else to the engine.
+fn write_char(out: &mut String, c: char) {
+    if c.is_ascii_alphanumeric() {
+        out.push(c);
+    } else {
+        let _ = write!(out, "\\x{{{:X}}}", u32::from(c));
     }
 }
 
@@ -132,6 +240,85 @@ mod tests {
     }
 
     #[test]
+    fn a_question_mark_or_a_class_is_one_character_not_one_byte() {
+        check("?.txt", "/", &["/é.txt", "/日.txt", "/a.txt"], &["/éé.txt", "/.txt"]);
+        check("[é-ü]x", "/", &["/éx", "/üx"], &["/ax", "/\u{3a9}x"]);
+        check("[!a]x", "/", &["/éx", "/bx"], &["/ax"]);
+    }
+
+    #[test]
+    fn a_class_never_matches_a_slash() {
+        check("a[!b]c", "/", &["/axc"], &["/a/c"]);
+        check("a[/x]c", "/", &["/axc"], &["/a/c"]);
+        check("a[+-9]c", "/", &["/a.c", "/a5c"], &["/a/c"]);
+        check("[]-]", "/", &["/]", "/-"], &["/a"]);
+        check("[a\\]", "/", &["/a", "/\\"], &["/b"]);
+    }
+
+    #[test]
+    fn braces_are_multiplied_out_before_names_are_matched() {
+        check("{a,**}/b", "/", &["/b", "/a/b", "/x/y/b"], &["/a"]);
+        check("a/{**,x}", "/", &["/a/b", "/a/b/c"], &["/a"]);
+        check("x{/**,y}", "/", &["/x/a/b", "/xy"], &["/x", "/xa"]);
+        check("{a/b,c}/d", "/", &["/a/b/d", "/c/d"], &["/a/d"]);
+        check("a{,b{c,d}}", "/", &["/a", "/abc", "/abd"], &["/ab"]);
+        check("src/{x/y,x/z}/*", "/", &["/src/x/y/f", "/src/x/z/f"], &["/src/x/f"]);
+        check("{[,],[}]}", "/", &["/,", "/}"], &["/["]);
+    }
+
+    #[test]
+    fn the_root_is_not_a_name() {
+        check("*", "/", &["/a"], &["/"]);
+        check("**/*", "/", &["/a", "/a/b"], &["/"]);
+        check("d/**", "/", &["/d/a"], &["/d", "/"]);
+    }
+
+    #[test]
+    fn rules_speak_of_whole_paths_the_root_included() {
+        let check = |pattern: &str, case, typed: &str, expected| {
+            assert_eq!(compile(pattern, case).unwrap().is_match(&path(typed)), expected, "{pattern} on {typed}");
+        };
+        check("/**", RuleCase::Sensitive, "/", true);
+        check("**/.ENV*", RuleCase::Insensitive, "/a/.env.local", true);
+        check("/É", RuleCase::Insensitive, "/é", true);
+        check("/a/**", RuleCase::Sensitive, "/a", false);
+        check("a", RuleCase::Sensitive, "/a", false);
+        check("{a,/b}", RuleCase::Sensitive, "/b", true);
+    }
+
+    #[test]
+    fn hostile_patterns_cost_little_and_never_panic() {
+        let hostile = [
+            "{".repeat(100_000) + "a" + &"}".repeat(100_000),
+            "{".repeat(300) + "a" + &"}".repeat(300),
+            "{a,b}".repeat(3_000),
+            "{a,b}".repeat(12),
+            "{{a,b}{c,d},{e,f}{g,h}}".repeat(600),
+            "?".repeat(16_000),
+            "[!a]".repeat(4_000),
+            "**/".repeat(5_000) + "a",
+            "*a".repeat(8_000),
+            "a".repeat(1_000_000),
+            "[".repeat(16_000),
+            "\\".repeat(15_999),
+            format!("{{{}}}", "?????????????????,".repeat(900)),
+        ];
+        let long = path(&"a".repeat(4_000));
+        for pattern in hostile {
+            let started = std::time::Instant::now();
+            for case in [RuleCase::Sensitive, RuleCase::Insensitive] {
+                let _ = compile(&pattern, case).map(|rule| rule.is_match(&long));
+            }
+            match PathPattern::new(&pattern, &VirtualPath::root()) {
+                Ok(compiled) => _ = compiled.is_match(&long),
+                Err(error) => assert!(error.to_string().len() < 2_000, "{error}"),
+            }
+            let shown: String = pattern.chars().take(20).collect();
+            assert!(started.elapsed().as_secs() < 5, "{shown}... took {:?}", started.elapsed());
+        }
+    }
+
+    #[test]
     fn relative_to_the_base_or_absolute() {
         check("*.py", "/d", &["/d/a.py"], &["/a.py", "/d/e/a.py", "/dd/a.py"]);
         check("./*.py", "/d", &["/d/a.py"], &["/a.py"]);
@@ -141,7 +328,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_a_pattern_is_an_error() {
-        for bad in ["", "/", ".", "../x", "a/../b", "[z-a]", "[a", "{a", "a\0b"] {
+        for bad in ["", "/", ".", "../x", "a/../b", "[z-a]", "[a", "{a", "a\0b", "a}", "a\\", "{a,../b}", "{/a,b}"] {
             let error = PathPattern::new(bad, &VirtualPath::root()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidPattern, "{bad:?}");
             assert!(error.hint_text().is_some());

@@ -6,6 +6,7 @@
 
 mod answer;
 pub mod glob;
+mod glob_syntax;
 mod ignore_chain;
 mod kept;
 mod lines;

@@ -1,0 +1,203 @@
+//! How a path pattern is written: parsed once, its braces multiplied out, as lists of components.
+//!
+//! Invariant: what comes out is bounded, whatever goes in. Length, nesting and the number of
+//! alternatives have ceilings, checked before anything is built, so that a pattern from a model or
+//! from a file in a foreign repository costs neither the stack nor the memory.
+
+use crate::limits;
+
+/// One name of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Component {
+    /// `**`: any number of directories.
+    AnyDepth,
+    /// A name, piece by piece.
+    Name(Vec<Piece>),
+}
+
+/// One piece of a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// This character.
+    Char(char),
+    /// `?`: any one character.
+    AnyChar,
+    /// `*`: any characters, or none.
+    AnyChars,
+    /// `[a-z]` or `[!a-z]`: one character of a class, or one outside it.
+    Class {
+        /// Whether the character is to be outside the ranges.
+        negated: bool,
+        /// First and last of each range.
+        ranges: Vec<(char, char)>,
+    },
+}
+
+/// One way to read a pattern after its braces are multiplied out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Alternative {
+    /// Whether it starts with `/`.
+    pub(super) absolute: bool,
+    /// Its names, without empty ones and `.`.
+    pub(super) components: Vec<Component>,
+}
+
+/// Every alternative of a pattern, or a few words on why it is none.
+pub(super) fn alternatives(pattern: &str) -> Result<Vec<Alternative>, String> {
+    let tokens = parse(pattern)?;
+    multiply_out(&tokens)?.iter().map(|tokens| split(tokens)).collect()
+}
+
+/// Whether a pattern is small enough to be compiled by engines that recurse into its braces.
+pub(super) fn check_size(pattern: &str) -> Result<(), String> {
+    if pattern.len() > limits::PATTERN_BYTES {
+        return Err(format!("it has {} bytes, and {} is the most", pattern.len(), limits::PATTERN_BYTES));
+    }
+    // Escaped braces are counted as well: what is left out here costs nobody a sensible pattern.
+    let mut depth = 0_usize;
+    for byte in pattern.bytes() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > limits::PATTERN_NESTING {
+            return Err(format!("its braces are nested more than {} deep", limits::PATTERN_NESTING));
+        }
+    }
+    Ok(())
+}
+
+#[derive(Clone, Debug)]
+enum Token {
+    Slash,
+    Piece(Piece),
+    Choice(Vec<Vec<Token>>),
+}
+
+fn parse(pattern: &str) -> Result<Vec<Token>, String> {
+    check_size(pattern)?;
+    // The branches being read: the outermost list first, then for each open brace its branches.
+    let mut open: Vec<Vec<Vec<Token>>> = vec![vec![Vec::new()]];
+    let mut rest = pattern.chars();
+    while let Some(c) = rest.next() {
+        let inside = open.len() > 1;
+        let token = match c {
+            '/' => Token::Slash,
+            '?' => Token::Piece(Piece::AnyChar),
+            '*' => Token::Piece(Piece::AnyChars),
+            '[' => Token::Piece(parse_class(&mut rest)?),
+            '\\' => match rest.next() {
+                Some('/') => Token::Slash,
+                Some(c) => Token::Piece(Piece::Char(c)),
+                None => return Err("`\\` at its end escapes nothing".to_owned()),
+            },
+            '{' => {
+                open.push(vec![Vec::new()]);
+                continue;
+            }
+            '}' => match open.pop() {
+                Some(branches) if inside => Token::Choice(branches),
+                _ => return Err("`}` closes nothing; write `\\}` for the character".to_owned()),
+            },
+            ',' if inside => {
+                if let Some(branches) = open.last_mut() {
+                    branches.push(Vec::new());
+                }
+                continue;
+            }
+            '\0' => return Err("it contains a NUL character".to_owned()),
+            c => Token::Piece(Piece::Char(c)),
+        };
+        if let Some(branch) = open.last_mut().and_then(|branches| branches.last_mut()) {
+            branch.push(token);
+        }
+    }
+    match (open.pop().and_then(|mut branches| branches.pop()), open.is_empty()) {
+        (Some(tokens), true) => Ok(tokens),
+        _ => Err("`{` is never closed; write `\\{` for the character".to_owned()),
+    }
+}
+
+/// The class after a `[`. A `]` or `-` that comes first is itself; a backslash is, too.
+fn parse_class(rest: &mut std::str::Chars<'_>) -> Result<Piece, String> {
+    let unclosed = || "`[` is never closed; write `\\[` for the character".to_owned();
+    let mut next = rest.next().ok_or_else(unclosed)?;
+    let negated = matches!(next, '!' | '^');
+    if negated {
+        next = rest.next().ok_or_else(unclosed)?;
+    }
+    let mut ranges: Vec<(char, char)> = vec![(next, next)];
+    let mut in_range = false;
+    loop {
+        match (rest.next().ok_or_else(unclosed)?, ranges.last_mut()) {
+            (']', _) => break,
+            ('-', _) if !in_range => in_range = true,
+            (last, Some(range)) if in_range => {
+                if last < range.0 {
+                    return Err(format!("the range `{}-{last}` runs backwards", range.0));
+                }
+                range.1 = last;
+                in_range = false;
+            }
+            (one, _) => ranges.push((one, one)),
+        }
+    }
+    if in_range {
+        ranges.push(('-', '-'));
+    }
+    Ok(Piece::Class { negated, ranges })
+}
+
+/// The token lists without choices that a token list stands for.
+fn multiply_out(tokens: &[Token]) -> Result<Vec<Vec<Token>>, String> {
+    let mut all: Vec<Vec<Token>> = vec![Vec::new()];
+    for token in tokens {
+        match token {
+            Token::Choice(branches) => {
+                let mut choices = Vec::new();
+                for branch in branches {
+                    choices.extend(multiply_out(branch)?);
+                }
+                let count = all.len().saturating_mul(choices.len());
+                let length = |lists: &[Vec<Token>]| lists.iter().map(Vec::len).sum::<usize>();
+                let size = length(&all).saturating_mul(choices.len()) + length(&choices).saturating_mul(all.len());
+                if count > limits::PATTERN_ALTERNATIVES || size > limits::PATTERN_BYTES * 4 {
+                    return Err(format!(
+                        "its braces stand for too much: {} alternatives are the most",
+                        limits::PATTERN_ALTERNATIVES
+                    ));
+                }
+                all = all.iter().flat_map(|head| choices.iter().map(|tail| [&head[..], tail].concat())).collect();
+            }
+            Token::Slash | Token::Piece(_) => all.iter_mut().for_each(|list| list.push(token.clone())),
+        }
+        if all.iter().map(Vec::len).sum::<usize>() > limits::PATTERN_BYTES * 4 {
+            return Err("its braces stand for too much text".to_owned());
+        }
+    }
+    Ok(all)
+}
+
+fn split(tokens: &[Token]) -> Result<Alternative, String> {
+    let absolute = matches!(tokens.first(), Some(Token::Slash));
+    let mut components = Vec::new();
+    for part in tokens.split(|token| matches!(token, Token::Slash)) {
+        let pieces: Vec<Piece> = part
+            .iter()
+            .filter_map(|token| match token {
+                Token::Piece(piece) => Some(piece.clone()),
+                Token::Slash | Token::Choice(_) => None,
+            })
+            .collect();
+        match pieces.as_slice() {
+            [] | [Piece::Char('.')] => {}
+            [Piece::Char('.'), Piece::Char('.')] => return Err("`..` cannot be matched".to_owned()),
+            // Several in a row are one, which also keeps what is compiled small.
+            [Piece::AnyChars, Piece::AnyChars] if components.last() == Some(&Component::AnyDepth) => {}
+            [Piece::AnyChars, Piece::AnyChars] => components.push(Component::AnyDepth),
+            _ => components.push(Component::Name(pieces)),
+        }
+    }
+    Ok(Alternative { absolute, components })
+}
