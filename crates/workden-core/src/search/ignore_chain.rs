@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use super::glob_syntax::check_size;
 use crate::{VirtualPath, limits};
 
 /// The ignore rules that hold in a directory: its own and, behind them, those above.
@@ -75,9 +76,14 @@ pub enum IgnoreVerdict {
 fn parse(content: &[u8]) -> Option<Gitignore> {
     let content = &content[..content.len().min(limits::IGNORE_FILE_BYTES)];
     let mut builder = GitignoreBuilder::new("");
-    for line in String::from_utf8_lossy(content).lines() {
-        // A line that is no pattern is passed over, as git does.
-        let _ = builder.add_line(None, line);
+    let text = String::from_utf8_lossy(content);
+    let says_something = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
+    for line in text.lines().filter(says_something).take(limits::IGNORE_RULES) {
+        // The file comes from whoever made the repository, and the engine recurses into braces: a
+        // line that is too much for it is passed over like one that is no pattern, as git does.
+        if check_size(line).is_ok() {
+            let _ = builder.add_line(None, line);
+        }
     }
     builder.build().ok().filter(|rules| !rules.is_empty())
 }
@@ -110,5 +116,18 @@ mod tests {
     fn nonsense_in_an_ignore_file_is_passed_over() {
         let chain = IgnoreChain::enter(None, &path("/"), Some(b"[z-a]\n\xFF\xFE\n{{{\n*.o\n"), true).unwrap();
         assert_eq!(chain.verdict("/a.o", false), Some(IgnoreVerdict::Ignore));
+    }
+
+    #[test]
+    fn an_ignore_file_made_to_break_the_compiler_costs_little() {
+        for line in ["a?b[cd]*x\n", "{a,b}c*d?\n", "x\n", "{{{{{{{{a,b},c},d},e},f},g},h},i}*\n"] {
+            let started = std::time::Instant::now();
+            let chain = IgnoreChain::enter(None, &path("/"), Some(line.repeat(100_000).as_bytes()), true).unwrap();
+            assert!(started.elapsed().as_secs() < 5, "{line:?} took {:?}", started.elapsed());
+            assert_eq!(chain.verdict("/neither", false), None);
+        }
+        let nested = "{".repeat(300_000) + "a" + &"}".repeat(300_000) + "\n*.o\n";
+        let chain = IgnoreChain::enter(None, &path("/"), Some(nested.as_bytes()), true).unwrap();
+        assert_eq!(chain.verdict("/a.o", false), Some(IgnoreVerdict::Ignore), "the next line still holds");
     }
 }

@@ -11,9 +11,10 @@ use ignore::{
 };
 
 use super::{
-    GlobRequest, GrepRequest, Hidden, IgnoreChain, IgnoreFiles, ListRequest, View, ignore_chain::IgnoreVerdict,
+    GlobRequest, GrepRequest, Hidden, IgnoreChain, IgnoreFiles, ListRequest, View, glob_syntax::check_size,
+    ignore_chain::IgnoreVerdict,
 };
-use crate::{CompiledVisibility, Error, ErrorKind, Result, Sight, VirtualPath, Visibility};
+use crate::{CompiledVisibility, Error, ErrorKind, Result, Sight, VirtualPath, Visibility, limits};
 
 /// A compiled request, as far as it says which paths to look at.
 #[derive(Debug)]
@@ -227,11 +228,21 @@ fn compile_filter(globs: &[String]) -> Result<Option<Override>> {
         return Ok(None);
     }
     let refused = |glob: &str, why: &str| {
-        Error::new(ErrorKind::InvalidPattern, format!("invalid filter glob `{}`: {why}", glob.escape_debug()))
+        let shown: String = glob.chars().take(200).flat_map(char::escape_debug).collect();
+        let why: String = why.chars().take(500).collect();
+        Error::new(ErrorKind::InvalidPattern, format!("invalid filter glob `{shown}`: {why}"))
             .hint("like `*.rs` (any directory), `/src/*.rs` (from the start of the search), `*.{c,h}`, `!*.min.js` (not these)")
     };
+    if globs.len() > limits::FILTER_GLOBS {
+        return Err(refused(
+            &globs[0],
+            &format!("{} were given, and {} is the most", globs.len(), limits::FILTER_GLOBS),
+        ));
+    }
     let mut builder = OverrideBuilder::new("");
     for glob in globs {
+        // The engine recurses into braces, so their depth is looked at first.
+        check_size(glob).map_err(|why| refused(glob, &why))?;
         if glob.is_empty() || glob == "!" {
             return Err(refused(glob, "it is empty"));
         }
