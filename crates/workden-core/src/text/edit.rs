@@ -11,7 +11,7 @@ use super::{
     encoding::{Encoding, decode_losslessly, not_text},
     near_miss,
 };
-use crate::{Error, ErrorKind, Result, VirtualPath};
+use crate::{Error, ErrorKind, Result, VirtualPath, limits};
 
 /// One text to replace by another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,6 +127,7 @@ pub fn checked_splices(size: u64, splices: &[Splice]) -> Result<Vec<(usize, usiz
 /// - `Ambiguous`: found more than once; the answer has the line numbers.
 /// - `NotText`: binary, or text that cannot be changed without loss.
 /// - `InvalidArgument`: an empty `old`, or no replacement at all.
+/// - `TooLarge`: the outcome would be larger than a file that can be edited.
 pub fn plan(path: &VirtualPath, content: &[u8], replacements: &[Replacement]) -> Result<EditPlan> {
     match Encoding::detect(content) {
         None => Err(not_text("edit", path)),
@@ -138,19 +139,15 @@ pub fn plan(path: &VirtualPath, content: &[u8], replacements: &[Replacement]) ->
 fn plan_utf8(path: &VirtualPath, content: &[u8], replacements: &[Replacement]) -> Result<EditPlan> {
     match replacements {
         [] => Err(Error::new(ErrorKind::InvalidArgument, format!("cannot edit `{path}`: no replacement was given"))),
-        [only] => {
-            let splices = splices_of(path, content, only)?;
-            let replaced = splices.len() as u64;
-            Ok(EditPlan { splices, replaced })
-        }
+        [only] => plan_one(path, content, only),
         several => {
             let mut current = content.to_vec();
             let mut replaced = 0;
             for (nth, replacement) in several.iter().enumerate() {
-                let splices =
-                    splices_of(path, &current, replacement).map_err(|error| in_series(error, nth, several.len()))?;
-                replaced += splices.len() as u64;
-                current = apply_splices(&current, &splices)?;
+                let step =
+                    plan_one(path, &current, replacement).map_err(|error| in_series(error, nth, several.len()))?;
+                replaced += step.replaced;
+                current = step.apply(&current)?;
             }
             Ok(EditPlan { splices: vec![difference(content, &current)], replaced })
         }
@@ -173,11 +170,14 @@ pub(crate) fn difference(before: &[u8], after: &[u8]) -> Splice {
     Splice { start: start as u64, end: (before.len() - tail) as u64, bytes: after[start..after.len() - tail].to_vec() }
 }
 
-fn splices_of(path: &VirtualPath, content: &[u8], replacement: &Replacement) -> Result<Vec<Splice>> {
+fn plan_one(path: &VirtualPath, content: &[u8], replacement: &Replacement) -> Result<EditPlan> {
     let Replacement { old, new, occurrences } = replacement;
     if old.is_empty() {
         return match content {
-            [] => Ok(vec![Splice { start: 0, end: 0, bytes: new.clone().into_bytes() }]),
+            [] => Ok(EditPlan {
+                splices: vec![Splice { start: 0, end: 0, bytes: new.clone().into_bytes() }],
+                replaced: 1,
+            }),
             _ => Err(Error::new(
                 ErrorKind::InvalidArgument,
                 format!("cannot edit `{path}`: the text to replace is empty"),
@@ -189,43 +189,76 @@ fn splices_of(path: &VirtualPath, content: &[u8], replacement: &Replacement) -> 
     // means CRLF, in what is looked for and in what is put there.
     let crlf = (old.contains('\n') || new.contains('\n')) && has_only_crlf(content);
     let new = if crlf { with_crlf(new) } else { new.clone() };
-    let found = match positions(content, old.as_bytes(), *occurrences) {
-        found if found.is_empty() && crlf => {
-            let old = with_crlf(old);
-            (positions(content, old.as_bytes(), *occurrences), old.len())
-        }
-        found => (found, old.len()),
-    };
-    let (starts, length) = found;
-    match (occurrences, starts.as_slice()) {
-        (_, []) => Err(near_miss::not_found(path, content, old)),
-        (Occurrences::One, [_, _, ..]) => Err(ambiguous(path, content, old, &starts)),
-        (Occurrences::One | Occurrences::All, starts) => Ok(starts
-            .iter()
-            .map(|start| Splice { start: *start as u64, end: (start + length) as u64, bytes: new.clone().into_bytes() })
-            .collect()),
+    if crlf && memmem::find(content, old.as_bytes()).is_none() {
+        replace(path, content, old, &with_crlf(old), &new, *occurrences)
+    } else {
+        replace(path, content, old, old, &new, *occurrences)
     }
 }
 
-/// Where `old` stands: for a single edit every place, overlapping ones too (two ways to read an
-/// edit are two matches); for `All` one after the other.
-fn positions(content: &[u8], old: &[u8], occurrences: Occurrences) -> Vec<usize> {
-    let finder = memmem::Finder::new(old);
-    match occurrences {
-        Occurrences::All => finder.find_iter(content).collect(),
-        Occurrences::One => {
-            let mut starts = Vec::new();
-            let mut at = 0;
-            while let Some(found) = content.get(at..).and_then(|rest| finder.find(rest)) {
-                starts.push(at + found);
-                at += found + 1;
-                if starts.len() > MOST_PLACES {
-                    break;
-                }
-            }
-            starts
+/// Plans to put `new` where `found` stands; `typed` is how errors call it.
+fn replace(
+    path: &VirtualPath,
+    content: &[u8],
+    typed: &str,
+    found: &str,
+    new: &str,
+    occurrences: Occurrences,
+) -> Result<EditPlan> {
+    let finder = memmem::Finder::new(found.as_bytes());
+    let count = match occurrences {
+        Occurrences::All => finder.find_iter(content).count(),
+        Occurrences::One => match places(&finder, content).as_slice() {
+            starts @ [_, _, ..] => return Err(ambiguous(path, content, typed, starts)),
+            starts => starts.len(),
+        },
+    };
+    if count == 0 {
+        return Err(near_miss::not_found(path, content, typed));
+    }
+    // A short text that stands there often, replaced by a long one, can ask for any amount.
+    let size = (content.len() - count * found.len()) as u64;
+    let size = size.saturating_add((count as u64).saturating_mul(new.len() as u64));
+    if size > limits::EDIT_BYTES.max(content.len() as u64) {
+        return Err(Error::new(
+            ErrorKind::TooLarge,
+            format!("cannot edit `{path}`: it would have {size} bytes, and {} is the most", limits::EDIT_BYTES),
+        ));
+    }
+    let splice = |start: usize, end: usize, bytes: Vec<u8>| Splice { start: start as u64, end: end as u64, bytes };
+    let starts = finder.find_iter(content);
+    if count <= SEPARATE_SPLICES {
+        let splices = starts.map(|start| splice(start, start + found.len(), new.into())).collect();
+        return Ok(EditPlan { splices, replaced: count as u64 });
+    }
+    let mut bytes = Vec::new();
+    let mut span: Option<(usize, usize)> = None;
+    for start in starts {
+        bytes.extend_from_slice(span.map_or(&[][..], |(_, end)| &content[end..start]));
+        bytes.extend_from_slice(new.as_bytes());
+        span = Some((span.map_or(start, |(first, _)| first), start + found.len()));
+    }
+    let splices = span.map(|(first, end)| splice(first, end, bytes)).into_iter().collect();
+    Ok(EditPlan { splices, replaced: count as u64 })
+}
+
+/// Places beyond this become one splice over all of them: a splice a byte would cost many times
+/// the content.
+const SEPARATE_SPLICES: usize = 1_000;
+
+/// Where a text stands that is to be replaced once: every place, overlapping ones too, because
+/// two ways to read an edit are two matches.
+fn places(finder: &memmem::Finder<'_>, content: &[u8]) -> Vec<usize> {
+    let mut starts = Vec::new();
+    let mut at = 0;
+    while let Some(found) = content.get(at..).and_then(|rest| finder.find(rest)) {
+        starts.push(at + found);
+        at += found + 1;
+        if starts.len() > MOST_PLACES {
+            break;
         }
     }
+    starts
 }
 
 /// How many places an `Ambiguous` error looks at.
@@ -389,6 +422,24 @@ mod tests {
         assert_eq!(refused(b"\xFF\xFEa\0b", Replacement::once("a", "b")).kind(), ErrorKind::NotText);
         assert_eq!(refused(b"abc", Replacement::once("", "b")).kind(), ErrorKind::InvalidArgument);
         assert_eq!(edit(b"abc", &[]).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+
+    #[test]
+    fn an_edit_cannot_ask_for_any_amount_of_memory() {
+        let content = "a".repeat(1_000_000);
+        let error = refused(content.as_bytes(), Replacement::all("a", "b".repeat(1_000_000)));
+        assert_eq!(error.kind(), ErrorKind::TooLarge);
+        let growing: Vec<_> = (0..60).map(|_| Replacement::all("a", "a".repeat(1_000))).collect();
+        assert_eq!(edit(b"a", &growing).unwrap_err().kind(), ErrorKind::TooLarge);
+    }
+
+    #[test]
+    fn many_places_are_one_splice() {
+        let content = "-a".repeat(100_000) + "-";
+        let plan =
+            plan(&VirtualPath::parse("/f").unwrap(), content.as_bytes(), &[Replacement::all("a", "bc")]).unwrap();
+        assert_eq!((plan.splices.len(), plan.replaced), (1, 100_000));
+        assert_eq!(plan.apply(content.as_bytes()).unwrap(), ("-bc".repeat(100_000) + "-").as_bytes());
     }
 
     #[test]

@@ -13,6 +13,10 @@ use crate::{Error, ErrorKind, VirtualPath};
 const COMPARED_BYTES: usize = 4 * 1024 * 1024;
 /// Lines beyond this are not compared for likeness, which is the costly part.
 const LIKENED_LINES: usize = 5_000;
+/// Pairs of characters beyond this are not compared for likeness.
+const LIKENED_PAIRS: usize = 60_000_000;
+/// Comparisons of two lines, long lines counting for more, before the search for a reason ends.
+const COMPARISON_STEPS: usize = 4_000_000;
 /// Characters of one line that are compared or shown.
 const LINE_CHARS: usize = 200;
 /// Lines of the nearest place that are shown.
@@ -35,8 +39,9 @@ pub(super) fn not_found(path: &VirtualPath, content: &[u8], old: &str) -> Error 
         return error(" as given".to_owned())
             .hint("the text has line numbers of a numbered read in it; leave the numbers and tabs out");
     }
+    let mut steps = COMPARISON_STEPS;
     for difference in DIFFERENCES {
-        if let Some(at) = find_lines(&have, &want, difference.alike) {
+        if let Some(at) = find_lines(&have, &want, difference.alike, &mut steps) {
             return error(format!(
                 "; {} come{} near:\n{}",
                 place(at, want.len()),
@@ -145,13 +150,19 @@ fn same_case(have: &str, want: &str) -> bool {
     have.trim().chars().flat_map(char::to_lowercase).eq(want.trim().chars().flat_map(char::to_lowercase))
 }
 
-/// Where all wanted lines are alike the lines there, one below the other. The first and the last
-/// wanted line may be parts of a line, as in any edit.
-fn find_lines(have: &[&str], want: &[&str], alike: fn(&str, &str) -> bool) -> Option<usize> {
-    if want.iter().all(|line| line.trim().is_empty()) {
-        return None;
-    }
-    have.windows(want.len()).position(|lines| lines.iter().zip(want).all(|(have, want)| alike(have, want)))
+/// Where all wanted lines are alike the lines there, one below the other.
+///
+/// Lines that repeat make this quadratic, and so does a line of nothing but space, so it stops when
+/// `steps` are used up: no answer is better than a late one.
+fn find_lines(have: &[&str], want: &[&str], alike: fn(&str, &str) -> bool, steps: &mut usize) -> Option<usize> {
+    let (lead, first) = want.iter().enumerate().find(|(_, line)| !line.trim().is_empty())?;
+    let mut is_alike = |have: &str, want: &str| {
+        *steps = steps.saturating_sub(1 + (have.len() + want.len()) / 16);
+        *steps > 0 && alike(have, want)
+    };
+    have.windows(want.len()).position(|lines| {
+        is_alike(lines[lead], first) && lines.iter().zip(want).all(|(have, want)| is_alike(have, want))
+    })
 }
 
 /// Where the line is that is most like the first wanted line with something in it.
@@ -159,12 +170,20 @@ fn most_alike(have: &[&str], want: &[&str]) -> Option<usize> {
     let (lead, wanted) = want.iter().enumerate().find(|(_, line)| !line.trim().is_empty())?;
     let wanted = short(wanted.trim());
     let mut best = (WORTH_SHOWING, None);
+    let mut pairs = LIKENED_PAIRS;
     for (at, line) in have.iter().enumerate().take(LIKENED_LINES) {
         let line = line.trim();
         if line.is_empty() {
             continue;
         }
-        let likeness = if line.contains(&wanted) { 1.0 } else { normalized_levenshtein(&short(line), &wanted) };
+        let likeness = if line.contains(&wanted) {
+            1.0
+        } else {
+            let line = short(line);
+            let Some(left) = pairs.checked_sub(line.chars().count() * wanted.chars().count()) else { break };
+            pairs = left;
+            normalized_levenshtein(&line, &wanted)
+        };
         if likeness > best.0 {
             best = (likeness, Some(at.saturating_sub(lead)));
         }
@@ -233,5 +252,21 @@ mod tests {
         let started = std::time::Instant::now();
         explain(&content, "another line of text that is it");
         assert!(started.elapsed().as_secs() < 5);
+    }
+
+    #[test]
+    fn texts_made_to_be_compared_forever_are_not() {
+        let spaces = " ".repeat(100_000);
+        for (content, old) in [
+            ("a \n".repeat(200_000), "a\n".repeat(100_000) + "b"),
+            ("y\n".repeat(200_000), spaces.clone() + "x"),
+            ("y\n".repeat(200_000), format!("x{spaces}x")),
+            ((spaces.clone() + "y\n").repeat(40), spaces.clone() + "x"),
+            (("\u{fdfa}".repeat(100) + "\n").repeat(1_000), "\u{fdfa}".repeat(99)),
+        ] {
+            let started = std::time::Instant::now();
+            explain(&content, &old);
+            assert!(started.elapsed().as_secs() < 8, "took {:?}", started.elapsed());
+        }
     }
 }
