@@ -46,3 +46,7 @@ pub const PATTERN_NESTING: usize = 16;
 pub const PATTERN_ALTERNATIVES: usize = 1_000;
 /// Bytes that a compiled pattern may take in memory.
 pub const COMPILED_PATTERN_BYTES: usize = 10 * 1024 * 1024;
+/// Bytes that a regular expression may have.
+pub const REGEX_BYTES: usize = 10_000;
+/// Bytes that a text to look for may have.
+pub const LITERAL_BYTES: usize = 64 * 1024;

@@ -4,7 +4,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ast::ErrorKind as AstErrorKind;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, limits};
 
 /// What to look for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,11 +78,23 @@ impl Pattern {
             return Err(Error::new(ErrorKind::InvalidPattern, "an empty pattern would match every line")
                 .hint("give a text or a regular expression to look for"));
         }
+        let most = match self.syntax {
+            Syntax::Regex => limits::REGEX_BYTES,
+            Syntax::Literal => limits::LITERAL_BYTES,
+        };
+        if self.text.len() > most {
+            let sentence = format!("the pattern has {} bytes, and {most} is the most", self.text.len());
+            return Err(Error::new(ErrorKind::InvalidPattern, sentence).hint("look for a part of it"));
+        }
         if self.syntax == Syntax::Regex {
             check_syntax(&self.text)?;
         }
         let mut builder = RegexMatcherBuilder::new();
-        builder.multi_line(true).fixed_strings(self.syntax == Syntax::Literal);
+        builder
+            .multi_line(true)
+            .fixed_strings(self.syntax == Syntax::Literal)
+            .size_limit(limits::COMPILED_PATTERN_BYTES)
+            .dfa_size_limit(limits::COMPILED_PATTERN_BYTES);
         match self.case {
             LetterCase::Sensitive => {}
             LetterCase::Insensitive => _ = builder.case_insensitive(true),
@@ -192,5 +204,33 @@ mod tests {
     #[test]
     fn a_literal_is_no_regex() {
         assert!(Pattern::literal("a(b[").compile().is_ok());
+    }
+
+    #[test]
+    fn patterns_made_to_be_large_are_compiled_or_refused_in_bounded_time() {
+        let bombs = [
+            "(a{1000}){1000}".to_owned(),
+            "((a{100}){100}){100}".to_owned(),
+            "(?i)\\w{1000}".to_owned(),
+            "\\pL".repeat(3_000),
+            "\\pL".repeat(30_000),
+            "[a-z]*".repeat(1_600),
+            "a|".repeat(4_900) + "b",
+            "(".repeat(4_000) + &")".repeat(4_000),
+            "[[a]&&".repeat(1_600),
+            "(?i:".repeat(2_000),
+        ];
+        for text in bombs {
+            let started = std::time::Instant::now();
+            for span in [Span::Line, Span::MultiLine] {
+                if let Err(error) = (Pattern { span, ..Pattern::regex(text.clone()) }).compile() {
+                    assert!(error.to_string().len() < 2_000, "{error}");
+                }
+            }
+            let shown: String = text.chars().take(20).collect();
+            assert!(started.elapsed().as_secs() < 8, "{shown}... took {:?}", started.elapsed());
+        }
+        assert!(Pattern::literal("é".repeat(30_000)).compile().is_ok());
+        assert_eq!(Pattern::literal("é".repeat(300_000)).compile().unwrap_err().kind(), ErrorKind::InvalidPattern);
     }
 }
