@@ -106,8 +106,13 @@ pub fn apply(path: &VirtualPath, before: &str, edit: &HashlineEdit) -> Result<Ha
         Placement::InsertAfter => start + 1..start + 1,
         Placement::Replace => start..end,
     };
+    let lost_the_end = newline.is_empty() && added == 0 && range.end == lines.len() && !range.is_empty();
     lines.splice(range, new);
-    let text = lines.join("\n") + newline;
+    let mut text = lines.join("\n") + newline;
+    if lost_the_end && has_only_crlf(before.as_bytes()) && text.ends_with('\r') {
+        // The line that is now last had CRLF at its end, not a carriage return in it.
+        text.pop();
+    }
     // In a file of CRLF lines the new ones get what their neighbours have.
     let text = if has_only_crlf(before.as_bytes()) { with_crlf(&text) } else { text };
     Ok(HashlineOutcome { text, summary })
@@ -167,6 +172,7 @@ fn check_hash(path: &VirtualPath, lines: &[&str], at: usize, given: &str) -> Res
     if actual == given {
         return Ok(());
     }
+    let given: String = given.chars().take(20).collect();
     Err(Error::new(
         ErrorKind::Conflict,
         format!(
@@ -245,6 +251,13 @@ mod tests {
             "x\r\ny\r\nb\r\n",
             "Replaced 1 line(s) with 2 line(s) at line 1",
         );
+    }
+
+    #[test]
+    fn deleting_the_last_line_of_a_crlf_file_leaves_no_lone_carriage_return() {
+        check_ok("a\r\nb", &edit(2, "b", ""), "a", "Deleted 1 line(s) at line 2");
+        check_ok("a\r\nb\r\n", &edit(2, "b\r", ""), "a\r\n", "Deleted 1 line(s) at line 2");
+        check_ok("a\rb\nc", &edit(2, "c", ""), "a\rb", "Deleted 1 line(s) at line 2");
     }
 
     #[test]
