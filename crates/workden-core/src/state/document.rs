@@ -99,7 +99,9 @@ pub(super) fn to_tree(document: &StateDocument, now: Timestamp) -> Result<Tree> 
         tree.insert_file(path, File { content, created: file.created_at, modified: file.modified_at });
     }
     for typed in &document.directories {
-        tree.make_directories("load", &VirtualPath::parse(typed)?, now)?;
+        let path = VirtualPath::parse(typed)?;
+        names::check_names("load", &path)?;
+        tree.make_directories("load", &path, now)?;
     }
     Ok(tree)
 }
@@ -130,6 +132,8 @@ mod tests {
             (format!(r#"{{"files":{{"/../a":{file}}}}}"#), ErrorKind::Escapes),
             (format!(r#"{{"files":{{"/":{file}}}}}"#), ErrorKind::InvalidArgument),
             (format!(r#"{{"files":{{"/a":{file}}},"directories":["/a"]}}"#), ErrorKind::NotDirectory),
+            (r#"{"files":{},"directories":["/.workden-tmp-x/y"]}"#.to_owned(), ErrorKind::InvalidPath),
+            (format!(r#"{{"files":{{}},"directories":["/{}"]}}"#, "x".repeat(256)), ErrorKind::InvalidPath),
             (DOCUMENT.replace("AP+A", "!!"), ErrorKind::InvalidArgument),
             (DOCUMENT.replace("base64", "rot13"), ErrorKind::InvalidArgument),
             (DOCUMENT.replace("héllo", "\\ud800"), ErrorKind::InvalidArgument),
