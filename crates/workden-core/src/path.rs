@@ -69,10 +69,7 @@ impl VirtualPath {
             Ok(text) => Self::parse(text),
             Err(_) => Err(Error::new(
                 ErrorKind::InvalidPath,
-                format!(
-                    "`{}` is not a valid path: its bytes are not UTF-8",
-                    String::from_utf8_lossy(typed).escape_debug()
-                ),
+                format!("`{}` is not a valid path: its bytes are not UTF-8", shown(&String::from_utf8_lossy(typed))),
             )),
         }
     }
