@@ -328,7 +328,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_a_pattern_is_an_error() {
-        for bad in ["", "/", ".", "../x", "a/../b", "[z-a]", "[a", "{a", "a\0b", "a}", "a\\", "{a,../b}", "{/a,b}"] {
+        for bad in
+            ["", "/", ".", "../x", "a/../b", "[z-a]", "[a", "{a", "a\0b", "[\0]", "a}", "a\\", "{a,../b}", "{/a,b}"]
+        {
             let error = PathPattern::new(bad, &VirtualPath::root()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidPattern, "{bad:?}");
             assert!(error.hint_text().is_some());

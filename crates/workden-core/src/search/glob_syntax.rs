@@ -77,6 +77,9 @@ enum Token {
 
 fn parse(pattern: &str) -> Result<Vec<Token>, String> {
     check_size(pattern)?;
+    if pattern.contains('\0') {
+        return Err("it contains a NUL character".to_owned());
+    }
     // The branches being read: the outermost list first, then for each open brace its branches.
     let mut open: Vec<Vec<Vec<Token>>> = vec![vec![Vec::new()]];
     let mut rest = pattern.chars();
@@ -106,7 +109,6 @@ fn parse(pattern: &str) -> Result<Vec<Token>, String> {
                 }
                 continue;
             }
-            '\0' => return Err("it contains a NUL character".to_owned()),
             c => Token::Piece(Piece::Char(c)),
         };
         if let Some(branch) = open.last_mut().and_then(|branches| branches.last_mut()) {
@@ -119,7 +121,7 @@ fn parse(pattern: &str) -> Result<Vec<Token>, String> {
     }
 }
 
-/// The class after a `[`. A `]` or `-` that comes first is itself; a backslash is, too.
+/// The class after a `[`. Its first character is itself, even `]` or `-`; a backslash always is.
 fn parse_class(rest: &mut std::str::Chars<'_>) -> Result<Piece, String> {
     let unclosed = || "`[` is never closed; write `\\[` for the character".to_owned();
     let mut next = rest.next().ok_or_else(unclosed)?;
@@ -127,26 +129,29 @@ fn parse_class(rest: &mut std::str::Chars<'_>) -> Result<Piece, String> {
     if negated {
         next = rest.next().ok_or_else(unclosed)?;
     }
-    let mut ranges: Vec<(char, char)> = vec![(next, next)];
-    let mut in_range = false;
+    let mut body = vec![next];
     loop {
-        match (rest.next().ok_or_else(unclosed)?, ranges.last_mut()) {
-            (']', _) => break,
-            ('-', _) if !in_range => in_range = true,
-            (last, Some(range)) if in_range => {
-                if last < range.0 {
-                    return Err(format!("the range `{}-{last}` runs backwards", range.0));
-                }
-                range.1 = last;
-                in_range = false;
-            }
-            (one, _) => ranges.push((one, one)),
+        match rest.next().ok_or_else(unclosed)? {
+            ']' => break,
+            other => body.push(other),
         }
     }
-    if in_range {
-        ranges.push(('-', '-'));
+    let mut ranges = Vec::new();
+    let mut body = body.as_slice();
+    loop {
+        body = match *body {
+            [first, '-', last, ..] if last < first => return Err(format!("the range `{first}-{last}` runs backwards")),
+            [first, '-', last, ref after @ ..] => {
+                ranges.push((first, last));
+                after
+            }
+            [one, ref after @ ..] => {
+                ranges.push((one, one));
+                after
+            }
+            [] => return Ok(Piece::Class { negated, ranges }),
+        }
     }
-    Ok(Piece::Class { negated, ranges })
 }
 
 /// The token lists without choices that a token list stands for.
