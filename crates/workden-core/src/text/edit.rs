@@ -8,7 +8,7 @@ use memchr::{memchr, memchr_iter, memmem};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    encoding::{Encoding, decode_losslessly, not_text},
+    encoding::{Encoding, UTF8_BOM, decode_losslessly, not_text},
     near_miss,
 };
 use crate::{Error, ErrorKind, Result, VirtualPath, limits};
@@ -131,7 +131,16 @@ pub fn checked_splices(size: u64, splices: &[Splice]) -> Result<Vec<(usize, usiz
 pub fn plan(path: &VirtualPath, content: &[u8], replacements: &[Replacement]) -> Result<EditPlan> {
     match Encoding::detect(content) {
         None => Err(not_text("edit", path)),
-        Some(Encoding::Utf8 | Encoding::Utf8Bom) => plan_utf8(path, content, replacements),
+        Some(Encoding::Utf8) => plan_utf8(path, content, replacements),
+        Some(Encoding::Utf8Bom) => {
+            // The mark is no part of the text, as in every other encoding that has one.
+            let mut plan = plan_utf8(path, content.get(UTF8_BOM.len()..).unwrap_or_default(), replacements)?;
+            for splice in &mut plan.splices {
+                splice.start += UTF8_BOM.len() as u64;
+                splice.end += UTF8_BOM.len() as u64;
+            }
+            Ok(plan)
+        }
         Some(_) => plan_transcoded(path, content, replacements),
     }
 }
@@ -381,6 +390,14 @@ mod tests {
         check(b"\xFE\xFF\0a\0b", "b", "\u{e9}", b"\xFE\xFF\0a\0\xE9");
         check(b"abc", "b", "", b"ac");
         check(b"", "", "new", b"new");
+    }
+
+    #[test]
+    fn a_mark_is_no_part_of_the_text() {
+        check(b"\xEF\xBB\xBF", "", "new", b"\xEF\xBB\xBFnew");
+        check(b"\xFF\xFE", "", "n", b"\xFF\xFEn\0");
+        assert_eq!(refused(b"\xEF\xBB\xBFa", Replacement::once("\u{feff}a", "b")).kind(), ErrorKind::NoMatch);
+        assert_eq!(refused(b"\xFF\xFEa\0", Replacement::once("\u{feff}a", "b")).kind(), ErrorKind::NoMatch);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::{Error, ErrorKind, Result, VirtualPath};
 /// How far into a file a NUL makes it binary.
 pub const BINARY_SNIFF_BYTES: usize = 64 * 1024;
 
-const UTF8_BOM: &[u8] = b"\xEF\xBB\xBF";
+pub(super) const UTF8_BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// The encoding of a text file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,10 +54,10 @@ impl Encoding {
 
     /// A guess among the encodings before Unicode, for bytes that are not UTF-8.
     #[must_use]
-    pub fn guess(sample: &[u8]) -> Self {
-        let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
-        detector.feed(sample, true);
-        Self::Legacy(detector.guess(None, Utf8Detection::Deny))
+    pub fn guess(content: &[u8]) -> Self {
+        let mut guess = Guess::default();
+        guess.take(content);
+        guess.finish()
     }
 
     /// Decodes a whole text, leaving a byte order mark out.
@@ -127,6 +127,46 @@ impl Encoding {
         }
     }
 }
+
+/// Guesses an encoding from content that comes in pieces.
+///
+/// What counts is a stretch from the first byte that is not ASCII, however the content is cut up:
+/// so a window, a whole text and an edit of one file are read in the same encoding.
+pub(crate) struct Guess {
+    detector: EncodingDetector,
+    room: usize,
+}
+
+impl Default for Guess {
+    fn default() -> Self {
+        Self { detector: EncodingDetector::new(Iso2022JpDetection::Deny), room: GUESSED_BYTES }
+    }
+}
+
+impl Guess {
+    /// Takes the next piece.
+    pub(crate) fn take(&mut self, piece: &[u8]) {
+        let start = match self.room {
+            GUESSED_BYTES => piece.iter().position(|byte| !byte.is_ascii()).unwrap_or(piece.len()),
+            _ => 0,
+        };
+        let fed = &piece[start..];
+        let fed = &fed[..fed.len().min(self.room)];
+        self.detector.feed(fed, false);
+        self.room -= fed.len();
+    }
+
+    /// The guess.
+    pub(crate) fn finish(mut self) -> Encoding {
+        if self.room > 0 {
+            self.detector.feed(&[], true);
+        }
+        Encoding::Legacy(self.detector.guess(None, Utf8Detection::Deny))
+    }
+}
+
+/// How many bytes a guess is made from.
+const GUESSED_BYTES: usize = 1024 * 1024;
 
 /// Whether content is to be taken as binary: a NUL in its first 64 KiB, and no UTF-16 mark.
 #[must_use]

@@ -1,8 +1,8 @@
 //! Windows into a text of any size: some lines of it, or some characters.
 //!
 //! Invariant: memory is bounded by the window's ceiling, never by the text. The text is read once
-//! from start to end in small blocks (the end is needed for "how many lines are left"); only a
-//! character window over a text before Unicode is read twice.
+//! from start to end in small blocks (the end is needed for "how many lines are left"); only a text
+//! before Unicode is read again, so that every window of it is read in one encoding.
 
 use std::io::{self, Read};
 
@@ -10,7 +10,7 @@ use encoding_rs_io::DecodeReaderBytesBuilder;
 use memchr::{memchr, memchr_iter, memrchr};
 use serde::{Deserialize, Serialize};
 
-use super::encoding::{BINARY_SNIFF_BYTES, Encoding, not_text};
+use super::encoding::{BINARY_SNIFF_BYTES, Encoding, Guess, UTF8_BOM, not_text};
 use crate::{Error, ErrorKind, Result, VirtualPath, limits};
 
 const BLOCK_BYTES: usize = 128 * 1024;
@@ -155,25 +155,28 @@ pub fn excerpt(path: &VirtualPath, source: &dyn TextSource, window: TextWindow) 
     }
 }
 
-/// Opens the source past a byte order mark, transcoded to UTF-8 where the mark says UTF-16.
+/// Opens the source, transcoded to UTF-8 where a mark says UTF-16. Another mark is left in.
 fn open_unicode<'a>(path: &VirtualPath, source: &'a dyn TextSource) -> Result<(Encoding, Box<dyn Read + 'a>)> {
     let mut head = Vec::with_capacity(BINARY_SNIFF_BYTES);
     let mut reader = open(path, source)?;
     reader.by_ref().take(BINARY_SNIFF_BYTES as u64).read_to_end(&mut head).map_err(|error| unreadable(path, &error))?;
-    let announced = Encoding::from_bom(&head);
-    match announced {
-        Some(Encoding::Utf16Le | Encoding::Utf16Be) => {
-            let encoding = announced.unwrap_or(Encoding::Utf16Le);
-            let reader = open(path, source)?;
+    match Encoding::from_bom(&head) {
+        Some(encoding @ (Encoding::Utf16Le | Encoding::Utf16Be)) => {
+            // The decoder overlooks a mark that nothing follows.
+            let has_text = head.len() > 2;
+            let reader = if has_text { open(path, source)? } else { Box::new(io::empty()) };
             Ok((encoding, Box::new(DecodeReaderBytesBuilder::new().bom_override(true).build(reader))))
         }
         _ if memchr(0, &head).is_some() => Err(not_text("read", path)),
-        _ => {
-            let mark = if announced.is_some() { 3 } else { 0 };
-            let head = io::Cursor::new(head.split_off(mark));
-            Ok((announced.unwrap_or(Encoding::Utf8), Box::new(head.chain(reader))))
-        }
+        announced => Ok((announced.unwrap_or(Encoding::Utf8), Box::new(io::Cursor::new(head).chain(reader)))),
     }
+}
+
+/// The encoding of a text that turned out not to be UTF-8, from the beginning again.
+fn guess(path: &VirtualPath, source: &dyn TextSource) -> Result<Encoding> {
+    let mut guess = Guess::default();
+    for_each_block(path, &mut open(path, source)?, |block| guess.take(block))?;
+    Ok(guess.finish())
 }
 
 fn open<'a>(path: &VirtualPath, source: &'a dyn TextSource) -> Result<Box<dyn Read + 'a>> {
@@ -187,9 +190,16 @@ fn unreadable(path: &VirtualPath, error: &io::Error) -> Error {
 fn lines(path: &VirtualPath, source: &dyn TextSource, offset: u64, limit: u64, max_chars: u64) -> Result<Excerpt> {
     let (encoding, mut reader) = open_unicode(path, source)?;
     let mut collector = LineCollector::new(offset, limit, max_chars);
-    for_each_block(path, &mut reader, |block| collector.take(block))?;
+    let mut utf8 = Utf8Check::default();
+    for_each_block(path, &mut reader, |block| {
+        utf8.take(block);
+        collector.take(block);
+    })?;
+    // The mark is no part of the text, unless the text is not UTF-8 after all: then nothing is a mark.
+    let is_utf8 = utf8.finish();
+    let mark = if is_utf8 && encoding == Encoding::Utf8Bom { UTF8_BOM.len() } else { 0 };
 
-    let total = collector.total_lines();
+    let total = if collector.bytes == mark as u64 { 0 } else { collector.total_lines() };
     if offset > 0 && offset >= total {
         return Err(Error::new(
             ErrorKind::OutOfRange,
@@ -197,26 +207,65 @@ fn lines(path: &VirtualPath, source: &dyn TextSource, offset: u64, limit: u64, m
         )
         .hint("offset is the number of lines to skip; 0 is the beginning"));
     }
-    let LineCollector { kept, overflowed, .. } = collector;
+    let LineCollector { mut kept, overflowed, .. } = collector;
+    if offset == 0 {
+        kept.drain(..mark.min(kept.len()));
+    }
     if memchr(0, &kept).is_some() {
         return Err(not_text("read", path));
     }
-    let (encoding, text) = match String::from_utf8(kept) {
-        Ok(text) => (encoding, text),
-        Err(error) if overflowed && error.utf8_error().error_len().is_none() => {
-            let whole = error.utf8_error().valid_up_to();
-            let mut kept = error.into_bytes();
-            kept.truncate(whole);
-            (encoding, Encoding::Utf8.decode_lossy(&kept))
-        }
-        Err(error) => {
-            let guess = Encoding::guess(error.as_bytes());
-            (guess, guess.decode_lossy(error.as_bytes()))
+    let (encoding, text) = match is_utf8 {
+        true => (encoding, whole_characters(kept)),
+        false => {
+            let guess = guess(path, source)?;
+            (guess, guess.decode_lossy(&kept))
         }
     };
     let (text, cut) = cut_to(text, max_chars, overflowed);
     let shown = count_lines(text.as_bytes());
     Ok(Excerpt { text, encoding: encoding.label().to_owned(), extent: Extent::Lines { offset, shown, total }, cut })
+}
+
+/// A piece of UTF-8 as text, without the part of a character at its end.
+fn whole_characters(piece: Vec<u8>) -> String {
+    String::from_utf8(piece).unwrap_or_else(|error| {
+        let whole = error.utf8_error().valid_up_to();
+        let mut piece = error.into_bytes();
+        piece.truncate(whole);
+        String::from_utf8_lossy(&piece).into_owned()
+    })
+}
+
+/// Whether content that comes in pieces is UTF-8.
+#[derive(Default)]
+struct Utf8Check {
+    carry: Vec<u8>,
+    failed: bool,
+}
+
+impl Utf8Check {
+    fn take(&mut self, mut block: &[u8]) {
+        // A character that was cut is completed byte by byte; it takes three at the most.
+        while let ([byte, rest @ ..], false, false) = (block, self.carry.is_empty(), self.failed) {
+            self.carry.push(*byte);
+            block = rest;
+            match std::str::from_utf8(&self.carry) {
+                Ok(_) => self.carry.clear(),
+                Err(error) => self.failed = error.error_len().is_some(),
+            }
+        }
+        if self.failed {
+            return;
+        }
+        if let Err(error) = std::str::from_utf8(block) {
+            self.failed = error.error_len().is_some();
+            self.carry = block[error.valid_up_to()..].to_vec();
+        }
+    }
+
+    fn finish(self) -> bool {
+        !self.failed && self.carry.is_empty()
+    }
 }
 
 /// Cuts a text of lines to a ceiling of characters, after the last line that fits.
@@ -251,12 +300,15 @@ struct LineCollector {
     kept: Vec<u8>,
     overflowed: bool,
     last: Option<u8>,
+    bytes: u64,
 }
 
 impl LineCollector {
     fn new(offset: u64, limit: u64, max_chars: u64) -> Self {
-        // A character has at most four bytes; one more byte shows that there was more.
-        let room = usize::try_from(max_chars.saturating_mul(4).saturating_add(1)).unwrap_or(usize::MAX);
+        // A character has at most four bytes; one more byte shows that there was more, and a mark may
+        // come before them.
+        let room = max_chars.saturating_mul(4).saturating_add(1 + UTF8_BOM.len() as u64);
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
         Self {
             offset,
             end: offset.saturating_add(limit),
@@ -265,11 +317,13 @@ impl LineCollector {
             kept: Vec::new(),
             overflowed: false,
             last: None,
+            bytes: 0,
         }
     }
 
     fn take(&mut self, block: &[u8]) {
         self.last = block.last().copied().or(self.last);
+        self.bytes += block.len() as u64;
         let (_, rest) = self.split_at_line(block, self.offset);
         let (wanted, rest) = self.split_at_line(rest, self.end);
         if self.offset < self.end {
@@ -317,19 +371,14 @@ fn for_each_block(path: &VirtualPath, reader: &mut dyn Read, mut take: impl FnMu
 fn chars(path: &VirtualPath, source: &dyn TextSource, offset: u64, limit: u64) -> Result<Excerpt> {
     let (encoding, mut reader) = open_unicode(path, source)?;
     let mut collector = CharCollector::new(offset, limit);
+    collector.skip = if encoding == Encoding::Utf8Bom { UTF8_BOM.len() } else { 0 };
     for_each_block(path, &mut reader, |block| collector.take(block))?;
     collector.finish();
     if collector.is_utf8 {
         return collector.into_excerpt(path, encoding);
     }
-    // Not UTF-8 after all: guess from the beginning, and count again in that encoding.
-    let mut sample = Vec::new();
-    let sampled = open(path, source)?.take(BINARY_SNIFF_BYTES as u64).read_to_end(&mut sample);
-    sampled.map_err(|error| unreadable(path, &error))?;
-    let guess = match std::str::from_utf8(&sample) {
-        Ok(_) => Encoding::Legacy(encoding_rs::WINDOWS_1252),
-        Err(_) => Encoding::guess(&sample),
-    };
+    // Not UTF-8 after all: count again in the encoding that it seems to be.
+    let guess = guess(path, source)?;
     let mut reader = DecodeReaderBytesBuilder::new().encoding(Some(guess.to_encoding_rs())).build(open(path, source)?);
     let mut collector = CharCollector::new(offset, limit);
     for_each_block(path, &mut reader, |block| collector.take(block))?;
@@ -345,17 +394,22 @@ struct CharCollector {
     shown: u64,
     carry: Vec<u8>,
     is_utf8: bool,
+    /// Bytes of a mark that are still to come.
+    skip: usize,
 }
 
 impl CharCollector {
     fn new(offset: u64, limit: u64) -> Self {
-        Self { offset, limit, total: 0, text: String::new(), shown: 0, carry: Vec::new(), is_utf8: true }
+        Self { offset, limit, total: 0, text: String::new(), shown: 0, carry: Vec::new(), is_utf8: true, skip: 0 }
     }
 
     fn take(&mut self, block: &[u8]) {
         if !self.is_utf8 {
             return;
         }
+        let marked = self.skip.min(block.len());
+        self.skip -= marked;
+        let block = &block[marked..];
         let joined;
         let block = if self.carry.is_empty() {
             block
@@ -475,10 +529,32 @@ mod tests {
             [0xFEFFu16, u16::from(b'h'), 0xE9, 10].iter().flat_map(|unit| unit.to_le_bytes()).collect();
         check_lines(&utf16, 0, 5, "hé\n", 1, 1);
         check_lines(b"\xEF\xBB\xBFhi\n", 0, 5, "hi\n", 1, 1);
+        check_lines(b"\xFF\xFE", 0, 5, "", 0, 0);
+        check_lines(b"\xFE\xFF\xFE\xFF", 0, 5, "\u{feff}", 1, 1);
         check_lines(b"caf\xE9\n", 0, 5, "café\n", 1, 1);
         let chars = read(b"caf\xE9 au lait", TextWindow::chars(3, 3)).unwrap();
         assert_eq!(chars.text, "é a");
         assert_eq!(chars.extent, Extent::Chars { offset: 3, shown: 3, total: 12 });
+    }
+
+    #[test]
+    fn every_window_of_a_text_is_in_the_encoding_of_the_whole() {
+        // Each line alone would be taken for something else.
+        let content = b"caf\xE9\n\x93\xFA\x96\x7B\n\xC3\xA9\n";
+        let whole = Encoding::detect(content).unwrap().decode(content).unwrap();
+        let lines: String = (0..3).map(|at| read(content, TextWindow::lines(at, 1)).unwrap().text).collect();
+        assert_eq!(lines, whole);
+        assert_eq!(read(content, TextWindow::chars(0, 100)).unwrap().text, whole);
+    }
+
+    #[test]
+    fn a_mark_in_front_of_what_is_not_utf8_is_no_mark() {
+        let content = b"\xEF\xBB\xBFcaf\xE9 au lait\n";
+        let whole = Encoding::detect(content).unwrap().decode(content).unwrap();
+        assert_eq!(read(content, TextWindow::lines(0, 1)).unwrap().text, whole);
+        assert_eq!(read(content, TextWindow::chars(0, 100)).unwrap().text, whole);
+        check_lines(b"\xEF\xBB\xBF", 0, 5, "", 0, 0);
+        check_lines(b"\xEF\xBB\xBF\n", 0, 5, "\n", 1, 1);
     }
 
     #[test]
