@@ -81,7 +81,10 @@ impl StateBackend {
     /// `InvalidArgument` when it is not such a document; the sentence says where.
     pub fn from_json(json: &str, clock: Arc<dyn Clock>) -> Result<Self> {
         let document = serde_json::from_str(json).map_err(|error| {
-            Error::new(ErrorKind::InvalidArgument, format!("this is not a workspace document: {error}"))
+            // It quotes what it does not know, at any length; the place comes last.
+            let why: String = error.to_string().chars().take(300).collect();
+            let place = format!("line {}, column {}", error.line(), error.column());
+            Error::new(ErrorKind::InvalidArgument, format!("this is not a workspace document: {why} ({place})"))
         })?;
         Self::from_document(&document, clock)
     }

@@ -11,7 +11,9 @@ use std::{
 
 use bytes::Bytes;
 
-use crate::{Entry, EntryKind, Error, ErrorKind, Existing, Link, NameForm, Removal, Result, Timestamp, VirtualPath};
+use crate::{
+    Entry, EntryKind, Error, ErrorKind, Existing, Link, NameForm, Removal, Result, Timestamp, VirtualPath, names,
+};
 
 /// A file in memory.
 #[derive(Clone, Debug)]
@@ -171,6 +173,10 @@ impl Tree {
             }
             Some(Node::File(_)) | None => {}
         }
+        let subtree = (Bound::Included(from.clone()), Bound::Excluded(from.after_subtree()));
+        for (path, _) in self.nodes.range(subtree) {
+            names::check_length("move", to.as_str().len() + path.as_str().len() - from.as_str().len())?;
+        }
         if let Some(parent) = to.parent() {
             self.make_directories("move to", &parent, now)?;
         }
@@ -226,16 +232,27 @@ mod tests {
         tree
     }
 
-    fn names(tree: &Tree, directory: &str) -> Vec<String> {
+    fn children(tree: &Tree, directory: &str) -> Vec<String> {
         tree.children(&VirtualPath::parse(directory).unwrap()).map(|(path, _)| path.to_string()).collect()
     }
 
     #[test]
     fn children_are_found_past_deep_and_similar_neighbours() {
         let tree = tree(&["/a/b/c/d", "/a/b2", "/a-x", "/a/z", "/b", "/a\u{1}", "/a/b\u{1}"]);
-        assert_eq!(names(&tree, "/"), ["/a", "/a\u{1}", "/a-x", "/b"]);
-        assert_eq!(names(&tree, "/a"), ["/a/b", "/a/b\u{1}", "/a/b2", "/a/z"]);
-        assert_eq!(names(&tree, "/a/b"), ["/a/b/c"]);
+        assert_eq!(children(&tree, "/"), ["/a", "/a\u{1}", "/a-x", "/b"]);
+        assert_eq!(children(&tree, "/a"), ["/a/b", "/a/b\u{1}", "/a/b2", "/a/z"]);
+        assert_eq!(children(&tree, "/a/b"), ["/a/b/c"]);
+    }
+
+    #[test]
+    fn nothing_moves_to_where_it_would_be_too_long_to_be_written() {
+        let deep = "/x".repeat(1_500);
+        let mut tree = tree(&[&format!("/a{deep}")]);
+        let to = VirtualPath::parse(&"/y".repeat(1_500)).unwrap();
+        let from = VirtualPath::parse("/a").unwrap();
+        let error = tree.rename(&from, &to, Existing::Refuse, Timestamp::from_nanos(0)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidPath);
+        assert_eq!(children(&tree, "/"), ["/a"], "nothing was changed");
     }
 
     #[test]
@@ -257,7 +274,7 @@ mod tests {
         let path = |typed| VirtualPath::parse(typed).unwrap();
         assert_eq!(tree.total_bytes(), 6);
         tree.rename(&path("/a"), &path("/c/d"), Existing::Refuse, Timestamp::from_nanos(0)).unwrap();
-        assert_eq!((tree.total_bytes(), names(&tree, "/c/d")), (6, vec!["/c/d/x".into(), "/c/d/y".into()]));
+        assert_eq!((tree.total_bytes(), children(&tree, "/c/d")), (6, vec!["/c/d/x".into(), "/c/d/y".into()]));
         tree.rename(&path("/b"), &path("/c/d/x"), Existing::Replace, Timestamp::from_nanos(0)).unwrap();
         assert_eq!(tree.total_bytes(), 4);
         tree.remove("remove", &path("/c"), Removal::Tree).unwrap();
