@@ -234,7 +234,12 @@ fn shown(typed: &str) -> String {
 impl Ord for VirtualPath {
     /// Byte order with `/` below every other byte, which is order by component.
     fn cmp(&self, other: &Self) -> Ordering {
+        // Neighbours in a tree share long beginnings, which go by many bytes at a time.
+        const STEP: usize = 32;
         let (left, right) = (self.0.as_bytes(), other.0.as_bytes());
+        let steps = left.chunks_exact(STEP).zip(right.chunks_exact(STEP));
+        let same = steps.take_while(|(l, r)| l == r).count() * STEP;
+        let (left, right) = (&left[same..], &right[same..]);
         match left.iter().zip(right).position(|(l, r)| l != r) {
             None => left.len().cmp(&right.len()),
             Some(at) => {
