@@ -14,14 +14,15 @@ use crate::{Error, ErrorKind, Result, VirtualPath, limits, visibility::RuleCase}
 /// A pattern over whole paths, as rules have it.
 #[derive(Clone, Debug)]
 pub struct PathRule {
-    regex: Regex,
+    /// `None` for a rule that no path can match.
+    regex: Option<Regex>,
 }
 
 impl PathRule {
     /// Whether this path matches.
     #[must_use]
     pub fn is_match(&self, path: &VirtualPath) -> bool {
-        self.regex.is_match(path.relative())
+        self.regex.as_ref().is_some_and(|regex| regex.is_match(path.relative()))
     }
 }
 
@@ -34,7 +35,30 @@ impl PathRule {
 pub fn compile(pattern: &str, case: RuleCase) -> Result<PathRule> {
     let mut all = alternatives(pattern).map_err(|why| invalid(pattern, &why))?;
     all.retain(|alternative| alternative.absolute || alternative.components.first() == Some(&Component::AnyDepth));
-    Ok(PathRule { regex: to_regex(pattern, &all, case)? })
+    if all.is_empty() {
+        return Ok(PathRule { regex: None });
+    }
+    // Folding the case of a class looks at each of its characters.
+    if case == RuleCase::Insensitive && all.iter().map(class_sizes).sum::<usize>() > FOLDED_CHARS {
+        return Err(invalid(pattern, "its classes have too many characters for a rule that disregards case"));
+    }
+    Ok(PathRule { regex: Some(to_regex(pattern, &all, case)?) })
+}
+
+/// How many characters the classes of a rule that disregards case may have.
+const FOLDED_CHARS: usize = 100_000;
+
+fn class_sizes(alternative: &Alternative) -> usize {
+    let pieces = alternative.components.iter().flat_map(|component| match component {
+        Component::AnyDepth => &[][..],
+        Component::Name(pieces) => pieces,
+    });
+    let size = |range: &(char, char)| u32::from(range.1) as usize - u32::from(range.0) as usize + 1;
+    let sizes = pieces.map(|piece| match piece {
+        Piece::Class { ranges, .. } => ranges.iter().map(size).sum(),
+        Piece::Char(_) | Piece::AnyChar | Piece::AnyChars => 0,
+    });
+    sizes.sum()
 }
 
 pub(super) fn invalid(pattern: &str, why: &str) -> Error {
@@ -138,10 +162,6 @@ fn to_regex(pattern: &str, all: &[Alternative], case: RuleCase) -> Result<Regex>
             text.push('|');
         }
         write_alternative(&mut text, &alternative.components);
-    }
-    if all.is_empty() {
-        // A class of nothing: no path at all.
-        text.push_str(r"[^\x00-\x{10FFFF}]");
     }
     text.push_str(r")\z");
     let syntax = syntax::Config::new().utf8(false).case_insensitive(case == RuleCase::Insensitive);
@@ -301,6 +321,8 @@ mod tests {
             "a".repeat(1_000_000),
             "[".repeat(16_000),
             "\\".repeat(15_999),
+            "**/".to_owned() + &"[ -\u{10ffff}]".repeat(1_500),
+            "**/".to_owned() + &"[a-z]".repeat(2_500),
             format!("{{{}}}", "?????????????????,".repeat(900)),
         ];
         let long = path(&"a".repeat(4_000));
