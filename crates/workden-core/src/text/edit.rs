@@ -326,38 +326,32 @@ fn plan_transcoded(path: &VirtualPath, content: &[u8], replacements: &[Replaceme
         )
         .hint("use characters of that encoding, or convert the file to UTF-8 first")
     })?;
-    let splice = difference(content, &encoded);
-    untouched_outside(path, content, &text, &splices, &splice, encoding)?;
+    let splice = outside_kept(content, &encoded, &text, &splices, encoding).ok_or_else(|| {
+        Error::new(
+            ErrorKind::NotText,
+            format!("cannot edit `{path}` without changing bytes outside the edit ({})", encoding.label()),
+        )
+        .hint("convert the file to UTF-8 first")
+    })?;
     Ok(EditPlan { splices: vec![splice], replaced })
 }
 
-/// Makes sure that encoding the edited text changed no byte before the first or after the last
-/// place that was edited.
-fn untouched_outside(
-    path: &VirtualPath,
-    content: &[u8],
-    text: &str,
-    edits: &[Splice],
-    splice: &Splice,
-    encoding: Encoding,
-) -> Result<()> {
-    let (Some(first), Some(last)) = (edits.first(), edits.last()) else { return Ok(()) };
-    let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
-    let before = text.get(..at(first.start)).and_then(|head| encoding.encode(head)).map(|head| head.len());
-    let through = text.get(..at(last.end)).and_then(|head| encoding.encode(head)).map(|head| head.len());
-    let kept = match (before, through) {
-        // Common bytes at the ends may make the splice start later and end earlier, never wider.
-        (Some(before), Some(through)) => at(splice.start) >= before.min(content.len()) && at(splice.end) <= through,
-        _ => false,
-    };
-    if kept || splice.start == splice.end && splice.bytes.is_empty() {
-        return Ok(());
+/// The splice from the first to the last place that was edited; `None` when encoding the edited
+/// text changed a byte before or after that.
+fn outside_kept(content: &[u8], encoded: &[u8], text: &str, edits: &[Splice], encoding: Encoding) -> Option<Splice> {
+    // A splice between what two texts have in common may begin or end inside a character.
+    let mut first = usize::try_from(edits.first()?.start).ok()?;
+    let mut last = usize::try_from(edits.last()?.end).ok()?;
+    while !text.is_char_boundary(first) {
+        first -= 1;
     }
-    Err(Error::new(
-        ErrorKind::NotText,
-        format!("cannot edit `{path}` without changing bytes outside the edit ({})", encoding.label()),
-    )
-    .hint("convert the file to UTF-8 first"))
+    while !text.is_char_boundary(last) {
+        last += 1;
+    }
+    let start = encoding.encode(text.get(..first)?)?.len();
+    let end = encoding.encode(text.get(..last)?)?.len();
+    let bytes = encoded.strip_prefix(content.get(..start)?)?.strip_suffix(content.get(end..)?)?;
+    Some(Splice { start: start as u64, end: end as u64, bytes: bytes.to_vec() })
 }
 
 #[cfg(test)]
@@ -390,6 +384,15 @@ mod tests {
         check(b"\xFE\xFF\0a\0b", "b", "\u{e9}", b"\xFE\xFF\0a\0\xE9");
         check(b"abc", "b", "", b"ac");
         check(b"", "", "new", b"new");
+    }
+
+    #[test]
+    fn an_edit_between_bytes_that_repeat_is_not_taken_for_one_beside_it() {
+        check(b"\xFE\xFF\0\r\0\n\0a", "\n", "", b"\xFE\xFF\0\r\0a");
+        let (edited, replaced) = edit(b"\xFE\xFF\0 \0 \0a", &[Replacement::all(" ", "")]).unwrap();
+        assert_eq!((edited.as_slice(), replaced), (&b"\xFE\xFF\0a"[..], 2));
+        let series = [Replacement::once("\u{e9}", "\u{e8}"), Replacement::once("b", "c")];
+        assert_eq!(edit(b"\xFF\xFE\xE9\0b\0", &series).unwrap().0, b"\xFF\xFE\xE8\0c\0");
     }
 
     #[test]
