@@ -48,6 +48,7 @@ fn check(content: &[u8], replacements: &[Replacement]) {
     let plan = engine::plan(&VirtualPath::root().child_unchecked("f"), content, replacements);
     let encoding = Encoding::detect(content);
     let text = encoding.and_then(|encoding| encoding.decode(content));
+    let decodes = text.is_some();
     let plan = match plan {
         Ok(plan) => plan,
         Err(error) => {
@@ -58,6 +59,10 @@ fn check(content: &[u8], replacements: &[Replacement]) {
                 let expected = expected(&text, replacements).expect_err("the engine refuses what can be done");
                 assert_eq!(error.kind(), expected, "{error}");
             }
+            // Unicode holds every character, so nothing can be lost.
+            let unicode =
+                matches!(encoding, Some(Encoding::Utf8 | Encoding::Utf8Bom | Encoding::Utf16Le | Encoding::Utf16Be));
+            assert!(error.kind() != ErrorKind::NotText || !unicode || !decodes, "{error}");
             return;
         }
     };

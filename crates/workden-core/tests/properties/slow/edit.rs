@@ -2,7 +2,7 @@
 
 /// What an edit comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// The text after it, and how many places changed.
     Edited(String, u64),
     /// The text to replace is not there.
@@ -14,13 +14,13 @@ pub enum Outcome {
 }
 
 /// Whether a text has line endings, and all of them are CRLF.
-pub fn is_crlf(text: &str) -> bool {
+pub(crate) fn is_crlf(text: &str) -> bool {
     let bare = text.replace("\r\n", "");
     text.contains("\r\n") && !bare.contains('\n')
 }
 
 /// Every line ending as CRLF.
-pub fn to_crlf(text: &str) -> String {
+pub(crate) fn to_crlf(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         if c == '\n' && !out.ends_with('\r') {
@@ -32,7 +32,7 @@ pub fn to_crlf(text: &str) -> String {
 }
 
 /// Replaces `old` by `new`: everywhere, or in the one place where it stands.
-pub fn replace(text: &str, old: &str, new: &str, everywhere: bool) -> Outcome {
+pub(crate) fn replace(text: &str, old: &str, new: &str, everywhere: bool) -> Outcome {
     if old.is_empty() {
         return if text.is_empty() { Outcome::Edited(new.to_owned(), 1) } else { Outcome::Empty };
     }

@@ -2,7 +2,7 @@
 
 /// Every pattern without braces that `pattern` stands for; `None` when its braces do not pair up
 /// or a class is not closed.
-pub fn without_braces(pattern: &str) -> Option<Vec<String>> {
+pub(crate) fn without_braces(pattern: &str) -> Option<Vec<String>> {
     let chars: Vec<char> = pattern.chars().collect();
     let (texts, end) = expand(&chars, 0, false)?;
     (end == chars.len()).then_some(texts)
@@ -59,7 +59,7 @@ fn class_end(chars: &[char], open: usize) -> Option<usize> {
 
 /// The names of a pattern without braces, `.` and empty ones left out. A `/` in a class is no
 /// separator.
-pub fn names(pattern: &str) -> Option<Vec<String>> {
+pub(crate) fn names(pattern: &str) -> Option<Vec<String>> {
     let chars: Vec<char> = pattern.chars().collect();
     let mut names = vec![String::new()];
     let mut at = 0;
@@ -82,7 +82,7 @@ pub fn names(pattern: &str) -> Option<Vec<String>> {
 }
 
 /// Whether a list of pattern names matches a list of names.
-pub fn names_match(pattern: &[String], path: &[&str]) -> bool {
+pub(crate) fn names_match(pattern: &[String], path: &[&str]) -> bool {
     match (pattern.split_first(), path.split_first()) {
         (None, _) => path.is_empty(),
         (Some((first, rest)), _) if first == "**" => match rest {
@@ -133,7 +133,7 @@ fn in_class(class: &[char], c: char) -> bool {
 }
 
 /// Whether a class anywhere in the pattern has a range that runs backwards.
-pub fn has_backward_range(pattern: &str) -> bool {
+pub(crate) fn has_backward_range(pattern: &str) -> bool {
     let chars: Vec<char> = pattern.chars().collect();
     let mut at = 0;
     while at < chars.len() {
@@ -165,7 +165,7 @@ pub fn has_backward_range(pattern: &str) -> bool {
 
 /// Whether `path` (names from the root) matches `pattern` as seen from `base`; `None` when the
 /// pattern is to be refused.
-pub fn is_match(pattern: &str, base: &[&str], path: &[&str]) -> Option<bool> {
+pub(crate) fn is_match(pattern: &str, base: &[&str], path: &[&str]) -> Option<bool> {
     if pattern.contains('\0') || has_backward_range(pattern) {
         return None;
     }

@@ -4,7 +4,7 @@ use super::edit::{is_crlf, to_crlf};
 
 /// What an edit comes to, as far as the lines are concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// The text after it.
     Edited(String),
     /// A line that is not there.
@@ -16,21 +16,21 @@ pub enum Outcome {
 }
 
 /// An edit: `insert` adds after `start`, otherwise `start..=end` is replaced.
-pub struct Edit<'a> {
+pub(crate) struct Edit<'a> {
     /// The first line, from 1.
-    pub start: u64,
+    pub(crate) start: u64,
     /// Whether its hash fits.
-    pub start_fits: &'a dyn Fn(&str) -> bool,
+    pub(crate) start_fits: &'a dyn Fn(&str) -> bool,
     /// The last line, if given.
-    pub end: Option<u64>,
+    pub(crate) end: Option<u64>,
     /// Whether to insert.
-    pub insert: bool,
+    pub(crate) insert: bool,
     /// The new text.
-    pub new: &'a str,
+    pub(crate) new: &'a str,
 }
 
 /// The lines of a text; a newline at its end makes no further line.
-pub fn lines(text: &str) -> Vec<String> {
+pub(crate) fn lines(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
     if text.ends_with('\n') {
         lines.pop();
@@ -39,7 +39,7 @@ pub fn lines(text: &str) -> Vec<String> {
 }
 
 /// Makes the edit.
-pub fn apply(text: &str, edit: &Edit<'_>) -> Outcome {
+pub(crate) fn apply(text: &str, edit: &Edit<'_>) -> Outcome {
     let mut lines = lines(text);
     let count = lines.len() as u64;
     if edit.start < 1 || edit.start > count {

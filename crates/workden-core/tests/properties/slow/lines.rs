@@ -1,7 +1,7 @@
 //! Windows of a whole text that is split at once, and lines looked at one by one.
 
 /// The lines of a text, each with its newline.
-pub fn with_endings(text: &str) -> Vec<String> {
+pub(crate) fn with_endings(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for c in text.chars() {
         lines.last_mut().into_iter().for_each(|line| line.push(c));
@@ -15,7 +15,7 @@ pub fn with_endings(text: &str) -> Vec<String> {
 
 /// A window of lines under a ceiling of characters: its text, and whether it was cut after a line
 /// (`Some(true)`) or inside its only one (`Some(false)`).
-pub fn window(text: &str, offset: u64, limit: u64, max_chars: u64) -> (String, Option<bool>) {
+pub(crate) fn window(text: &str, offset: u64, limit: u64, max_chars: u64) -> (String, Option<bool>) {
     let lines = with_endings(text);
     let wanted: Vec<&String> = lines
         .iter()
@@ -39,7 +39,7 @@ pub fn window(text: &str, offset: u64, limit: u64, max_chars: u64) -> (String, O
 }
 
 /// Which lines (from 0) match, and which stand within `before` and `after` of one: `(line, is match)`.
-pub fn around(matching: &[bool], before: usize, after: usize) -> Vec<(usize, bool)> {
+pub(crate) fn around(matching: &[bool], before: usize, after: usize) -> Vec<(usize, bool)> {
     (0..matching.len())
         .filter_map(|at| {
             let near = (at.saturating_sub(after)..=at.saturating_add(before).min(matching.len() - 1))

@@ -1,7 +1,7 @@
 //! A path as typed, resolved letter by letter onto a stack of names.
 
 /// The names that `typed` means when it is read in `directory`; `None` when it is refused.
-pub fn resolve(directory: &[String], typed: &str) -> Option<Vec<String>> {
+pub(crate) fn resolve(directory: &[String], typed: &str) -> Option<Vec<String>> {
     let mut names: Vec<String> = directory.to_vec();
     if typed.starts_with('/') {
         names.clear();
@@ -25,6 +25,6 @@ pub fn resolve(directory: &[String], typed: &str) -> Option<Vec<String>> {
 }
 
 /// Names as one text.
-pub fn text(names: &[String]) -> String {
+pub(crate) fn text(names: &[String]) -> String {
     if names.is_empty() { "/".to_owned() } else { names.iter().map(|name| format!("/{name}")).collect() }
 }
