@@ -3,6 +3,7 @@
 
 pub mod change;
 pub mod clip;
+mod collect;
 pub mod edit;
 pub mod encoding;
 pub mod hashline;

@@ -10,7 +10,10 @@ use encoding_rs_io::DecodeReaderBytesBuilder;
 use memchr::{memchr, memchr_iter, memrchr};
 use serde::{Deserialize, Serialize};
 
-use super::encoding::{BINARY_SNIFF_BYTES, Encoding, Guess, UTF8_BOM, not_text};
+use super::{
+    collect::{CharCollector, LineCollector, Utf8Check},
+    encoding::{BINARY_SNIFF_BYTES, Encoding, Guess, UTF8_BOM, not_text},
+};
 use crate::{Error, ErrorKind, Result, VirtualPath, limits};
 
 const BLOCK_BYTES: usize = 128 * 1024;
@@ -236,38 +239,6 @@ fn whole_characters(piece: Vec<u8>) -> String {
     })
 }
 
-/// Whether content that comes in pieces is UTF-8.
-#[derive(Default)]
-struct Utf8Check {
-    carry: Vec<u8>,
-    failed: bool,
-}
-
-impl Utf8Check {
-    fn take(&mut self, mut block: &[u8]) {
-        // A character that was cut is completed byte by byte; it takes three at the most.
-        while let ([byte, rest @ ..], false, false) = (block, self.carry.is_empty(), self.failed) {
-            self.carry.push(*byte);
-            block = rest;
-            match std::str::from_utf8(&self.carry) {
-                Ok(_) => self.carry.clear(),
-                Err(error) => self.failed = error.error_len().is_some(),
-            }
-        }
-        if self.failed {
-            return;
-        }
-        if let Err(error) = std::str::from_utf8(block) {
-            self.failed = error.error_len().is_some();
-            self.carry = block[error.valid_up_to()..].to_vec();
-        }
-    }
-
-    fn finish(self) -> bool {
-        !self.failed && self.carry.is_empty()
-    }
-}
-
 /// Cuts a text of lines to a ceiling of characters, after the last line that fits.
 fn cut_to(mut text: String, max_chars: u64, overflowed: bool) -> (String, Cut) {
     let max_chars = usize::try_from(max_chars).unwrap_or(usize::MAX);
@@ -290,70 +261,6 @@ fn cut_to(mut text: String, max_chars: u64, overflowed: bool) -> (String, Cut) {
 pub(crate) fn count_lines(text: &[u8]) -> u64 {
     let newlines = memchr_iter(b'\n', text).count() as u64;
     newlines + u64::from(text.last().is_some_and(|last| *last != b'\n'))
-}
-
-struct LineCollector {
-    offset: u64,
-    end: u64,
-    room: usize,
-    newlines: u64,
-    kept: Vec<u8>,
-    overflowed: bool,
-    last: Option<u8>,
-    bytes: u64,
-}
-
-impl LineCollector {
-    fn new(offset: u64, limit: u64, max_chars: u64) -> Self {
-        // A character has at most four bytes; one more byte shows that there was more, and a mark may
-        // come before them.
-        let room = max_chars.saturating_mul(4).saturating_add(1 + UTF8_BOM.len() as u64);
-        let room = usize::try_from(room).unwrap_or(usize::MAX);
-        Self {
-            offset,
-            end: offset.saturating_add(limit),
-            room,
-            newlines: 0,
-            kept: Vec::new(),
-            overflowed: false,
-            last: None,
-            bytes: 0,
-        }
-    }
-
-    fn take(&mut self, block: &[u8]) {
-        self.last = block.last().copied().or(self.last);
-        self.bytes += block.len() as u64;
-        let (_, rest) = self.split_at_line(block, self.offset);
-        let (wanted, rest) = self.split_at_line(rest, self.end);
-        if self.offset < self.end {
-            let fits = wanted.len().min(self.room - self.kept.len());
-            self.kept.extend_from_slice(&wanted[..fits]);
-            self.overflowed |= fits < wanted.len();
-        }
-        self.newlines += memchr_iter(b'\n', rest).count() as u64;
-    }
-
-    /// Splits a block where line number `line` (from 0) starts, counting the newlines before it.
-    fn split_at_line<'b>(&mut self, block: &'b [u8], line: u64) -> (&'b [u8], &'b [u8]) {
-        if self.newlines >= line {
-            return block.split_at(0);
-        }
-        let missing = line - self.newlines;
-        let here = memchr_iter(b'\n', block).count() as u64;
-        if here < missing {
-            self.newlines += here;
-            return block.split_at(block.len());
-        }
-        let nth = usize::try_from(missing - 1).unwrap_or(usize::MAX);
-        let at = memchr_iter(b'\n', block).nth(nth).map_or(block.len(), |at| at + 1);
-        self.newlines = line;
-        block.split_at(at)
-    }
-
-    fn total_lines(&self) -> u64 {
-        self.newlines + u64::from(self.last.is_some_and(|last| last != b'\n'))
-    }
 }
 
 fn for_each_block(path: &VirtualPath, reader: &mut dyn Read, mut take: impl FnMut(&[u8])) -> Result<()> {
@@ -384,76 +291,6 @@ fn chars(path: &VirtualPath, source: &dyn TextSource, offset: u64, limit: u64) -
     for_each_block(path, &mut reader, |block| collector.take(block))?;
     collector.finish();
     collector.into_excerpt(path, guess)
-}
-
-struct CharCollector {
-    offset: u64,
-    limit: u64,
-    total: u64,
-    text: String,
-    shown: u64,
-    carry: Vec<u8>,
-    is_utf8: bool,
-    /// Bytes of a mark that are still to come.
-    skip: usize,
-}
-
-impl CharCollector {
-    fn new(offset: u64, limit: u64) -> Self {
-        Self { offset, limit, total: 0, text: String::new(), shown: 0, carry: Vec::new(), is_utf8: true, skip: 0 }
-    }
-
-    fn take(&mut self, block: &[u8]) {
-        if !self.is_utf8 {
-            return;
-        }
-        let marked = self.skip.min(block.len());
-        self.skip -= marked;
-        let block = &block[marked..];
-        let joined;
-        let block = if self.carry.is_empty() {
-            block
-        } else {
-            joined = [std::mem::take(&mut self.carry).as_slice(), block].concat();
-            &joined
-        };
-        match std::str::from_utf8(block) {
-            Ok(text) => self.take_text(text),
-            Err(error) if error.error_len().is_none() => {
-                let (whole, carry) = block.split_at(error.valid_up_to());
-                self.carry = carry.to_vec();
-                self.take_text(&Encoding::Utf8.decode_lossy(whole));
-            }
-            Err(_) => self.is_utf8 = false,
-        }
-    }
-
-    fn take_text(&mut self, text: &str) {
-        let count = text.chars().count() as u64;
-        let skip = self.offset.saturating_sub(self.total).min(count);
-        let take = (self.limit - self.shown).min(count - skip);
-        if take > 0 {
-            let at = |nth: u64| {
-                let nth = usize::try_from(nth).unwrap_or(usize::MAX);
-                text.char_indices().nth(nth).map_or(text.len(), |(at, _)| at)
-            };
-            self.text.push_str(&text[at(skip)..at(skip + take)]);
-            self.shown += take;
-        }
-        self.total += count;
-    }
-
-    fn finish(&mut self) {
-        self.is_utf8 &= self.carry.is_empty();
-    }
-
-    fn into_excerpt(self, path: &VirtualPath, encoding: Encoding) -> Result<Excerpt> {
-        if self.text.contains('\0') {
-            return Err(not_text("read", path));
-        }
-        let extent = Extent::Chars { offset: self.offset, shown: self.shown, total: self.total };
-        Ok(Excerpt { text: self.text, encoding: encoding.label().to_owned(), extent, cut: Cut::No })
-    }
 }
 
 #[cfg(test)]
