@@ -44,8 +44,8 @@ pub fn glob(data: &[u8]) {
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::InvalidPattern);
                 assert_short(&error);
-                // Ceilings may refuse what is a pattern; a small one may not be.
-                if pattern.len() < 64 {
+                // Ceilings may refuse what is a pattern; one with few braces and commas may not be.
+                if pattern.len() < 64 && pattern.matches(['{', ',']).count() <= 12 {
                     assert_eq!(slow_match(&pattern, &base, &base), None, "{pattern:?} was refused: {error}");
                 }
             }

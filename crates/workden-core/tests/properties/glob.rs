@@ -32,7 +32,10 @@ fn pattern() -> impl Strategy<Value = String> {
         let braces = prop::collection::vec(inner.clone(), 1..4).prop_map(|all| format!("{{{}}}", all.join(",")));
         run(prop_oneof![braces, inner].boxed())
     });
-    tree.prop_filter("the second opinion would take for ever", |text| text.matches('*').count() <= 6 && text.len() < 60)
+    // Many stars are too slow for the second opinion, many braces beyond the ceiling of the engine.
+    tree.prop_filter("too much", |text| {
+        text.matches('*').count() <= 6 && text.matches(['{', ',']).count() <= 12 && text.len() < 60
+    })
 }
 
 fn path() -> impl Strategy<Value = VirtualPath> {
