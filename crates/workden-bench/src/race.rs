@@ -228,7 +228,7 @@ fn race(files: &LocalBackend, counts: &[Count], over: &AtomicBool) {
 /// Makes one call and gives back all it answered.
 async fn call(files: &LocalBackend, name: &str, directory: &str, round: u64) -> Result<String> {
     let path = |below: &str| VirtualPath::parse(&format!("{directory}{below}"));
-    let file = path(if round % 3 == 0 { "/sub/file.txt" } else { "/file.txt" })?;
+    let file = path(if round.is_multiple_of(3) { "/sub/file.txt" } else { "/file.txt" })?;
     let new = path(&format!("/sub/new-{}", round % 4))?;
     Ok(match name {
         "read" => String::from_utf8_lossy(&files.read_bytes(&file).await?).into_owned(),

@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::fs::{Mode, OFlags};
 use workden_core::{
     Backend, BackendExt, ByteRange, EntryKind, ErrorKind, Existing, Expect, Last, NameForm, Removal,
     search::{GlobRequest, GrepRequest, ListRequest},
@@ -134,19 +135,26 @@ fn entries_that_come_and_go_do_not_spoil_a_listing() {
 }
 
 #[test]
-fn paths_longer_than_the_kernel_takes_at_once_work() {
+fn a_tree_deeper_than_one_path_can_say_is_read_and_removed() {
     for place in places() {
         let name = "n".repeat(200);
-        let deep = path(&vec![name.as_str(); 30].join("/"));
+        // Made the way somebody makes it who wants to break things: step by step.
+        let mut at = rustix::fs::open(&place.root, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
+        for _ in 0..30 {
+            rustix::fs::mkdirat(&at, &name, Mode::RWXU).unwrap();
+            at = rustix::fs::openat(&at, &name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
+        }
+        let file = rustix::fs::openat(&at, "file.txt", OFlags::CREATE | OFlags::WRONLY, Mode::RWXU).unwrap();
+        rustix::io::write(&file, b"needle").unwrap();
+        let deep = path(&vec![name.as_str(); 30].join("/")).child("file.txt").unwrap();
         assert!(deep.as_str().len() > 6000);
-        let file = deep.child("file.txt").unwrap();
         block_on(async {
             let files = &place.files;
-            files.write_path(&file, "needle".into(), Expect::Absent).await.unwrap();
-            files.edit(&file, &[Replacement::once("needle", "needles")]).await.unwrap();
-            assert_eq!(files.read_bytes(&file).await.unwrap(), "needles");
-            assert_eq!(files.glob_path(&path("/"), &GlobRequest::new("**/*.txt")).await.unwrap().entries[0].path, file);
+            assert_eq!(files.read_bytes(&deep).await.unwrap(), "needle");
+            assert_eq!(files.glob_path(&path("/"), &GlobRequest::new("**/*.txt")).await.unwrap().entries[0].path, deep);
             assert_eq!(files.grep_path(&path("/"), &GrepRequest::literal("needle")).await.unwrap().matches, 1);
+            let longer = files.write_path(&deep, "x".into(), Expect::Anything).await;
+            assert_eq!(refused(&place, longer).kind(), ErrorKind::InvalidPath, "nothing is made or changed there");
             files.remove_path(&path(&name), Removal::Tree).await.unwrap();
         });
         assert_eq!(std::fs::read_dir(&place.root).unwrap().count(), 0);
