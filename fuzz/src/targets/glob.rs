@@ -63,7 +63,7 @@ fn check(pattern: &str, base: &VirtualPath, compiled: &PathPattern, path: &Virtu
     let matches = compiled.is_match(path);
     // Trying everything takes exponential time where stars abound.
     let stars = pattern.matches('*').count();
-    if stars <= 6 && pattern.len() < 200 && path.as_str().len() < 60 {
+    if stars <= 4 && pattern.len() < 100 && path.as_str().len() < 40 {
         assert_eq!(slow_match(pattern, base, path), Some(matches), "{pattern:?} in {base:?} on {path:?}");
     }
     if matches {

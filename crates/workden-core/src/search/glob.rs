@@ -313,6 +313,7 @@ mod tests {
             "{".repeat(300) + "a" + &"}".repeat(300),
             "{a,b}".repeat(3_000),
             "{a,b}".repeat(12),
+            "{a,b}".to_owned() + &"{c}".repeat(5_000),
             "{{a,b}{c,d},{e,f}{g,h}}".repeat(600),
             "?".repeat(16_000),
             "[!a]".repeat(4_000),

@@ -156,29 +156,29 @@ fn parse_class(rest: &mut std::str::Chars<'_>) -> Result<Piece, String> {
 
 /// The token lists without choices that a token list stands for.
 fn multiply_out(tokens: &[Token]) -> Result<Vec<Vec<Token>>, String> {
+    const MOST_TOKENS: usize = limits::PATTERN_BYTES * 4;
+    let length = |lists: &[Vec<Token>]| lists.iter().map(Vec::len).sum::<usize>();
     let mut all: Vec<Vec<Token>> = vec![Vec::new()];
+    let mut size = 0;
     for token in tokens {
-        match token {
+        let choices = match token {
             Token::Choice(branches) => {
-                let mut choices = Vec::new();
-                for branch in branches {
-                    choices.extend(multiply_out(branch)?);
-                }
-                let count = all.len().saturating_mul(choices.len());
-                let length = |lists: &[Vec<Token>]| lists.iter().map(Vec::len).sum::<usize>();
-                let size = length(&all).saturating_mul(choices.len()) + length(&choices).saturating_mul(all.len());
-                if count > limits::PATTERN_ALTERNATIVES || size > limits::PATTERN_BYTES * 4 {
-                    return Err(format!(
-                        "its braces stand for too much: {} alternatives are the most",
-                        limits::PATTERN_ALTERNATIVES
-                    ));
-                }
-                all = all.iter().flat_map(|head| choices.iter().map(|tail| [&head[..], tail].concat())).collect();
+                branches.iter().map(|branch| multiply_out(branch)).collect::<Result<Vec<_>, _>>()?.concat()
             }
-            Token::Slash | Token::Piece(_) => all.iter_mut().for_each(|list| list.push(token.clone())),
+            Token::Slash | Token::Piece(_) => vec![vec![token.clone()]],
+        };
+        let count = all.len().saturating_mul(choices.len());
+        size = size * choices.len() + length(&choices) * all.len();
+        if count > limits::PATTERN_ALTERNATIVES || size > MOST_TOKENS {
+            return Err(format!(
+                "its braces stand for too much: {} alternatives are the most",
+                limits::PATTERN_ALTERNATIVES
+            ));
         }
-        if all.iter().map(Vec::len).sum::<usize>() > limits::PATTERN_BYTES * 4 {
-            return Err("its braces stand for too much text".to_owned());
+        match choices.as_slice() {
+            // No choice at all: added in place, since copying each time would be quadratic.
+            [only] => all.iter_mut().for_each(|list| list.extend_from_slice(only)),
+            _ => all = all.iter().flat_map(|head| choices.iter().map(|tail| [&head[..], tail].concat())).collect(),
         }
     }
     Ok(all)
