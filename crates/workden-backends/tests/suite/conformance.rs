@@ -105,8 +105,8 @@ fn a_host_directory_conforms_when_paths_are_opened_step_by_step() {
 
 #[test]
 fn a_host_directory_conforms_when_writes_are_synced() {
-    for executor in BOTH {
-        conforms(executor, |host| host.open(LocalBackend::options().durability(Durability::Fsync)));
+    for (executor, durability) in BOTH.into_iter().zip([Durability::Fsync, Durability::FsyncNames]) {
+        conforms(executor, |host| host.open(LocalBackend::options().durability(durability)));
     }
 }
 
