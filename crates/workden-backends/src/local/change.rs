@@ -25,7 +25,7 @@ use super::{
 
 pub(super) fn write(inner: &Inner, real: &VirtualPath, content: &Gathered, expect: Expect) -> Result<Written> {
     replace(inner, "write", real, Target::Expect(expect), |new, _| match content {
-        Gathered::Whole(bytes) => new.write_pieces(&[bytes]),
+        Gathered::Whole(bytes) => new.write_all(&[bytes]),
         Gathered::Spooled(file) => for_each_block(file, "write", real, |block| new.write(block)),
     })
 }
@@ -49,7 +49,7 @@ pub(super) fn change(inner: &Inner, real: &VirtualPath, change: &Change, expect:
             at = end;
         }
         pieces.push(&content[at..]);
-        new.write_pieces(&pieces)?;
+        new.write_all(&pieces)?;
         outcome = plan.outcome;
         Ok(())
     })?;

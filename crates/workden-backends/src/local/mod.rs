@@ -13,6 +13,7 @@ mod links;
 mod lock;
 mod metadata;
 mod names_in;
+mod new_file;
 mod read;
 mod remove;
 mod replace;

@@ -8,6 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use rustix::{
+    buffer::spare_capacity,
     fs::{self, AtFlags, FileType, Mode, OFlags, Stat},
     io::Errno,
 };
@@ -15,8 +16,6 @@ use workden_core::{
     ByteRange, Error, Result, Slice, VirtualPath,
     text::{Excerpt, TextSource, TextWindow, scan},
 };
-
-use crate::blocking::beside;
 
 use super::{
     entries,
@@ -143,45 +142,27 @@ pub(super) fn read(root: &Root, real: &VirtualPath, range: ByteRange) -> Result<
 }
 
 /// Content for which a second thread gains more than it costs.
-const WORTH_A_THREAD: usize = 2 * 1024 * 1024;
+pub(super) const WORTH_A_THREAD: usize = 2 * 1024 * 1024;
 
 fn read_range(fd: BorrowedFd<'_>, start: u64, end: u64) -> Result<Bytes, Errno> {
     let length = usize::try_from(end - start).map_err(|_| Errno::FBIG)?;
-    let mut content = zeroed(length)?;
-    let filled = if length < WORTH_A_THREAD {
-        fill(fd, start, &mut content)?
-    } else {
-        let half = length / 2;
-        let (first, second) = content.split_at_mut(half);
-        let (first, second) = beside(|| fill(fd, start, first), || fill(fd, start + half as u64, second));
-        // A file that got shorter meanwhile ends where its first gap is.
-        match (first?, second?) {
-            (first, second) if first == half => first + second,
-            (first, _) => first,
-        }
-    };
-    content.truncate(filled);
-    Ok(Bytes::from(content))
-}
-
-/// Zeroes that cost nothing until they are written to.
-fn zeroed(length: usize) -> Result<Vec<u8>, Errno> {
-    // Asking first: a file that is too large for the memory there is must not end the process.
-    Vec::<u8>::new().try_reserve_exact(length).map_err(|_| Errno::NOMEM)?;
-    Ok(vec![0; length])
-}
-
-fn fill(fd: BorrowedFd<'_>, start: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match rustix::io::pread(fd, &mut buffer[filled..], start + filled as u64) {
+    if length == 0 {
+        return Ok(Bytes::new());
+    }
+    let mut content = Vec::new();
+    // A file that is too large for the memory there is must not end the process.
+    content.try_reserve_exact(length).map_err(|_| Errno::NOMEM)?;
+    while content.len() < length {
+        let at = start + content.len() as u64;
+        match rustix::io::pread(fd, spare_capacity(&mut content), at) {
             Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(Errno::INTR) => {}
+            Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno),
         }
     }
-    Ok(filled)
+    // The allocator may have given more room than asked for, and the file may have grown into it.
+    content.truncate(length);
+    Ok(Bytes::from(content))
 }
 
 pub(super) fn read_text(root: &Root, real: &VirtualPath, window: TextWindow) -> Result<Excerpt> {

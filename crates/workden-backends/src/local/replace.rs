@@ -1,33 +1,25 @@
 //! Replacing a file whole: temporary sibling, fsync, rename.
 //!
-//! Invariant: under the directory's lock there is at most one temporary file, always of the same
-//! name, so that the next writer finds and removes what a dead one left. A reader sees the old or
-//! the new file. A file whose content was read for the change is compared again right before the
-//! rename, so that a foreign writer is noticed up to that moment.
+//! Invariant: a reader sees the old or the new file. A file whose content was read for the change is
+//! compared again right before the rename, so that a foreign writer is noticed up to that moment.
 
-use std::{
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    thread,
-};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::{
-    fs::{self, AtFlags, Mode, OFlags, RenameFlags, Stat},
+    fs::{self, AtFlags, Mode, OFlags, Stat},
     io::Errno,
 };
 use workden_core::{
-    Before, Error, ErrorKind, Expect, Result, Version, VersionHasher, VirtualPath, Written,
-    names::{TEMPORARY_PREFIX, check_names},
+    Before, Error, ErrorKind, Expect, Result, Version, VersionHasher, VirtualPath, Written, names::check_names,
 };
 
-use crate::blocking::beside;
-
 use super::{
-    BoundFiles, Durability, Inner,
+    Inner,
     directories::Made,
     entries,
-    errors::{moved, refused},
+    errors::refused,
     lock::DirectoryLock,
-    metadata,
+    new_file::{NewFile, Replaced},
     read::{self, OpenFile},
 };
 
@@ -77,25 +69,20 @@ pub(super) fn replace(
         return Err(Error::conflict(verb, real));
     }
 
-    let mut new = NewFile::create(directory, verb, real, before.as_ref(), inner.durability)?;
-    produce(&mut new, compared.as_ref())?;
-    if let Some(stat) = &before {
-        let old = match &compared {
-            Some(file) => file.fd.as_fd().try_clone_to_owned().ok(),
+    let replaced = before.map(|stat| Replaced {
+        stat,
+        fd: match &compared {
+            Some(file) => file.fd.try_clone().ok(),
             None => read::open_for_reading(directory, name).ok(),
-        };
-        // A file that may be written but not read keeps its mode; its attributes cannot be seen.
-        let carried = match &old {
-            Some(old) => metadata::carry_over(old.as_fd(), stat, new.fd.as_fd()),
-            None => fs::fchmod(&new.fd, Mode::from_raw_mode(stat.st_mode & 0o777)),
-        };
-        carried.map_err(failed)?;
-    }
-    inner.durability.sync_content(new.fd.as_fd()).map_err(failed)?;
+        },
+    });
+    let mut new = NewFile::create(directory, verb, real, replaced, inner.durability)?;
+    produce(&mut new, compared.as_ref())?;
+    new.seal()?;
     if let Some(file) = &compared {
         unchanged(directory, name, file, verb, real)?;
     }
-    let version = new.hasher.finish();
+    let version = new.version();
     new.put_in_place(name, target, inner.bound_files)?;
     if let Some(replaced) = compared {
         replaced.close_later();
@@ -149,9 +136,7 @@ fn version_of(file: &OpenFile, verb: &str, real: &VirtualPath) -> Result<Version
 }
 
 /// Bytes that are read and written at a time: they stay in the processor's cache in between.
-const BLOCK_BYTES: usize = 256 * 1024;
-/// Content for which a second thread gains more than it costs.
-const WORTH_A_THREAD: usize = 2 * 1024 * 1024;
+pub(super) const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Goes through a file in blocks.
 pub(super) fn for_each_block(
@@ -169,196 +154,5 @@ pub(super) fn for_each_block(
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(refused(verb, real, Errno::from_io_error(&error).unwrap_or(Errno::IO))),
         }
-    }
-}
-
-/// The file that is to take the place of another; gone again unless it does.
-pub(super) struct NewFile<'a> {
-    directory: BorrowedFd<'a>,
-    fd: OwnedFd,
-    name: Option<String>,
-    hasher: VersionHasher,
-    written: u64,
-    verb: &'static str,
-    real: &'a VirtualPath,
-    durability: Durability,
-}
-
-impl<'a> NewFile<'a> {
-    /// Makes it, under the directory's lock.
-    pub(super) fn create(
-        directory: BorrowedFd<'a>,
-        verb: &'static str,
-        real: &'a VirtualPath,
-        before: Option<&Stat>,
-        durability: Durability,
-    ) -> Result<Self> {
-        // Nobody else may look in before the mode of the file it replaces is on it.
-        let mode = Mode::from_raw_mode(if before.is_some() { 0o600 } else { 0o666 });
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        for nth in 0..8 {
-            let name = format!("{TEMPORARY_PREFIX}{nth}");
-            let created = match fs::openat(directory, &name, flags, mode) {
-                Err(Errno::EXIST) => {
-                    // Left by a writer that died: we hold the lock, so no living one has it.
-                    let _ = fs::unlinkat(directory, &name, AtFlags::empty());
-                    fs::openat(directory, &name, flags, mode)
-                }
-                other => other,
-            };
-            match created {
-                // Something that cannot be removed has the name; take the next.
-                Err(Errno::EXIST) => {}
-                Err(errno) => return Err(refused(verb, real, errno)),
-                Ok(fd) => {
-                    return Ok(Self {
-                        directory,
-                        fd,
-                        name: Some(name),
-                        hasher: VersionHasher::default(),
-                        written: 0,
-                        verb,
-                        real,
-                        durability,
-                    });
-                }
-            }
-        }
-        Err(Error::new(
-            ErrorKind::Busy,
-            format!("cannot {verb} `{real}`: its directory has no room for a temporary file"),
-        ))
-    }
-
-    /// The file, without its name.
-    pub(super) fn without_name(self) -> Result<OwnedFd> {
-        self.fd.try_clone().map_err(|_| refused(self.verb, self.real, Errno::MFILE))
-    }
-
-    /// Adds to the content.
-    pub(super) fn write(&mut self, content: &[u8]) -> Result<()> {
-        // In blocks that are still in the processor's cache when the kernel copies them.
-        content.chunks(BLOCK_BYTES).try_for_each(|block| {
-            self.hasher.update(block);
-            self.write_block(block)
-        })
-    }
-
-    /// Adds pieces that are all in memory. When they are many bytes, their version is computed, and
-    /// the first of them go to the disk, while the others are still being written.
-    pub(super) fn write_pieces(&mut self, pieces: &[&[u8]]) -> Result<()> {
-        let total: usize = pieces.iter().map(|piece| piece.len()).sum();
-        if total < WORTH_A_THREAD {
-            return pieces.iter().try_for_each(|piece| self.write(piece));
-        }
-        let hasher = std::mem::take(&mut self.hasher);
-        let (written, hasher) = beside(
-            || self.write_syncing(pieces, total as u64 / 2),
-            || {
-                let mut hasher = hasher.clone();
-                pieces.iter().for_each(|piece| hasher.update(piece));
-                hasher
-            },
-        );
-        self.hasher = hasher;
-        written
-    }
-
-    /// Writes pieces; what is there after `enough` bytes goes to the disk while the rest is written.
-    fn write_syncing(&mut self, pieces: &[&[u8]], enough: u64) -> Result<()> {
-        let mut early = (self.durability != Durability::None).then(|| self.fd.try_clone().ok()).flatten();
-        for block in pieces.iter().flat_map(|piece| piece.chunks(BLOCK_BYTES)) {
-            self.write_block(block)?;
-            if self.written > enough
-                && let Some(fd) = early.take()
-            {
-                // If there is no thread for it, or it fails, the sync of the whole sees to it.
-                let _ = thread::Builder::new().name("sync".to_owned()).spawn(move || fs::fdatasync(fd));
-            }
-        }
-        Ok(())
-    }
-
-    fn write_block(&mut self, block: &[u8]) -> Result<()> {
-        let mut rest = block;
-        while !rest.is_empty() {
-            match rustix::io::pwrite(&self.fd, rest, self.written) {
-                Ok(count) => {
-                    self.written += count as u64;
-                    rest = &rest[count..];
-                }
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(refused(self.verb, self.real, errno)),
-            }
-        }
-        Ok(())
-    }
-
-    fn put_in_place(mut self, name: &str, target: Target, bound: BoundFiles) -> Result<()> {
-        let Some(temporary) = self.name.take() else { return Ok(()) };
-        let renamed = match target {
-            Target::Expect(Expect::Absent) => rename_to_free(self.directory, &temporary, name),
-            Target::File | Target::Expect(Expect::Anything | Expect::Version(_)) => {
-                fs::renameat(self.directory, &temporary, self.directory, name)
-            }
-        };
-        match renamed {
-            Ok(()) => Ok(()),
-            Err(errno) => {
-                self.name = Some(temporary);
-                match (errno, bound) {
-                    (Errno::BUSY, BoundFiles::WriteInPlace) => self.write_in_place(name),
-                    (Errno::BUSY, BoundFiles::Refuse) => Err(Error::new(
-                        ErrorKind::Busy,
-                        format!(
-                            "cannot {} `{}`: it is mounted on its own, and cannot be replaced whole",
-                            self.verb, self.real
-                        ),
-                    )
-                    .hint("write to another file, or let its owner allow writing such files in place")),
-                    _ => Err(refused(self.verb, self.real, errno)),
-                }
-            }
-        }
-    }
-
-    /// For a file that is a mount: not atomic, which is why it has to be asked for by name.
-    fn write_in_place(&self, name: &str) -> Result<()> {
-        let failed = |errno| refused(self.verb, self.real, errno);
-        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let bound = fs::openat(self.directory, name, flags, Mode::empty()).map_err(failed)?;
-        let stat = fs::fstat(&self.fd).map_err(failed)?;
-        let content = OpenFile { fd: self.fd.try_clone().map_err(|_| moved(self.verb, self.real))?, stat };
-        let mut at = 0;
-        for_each_block(&content, self.verb, self.real, |mut block| {
-            while !block.is_empty() {
-                let count = rustix::io::pwrite(&bound, block, at).map_err(failed)?;
-                at += count as u64;
-                block = &block[count..];
-            }
-            Ok(())
-        })?;
-        fs::ftruncate(&bound, at).map_err(failed)?;
-        fs::fsync(&bound).map_err(failed)
-    }
-}
-
-impl Drop for NewFile<'_> {
-    fn drop(&mut self) {
-        if let Some(name) = &self.name {
-            let _ = fs::unlinkat(self.directory, name, AtFlags::empty());
-        }
-    }
-}
-
-/// Renames where nothing may be there yet.
-pub(super) fn rename_to_free(directory: BorrowedFd<'_>, from: &str, to: &str) -> Result<(), Errno> {
-    match fs::renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE) {
-        // File systems without it: a hard link does not replace either.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            fs::linkat(directory, from, directory, to, AtFlags::empty())?;
-            fs::unlinkat(directory, from, AtFlags::empty())
-        }
-        renamed => renamed,
     }
 }

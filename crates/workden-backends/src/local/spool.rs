@@ -12,7 +12,13 @@ use rustix::{
 };
 use workden_core::{Result, VirtualPath};
 
-use super::{Inner, errors::refused, lock::DirectoryLock, read::OpenFile, replace::NewFile};
+use super::{
+    Inner,
+    errors::refused,
+    lock::DirectoryLock,
+    new_file::{NewFile, Replaced},
+    read::OpenFile,
+};
 
 /// Content that is all there.
 #[derive(Debug)]
@@ -87,8 +93,8 @@ fn by_taking_the_name(inner: &Inner, directory: BorrowedFd<'_>, real: &VirtualPa
     let failed = |errno| refused("write", real, errno);
     let _lock = DirectoryLock::take(directory).map_err(failed)?;
     // As if it replaced something: nobody else may open it in that moment.
-    let replaced = fs::fstat(directory).map_err(failed)?;
-    NewFile::create(directory, "write", real, Some(&replaced), inner.durability)?.without_name()
+    let replaced = Replaced { stat: fs::fstat(directory).map_err(failed)?, fd: None };
+    NewFile::create(directory, "write", real, Some(replaced), inner.durability)?.without_name()
 }
 
 #[cfg(test)]
