@@ -1,4 +1,5 @@
-//! The binary as a user runs it: the whole transcript, its colours and its exit codes.
+//! The binary as a user runs it: the whole transcript, its colours, its exit codes,
+//! and README.md's claim to show it.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -23,6 +24,20 @@ fn transcript() -> String {
 #[test]
 fn the_demo_comes_out_as_shown() {
     insta::assert_snapshot!(transcript());
+}
+
+#[test]
+fn the_readme_shows_what_the_demo_prints() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
+    let (_, after) = readme.split_once("leaves something out. -->\n```text\n").unwrap();
+    let (excerpt, _) = after.split_once("```").unwrap();
+    let transcript = transcript();
+    let mut rest = transcript.as_str();
+    for part in excerpt.split("[...]\n") {
+        let at = rest.find(part);
+        assert!(at.is_some(), "the demo does not print this, or not in this order:\n{part}");
+        rest = &rest[at.unwrap() + part.len()..];
+    }
 }
 
 #[test]
