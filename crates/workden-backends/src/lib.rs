@@ -23,6 +23,8 @@
 
 mod blocking;
 mod composite;
+#[cfg(doctest)]
+mod doctests;
 #[cfg(unix)]
 mod local;
 mod system_clock;

@@ -129,19 +129,23 @@ impl Error {
 
     /// The same error, told by somebody to whom the paths in it lie below `prefix`.
     ///
-    /// By convention a path in a sentence starts with `/` and stands in backquotes.
+    /// By convention the paths of a sentence start with `/`, stand in backquotes, and come before
+    /// the reason. What the reason quotes (a text to replace, lines of a file) is not a path,
+    /// whatever it looks like.
     #[must_use]
     pub fn below(mut self, prefix: &crate::VirtualPath) -> Self {
         if !prefix.is_root() {
-            let sentence = self.0.sentence.replace("`/`", &format!("`{prefix}`"));
+            let (paths, reason) = split_at_reason(&self.0.sentence, 0);
+            let paths = paths.replace("`/`", &format!("`{prefix}`"));
             // A path that was `/` is done, and must not get the prefix twice.
-            let parts: Vec<&str> = sentence.split("`/").collect();
+            let parts: Vec<&str> = paths.split("`/").collect();
             let done = &prefix.as_str()[1..];
             let rejoined = parts.iter().skip(1).map(|part| match part.strip_prefix(done) {
                 Some(rest) if rest.starts_with('`') => format!("`/{part}"),
                 _ => format!("`{prefix}/{part}"),
             });
-            self.0.sentence = std::iter::once(parts[0].to_owned()).chain(rejoined).collect();
+            let rejoined: String = std::iter::once(parts[0].to_owned()).chain(rejoined).collect();
+            self.0.sentence = rejoined + reason;
         }
         self
     }
@@ -151,8 +155,11 @@ impl Error {
     #[must_use]
     pub fn told_as(mut self, real: &crate::VirtualPath, typed: &crate::VirtualPath) -> Self {
         if real != typed && !real.is_root() {
-            let sentence = self.0.sentence.replace(&format!("`{real}`"), &format!("`{typed}`"));
-            self.0.sentence = sentence.replace(&format!("`{real}/"), &format!("`{typed}/"));
+            let sentence = &self.0.sentence;
+            let after = sentence.find(&format!("`{real}")).map_or(0, |at| at + 1 + real.as_str().len());
+            let (paths, reason) = split_at_reason(sentence, after);
+            let paths = paths.replace(&format!("`{real}`"), &format!("`{typed}`"));
+            self.0.sentence = paths.replace(&format!("`{real}/"), &format!("`{typed}/")) + reason;
         }
         self
     }
@@ -196,6 +203,13 @@ impl Error {
     }
 }
 
+/// A sentence up to the end of its path, and the reason after it, looked for from byte `from` on. A
+/// sentence that gives no reason is all paths.
+fn split_at_reason(sentence: &str, from: usize) -> (&str, &str) {
+    let end = sentence[from..].find("`: ").map_or(sentence.len(), |at| from + at + 1);
+    sentence.split_at(end)
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.sentence)?;
@@ -227,8 +241,30 @@ mod tests {
             ("cannot move `/a` into itself, to `/a/b`", "cannot move `/data/a` into itself, to `/data/a/b`"),
             ("cannot read `/x`y`", "cannot read `/data/x`y`"),
             ("no path here", "no path here"),
+            (
+                "cannot edit `/a`: `/usr/bin` not found; 1\tsee `/`, `/etc`",
+                "cannot edit `/data/a`: `/usr/bin` not found; 1\tsee `/`, `/etc`",
+            ),
+            (
+                "edit 2 of 2 (none was applied): cannot edit `/a`: `/b` not found",
+                "edit 2 of 2 (none was applied): cannot edit `/data/a`: `/b` not found",
+            ),
         ] {
             assert_eq!(Error::new(ErrorKind::Io, sentence).below(&prefix).sentence(), expected);
+        }
+    }
+
+    #[test]
+    fn a_path_is_told_as_it_was_typed_and_quoted_text_as_it_stands() {
+        let path = |typed| crate::VirtualPath::parse(typed).unwrap();
+        for (real, sentence, expected) in [
+            ("/a", "cannot read `/a`: no", "cannot read `/link`: no"),
+            ("/a", "cannot move `/a` into itself, to `/a/b`", "cannot move `/link` into itself, to `/link/b`"),
+            ("/a", "cannot edit `/a`: `/a` not found", "cannot edit `/link`: `/a` not found"),
+            ("/a`: b", "cannot read `/a`: b`: no", "cannot read `/link`: no"),
+            ("/a", "cannot read `/ab`: no", "cannot read `/ab`: no"),
+        ] {
+            assert_eq!(Error::new(ErrorKind::Io, sentence).told_as(&path(real), &path("/link")).sentence(), expected);
         }
     }
 

@@ -270,3 +270,16 @@ fn visibility_speaks_of_the_paths_of_the_agent_in_every_mount() {
         assert!(files.list_path(&path("/data/deep"), &request).await.unwrap().entries.is_empty());
     });
 }
+
+#[test]
+fn a_refusal_names_the_path_of_the_agent_and_quotes_the_file_as_it_is() {
+    let (files, _directory) = table();
+    block_on(async {
+        put(&files, "/data/a.md", "see `/etc/hosts` there\n").await;
+        let missed = files.edit(&path("/data/a.md"), &[Replacement::once("see `/etc/hosts`  there", "x")]).await;
+        assert_eq!(
+            missed.unwrap_err().sentence(),
+            "cannot edit `/data/a.md`: `see `/etc/hosts`  there` not found; line 1 comes near:\n     1\tsee `/etc/hosts` there"
+        );
+    });
+}

@@ -1,0 +1,8 @@
+//! The examples of README.md and docs/, compiled and run with the other doctests. There is nothing
+//! here in any other build.
+
+#[doc = include_str!("../../../README.md")]
+mod readme {}
+
+#[doc = include_str!("../../../docs/files.md")]
+mod files {}

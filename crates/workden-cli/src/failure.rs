@@ -1,0 +1,83 @@
+//! Why a command did not succeed, and the checks that make the demo a test of itself.
+
+use std::{fmt, io};
+
+use workden_core::{Error, ErrorKind};
+
+/// Why a command did not succeed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Something did not come out as shown.
+    Surprise(String),
+    /// The machine has no room, no temporary directory, no threads.
+    Machine(io::Error),
+    /// The output could not be written.
+    Output(io::Error),
+}
+
+impl Failure {
+    /// Whether the reader of the output has gone.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Surprise(what) => write!(f, "this did not come out as shown: {what}"),
+            Self::Machine(error) => write!(f, "the demo cannot be set up here: {error}"),
+            Self::Output(error) => write!(f, "the output cannot be written: {error}"),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Surprise(error.to_string())
+    }
+}
+
+/// Makes sure that something is what it should be.
+pub(crate) fn expect_same<T: PartialEq + fmt::Debug>(what: &str, found: T, expected: T) -> Result<(), Failure> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Failure::Surprise(format!("{what} should be {expected:?}, and is {found:?}")))
+}
+
+/// Makes sure that a call was refused, and for the right reason.
+pub(crate) fn expect_refusal<T: fmt::Debug>(expected: ErrorKind, outcome: Result<T, Error>) -> Result<Error, Failure> {
+    match outcome {
+        Err(error) if error.kind() == expected => Ok(error),
+        other => Err(Failure::Surprise(format!("{expected:?} was expected, and this came: {other:?}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_as_it_should_be_passes_and_all_else_says_what_was_found() {
+        assert!(expect_same("the sum", 2, 2).is_ok());
+        let failure = expect_same("the sum", 3, 2).unwrap_err().to_string();
+        assert_eq!(failure, "this did not come out as shown: the sum should be 2, and is 3");
+    }
+
+    #[test]
+    fn only_the_expected_refusal_passes() {
+        let refusal = || Err::<(), _>(Error::new(ErrorKind::Ambiguous, "twice"));
+        assert!(expect_refusal(ErrorKind::Ambiguous, refusal()).is_ok());
+        assert!(expect_refusal(ErrorKind::NoMatch, refusal()).is_err());
+        let answered = expect_refusal(ErrorKind::Escapes, Ok("the secret")).unwrap_err().to_string();
+        assert!(answered.contains("Escapes was expected") && answered.contains("the secret"), "{answered}");
+    }
+
+    #[test]
+    fn a_closed_pipe_is_told_from_a_full_disk() {
+        assert!(Failure::Output(io::ErrorKind::BrokenPipe.into()).is_closed_pipe());
+        assert!(!Failure::Output(io::ErrorKind::StorageFull.into()).is_closed_pipe());
+        assert!(!Failure::Machine(io::ErrorKind::BrokenPipe.into()).is_closed_pipe());
+    }
+}

@@ -1,0 +1,65 @@
+//! `workden`, the command line: a face. It converts and shows; what may be done, and what an answer
+//! says, is decided below it.
+
+mod demo;
+mod failure;
+
+use std::{io::Write, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+use failure::Failure;
+
+/// File storage and sandboxes for AI agents.
+///
+/// This is 0.1, under construction: the file half is here (directories, memory, mounts, search,
+/// edits); the sandboxes are not yet.
+#[derive(Debug, Parser)]
+#[command(name = "workden", version, after_help = AFTER_HELP)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show the file half at work, in a temporary directory.
+    ///
+    /// Writes, reads, edits, searches and tries to break out, and prints each call with its answer.
+    /// Every answer is checked: when one does not come out as shown, the demo says which and fails.
+    /// Nothing outside the temporary directory is touched, and that is removed at the end.
+    #[command(after_help = AFTER_HELP)]
+    Demo,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  everything came out as shown
+  1  something did not, or the output could not be written
+  2  the command line could not be understood
+
+Environment:
+  NO_COLOR        no colours, also on a terminal (elsewhere there are none anyway)
+  CLICOLOR_FORCE  colours, also where there is no terminal
+  TMPDIR          where the demo makes its directory";
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Demo => run_demo(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever closed the pipe has seen enough, and wants to hear nothing.
+        Err(failure) if failure.is_closed_pipe() => ExitCode::FAILURE,
+        Err(failure) => {
+            let _ = writeln!(anstream::stderr(), "error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_demo() -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().build().map_err(Failure::Machine)?;
+    let mut out = anstream::stdout().lock();
+    runtime.block_on(demo::run(&mut out))?;
+    out.flush().map_err(Failure::Output)
+}

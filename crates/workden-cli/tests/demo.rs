@@ -1,0 +1,73 @@
+//! The binary as a user runs it: the whole transcript, its colours, its exit codes,
+//! and README.md's claim to show it.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::process::{Command, Output};
+
+fn workden(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_workden"));
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+        command.env_remove(name);
+    }
+    command.args(arguments).envs(environment.iter().copied()).output().unwrap()
+}
+
+/// What the demo prints where there is no terminal.
+fn transcript() -> String {
+    let output = workden(&["demo"], &[]);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && complaint.is_empty(), "{complaint}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_demo_comes_out_as_shown() {
+    insta::assert_snapshot!(transcript());
+}
+
+#[test]
+fn the_readme_shows_what_the_demo_prints() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
+    let (_, after) = readme.split_once("leaves something out. -->\n```text\n").unwrap();
+    let (excerpt, _) = after.split_once("```").unwrap();
+    let transcript = transcript();
+    let mut rest = transcript.as_str();
+    for part in excerpt.split("[...]\n") {
+        let at = rest.find(part);
+        assert!(at.is_some(), "the demo does not print this, or not in this order:\n{part}");
+        rest = &rest[at.unwrap() + part.len()..];
+    }
+}
+
+#[test]
+fn colours_are_for_terminals_and_for_those_who_insist() {
+    let escapes = |environment| workden(&["demo"], environment).stdout.contains(&b'\x1b');
+    assert!(!escapes(&[]));
+    assert!(escapes(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!escapes(&[("NO_COLOR", "1")]));
+}
+
+#[test]
+fn a_machine_without_a_temporary_directory_is_told_in_a_sentence() {
+    let nowhere = std::env::temp_dir().join("workden-demo-no-such-directory");
+    let output = workden(&["demo"], &[("TMPDIR", nowhere.to_str().unwrap())]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: the demo cannot be set up here: "));
+}
+
+#[test]
+fn the_demo_leaves_nothing_behind() {
+    let place = tempfile::tempdir().unwrap();
+    assert!(workden(&["demo"], &[("TMPDIR", place.path().to_str().unwrap())]).status.success());
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn help_is_worth_reading_and_nonsense_is_answered_with_two() {
+    insta::assert_snapshot!("help", String::from_utf8(workden(&["--help"], &[]).stdout).unwrap());
+    insta::assert_snapshot!("help_demo", String::from_utf8(workden(&["demo", "--help"], &[]).stdout).unwrap());
+    for nonsense in [&["dance"][..], &[], &["demo", "twice"]] {
+        assert_eq!(workden(nonsense, &[]).status.code(), Some(2), "{nonsense:?}");
+    }
+}
