@@ -28,6 +28,8 @@ cargo xtask <command>
   bench <name>    a benchmark, in release mode; arguments after the name are passed on.
                     files    grep, glob, list, read, edit against rg, find and pydantic-ai-backend
                              (`--check` fails when a target is missed, `--only grep` for some rows)
+                    race     every call, a million times, while directories are exchanged with
+                             links that lead outside (`--seconds 30` for less)
   help            this text
 
 A step of `test` is a line in xtask/src/steps.rs; what it needs is a line in xtask/src/needs.rs.

@@ -5,7 +5,7 @@ use workden_core::{ErrorKind, VirtualPath};
 use crate::{assert_short, draw::Draw, in_time, slow};
 
 pub(crate) const SEEDS: &[&[u8]] = &[
-    b"/work/src\x1F../a//./b/",
+    b"/den/src\x1F../a//./b/",
     b"a/..\x1F/../../etc/passwd",
     b"/\x1Fa\0b",
     b"x/y\x1F.../..a../~/C:\\\x1Fa-b\x1Fa/b",
