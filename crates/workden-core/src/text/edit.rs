@@ -215,13 +215,16 @@ fn replace(
     occurrences: Occurrences,
 ) -> Result<EditPlan> {
     let finder = memmem::Finder::new(found.as_bytes());
-    let count = match occurrences {
-        Occurrences::All => finder.find_iter(content).count(),
+    let splice = |start: usize, end: usize, bytes: Vec<u8>| Splice { start: start as u64, end: end as u64, bytes };
+    let only = match occurrences {
+        Occurrences::All => None,
         Occurrences::One => match places(&finder, content).as_slice() {
-            starts @ [_, _, ..] => return Err(ambiguous(path, content, typed, starts)),
-            starts => starts.len(),
+            [] => return Err(near_miss::not_found(path, content, typed)),
+            [start] => Some(*start),
+            starts => return Err(ambiguous(path, content, typed, starts)),
         },
     };
+    let count = if only.is_some() { 1 } else { finder.find_iter(content).count() };
     if count == 0 {
         return Err(near_miss::not_found(path, content, typed));
     }
@@ -234,7 +237,9 @@ fn replace(
             format!("cannot edit `{path}`: it would have {size} bytes, and {} is the most", limits::EDIT_BYTES),
         ));
     }
-    let splice = |start: usize, end: usize, bytes: Vec<u8>| Splice { start: start as u64, end: end as u64, bytes };
+    if let Some(start) = only {
+        return Ok(EditPlan { splices: vec![splice(start, start + found.len(), new.into())], replaced: 1 });
+    }
     let starts = finder.find_iter(content);
     if count <= SEPARATE_SPLICES {
         let splices = starts.map(|start| splice(start, start + found.len(), new.into())).collect();
