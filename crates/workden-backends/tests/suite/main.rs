@@ -9,4 +9,5 @@ mod conformance;
 mod links;
 mod local;
 mod special_files;
+mod transfers;
 mod writes;
