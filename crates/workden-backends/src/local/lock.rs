@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const SHORTEST_WAIT: Duration = Duration::from_micros(100);
 const LONGEST_WAIT: Duration = Duration::from_millis(5);
 
-type DirectoryId = (u64, u64);
+pub(super) type DirectoryId = (u64, u64);
 
 static HELD: Mutex<Option<HashSet<DirectoryId>>> = Mutex::new(None);
 static RELEASED: Condvar = Condvar::new();
@@ -36,8 +36,18 @@ pub(super) struct DirectoryLock<'fd> {
 impl<'fd> DirectoryLock<'fd> {
     /// Waits for the lock on an open directory; `Errno::BUSY` when it is not to be had.
     pub(super) fn take(directory: BorrowedFd<'fd>) -> Result<Self, Errno> {
+        Self::take_within(directory, PATIENCE)
+    }
+
+    /// Takes the lock if nobody has it. For whoever holds another: waiting is for [`Self::take_both`]
+    /// alone, which has an order.
+    pub(super) fn take_if_free(directory: BorrowedFd<'fd>) -> Result<Self, Errno> {
+        Self::take_within(directory, Duration::ZERO)
+    }
+
+    fn take_within(directory: BorrowedFd<'fd>, patience: Duration) -> Result<Self, Errno> {
         let id = identify(directory)?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + patience;
         wait_for_threads(id, deadline)?;
         // From here on, dropping gives back what was taken.
         let lock = Self { directory, id };
@@ -69,7 +79,7 @@ impl Drop for DirectoryLock<'_> {
     }
 }
 
-fn identify(directory: BorrowedFd<'_>) -> Result<DirectoryId, Errno> {
+pub(super) fn identify(directory: BorrowedFd<'_>) -> Result<DirectoryId, Errno> {
     let stat = fs::fstat(directory)?;
     #[expect(clippy::useless_conversion, reason = "the types differ between systems")]
     Ok((u64::try_from(stat.st_dev).unwrap_or(0), u64::from(stat.st_ino)))
