@@ -1,6 +1,6 @@
 //! The changes a backend makes: write, change and copy in terms of [`replace`], and rename.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::{
     fs::{self, AtFlags, FileType, RenameFlags},
@@ -86,9 +86,15 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existi
     }
     let mut made = Made::default();
     let destination = made.open(&inner.root, "move to", &parent, inner.durability)?;
-    let _locks = DirectoryLock::take_both(source.as_fd(), destination.as_fd()).map_err(failed)?;
+    let locks = DirectoryLock::take_both(source.as_fd(), destination.as_fd()).map_err(failed)?;
     let failed = |errno| match errno {
         Errno::NOENT => Error::not_found("move", from),
+        // Said of an open this means that something was swapped; a rename says it of file systems.
+        Errno::XDEV => Error::new(
+            ErrorKind::Unsupported,
+            format!("cannot move `{from}` to `{to}`: they are on different file systems"),
+        )
+        .hint("copy it, and then remove it"),
         errno => refused("move to", to, errno),
     };
     match fs::statat(&destination, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| kind(&stat)) {
@@ -98,6 +104,10 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existi
         Err(errno) => return Err(failed(errno)),
     }
     let renamed = match existing {
+        // Two names of one file: the kernel would do nothing and say that it did.
+        Existing::Replace if are_two_names(&locks, (source.as_fd(), source_name), (destination.as_fd(), name)) => {
+            fs::unlinkat(&source, source_name, AtFlags::empty())
+        }
         Existing::Replace if !is_directory => fs::renameat(&source, source_name, &destination, name),
         Existing::Replace | Existing::Refuse => {
             fs::renameat_with(&source, source_name, &destination, name, RenameFlags::NOREPLACE).or_else(|errno| {
@@ -115,4 +125,21 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existi
     made.keep();
     inner.durability.sync_names(destination.as_fd()).map_err(failed)?;
     inner.durability.sync_names(source.as_fd()).map_err(failed)
+}
+
+/// Whether two names are of one file, and really two: the file stays when one of them goes. Only
+/// under the locks of both directories.
+fn are_two_names(
+    (_, second): &(DirectoryLock<'_>, Option<DirectoryLock<'_>>),
+    (source, from): (BorrowedFd<'_>, &str),
+    (destination, to): (BorrowedFd<'_>, &str),
+) -> bool {
+    let stat = |directory, name| fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+    let (Ok(one), Ok(two)) = (stat(source, from), stat(destination, to)) else { return false };
+    // In one directory, by whatever mounts, a name is itself, in any letter case.
+    let is_itself = second.is_none() && from.to_lowercase() == to.to_lowercase();
+    kind(&one) != FileType::Directory
+        && (one.st_dev, one.st_ino) == (two.st_dev, two.st_ino)
+        && one.st_nlink > 1
+        && !is_itself
 }
