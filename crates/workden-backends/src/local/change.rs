@@ -87,6 +87,11 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existi
     let mut made = Made::default();
     let destination = made.open(&inner.root, "move to", &parent, inner.durability)?;
     let locks = DirectoryLock::take_both(source.as_fd(), destination.as_fd()).map_err(failed)?;
+    for lock in std::iter::once(&locks.0).chain(&locks.1) {
+        let above = from.parent().unwrap_or_else(VirtualPath::root);
+        lock.check_place(&inner.root, &above, source.as_fd()).map_err(failed)?;
+        lock.check_place(&inner.root, &parent, destination.as_fd()).map_err(failed)?;
+    }
     let failed = |errno| match errno {
         Errno::NOENT => Error::not_found("move", from),
         // Said of an open this means that something was swapped; a rename says it of file systems.

@@ -5,7 +5,7 @@
 
 use std::{
     collections::HashSet,
-    os::fd::BorrowedFd,
+    os::fd::{AsFd, BorrowedFd},
     sync::{Condvar, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -15,6 +15,9 @@ use rustix::{
     fs::{self, FlockOperation},
     io::Errno,
 };
+use workden_core::VirtualPath;
+
+use super::root::Root;
 
 /// How long a writer waits for others.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -31,6 +34,14 @@ static RELEASED: Condvar = Condvar::new();
 pub(super) struct DirectoryLock<'fd> {
     directory: BorrowedFd<'fd>,
     id: DirectoryId,
+    waited: Waited,
+}
+
+/// Whether a lock was to be had at once. Who had to wait may find the directory moved or removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Waited {
+    Not,
+    ForOthers,
 }
 
 impl<'fd> DirectoryLock<'fd> {
@@ -48,11 +59,24 @@ impl<'fd> DirectoryLock<'fd> {
     fn take_within(directory: BorrowedFd<'fd>, patience: Duration) -> Result<Self, Errno> {
         let id = identify(directory)?;
         let deadline = Instant::now() + patience;
-        wait_for_threads(id, deadline)?;
+        let waited = wait_for_threads(id, deadline)?;
         // From here on, dropping gives back what was taken.
-        let lock = Self { directory, id };
-        wait_for_processes(directory, deadline)?;
+        let mut lock = Self { directory, id, waited };
+        lock.waited = waited.max(wait_for_processes(directory, deadline)?);
         Ok(lock)
+    }
+
+    /// Makes sure that a directory, opened before the lock was taken, is still at `real` if that took
+    /// waiting; `Errno::STALE` when it is not.
+    pub(super) fn check_place(&self, root: &Root, real: &VirtualPath, opened: BorrowedFd<'_>) -> Result<(), Errno> {
+        if self.waited == Waited::Not {
+            return Ok(());
+        }
+        match root.directory(real).and_then(|there| identify(there.as_fd())) {
+            Ok(there) if there == identify(opened)? => Ok(()),
+            Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => Err(Errno::STALE),
+            Err(errno) => Err(errno),
+        }
     }
 
     /// Takes the locks of two directories, always in the same order; one when they are the same.
@@ -85,37 +109,39 @@ pub(super) fn identify(directory: BorrowedFd<'_>) -> Result<DirectoryId, Errno> 
     Ok((u64::try_from(stat.st_dev).unwrap_or(0), u64::from(stat.st_ino)))
 }
 
-fn wait_for_threads(id: DirectoryId, deadline: Instant) -> Result<(), Errno> {
+fn wait_for_threads(id: DirectoryId, deadline: Instant) -> Result<Waited, Errno> {
+    let mut waited = Waited::Not;
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     while !held.get_or_insert_default().insert(id) {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(Errno::BUSY);
         }
+        waited = Waited::ForOthers;
         held = RELEASED.wait_timeout(held, left).unwrap_or_else(PoisonError::into_inner).0;
     }
-    Ok(())
+    Ok(waited)
 }
 
-fn wait_for_processes(directory: BorrowedFd<'_>, deadline: Instant) -> Result<(), Errno> {
+fn wait_for_processes(directory: BorrowedFd<'_>, deadline: Instant) -> Result<Waited, Errno> {
+    let mut waited = Waited::Not;
     let mut wait = SHORTEST_WAIT;
     loop {
         match fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(()),
+            Ok(()) => return Ok(waited),
             Err(Errno::WOULDBLOCK) if Instant::now() >= deadline => return Err(Errno::BUSY),
             Err(Errno::WOULDBLOCK | Errno::INTR) => thread::sleep(wait),
             // No locks to be had on this file system.
-            Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::BADF | Errno::NOSYS | Errno::INVAL) => return Ok(()),
+            Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::BADF | Errno::NOSYS | Errno::INVAL) => return Ok(waited),
             Err(errno) => return Err(errno),
         }
+        waited = Waited::ForOthers;
         wait = (wait * 2).min(LONGEST_WAIT);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::AsFd;
-
     use super::*;
 
     #[test]

@@ -31,7 +31,9 @@ pub(super) fn remove(inner: &Inner, real: &VirtualPath, what: Removal) -> Result
     if is_temporary(name.as_bytes()) {
         return Err(failed(Errno::NOENT));
     }
-    let _lock = DirectoryLock::take(directory).map_err(failed)?;
+    let lock = DirectoryLock::take(directory).map_err(failed)?;
+    let parent = real.parent().unwrap_or_else(VirtualPath::root);
+    lock.check_place(&inner.root, &parent, directory).map_err(failed)?;
     let stat = fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
     let removed = match (kind(&stat), what) {
         (FileType::Directory, Removal::Tree) => remove_tree(directory, name),

@@ -60,7 +60,8 @@ pub(super) fn replace(
         Target::Expect(Expect::Anything | Expect::Absent) => made.open(&inner.root, verb, &parent, inner.durability)?,
     };
     let directory = directory.as_fd();
-    let _lock = DirectoryLock::take(directory).map_err(failed)?;
+    let lock = DirectoryLock::take(directory).map_err(failed)?;
+    lock.check_place(&inner.root, &parent, directory).map_err(failed)?;
 
     let before = look_before(directory, name, verb, real)?;
     let compared = match (target, &before) {
@@ -209,6 +210,8 @@ impl<'a> NewFile<'a> {
             match created {
                 // Something that cannot be removed has the name; take the next.
                 Err(Errno::EXIST) => {}
+                // The directory itself was removed since it was opened.
+                Err(Errno::NOENT) => return Err(moved(verb, real)),
                 Err(errno) => return Err(refused(verb, real, errno)),
                 Ok(fd) => {
                     return Ok(Self {

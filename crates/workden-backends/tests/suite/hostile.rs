@@ -136,3 +136,30 @@ fn a_move_to_another_file_system_says_so() {
         assert_eq!(std::fs::read_to_string(place.root.join("file")).unwrap(), "stays");
     }
 }
+
+#[test]
+fn a_write_that_waited_goes_where_its_path_leads_now() {
+    for place in places() {
+        let old = place.root.join("d");
+        std::fs::create_dir(&old).unwrap();
+        std::fs::create_dir(place.root.join("gone")).unwrap();
+        for (directory, away) in [("d", Some("moved_away")), ("gone", None)] {
+            let held = std::fs::File::open(place.root.join(directory)).unwrap();
+            rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+            block_on(async {
+                let files = place.files.clone();
+                let name = path(&format!("/{directory}/file"));
+                let writing = tokio::spawn(async move { files.write_path(&name, "x".into(), Expect::Anything).await });
+                std::thread::sleep(Duration::from_millis(100));
+                match away {
+                    Some(away) => std::fs::rename(place.root.join(directory), place.root.join(away)).unwrap(),
+                    None => std::fs::remove_dir(place.root.join(directory)).unwrap(),
+                }
+                drop(held);
+                writing.await.unwrap().unwrap();
+            });
+            assert_eq!(std::fs::read_to_string(place.root.join(directory).join("file")).unwrap(), "x");
+        }
+        assert_eq!(std::fs::read_dir(place.root.join("moved_away")).unwrap().count(), 0);
+    }
+}
