@@ -5,7 +5,8 @@ use std::{os::unix::ffi::OsStrExt, sync::Arc};
 use async_trait::async_trait;
 use workden_backends::{CompositeBackend, LocalBackend, memory};
 use workden_core::{
-    Backend, BackendExt, Existing, Expect, Gate, Guarded, Layer, Op, Rule, RuleCase, Rules, Sight, Verdict, Visibility,
+    Backend, BackendExt, Error, ErrorKind, Existing, Expect, Gate, Guarded, Layer, Op, Removal, Rule, RuleCase, Rules,
+    Sight, Verdict, Visibility,
 };
 
 use crate::local::{block_on, path};
@@ -80,6 +81,28 @@ impl Gate for Hides {
         let list = Rules { rules: vec![hide], otherwise: Sight::Shown };
         Visibility { layers: vec![Layer { list, ..Layer::open() }] }
     }
+}
+
+#[test]
+fn a_directory_is_not_moved_to_where_its_hidden_files_would_be_seen() {
+    let place = tempfile::tempdir().unwrap();
+    let local = LocalBackend::open(place.path()).unwrap();
+    for (hidden, refused) in [("/tree/deep/key", true), ("**/key", false)] {
+        let guarded = Guarded::new(local.clone(), vec![Arc::new(Hides(hidden))]);
+        for files in [Box::new(guarded.clone()) as Box<dyn Backend>, Box::new(beside_root(guarded))] {
+            block_on(async {
+                local.write_path(&path("/tree/deep/key"), "secret".into(), Expect::Anything).await.unwrap();
+                let moved = files.move_path(&path("/tree"), &path("/elsewhere"), Existing::Refuse).await;
+                assert_eq!(moved.as_ref().err().map(Error::kind), refused.then_some(ErrorKind::Denied), "{moved:?}");
+                assert!(!moved.is_err_and(|error| error.to_string().contains("key")), "it names what is hidden");
+                let _ = local.remove_path(&path("/elsewhere"), Removal::Tree).await;
+            });
+        }
+    }
+}
+
+fn beside_root(files: impl Backend + 'static) -> CompositeBackend {
+    CompositeBackend::builder().mount("/", files).unwrap().mount("/memory", memory()).unwrap().build()
 }
 
 #[test]
