@@ -1,8 +1,9 @@
 //! File I/O off the async threads, and a way for it to notice that nobody waits any more.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -10,18 +11,26 @@ use std::{
 
 use workden_core::{Error, ErrorKind, Result};
 
-/// Runs blocking work on the runtime's pool for it, or right here where there is no runtime.
+/// Runs blocking work on the runtime's pool for it, or right here where there is no runtime, or no
+/// thread to be had for its pool.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    match tokio::runtime::Handle::try_current() {
-        Err(_) => work(),
-        Ok(runtime) => match runtime.spawn_blocking(work).await {
-            Ok(outcome) => outcome,
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return work() };
+    let work = Arc::new(Mutex::new(Some(work)));
+    let in_pool = Arc::clone(&work);
+    let take = |work: &Mutex<Option<_>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    // The runtime panics when the system gives it no thread, and may keep what it was given.
+    let spawned = catch_unwind(AssertUnwindSafe(|| runtime.spawn_blocking(move || take(&in_pool).map(|work| work()))));
+    let done = match spawned {
+        Err(_) => take(&work).map(|work| work()),
+        Ok(spawned) => match spawned.await {
+            Ok(done) => done,
             Err(failed) => match failed.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => Err(Error::new(ErrorKind::Io, "the runtime is shutting down")),
+                Ok(panic) => resume_unwind(panic),
+                Err(_) => None,
             },
         },
-    }
+    };
+    done.unwrap_or_else(|| Err(Error::new(ErrorKind::Io, "the runtime is shutting down")))
 }
 
 /// Does two things at once where another thread is to be had, one after the other elsewhere.
@@ -29,7 +38,7 @@ pub(crate) fn beside<A, B: Send>(own: impl FnOnce() -> A, mut other: impl FnMut(
     let (own, done) = thread::scope(|scope| {
         let spawned = thread::Builder::new().name("beside".to_owned()).spawn_scoped(scope, &mut other);
         let own = own();
-        let done = spawned.ok().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let done = spawned.ok().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         (own, done)
     });
     (own, done.unwrap_or_else(other))

@@ -15,7 +15,7 @@ use std::{
 use workden_backends::{Durability, LocalBackend, PathOpening};
 use workden_core::{
     BackendExt, ErrorKind, Existing, Expect, Removal, VirtualPath,
-    search::{GlobRequest, GrepRequest, ListRequest},
+    search::{Context, GlobRequest, GrepRequest, ListRequest},
     text::Replacement,
 };
 
@@ -26,6 +26,9 @@ const TESTS: &[Test] = &[
     ("sixty-four edits by threads and processes are all applied", all_edits_are_applied),
     ("a writer killed at any moment leaves a whole file", a_killed_writer_leaves_a_whole_file),
     ("a user without rights is told so, and sees no host path", a_user_without_rights_is_told_so),
+    ("a file of another owner stays with its group", a_file_of_another_owner_stays_with_its_group),
+    ("without another thread to be had everything still works", without_threads_everything_works),
+    ("a search that shows much around each match stays small", a_search_that_shows_much_stays_small),
 ];
 
 fn main() {
@@ -34,6 +37,9 @@ fn main() {
         ["part", "edit", directory, first, count] => edit_lines(directory, number(first), number(count)),
         ["part", "write", directory] => write_for_ever(directory),
         ["part", "unprivileged", directory] => act_without_rights(directory),
+        ["part", "group", directory] => write_as_a_member(directory),
+        ["part", "threadless", directory] => act_without_threads(directory),
+        ["part", "around", directory] => search_around(directory),
         _ => {
             for (name, test) in TESTS {
                 let started = Instant::now();
@@ -177,14 +183,107 @@ fn a_user_without_rights_is_told_so() {
     }
     std::fs::write(root.join("mine/unreadable"), "needle").unwrap();
     mode(&root.join("mine/unreadable"), 0o600);
-    // The binary may lie where the other user cannot look.
-    let binary = directory.path().join("part");
-    std::fs::copy(std::env::current_exe().unwrap(), &binary).unwrap();
-    mode(&binary, 0o755);
+    let binary = for_everybody(directory.path());
     let status =
         Command::new(&binary).args(["part", "unprivileged", text(&root)]).uid(NOBODY).gid(NOBODY).status().unwrap();
     assert!(status.success());
     assert_eq!(std::fs::read_to_string(root.join("mine/unreadable")).unwrap(), "needle");
+}
+
+/// A copy of this binary: it may lie where another user cannot look.
+fn for_everybody(directory: &Path) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let binary = directory.join("part");
+    std::fs::copy(std::env::current_exe().unwrap(), &binary).unwrap();
+    for path in [directory, &binary] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    binary
+}
+
+const TEAM: u32 = 54_321;
+
+fn a_file_of_another_owner_stays_with_its_group() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("root");
+    std::fs::create_dir(&root).unwrap();
+    for (name, bits) in [("team", 0o660), ("others", 0o666)] {
+        std::fs::write(root.join(name), "old").unwrap();
+        std::fs::set_permissions(root.join(name), std::fs::Permissions::from_mode(bits)).unwrap();
+    }
+    std::fs::set_permissions(root.join("others"), std::fs::Permissions::from_mode(0o676)).unwrap();
+    chown(root.join("team"), Some(0), Some(TEAM)).unwrap();
+    chown(&root, Some(NOBODY), Some(NOBODY)).unwrap();
+    let ids = ["--reuid", "65534", "--regid", "65534", "--groups", "54321"];
+    let binary = for_everybody(directory.path());
+    let status = Command::new("setpriv").args(ids).arg(binary).args(["part", "group", text(&root)]).status().unwrap();
+    assert!(status.success());
+    let seen = |name: &str| {
+        let stat = std::fs::metadata(root.join(name)).unwrap();
+        (stat.gid(), stat.mode() & 0o777)
+    };
+    assert_eq!(seen("team"), (TEAM, 0o660), "the team can still write it");
+    assert_eq!(seen("others"), (NOBODY, 0o666), "another group may no more than everybody");
+}
+
+fn write_as_a_member(directory: &str) {
+    let files = LocalBackend::open(directory).unwrap();
+    block_on(async {
+        for name in ["/team", "/others"] {
+            files.write_path(&path(name), "new".into(), Expect::Anything).await.unwrap();
+        }
+    });
+}
+
+fn without_threads_everything_works() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("root");
+    std::fs::create_dir(&root).unwrap();
+    std::os::unix::fs::chown(&root, Some(NOBODY - 1), Some(NOBODY)).unwrap();
+    let binary = for_everybody(directory.path());
+    let mut command = Command::new(&binary);
+    // A user of its own: the limit is on all that one user has.
+    let part = command.args(["part", "threadless", text(&root)]).uid(NOBODY - 1).gid(NOBODY);
+    assert!(part.stderr(Stdio::null()).status().unwrap().success());
+}
+
+fn act_without_threads(directory: &str) {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let files = LocalBackend::open(directory).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    setrlimit(Resource::Nproc, Rlimit { current: Some(1), maximum: Some(1) }).unwrap();
+    assert!(thread::Builder::new().spawn(|| ()).is_err(), "the limit must hold for this to tell anything");
+    runtime.block_on(async {
+        let large = "needle\n".repeat(1_000_000);
+        files.write_path(&path("/file"), large.clone().into(), Expect::Absent).await.unwrap();
+        files.write_path(&path("/file"), large.clone().into(), Expect::Anything).await.unwrap();
+        assert_eq!(files.read_bytes(&path("/file")).await.unwrap(), large);
+        let request = GrepRequest { max_count: Some(10), ..GrepRequest::literal("needle") };
+        assert_eq!(files.grep_path(&path("/"), &request).await.unwrap().matches, 10);
+        assert_eq!(files.glob_path(&path("/"), &GlobRequest::new("*")).await.unwrap().entries.len(), 1);
+    });
+}
+
+fn a_search_that_shows_much_stays_small() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = directory.path().join("0");
+    std::fs::write(&first, format!("needle{}", "\n".repeat(110_000))).unwrap();
+    for nth in 1..80 {
+        std::fs::hard_link(&first, directory.path().join(nth.to_string())).unwrap();
+    }
+    assert!(part(&["around", text(directory.path())]).status().unwrap().success());
+}
+
+fn search_around(directory: &str) {
+    let files = LocalBackend::open(directory).unwrap();
+    let request = GrepRequest { context: Context { before: 0, after: 1_000_000 }, ..GrepRequest::literal("needle") };
+    let found = block_on(files.grep_path(&VirtualPath::root(), &request)).unwrap();
+    assert_eq!(found.matches, 80);
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim();
+    let kilobytes: u64 = most.trim_end_matches("kB").trim().parse().unwrap();
+    assert!(kilobytes < 150_000, "it took {most}");
 }
 
 fn act_without_rights(directory: &str) {

@@ -2,7 +2,7 @@
 
 use workden_core::{
     Backend, BackendExt, ErrorKind, limits,
-    text::{Excerpt, Extent, TextWindow, scan::Cut},
+    text::{Cut, Excerpt, Extent, TextWindow},
 };
 
 use crate::{

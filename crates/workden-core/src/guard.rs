@@ -11,9 +11,9 @@ use std::{fmt, sync::Arc};
 use async_trait::async_trait;
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal, Resolved, Result,
-    Slice, VirtualPath, Visibility, Written,
-    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Link, Removal, Resolved,
+    Result, Slice, VirtualPath, Visibility, Written,
+    search::{Completeness, GlobKinds, GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
 
@@ -102,6 +102,38 @@ impl<B: Backend> Guarded<B> {
         }
     }
 
+    /// Makes sure that a directory is not moved to where more of it could be seen: the gates have
+    /// judged its own path, not those of what is in it.
+    async fn reveals_nothing(&self, from: &Resolved, to: &Resolved) -> Result<()> {
+        let visibility = self.visibility(&Visibility::everything()).compile()?;
+        let is_tree = |entry: Entry| entry.is_dir() && entry.link == Link::Direct;
+        // What cannot be looked at is the move's to refuse.
+        if visibility.shows_everything() || !self.inner.stat(from).await.is_ok_and(is_tree) {
+            return Ok(());
+        }
+        let all = GlobRequest { kinds: GlobKinds::Everything, keep: usize::MAX, ..GlobRequest::new("**") };
+        let found = self.inner.glob(from, &all).await?;
+        let refused = |why: &str| {
+            Error::new(ErrorKind::Denied, format!("cannot move `{}` to `{}`: {why}", from.typed, to.typed))
+                .hint("move what may be seen, one by one")
+        };
+        if found.completeness != Completeness::Complete {
+            return Err(refused("it holds too much to see whether all of it may be moved"));
+        }
+        let sights = |path: &VirtualPath, size: Option<u64>| {
+            [visibility.to_list(path), visibility.to_read(path), visibility.size_to_read(path, size.unwrap_or(0))]
+        };
+        let is_revealed = |entry: &Entry| {
+            let moved = entry.path.strip_prefix(&from.real).unwrap_or_else(VirtualPath::root).below(&to.real);
+            let (before, after) = (sights(&entry.path, entry.size), sights(&moved, entry.size));
+            before.iter().zip(after).any(|(before, after)| after < *before)
+        };
+        match found.entries.iter().any(is_revealed) {
+            true => Err(refused("something in it that may not be seen could be seen there")),
+            false => Ok(()),
+        }
+    }
+
     fn visibility(&self, asked: &Visibility) -> Visibility {
         self.gates.iter().fold(asked.clone(), |visibility, gate| visibility.and(&gate.visibility()))
     }
@@ -157,6 +189,7 @@ impl<B: Backend> Backend for Guarded<B> {
 
     async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
         self.pass(Op::Rename { from, to }).await?;
+        self.reveals_nothing(from, to).await?;
         self.inner.rename(from, to, existing).await
     }
 

@@ -41,6 +41,6 @@ pub use entry::{Entry, EntryKind, Link, NameForm, Timestamp, Version, VersionHas
 pub use error::{Error, ErrorKind, Result};
 pub use guard::{Gate, Guarded, Op, Verdict};
 pub use path::VirtualPath;
-pub use search::Completeness;
+pub use search::{Completeness, glob::RuleCase};
 pub use state::{StateBackend, StateDocument};
-pub use visibility::{CompiledVisibility, Layer, Rule, RuleCase, Rules, Sight, Visibility};
+pub use visibility::{CompiledVisibility, Layer, Rule, Rules, Sight, Visibility};

@@ -30,6 +30,9 @@ pub const SEARCH_TIME: Duration = Duration::from_secs(30);
 pub const IGNORE_FILE_BYTES: usize = 1024 * 1024;
 /// Rules of one `.gitignore` that are taken into account.
 pub const IGNORE_RULES: usize = 5_000;
+/// Rules of all the `.gitignore` files from a directory up to its repository's root that are taken
+/// into account: compiled, each takes kilobytes.
+pub const IGNORE_RULES_ABOVE: usize = 20_000;
 /// Filter globs that one grep takes.
 pub const FILTER_GLOBS: usize = 1_000;
 /// How often a call is tried again when the path keeps changing under it.

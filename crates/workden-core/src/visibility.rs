@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Result, VirtualPath,
-    search::glob::{self, PathRule},
+    search::glob::{self, PathRule, RuleCase},
 };
 
 /// What a search may show, as layers of which the strictest wins.
@@ -74,17 +74,6 @@ pub struct Rule {
     /// Whether letter case counts.
     #[serde(default)]
     pub case: RuleCase,
-}
-
-/// Whether a rule's pattern looks at letter case.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RuleCase {
-    /// `*.KEY` and `*.key` are different.
-    #[default]
-    Sensitive,
-    /// They are the same.
-    Insensitive,
 }
 
 /// How much of a thing may be seen without asking. Ordered: the larger is the stricter.

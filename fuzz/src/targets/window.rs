@@ -4,10 +4,7 @@ use std::io;
 
 use workden_core::{
     ErrorKind, VirtualPath,
-    text::{
-        Encoding, Excerpt, Extent, TextSource, TextWindow,
-        scan::{Cut, excerpt},
-    },
+    text::{Cut, Encoding, Excerpt, Extent, TextSource, TextWindow, scan::excerpt},
 };
 
 use crate::{assert_short, draw::Draw, in_time, slow::lines};

@@ -6,6 +6,7 @@
 //! repository ends at a mount, as it does for git: ignore files above it do not speak of what is in it.
 
 mod mounts;
+mod moving;
 mod search;
 mod transfer;
 
@@ -197,7 +198,7 @@ impl Backend for CompositeBackend {
         if source.at == destination.at {
             return source.backend.rename(&local_from, &local_to, existing).await.map_err(|error| source.told(error));
         }
-        transfer::move_across(&source, &local_from, &destination, &local_to, existing).await
+        moving::move_across(&source, &local_from, &destination, &local_to, existing).await
     }
 
     async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {

@@ -22,41 +22,34 @@ pub(super) async fn list(mounts: &MountTable, at: &Resolved, request: &ListReque
         .map(|name| at.real.child_unchecked(&name))
         .map(|path| (path.clone(), directory_entry(path)))
         .collect();
-    let covered = |path: &VirtualPath| inner.contains_key(path);
 
-    let (stored, left_out) = match mounts.find(&at.real) {
+    let stored = match mounts.find(&at.real) {
         None if inner.is_empty() && !mounts.leads_to_mounts(&at.real) => {
             return Err(Error::not_found("list", &at.real).hint(mounts.hint()));
         }
-        None => (Vec::new(), 0),
+        None => Listing::default(),
         Some(mount) => {
             let view = mounts.view(&mount, None, &request.view);
             let request = ListRequest { view, ..request.clone() };
             match mount.backend.list(&mount.local(at), &request).await {
-                Ok(listing) => (listing.entries, listing.left_out),
+                Ok(listing) => listing,
                 // Nothing is stored there, but something is mounted below.
                 Err(error) if is_absence(&error) && mounts.leads_to_mounts(&at.real) && !mounts.is_mount(&at.real) => {
-                    (Vec::new(), 0)
+                    Listing::default()
                 }
                 Err(error) => return Err(mount.told(error)),
             }
-            .map_first(|entries| entries.into_iter().map(|entry| mount.shown(entry)).collect())
         }
     };
-    let stored = stored.into_iter().filter(|entry| !covered(&entry.path)).collect::<Vec<_>>();
-    let mut listing = Listing::of(stored.into_iter().chain(inner.into_values()).collect(), request.keep);
-    listing.left_out += left_out;
+    let own = mounts.find(&at.real);
+    let shown = stored.entries.into_iter().map(|entry| match &own {
+        Some(mount) => mount.shown(entry),
+        None => entry,
+    });
+    let uncovered = shown.filter(|entry| !inner.contains_key(&entry.path)).collect::<Vec<_>>();
+    let mut listing = Listing::of(uncovered.into_iter().chain(inner.into_values()).collect(), request.keep);
+    listing.left_out += stored.left_out;
     Ok(listing)
-}
-
-trait MapFirst<A, B> {
-    fn map_first<C>(self, map: impl FnOnce(A) -> C) -> (C, B);
-}
-
-impl<A, B> MapFirst<A, B> for (A, B) {
-    fn map_first<C>(self, map: impl FnOnce(A) -> C) -> (C, B) {
-        (map(self.0), self.1)
-    }
 }
 
 fn is_absence(error: &Error) -> bool {

@@ -1,6 +1,6 @@
 //! The changes a backend makes: write, change and copy in terms of [`replace`], and rename.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::{
     fs::{self, AtFlags, FileType, RenameFlags},
@@ -18,7 +18,7 @@ use super::{
     errors::{refused, root_stays},
     lock::DirectoryLock,
     read::OpenFile,
-    replace::{Target, for_each_block, replace},
+    replace::{Target, replace},
     root::kind,
     spool::Gathered,
 };
@@ -26,7 +26,7 @@ use super::{
 pub(super) fn write(inner: &Inner, real: &VirtualPath, content: &Gathered, expect: Expect) -> Result<Written> {
     replace(inner, "write", real, Target::Expect(expect), |new, _| match content {
         Gathered::Whole(bytes) => new.write_all(&[bytes]),
-        Gathered::Spooled(file) => for_each_block(file, "write", real, |block| new.write(block)),
+        Gathered::Spooled(file) => file.for_each_block("write", real, |block| new.write(block)),
     })
 }
 
@@ -63,7 +63,7 @@ pub(super) fn copy(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existing
         Existing::Replace => Expect::Anything,
     };
     replace(inner, "copy to", to, Target::Expect(expect), |new, _| {
-        for_each_block(&source, "copy", from, |block| new.write(block))
+        source.for_each_block("copy", from, |block| new.write(block))
     })
 }
 
@@ -86,9 +86,20 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existi
     }
     let mut made = Made::default();
     let destination = made.open(&inner.root, "move to", &parent, inner.durability)?;
-    let _locks = DirectoryLock::take_both(source.as_fd(), destination.as_fd()).map_err(failed)?;
+    let locks = DirectoryLock::take_both(source.as_fd(), destination.as_fd()).map_err(failed)?;
+    for lock in std::iter::once(&locks.0).chain(&locks.1) {
+        let above = from.parent().unwrap_or_else(VirtualPath::root);
+        lock.check_place(&inner.root, &above, source.as_fd()).map_err(failed)?;
+        lock.check_place(&inner.root, &parent, destination.as_fd()).map_err(failed)?;
+    }
     let failed = |errno| match errno {
         Errno::NOENT => Error::not_found("move", from),
+        // Said of an open this means that something was swapped; a rename says it of file systems.
+        Errno::XDEV => Error::new(
+            ErrorKind::Unsupported,
+            format!("cannot move `{from}` to `{to}`: they are on different file systems"),
+        )
+        .hint("copy it, and then remove it"),
         errno => refused("move to", to, errno),
     };
     match fs::statat(&destination, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| kind(&stat)) {
@@ -98,6 +109,10 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existi
         Err(errno) => return Err(failed(errno)),
     }
     let renamed = match existing {
+        // Two names of one file: the kernel would do nothing and say that it did.
+        Existing::Replace if are_two_names(&locks, (source.as_fd(), source_name), (destination.as_fd(), name)) => {
+            fs::unlinkat(&source, source_name, AtFlags::empty())
+        }
         Existing::Replace if !is_directory => fs::renameat(&source, source_name, &destination, name),
         Existing::Replace | Existing::Refuse => {
             fs::renameat_with(&source, source_name, &destination, name, RenameFlags::NOREPLACE).or_else(|errno| {
@@ -115,4 +130,21 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existi
     made.keep();
     inner.durability.sync_names(destination.as_fd()).map_err(failed)?;
     inner.durability.sync_names(source.as_fd()).map_err(failed)
+}
+
+/// Whether two names are of one file, and really two: the file stays when one of them goes. Only
+/// under the locks of both directories.
+fn are_two_names(
+    (_, second): &(DirectoryLock<'_>, Option<DirectoryLock<'_>>),
+    (source, from): (BorrowedFd<'_>, &str),
+    (destination, to): (BorrowedFd<'_>, &str),
+) -> bool {
+    let stat = |directory, name| fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+    let (Ok(one), Ok(two)) = (stat(source, from), stat(destination, to)) else { return false };
+    // In one directory, by whatever mounts, a name is itself, in any letter case.
+    let is_itself = second.is_none() && from.to_lowercase() == to.to_lowercase();
+    kind(&one) != FileType::Directory
+        && (one.st_dev, one.st_ino) == (two.st_dev, two.st_ino)
+        && one.st_nlink > 1
+        && !is_itself
 }

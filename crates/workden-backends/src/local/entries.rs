@@ -29,7 +29,7 @@ pub(super) fn stat(root: &Root, real: &VirtualPath) -> Result<Entry> {
         None => fs::fstat(root.directory(real).map_err(failed)?).map_err(failed)?,
         Some((directory, name)) => fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?,
     };
-    Ok(entry(root, real.clone(), NameForm::Exact, &stat))
+    Ok(entry(root, None, real.clone(), NameForm::Exact, &stat))
 }
 
 pub(super) fn list(root: &Root, real: &VirtualPath, request: &ListRequest) -> Result<Listing> {
@@ -43,7 +43,7 @@ pub(super) fn list(root: &Root, real: &VirtualPath, request: &ListRequest) -> Re
         if let Ok(stat) = fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             let is_dir = kind(&stat) == FileType::Directory;
             if screen.admits(&context, &shown, is_dir) == Admission::Admit {
-                entries.push(entry(root, real.child_unchecked(&shown), form, &stat));
+                entries.push(entry(root, Some(&screen), real.child_unchecked(&shown), form, &stat));
             }
         }
         ControlFlow::Continue(())
@@ -60,12 +60,13 @@ pub(super) fn shown_name(name: &CStr) -> (std::borrow::Cow<'_, str>, NameForm) {
     }
 }
 
-/// The entry for something that was found at `path`.
-pub(super) fn entry(root: &Root, path: VirtualPath, name: NameForm, stat: &Stat) -> Entry {
+/// The entry for something that was found at `path`; the screen, if there is one, says which links
+/// may be described by what they lead to.
+pub(super) fn entry(root: &Root, screen: Option<&Screen>, path: VirtualPath, name: NameForm, stat: &Stat) -> Entry {
     if kind(stat) != FileType::Symlink {
         return described(path, name, Link::Direct, stat);
     }
-    match led_to(root, &path) {
+    match led_to(root, screen, &path) {
         Ok(target) => described(path, name, Link::Symbolic, &target),
         Err(_) => Entry {
             path,
@@ -79,9 +80,12 @@ pub(super) fn entry(root: &Root, path: VirtualPath, name: NameForm, stat: &Stat)
 }
 
 /// The stat of what a link leads to, if that is inside the root.
-fn led_to(root: &Root, link: &VirtualPath) -> Result<Stat> {
+fn led_to(root: &Root, screen: Option<&Screen>, link: &VirtualPath) -> Result<Stat> {
     let target = links::resolve(root, link, Last::Follow)?;
     let failed = |errno| refused("look at", link, errno);
+    if screen.is_some_and(|screen| !screen.shows_target(&target)) {
+        return Err(failed(Errno::NOENT));
+    }
     let stat = match root.parent(&target).map_err(failed)? {
         None => fs::fstat(root.directory(&target).map_err(failed)?).map_err(failed)?,
         Some((directory, name)) => fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?,

@@ -65,7 +65,7 @@ impl GlobVisitor<'_> {
         // What vanishes meanwhile was not there.
         let Ok(stat) = entries::stat_name(directory.fd.as_fd(), name) else { return };
         let local = if context.seen == context.local { seen } else { context.local.child_unchecked(&shown) };
-        let entry: Entry = entries::entry(self.root, local, form, &stat);
+        let entry: Entry = entries::entry(self.root, Some(self.screen), local, form, &stat);
         let wanted = match self.kinds {
             GlobKinds::Files => entry.kind == EntryKind::File,
             GlobKinds::Everything => true,

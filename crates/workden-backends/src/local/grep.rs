@@ -35,6 +35,8 @@ use super::{
 const AT_ONCE_BYTES: usize = 1024 * 1024;
 /// Files with matches that a thread holds back before it hands them over.
 const HELD_FILES: usize = 512;
+/// Lines of such files, those around the matches included.
+const HELD_LINES: usize = 4_096;
 
 pub(super) fn grep(root: &Root, real: &VirtualPath, request: &GrepRequest, abandoned: &AtomicBool) -> Result<Grepped> {
     let screen = Screen::for_grep(request, real)?;
@@ -52,6 +54,7 @@ pub(super) fn grep(root: &Root, real: &VirtualPath, request: &GrepRequest, aband
         worker: search.worker(),
         buffer: Vec::new(),
         held: Vec::new(),
+        held_lines: 0,
         searched: 0,
         skipped: Skipped::default(),
     };
@@ -86,6 +89,7 @@ struct GrepVisitor<'a> {
     worker: LineWorker,
     buffer: Vec<u8>,
     held: Vec<FileMatches>,
+    held_lines: usize,
     searched: u64,
     skipped: Skipped,
 }
@@ -170,13 +174,14 @@ impl GrepVisitor<'_> {
         match outcome {
             FileSearch::Matched { count, lines } => {
                 self.searched += 1;
+                self.held_lines += lines.len();
                 let path = context.local.child_unchecked(name);
                 self.held.push(FileMatches { path, name: form, count, lines });
                 let matches = self.shared.matches.fetch_add(count, Ordering::Relaxed) + count;
                 if matches >= self.shared.ceiling {
                     self.shared.brake.is_full();
                 }
-                if self.held.len() >= HELD_FILES {
+                if self.held.len() >= HELD_FILES || self.held_lines >= HELD_LINES {
                     self.hand_over();
                 }
             }
@@ -188,6 +193,7 @@ impl GrepVisitor<'_> {
     fn hand_over(&mut self) {
         let mut kept = self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);
         self.held.drain(..).for_each(|file| kept.push(file));
+        self.held_lines = 0;
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::{
     collections::HashSet,
-    os::fd::BorrowedFd,
+    os::fd::{AsFd, BorrowedFd},
     sync::{Condvar, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -15,13 +15,16 @@ use rustix::{
     fs::{self, FlockOperation},
     io::Errno,
 };
+use workden_core::VirtualPath;
+
+use super::root::Root;
 
 /// How long a writer waits for others.
 const PATIENCE: Duration = Duration::from_secs(20);
 const SHORTEST_WAIT: Duration = Duration::from_micros(100);
 const LONGEST_WAIT: Duration = Duration::from_millis(5);
 
-type DirectoryId = (u64, u64);
+pub(super) type DirectoryId = (u64, u64);
 
 static HELD: Mutex<Option<HashSet<DirectoryId>>> = Mutex::new(None);
 static RELEASED: Condvar = Condvar::new();
@@ -31,18 +34,49 @@ static RELEASED: Condvar = Condvar::new();
 pub(super) struct DirectoryLock<'fd> {
     directory: BorrowedFd<'fd>,
     id: DirectoryId,
+    waited: Waited,
+}
+
+/// Whether a lock was to be had at once. Who had to wait may find the directory moved or removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Waited {
+    Not,
+    ForOthers,
 }
 
 impl<'fd> DirectoryLock<'fd> {
     /// Waits for the lock on an open directory; `Errno::BUSY` when it is not to be had.
     pub(super) fn take(directory: BorrowedFd<'fd>) -> Result<Self, Errno> {
+        Self::take_within(directory, PATIENCE)
+    }
+
+    /// Takes the lock if nobody has it. For whoever holds another: waiting is for [`Self::take_both`]
+    /// alone, which has an order.
+    pub(super) fn take_if_free(directory: BorrowedFd<'fd>) -> Result<Self, Errno> {
+        Self::take_within(directory, Duration::ZERO)
+    }
+
+    fn take_within(directory: BorrowedFd<'fd>, patience: Duration) -> Result<Self, Errno> {
         let id = identify(directory)?;
-        let deadline = Instant::now() + PATIENCE;
-        wait_for_threads(id, deadline)?;
+        let deadline = Instant::now() + patience;
+        let waited = wait_for_threads(id, deadline)?;
         // From here on, dropping gives back what was taken.
-        let lock = Self { directory, id };
-        wait_for_processes(directory, deadline)?;
+        let mut lock = Self { directory, id, waited };
+        lock.waited = waited.max(wait_for_processes(directory, deadline)?);
         Ok(lock)
+    }
+
+    /// Makes sure that a directory, opened before the lock was taken, is still at `real` if that took
+    /// waiting; `Errno::STALE` when it is not.
+    pub(super) fn check_place(&self, root: &Root, real: &VirtualPath, opened: BorrowedFd<'_>) -> Result<(), Errno> {
+        if self.waited == Waited::Not {
+            return Ok(());
+        }
+        match root.directory(real).and_then(|there| identify(there.as_fd())) {
+            Ok(there) if there == identify(opened)? => Ok(()),
+            Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => Err(Errno::STALE),
+            Err(errno) => Err(errno),
+        }
     }
 
     /// Takes the locks of two directories, always in the same order; one when they are the same.
@@ -69,43 +103,45 @@ impl Drop for DirectoryLock<'_> {
     }
 }
 
-fn identify(directory: BorrowedFd<'_>) -> Result<DirectoryId, Errno> {
+pub(super) fn identify(directory: BorrowedFd<'_>) -> Result<DirectoryId, Errno> {
     let stat = fs::fstat(directory)?;
     #[expect(clippy::useless_conversion, reason = "the types differ between systems")]
     Ok((u64::try_from(stat.st_dev).unwrap_or(0), u64::from(stat.st_ino)))
 }
 
-fn wait_for_threads(id: DirectoryId, deadline: Instant) -> Result<(), Errno> {
+fn wait_for_threads(id: DirectoryId, deadline: Instant) -> Result<Waited, Errno> {
+    let mut waited = Waited::Not;
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     while !held.get_or_insert_default().insert(id) {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(Errno::BUSY);
         }
+        waited = Waited::ForOthers;
         held = RELEASED.wait_timeout(held, left).unwrap_or_else(PoisonError::into_inner).0;
     }
-    Ok(())
+    Ok(waited)
 }
 
-fn wait_for_processes(directory: BorrowedFd<'_>, deadline: Instant) -> Result<(), Errno> {
+fn wait_for_processes(directory: BorrowedFd<'_>, deadline: Instant) -> Result<Waited, Errno> {
+    let mut waited = Waited::Not;
     let mut wait = SHORTEST_WAIT;
     loop {
         match fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(()),
+            Ok(()) => return Ok(waited),
             Err(Errno::WOULDBLOCK) if Instant::now() >= deadline => return Err(Errno::BUSY),
             Err(Errno::WOULDBLOCK | Errno::INTR) => thread::sleep(wait),
             // No locks to be had on this file system.
-            Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::BADF | Errno::NOSYS | Errno::INVAL) => return Ok(()),
+            Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::BADF | Errno::NOSYS | Errno::INVAL) => return Ok(waited),
             Err(errno) => return Err(errno),
         }
+        waited = Waited::ForOthers;
         wait = (wait * 2).min(LONGEST_WAIT);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::AsFd;
-
     use super::*;
 
     #[test]

@@ -17,12 +17,20 @@ const ACCESS_LIST: &CStr = c"system.posix_acl_access";
 /// Gives a new file what the one it replaces has.
 pub(super) fn carry_over(old: BorrowedFd<'_>, stat: &Stat, new: BorrowedFd<'_>) -> Result<(), Errno> {
     let fresh = fs::fstat(new)?;
+    let mut mode = Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
     if (fresh.st_uid, fresh.st_gid) != (stat.st_uid, stat.st_gid) {
-        // Only root can give files away; for everybody else the writer becomes the owner.
-        let _ = fs::fchown(new, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));
+        let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+        // Only root can give files away; for everybody else the writer becomes the owner. The group
+        // stays where the writer is in it.
+        let given = fs::fchown(new, Some(owner), Some(group)).or_else(|_| fs::fchown(new, None, Some(group)));
+        if given.is_err() && fresh.st_gid != stat.st_gid {
+            // What the one group may is not for another: that may no more than everybody.
+            let everybody = Mode::from_raw_mode((stat.st_mode & 0o007) << 3);
+            mode &= everybody | Mode::RWXU | Mode::RWXO;
+        }
     }
     carry_attributes(old, new)?;
-    fs::fchmod(new, Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO))
+    fs::fchmod(new, mode)
 }
 
 fn carry_attributes(old: BorrowedFd<'_>, new: BorrowedFd<'_>) -> Result<(), Errno> {

@@ -13,14 +13,13 @@ use rustix::{
     fs::{self, AtFlags, Mode, OFlags, RenameFlags, Stat},
     io::Errno,
 };
-use workden_core::{Error, ErrorKind, Expect, Result, Version, VersionHasher, VirtualPath, names::TEMPORARY_PREFIX};
+use workden_core::{Error, ErrorKind, Existing, Result, Version, VersionHasher, VirtualPath, names::TEMPORARY_PREFIX};
 
 use super::{
     BoundFiles, Durability,
     errors::{moved, refused},
     metadata,
-    read::{OpenFile, WORTH_A_THREAD},
-    replace::{BLOCK_BYTES, Target, for_each_block},
+    read::{BLOCK_BYTES, OpenFile, WORTH_A_THREAD},
 };
 use crate::blocking::beside;
 
@@ -70,6 +69,8 @@ impl<'a> NewFile<'a> {
             match created {
                 // Something that cannot be removed has the name; take the next.
                 Err(Errno::EXIST) => {}
+                // The directory itself was removed since it was opened.
+                Err(Errno::NOENT) => return Err(moved(verb, real)),
                 Err(errno) => return Err(refused(verb, real, errno)),
                 Ok(fd) => {
                     return Ok(Self {
@@ -178,13 +179,11 @@ impl<'a> NewFile<'a> {
     }
 
     /// Gives it the name of the file that it replaces.
-    pub(super) fn put_in_place(mut self, name: &str, target: Target, bound: BoundFiles) -> Result<()> {
+    pub(super) fn put_in_place(mut self, name: &str, existing: Existing, bound: BoundFiles) -> Result<()> {
         let Some(temporary) = self.name.take() else { return Ok(()) };
-        let renamed = match target {
-            Target::Expect(Expect::Absent) => rename_to_free(self.directory, &temporary, name),
-            Target::File | Target::Expect(Expect::Anything | Expect::Version(_)) => {
-                fs::renameat(self.directory, &temporary, self.directory, name)
-            }
+        let renamed = match existing {
+            Existing::Refuse => rename_to_free(self.directory, &temporary, name),
+            Existing::Replace => fs::renameat(self.directory, &temporary, self.directory, name),
         };
         match renamed {
             Ok(()) => Ok(()),
@@ -214,7 +213,7 @@ impl<'a> NewFile<'a> {
         let stat = fs::fstat(&self.fd).map_err(failed)?;
         let content = OpenFile { fd: self.fd.try_clone().map_err(|_| moved(self.verb, self.real))?, stat };
         let mut at = 0;
-        for_each_block(&content, self.verb, self.real, |mut block| {
+        content.for_each_block(self.verb, self.real, |mut block| {
             while !block.is_empty() {
                 let count = rustix::io::pwrite(&bound, block, at).map_err(failed)?;
                 at += count as u64;

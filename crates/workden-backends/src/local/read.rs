@@ -74,6 +74,25 @@ impl OpenFile {
         }
     }
 
+    /// Goes through it in blocks.
+    pub(super) fn for_each_block(
+        &self,
+        verb: &str,
+        real: &VirtualPath,
+        mut take: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut block = vec![0; BLOCK_BYTES];
+        let mut reader = self.reader();
+        loop {
+            match reader.read(&mut block) {
+                Ok(0) => return Ok(()),
+                Ok(filled) => take(&block[..filled])?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(refused(verb, real, Errno::from_io_error(&error).unwrap_or(Errno::IO))),
+            }
+        }
+    }
+
     /// A reader from the start, to the size it had when it was opened.
     pub(super) fn reader(&self) -> FileReader<'_> {
         FileReader { fd: self.fd.as_fd(), at: 0, end: self.size() }
@@ -140,6 +159,9 @@ pub(super) fn read(root: &Root, real: &VirtualPath, range: ByteRange) -> Result<
     let bytes = read_range(file.fd.as_fd(), start, end).map_err(|errno| refused("read", real, errno))?;
     Ok(Slice { bytes, size, modified: Some(entries::modified(&file.stat)) })
 }
+
+/// Bytes that are read and written at a time: they stay in the processor's cache in between.
+pub(super) const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Content for which a second thread gains more than it costs.
 pub(super) const WORTH_A_THREAD: usize = 2 * 1024 * 1024;

@@ -19,13 +19,10 @@ use workden_core::{
 use super::{
     Inner,
     errors::{refused, root_stays},
-    lock::DirectoryLock,
+    lock::{DirectoryId, DirectoryLock, identify},
     names_in::for_each_raw_name,
     root::{kind, step_into},
 };
-
-/// Levels that a removal may go down: it holds a descriptor for each.
-const DEEPEST_TREE: usize = 512;
 
 pub(super) fn remove(inner: &Inner, real: &VirtualPath, what: Removal) -> Result<()> {
     let failed = |errno| refused("remove", real, errno);
@@ -34,68 +31,93 @@ pub(super) fn remove(inner: &Inner, real: &VirtualPath, what: Removal) -> Result
     if is_temporary(name.as_bytes()) {
         return Err(failed(Errno::NOENT));
     }
-    let _lock = DirectoryLock::take(directory).map_err(failed)?;
+    let lock = DirectoryLock::take(directory).map_err(failed)?;
+    let parent = real.parent().unwrap_or_else(VirtualPath::root);
+    lock.check_place(&inner.root, &parent, directory).map_err(failed)?;
     let stat = fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
     let removed = match (kind(&stat), what) {
         (FileType::Directory, Removal::Tree) => remove_tree(directory, name),
-        (FileType::Directory, Removal::One) => {
-            clear_leftovers(directory, name);
-            fs::unlinkat(directory, name, AtFlags::REMOVEDIR)
-        }
+        (FileType::Directory, Removal::One) => remove_empty(directory, name),
         _ => fs::unlinkat(directory, name, AtFlags::empty()),
     };
     removed.map_err(failed)?;
     inner.durability.sync_names(directory).map_err(failed)
 }
 
-/// Removes a temporary file that a dead writer left in an otherwise empty directory.
+/// Removes one directory, with the temporary file that a dead writer may have left in it.
+fn remove_empty(directory: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
+    match fs::unlinkat(directory, name, AtFlags::REMOVEDIR) {
+        Err(Errno::NOTEMPTY | Errno::EXIST) => {
+            clear_leftovers(directory, name);
+            fs::unlinkat(directory, name, AtFlags::REMOVEDIR)
+        }
+        removed => removed,
+    }
+}
+
 fn clear_leftovers(directory: BorrowedFd<'_>, name: &str) {
     let Ok(inside) = step_into(directory, name) else { return };
-    let Ok(_lock) = DirectoryLock::take(inside.as_fd()) else { return };
+    // Whoever has the lock is alive, and the directory is not empty.
+    let Ok(_lock) = DirectoryLock::take_if_free(inside.as_fd()) else { return };
     let _ = fs::unlinkat(&inside, format!("{TEMPORARY_PREFIX}0"), AtFlags::empty());
 }
 
-/// A directory on the way down: what is left to enter in it, and its own name.
+/// A directory on the way down: which it is, what is left to enter in it, and its own name.
 struct Level {
-    fd: OwnedFd,
+    id: DirectoryId,
     below: Vec<CString>,
     name: CString,
 }
 
+/// Goes down and up with one descriptor: a tree may have more levels than a process has descriptors.
 fn remove_tree(above: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
     let top = CString::new(name).map_err(|_| Errno::INVAL)?;
-    let mut open = vec![empty_out(open_directory(above, &top)?, top)?];
-    loop {
-        let depth = open.len();
-        let Some(level) = open.last_mut() else { return Ok(()) };
+    let mut at = open_directory(above, &top)?;
+    let mut levels = vec![empty_out(at.as_fd(), top)?];
+    while let Some(level) = levels.last_mut() {
         if let Some(next) = level.below.pop() {
-            match open_directory(level.fd.as_fd(), &next) {
-                Ok(fd) if depth < DEEPEST_TREE => open.push(empty_out(fd, next)?),
-                Ok(_) => return Err(Errno::MFILE),
+            match open_directory(at.as_fd(), &next) {
+                Ok(fd) => {
+                    levels.push(empty_out(fd.as_fd(), next)?);
+                    at = fd;
+                }
                 // Swapped for something else meanwhile: remove that.
-                Err(Errno::NOTDIR | Errno::LOOP) => fs::unlinkat(&level.fd, &next, AtFlags::empty())?,
+                Err(Errno::NOTDIR | Errno::LOOP) => fs::unlinkat(&at, &next, AtFlags::empty())?,
                 Err(Errno::NOENT) => {}
                 Err(errno) => return Err(errno),
             }
-        } else if let Some(emptied) = open.pop() {
-            let parent = open.last().map_or(above, |level| level.fd.as_fd());
-            match fs::unlinkat(parent, &emptied.name, AtFlags::REMOVEDIR) {
+        } else if let Some(emptied) = levels.pop() {
+            let removed = match levels.last() {
+                None => fs::unlinkat(above, &emptied.name, AtFlags::REMOVEDIR),
+                Some(parent) => {
+                    at = go_up(at.as_fd(), parent.id)?;
+                    fs::unlinkat(&at, &emptied.name, AtFlags::REMOVEDIR)
+                }
+            };
+            match removed {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(errno) => return Err(errno),
             }
         }
     }
+    Ok(())
+}
+
+/// Opens the directory above, if it is still the one that we came from.
+fn go_up(at: BorrowedFd<'_>, expected: DirectoryId) -> Result<OwnedFd, Errno> {
+    let above = open_directory(at, c"..")?;
+    if identify(above.as_fd())? == expected { Ok(above) } else { Err(Errno::STALE) }
 }
 
 /// Removes all but the directories in a directory, and takes note of those.
-fn empty_out(fd: OwnedFd, name: CString) -> Result<Level, Errno> {
+fn empty_out(fd: BorrowedFd<'_>, name: CString) -> Result<Level, Errno> {
     let mut below = Vec::new();
     let mut failure = None;
-    for_each_raw_name(&fd, |name, _| {
-        match fs::unlinkat(&fd, name, AtFlags::empty()) {
+    for_each_raw_name(fd, |name, _| {
+        match fs::unlinkat(fd, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             // Linux says the first of a directory, others the second.
-            Err(Errno::ISDIR | Errno::PERM) if is_directory(fd.as_fd(), name) => below.push(name.to_owned()),
+            Err(Errno::ISDIR | Errno::PERM) if is_directory(fd, name) => below.push(name.to_owned()),
             Err(errno) => {
                 failure = Some(errno);
                 return ControlFlow::Break(());
@@ -105,7 +127,7 @@ fn empty_out(fd: OwnedFd, name: CString) -> Result<Level, Errno> {
     })?;
     match failure {
         Some(errno) => Err(errno),
-        None => Ok(Level { fd, below, name }),
+        None => Ok(Level { id: identify(fd)?, below, name }),
     }
 }
 

@@ -10,7 +10,8 @@ use rustix::{
     io::Errno,
 };
 use workden_core::{
-    Before, Error, ErrorKind, Expect, Result, Version, VersionHasher, VirtualPath, Written, names::check_names,
+    Before, Error, ErrorKind, Existing, Expect, Result, Version, VersionHasher, VirtualPath, Written,
+    names::check_names,
 };
 
 use super::{
@@ -52,7 +53,8 @@ pub(super) fn replace(
         Target::Expect(Expect::Anything | Expect::Absent) => made.open(&inner.root, verb, &parent, inner.durability)?,
     };
     let directory = directory.as_fd();
-    let _lock = DirectoryLock::take(directory).map_err(failed)?;
+    let lock = DirectoryLock::take(directory).map_err(failed)?;
+    lock.check_place(&inner.root, &parent, directory).map_err(failed)?;
 
     let before = look_before(directory, name, verb, real)?;
     let compared = match (target, &before) {
@@ -83,7 +85,11 @@ pub(super) fn replace(
         unchanged(directory, name, file, verb, real)?;
     }
     let version = new.version();
-    new.put_in_place(name, target, inner.bound_files)?;
+    let existing = match target {
+        Target::Expect(Expect::Absent) => Existing::Refuse,
+        Target::File | Target::Expect(Expect::Anything | Expect::Version(_)) => Existing::Replace,
+    };
+    new.put_in_place(name, existing, inner.bound_files)?;
     if let Some(replaced) = compared {
         replaced.close_later();
     }
@@ -128,31 +134,9 @@ fn unchanged(directory: BorrowedFd<'_>, name: &str, file: &OpenFile, verb: &str,
 
 fn version_of(file: &OpenFile, verb: &str, real: &VirtualPath) -> Result<Version> {
     let mut hasher = VersionHasher::default();
-    for_each_block(file, verb, real, |block| {
+    file.for_each_block(verb, real, |block| {
         hasher.update(block);
         Ok(())
     })?;
     Ok(hasher.finish())
-}
-
-/// Bytes that are read and written at a time: they stay in the processor's cache in between.
-pub(super) const BLOCK_BYTES: usize = 256 * 1024;
-
-/// Goes through a file in blocks.
-pub(super) fn for_each_block(
-    file: &OpenFile,
-    verb: &str,
-    real: &VirtualPath,
-    mut take: impl FnMut(&[u8]) -> Result<()>,
-) -> Result<()> {
-    let mut block = vec![0; BLOCK_BYTES];
-    let mut reader = file.reader();
-    loop {
-        match std::io::Read::read(&mut reader, &mut block) {
-            Ok(0) => return Ok(()),
-            Ok(filled) => take(&block[..filled])?,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(refused(verb, real, Errno::from_io_error(&error).unwrap_or(Errno::IO))),
-        }
-    }
 }

@@ -173,11 +173,11 @@ fn enter(screen: &Screen, above: Option<&DirectoryContext>, path: VirtualPath, f
 }
 
 fn read_ignore_file(directory: BorrowedFd<'_>) -> Option<Vec<u8>> {
+    let is_regular = |stat: &fs::Stat| kind(stat) == FileType::RegularFile;
+    // Looking before opening: to open a FIFO is to do something to it.
+    entries::stat_name(directory, c".gitignore").ok().filter(is_regular)?;
     let fd = open_for_reading(directory, c".gitignore").ok()?;
-    let stat = fs::fstat(&fd).ok()?;
-    if kind(&stat) != FileType::RegularFile {
-        return None;
-    }
+    let stat = fs::fstat(&fd).ok().filter(is_regular)?;
     let size = usize::try_from(entries::size(&stat)).ok()?.min(limits::IGNORE_FILE_BYTES);
     let mut content = vec![0; size];
     let mut filled = 0;

@@ -6,7 +6,9 @@
 mod bad_input;
 mod composite;
 mod conformance;
+mod hostile;
 mod links;
 mod local;
 mod special_files;
+mod transfers;
 mod writes;

@@ -135,10 +135,10 @@ fn a_temporary_name_that_somebody_occupies_does_not_stop_writes() {
 }
 
 /// A mount of our own, gone at the end.
-struct Mounted(std::path::PathBuf);
+pub(crate) struct Mounted(std::path::PathBuf);
 
 impl Mounted {
-    fn new(arguments: &[&str], at: &Path) -> Self {
+    pub(crate) fn new(arguments: &[&str], at: &Path) -> Self {
         run("mount", &[arguments, &[at.to_str().unwrap()]].concat());
         Self(at.to_path_buf())
     }

@@ -7,9 +7,21 @@
 use std::fmt::Write;
 
 use regex_automata::{meta::Regex, util::syntax};
+use serde::{Deserialize, Serialize};
 
 use super::glob_syntax::{Alternative, Component, Piece, alternatives};
-use crate::{Error, ErrorKind, Result, VirtualPath, limits, visibility::RuleCase};
+use crate::{Error, ErrorKind, Result, VirtualPath, limits};
+
+/// Whether a rule's pattern looks at letter case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleCase {
+    /// `*.KEY` and `*.key` are different.
+    #[default]
+    Sensitive,
+    /// They are the same.
+    Insensitive,
+}
 
 /// A pattern over whole paths, as rules have it.
 #[derive(Clone, Debug)]

@@ -14,6 +14,8 @@ pub struct IgnoreChain {
     above: Option<Arc<Self>>,
     directory_len: usize,
     rules: Option<Gitignore>,
+    /// How many rules there are up to the repository's root.
+    count: usize,
     is_repository: bool,
     in_repository: bool,
 }
@@ -28,11 +30,16 @@ impl IgnoreChain {
         gitignore: Option<&[u8]>,
         has_git: bool,
     ) -> Option<Arc<Self>> {
-        let rules = gitignore.and_then(parse);
+        // A repository ends what is above it; what is left to be said in it is bounded.
+        let above = if has_git { None } else { above };
+        let before = above.map_or(0, |above| above.count);
+        let most = limits::IGNORE_RULES.min(limits::IGNORE_RULES_ABOVE - before);
+        let rules = gitignore.and_then(|content| parse(content, most));
         if rules.is_none() && !has_git {
             return above.cloned();
         }
         Some(Arc::new(Self {
+            count: before + rules.as_ref().map_or(0, Gitignore::len).min(most),
             directory_len: if directory.is_root() { 0 } else { directory.as_str().len() },
             rules,
             is_repository: has_git,
@@ -73,12 +80,12 @@ pub enum IgnoreVerdict {
     Keep,
 }
 
-fn parse(content: &[u8]) -> Option<Gitignore> {
+fn parse(content: &[u8], most: usize) -> Option<Gitignore> {
     let content = &content[..content.len().min(limits::IGNORE_FILE_BYTES)];
     let mut builder = GitignoreBuilder::new("");
     let text = String::from_utf8_lossy(content);
     let says_something = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
-    for line in text.lines().filter(says_something).take(limits::IGNORE_RULES) {
+    for line in text.lines().filter(says_something).take(most) {
         // The file comes from whoever made the repository, and the engine recurses into braces: a
         // line that is too much for it is passed over like one that is no pattern, as git does.
         if check_size(line).is_ok() {
@@ -110,6 +117,23 @@ mod tests {
         assert_eq!(deep.verdict("/repo/x/build", true), None, "anchored");
         assert_eq!(deep.verdict("/repo/x/a.log", false), Some(IgnoreVerdict::Ignore));
         assert_eq!(deep.verdict("/repo/x/keep.log", false), Some(IgnoreVerdict::Keep));
+    }
+
+    #[test]
+    fn many_ignore_files_below_one_another_are_bounded_together() {
+        let rules: String = (0..limits::IGNORE_RULES).map(|n| format!("a{n}\n")).collect();
+        let mut chain = IgnoreChain::enter(None, &path("/"), Some(b""), true);
+        let mut directory = VirtualPath::root();
+        for _ in 0..limits::IGNORE_RULES_ABOVE / limits::IGNORE_RULES + 3 {
+            directory = directory.child("d").unwrap();
+            chain = IgnoreChain::enter(chain.as_ref(), &directory, Some(rules.as_bytes()), false);
+        }
+        let deepest = chain.as_ref().unwrap();
+        assert_eq!(deepest.count, limits::IGNORE_RULES_ABOVE);
+        assert!(deepest.directory_len < directory.as_str().len(), "nothing is held for what is too much");
+        assert_eq!(deepest.verdict("/d/d/d/d/d/d/d/a7", false), Some(IgnoreVerdict::Ignore));
+        let inner = IgnoreChain::enter(chain.as_ref(), &directory, Some(b"*.o"), true).unwrap();
+        assert_eq!(inner.count, 1, "a repository starts anew");
     }
 
     #[test]

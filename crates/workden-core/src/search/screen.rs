@@ -175,6 +175,17 @@ impl Screen {
         sight.into()
     }
 
+    /// Whether a link may be described by what it leads to: a link says nothing of what is hidden,
+    /// nor of what another mount covers. `target` is a path in the backend.
+    #[must_use]
+    pub fn shows_target(&self, target: &VirtualPath) -> bool {
+        if self.visibility.shows_everything() && self.view.shadowed.is_empty() {
+            return true;
+        }
+        let seen = target.below(&self.view.prefix);
+        !self.is_shadowed(&seen) && Admission::from(self.visibility.to_list(&seen)) == Admission::Admit
+    }
+
     /// What to do about a file of this size.
     #[must_use]
     pub fn admits_size(&self, context: &DirectoryContext, name: &str, size: u64) -> Admission {

@@ -5,7 +5,7 @@ use memchr::memchr_iter;
 
 use super::{
     encoding::{Encoding, UTF8_BOM, not_text},
-    scan::{Cut, Excerpt, Extent},
+    window::{Cut, Excerpt, Extent},
 };
 use crate::{Result, VirtualPath};
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     edit::{has_only_crlf, with_crlf},
     numbered::{Numbered, render},
-    scan::Excerpt,
+    window::Excerpt,
 };
 use crate::{Error, ErrorKind, Result, VirtualPath};
 

@@ -10,6 +10,7 @@ pub mod hashline;
 mod near_miss;
 pub mod numbered;
 pub mod scan;
+pub mod window;
 
 pub use change::{Change, Outcome, Plan};
 pub use clip::{Clipped, Clipper};
@@ -17,4 +18,5 @@ pub use edit::{EditPlan, Occurrences, Replacement, Splice};
 pub use encoding::Encoding;
 pub use hashline::{HashlineEdit, HashlineOutcome};
 pub use numbered::Numbered;
-pub use scan::{Excerpt, Extent, TextSource, TextWindow};
+pub use scan::TextSource;
+pub use window::{Cut, Excerpt, Extent, TextWindow};

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use super::scan::{Cut, Excerpt, Extent};
+use super::window::{Cut, Excerpt, Extent};
 use crate::limits;
 
 /// A numbered window of a file.

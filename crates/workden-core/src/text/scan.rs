@@ -8,13 +8,13 @@ use std::io::{self, Read};
 
 use encoding_rs_io::DecodeReaderBytesBuilder;
 use memchr::{memchr, memchr_iter, memrchr};
-use serde::{Deserialize, Serialize};
 
 use super::{
     collect::{CharCollector, LineCollector, Utf8Check},
     encoding::{BINARY_SNIFF_BYTES, Encoding, Guess, UTF8_BOM, not_text},
+    window::{Cut, Excerpt, Extent, TextWindow},
 };
-use crate::{Error, ErrorKind, Result, VirtualPath, limits};
+use crate::{Error, ErrorKind, Result, VirtualPath};
 
 const BLOCK_BYTES: usize = 128 * 1024;
 
@@ -32,117 +32,6 @@ impl TextSource for &[u8] {
     fn open(&self) -> io::Result<Box<dyn Read + '_>> {
         Ok(Box::new(*self))
     }
-}
-
-/// Which part of a text to read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TextWindow {
-    /// Whole lines.
-    Lines {
-        /// How many lines to skip.
-        offset: u64,
-        /// How many lines to take at most.
-        limit: u64,
-        /// How many characters to take at most.
-        max_chars: u64,
-    },
-    /// Characters (Unicode code points).
-    Chars {
-        /// How many characters to skip.
-        offset: u64,
-        /// How many characters to take at most.
-        limit: u64,
-    },
-}
-
-impl TextWindow {
-    /// `limit` lines after the first `offset`, under the usual ceiling.
-    #[must_use]
-    pub fn lines(offset: u64, limit: u64) -> Self {
-        Self::Lines { offset, limit, max_chars: limits::READ_CHARS }
-    }
-
-    /// `limit` characters after the first `offset`.
-    #[must_use]
-    pub fn chars(offset: u64, limit: u64) -> Self {
-        Self::Chars { offset, limit: limit.min(limits::READ_CHARS) }
-    }
-
-    /// As [`TextWindow::lines`], for a face whose numbers may be negative.
-    ///
-    /// # Errors
-    ///
-    /// `InvalidArgument` when a number is negative.
-    pub fn lines_signed(offset: i64, limit: i64) -> Result<Self> {
-        Ok(Self::lines(unsigned("offset", offset)?, unsigned("limit", limit)?))
-    }
-
-    /// As [`TextWindow::chars`], for a face whose numbers may be negative.
-    ///
-    /// # Errors
-    ///
-    /// `InvalidArgument` when a number is negative.
-    pub fn chars_signed(offset: i64, limit: i64) -> Result<Self> {
-        Ok(Self::chars(unsigned("offset", offset)?, unsigned("max_chars", limit)?))
-    }
-}
-
-fn unsigned(name: &str, given: i64) -> Result<u64> {
-    u64::try_from(given).map_err(|_| {
-        Error::new(ErrorKind::InvalidArgument, format!("{name} must be >= 0, got {given}"))
-            .hint("count from the start of the file; 0 is the beginning")
-    })
-}
-
-/// What a window showed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Excerpt {
-    /// The text of the window, decoded, line endings as they are in the file.
-    pub text: String,
-    /// The name of the encoding it was decoded from.
-    pub encoding: String,
-    /// Where the window lies in the whole.
-    pub extent: Extent,
-    /// Whether the window ended early, and where.
-    pub cut: Cut,
-}
-
-/// Where a window lies in the whole text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Extent {
-    /// In lines.
-    Lines {
-        /// How many lines lie before the window.
-        offset: u64,
-        /// How many lines it shows.
-        shown: u64,
-        /// How many lines the text has.
-        total: u64,
-    },
-    /// In characters.
-    Chars {
-        /// How many characters lie before the window.
-        offset: u64,
-        /// How many characters it shows.
-        shown: u64,
-        /// How many characters the text has.
-        total: u64,
-    },
-}
-
-/// Whether the ceiling of characters ended a window of lines before its last line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Cut {
-    /// It shows every line it asked for.
-    #[default]
-    No,
-    /// It ends after a whole line.
-    BetweenLines,
-    /// Its one line is longer than the ceiling, and is shown in part.
-    InsideLine,
 }
 
 /// Reads a window of a text.

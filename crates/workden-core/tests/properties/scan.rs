@@ -3,10 +3,7 @@
 use proptest::prelude::*;
 use workden_core::{
     ErrorKind,
-    text::{
-        Encoding, Extent, TextWindow,
-        scan::{Cut, excerpt},
-    },
+    text::{Cut, Encoding, Extent, TextWindow, scan::excerpt},
 };
 
 use crate::{slow::lines, virtual_path};
