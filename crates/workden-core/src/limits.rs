@@ -39,6 +39,9 @@ pub const FILTER_GLOBS: usize = 1_000;
 pub const MOVED_RETRIES: usize = 20;
 /// Symbolic links followed in one path before it counts as a loop.
 pub const LINK_DEPTH: usize = 40;
+/// Names in the links followed in one path before it counts as a loop, too: each costs an open, and
+/// `a/../a/../a` goes in circles without a second link.
+pub const LINK_NAMES: usize = 4_096;
 /// Bytes that one in-memory workspace may hold.
 pub const STATE_BYTES: u64 = 1024 * 1024 * 1024;
 /// Bytes that a path pattern may have.

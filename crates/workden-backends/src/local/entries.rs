@@ -4,6 +4,7 @@ use std::{
     ffi::CStr,
     ops::ControlFlow,
     os::fd::{AsFd, BorrowedFd},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use rustix::{
@@ -32,12 +33,15 @@ pub(super) fn stat(root: &Root, real: &VirtualPath) -> Result<Entry> {
     Ok(entry(root, None, real.clone(), NameForm::Exact, &stat))
 }
 
-pub(super) fn list(root: &Root, real: &VirtualPath, request: &ListRequest) -> Result<Listing> {
+pub(super) fn list(root: &Root, real: &VirtualPath, request: &ListRequest, abandoned: &AtomicBool) -> Result<Listing> {
     let screen = Screen::for_list(request, real)?;
     let context = screen.enter(None, real.clone(), None, false);
     let directory = root.directory(real).map_err(|errno| refused("list", real, errno))?;
     let mut entries = Vec::new();
     for_each_name(&directory, |name, _| {
+        if abandoned.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
         let (shown, form) = shown_name(name);
         // What vanishes while it is listed was not there.
         if let Ok(stat) = fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {

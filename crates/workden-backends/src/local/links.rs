@@ -33,12 +33,14 @@ struct Follow<'a> {
     real: VirtualPath,
     at: Option<OwnedFd>,
     followed: usize,
+    /// How many names the links had.
+    named: usize,
 }
 
 impl<'a> Follow<'a> {
     fn new(root: &'a Root, typed: &'a VirtualPath) -> Result<Self> {
         let pending = typed.components().rev().map(str::to_owned).collect();
-        let mut follow = Self { root, typed, pending, real: VirtualPath::root(), at: None, followed: 0 };
+        let mut follow = Self { root, typed, pending, real: VirtualPath::root(), at: None, followed: 0, named: 0 };
         follow.go_to(VirtualPath::root())?;
         Ok(follow)
     }
@@ -87,7 +89,8 @@ impl<'a> Follow<'a> {
 
     fn follow(&mut self, target: &[u8]) -> Result<()> {
         self.followed += 1;
-        if self.followed > limits::LINK_DEPTH {
+        self.named += target.split(|byte| *byte == b'/').count();
+        if self.followed > limits::LINK_DEPTH || self.named > limits::LINK_NAMES {
             return Err(Error::new(
                 ErrorKind::LinkLoop,
                 format!("cannot open `{}`: its links go in circles", self.typed),

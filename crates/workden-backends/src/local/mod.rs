@@ -242,7 +242,9 @@ impl Backend for LocalBackend {
 
     async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
         let request = request.clone();
-        self.run(at, move |inner, real| entries::list(&inner.root, real, &request)).await
+        let asked = Abandoned::default();
+        let abandoned = asked.flag();
+        self.run(at, move |inner, real| entries::list(&inner.root, real, &request, &abandoned)).await
     }
 
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {

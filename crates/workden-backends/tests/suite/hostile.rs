@@ -163,3 +163,54 @@ fn a_write_that_waited_goes_where_its_path_leads_now() {
         assert_eq!(std::fs::read_dir(place.root.join("moved_away")).unwrap().count(), 0);
     }
 }
+
+#[test]
+fn links_that_go_up_and_down_for_ever_are_not_followed_for_ever() {
+    for place in places() {
+        std::fs::create_dir(place.root.join("x")).unwrap();
+        std::fs::write(place.root.join("x/file"), "reached").unwrap();
+        let wander = "x/../".repeat(800);
+        for nth in 0..40 {
+            let next = if nth == 0 { "x/file".to_owned() } else { format!("l{}", nth - 1) };
+            symlink(format!("{wander}{next}"), place.root.join(format!("l{nth}")));
+        }
+        block_on(async {
+            assert_eq!(place.files.read_bytes(&path("/l1")).await.unwrap(), "reached");
+            let refused = refused(&place, place.files.read_bytes(&path("/l39")).await);
+            assert_eq!(refused.kind(), ErrorKind::LinkLoop);
+        });
+    }
+}
+
+#[test]
+fn a_listing_that_nobody_waits_for_ends() {
+    for place in places() {
+        std::fs::create_dir(place.root.join("d")).unwrap();
+        for nth in 0..30 {
+            let next = if nth == 0 { "d".to_owned() } else { format!("c{}", nth - 1) };
+            symlink(next, place.root.join(format!("c{nth}")));
+        }
+        for nth in 0..20_000 {
+            symlink("../c29", place.root.join(format!("d/{nth}")));
+        }
+        let started = Instant::now();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        runtime.block_on(place.files.list_path(&path("/d"), &ListRequest::default())).unwrap();
+        let whole = started.elapsed();
+        let started = Instant::now();
+        runtime.block_on(async {
+            let (directory, request) = (path("/d"), ListRequest::default());
+            for _ in 0..8 {
+                let mut listing = Box::pin(place.files.list_path(&directory, &request));
+                let begun = Instant::now();
+                while begun.elapsed() < whole / 50 {
+                    assert!(futures_util::poll!(&mut listing).is_pending());
+                    tokio::task::yield_now().await;
+                }
+            }
+        });
+        // Waits for what still runs.
+        drop(runtime);
+        assert!(started.elapsed() < whole * 2, "{:?}, one listing takes {whole:?}", started.elapsed());
+    }
+}
