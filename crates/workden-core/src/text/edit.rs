@@ -129,12 +129,22 @@ pub fn checked_splices(size: u64, splices: &[Splice]) -> Result<Vec<(usize, usiz
 /// - `InvalidArgument`: an empty `old`, or no replacement at all.
 /// - `TooLarge`: the outcome would be larger than a file that can be edited.
 pub fn plan(path: &VirtualPath, content: &[u8], replacements: &[Replacement]) -> Result<EditPlan> {
-    match Encoding::detect(content) {
+    // Looking for the text goes along with looking whether it is text: one way through memory.
+    let mut places = match replacements {
+        [Replacement { old, occurrences: Occurrences::One, .. }] if !old.is_empty() => Some(Places::of(old)),
+        _ => None,
+    };
+    let encoding = Encoding::detect_beside(content, |end| {
+        if let Some(places) = &mut places {
+            places.look(content, end);
+        }
+    });
+    match encoding {
         None => Err(not_text("edit", path)),
-        Some(Encoding::Utf8) => plan_utf8(path, content, replacements),
+        Some(Encoding::Utf8) => plan_utf8(path, content, replacements, places),
         Some(Encoding::Utf8Bom) => {
             // The mark is no part of the text, as in every other encoding that has one.
-            let mut plan = plan_utf8(path, content.get(UTF8_BOM.len()..).unwrap_or_default(), replacements)?;
+            let mut plan = plan_utf8(path, content.get(UTF8_BOM.len()..).unwrap_or_default(), replacements, None)?;
             for splice in &mut plan.splices {
                 splice.start += UTF8_BOM.len() as u64;
                 splice.end += UTF8_BOM.len() as u64;
@@ -145,16 +155,22 @@ pub fn plan(path: &VirtualPath, content: &[u8], replacements: &[Replacement]) ->
     }
 }
 
-fn plan_utf8(path: &VirtualPath, content: &[u8], replacements: &[Replacement]) -> Result<EditPlan> {
+/// Plans edits of a text; `places` are those of the only one, where they are known already.
+fn plan_utf8(
+    path: &VirtualPath,
+    content: &[u8],
+    replacements: &[Replacement],
+    places: Option<Places<'_>>,
+) -> Result<EditPlan> {
     match replacements {
         [] => Err(Error::new(ErrorKind::InvalidArgument, format!("cannot edit `{path}`: no replacement was given"))),
-        [only] => plan_one(path, content, only),
+        [only] => plan_one(path, content, only, places),
         several => {
             let mut current = content.to_vec();
             let mut replaced = 0;
             for (nth, replacement) in several.iter().enumerate() {
-                let step =
-                    plan_one(path, &current, replacement).map_err(|error| in_series(error, nth, several.len()))?;
+                let step = plan_one(path, &current, replacement, None)
+                    .map_err(|error| in_series(error, nth, several.len()))?;
                 replaced += step.replaced;
                 current = step.apply(&current)?;
             }
@@ -179,7 +195,12 @@ pub(crate) fn difference(before: &[u8], after: &[u8]) -> Splice {
     Splice { start: start as u64, end: (before.len() - tail) as u64, bytes: after[start..after.len() - tail].to_vec() }
 }
 
-fn plan_one(path: &VirtualPath, content: &[u8], replacement: &Replacement) -> Result<EditPlan> {
+fn plan_one(
+    path: &VirtualPath,
+    content: &[u8],
+    replacement: &Replacement,
+    places: Option<Places<'_>>,
+) -> Result<EditPlan> {
     let Replacement { old, new, occurrences } = replacement;
     if old.is_empty() {
         return match content {
@@ -199,9 +220,9 @@ fn plan_one(path: &VirtualPath, content: &[u8], replacement: &Replacement) -> Re
     let crlf = (old.contains('\n') || new.contains('\n')) && has_only_crlf(content);
     let new = if crlf { with_crlf(new) } else { new.clone() };
     if crlf && memmem::find(content, old.as_bytes()).is_none() {
-        replace(path, content, old, &with_crlf(old), &new, *occurrences)
+        replace(path, content, old, &with_crlf(old), &new, *occurrences, None)
     } else {
-        replace(path, content, old, old, &new, *occurrences)
+        replace(path, content, old, old, &new, *occurrences, places)
     }
 }
 
@@ -213,12 +234,13 @@ fn replace(
     found: &str,
     new: &str,
     occurrences: Occurrences,
+    places: Option<Places<'_>>,
 ) -> Result<EditPlan> {
     let finder = memmem::Finder::new(found.as_bytes());
     let splice = |start: usize, end: usize, bytes: Vec<u8>| Splice { start: start as u64, end: end as u64, bytes };
     let only = match occurrences {
         Occurrences::All => None,
-        Occurrences::One => match places(&finder, content).as_slice() {
+        Occurrences::One => match places.unwrap_or_else(|| Places::of(found)).in_all_of(content).as_slice() {
             [] => return Err(near_miss::not_found(path, content, typed)),
             [start] => Some(*start),
             starts => return Err(ambiguous(path, content, typed, starts)),
@@ -262,17 +284,34 @@ const SEPARATE_SPLICES: usize = 1_000;
 
 /// Where a text stands that is to be replaced once: every place, overlapping ones too, because
 /// two ways to read an edit are two matches.
-fn places(finder: &memmem::Finder<'_>, content: &[u8]) -> Vec<usize> {
-    let mut starts = Vec::new();
-    let mut at = 0;
-    while let Some(found) = content.get(at..).and_then(|rest| finder.find(rest)) {
-        starts.push(at + found);
-        at += found + 1;
-        if starts.len() > MOST_PLACES {
-            break;
-        }
+struct Places<'t> {
+    finder: memmem::Finder<'t>,
+    starts: Vec<usize>,
+    next: usize,
+}
+
+impl<'t> Places<'t> {
+    fn of(text: &'t str) -> Self {
+        Self { finder: memmem::Finder::new(text), starts: Vec::new(), next: 0 }
     }
-    starts
+
+    /// Looks on, up to `end`.
+    fn look(&mut self, content: &[u8], end: usize) {
+        while self.starts.len() <= MOST_PLACES
+            && let Some(found) = content.get(self.next..end).and_then(|part| self.finder.find(part))
+        {
+            self.starts.push(self.next + found);
+            self.next += found + 1;
+        }
+        // What begins before the end may be whole only after it.
+        let length = self.finder.needle().len();
+        self.next = self.next.max((end + 1).saturating_sub(length));
+    }
+
+    fn in_all_of(mut self, content: &[u8]) -> Vec<usize> {
+        self.look(content, content.len());
+        self.starts
+    }
 }
 
 /// How many places an `Ambiguous` error looks at.
@@ -320,7 +359,7 @@ pub(super) fn with_crlf(text: &str) -> String {
 
 fn plan_transcoded(path: &VirtualPath, content: &[u8], replacements: &[Replacement]) -> Result<EditPlan> {
     let (encoding, text) = decode_losslessly("edit", path, content)?;
-    let EditPlan { splices, replaced } = plan_utf8(path, text.as_bytes(), replacements)?;
+    let EditPlan { splices, replaced } = plan_utf8(path, text.as_bytes(), replacements, None)?;
     let edited = apply_splices(text.as_bytes(), &splices)?;
     // Splices replace text by text at places where text was found, so this is text again.
     let edited = String::from_utf8(edited).map_err(|_| not_text("edit", path))?;
@@ -430,6 +469,22 @@ mod tests {
         assert_eq!(refused(b"aaa", Replacement::once("aa", "b")).kind(), ErrorKind::Ambiguous, "overlapping");
         let (edited, replaced) = edit(b"x\ny\nx\n", &[Replacement::all("x", "z")]).unwrap();
         assert_eq!((edited.as_slice(), replaced), (&b"z\ny\nz\n"[..], 2));
+    }
+
+    #[test]
+    fn a_text_over_the_border_of_two_blocks_is_found_once() {
+        for before in [262_135, 262_140, 262_144, 524_290] {
+            for lines in ["", "\n"] {
+                let filler = "x".repeat(99) + if lines.is_empty() { "x" } else { "\n" };
+                let head = filler.repeat(before / 100) + &"y".repeat(before % 100);
+                let content = format!("{head}needle\nand more{}", filler.repeat(3_000));
+                let edited = edit(content.as_bytes(), &[Replacement::once("needle\nand", "thread")]).unwrap().0;
+                assert_eq!(edited, content.replace("needle\nand", "thread").into_bytes(), "{before}");
+                let twice = format!("{content}needle\nand");
+                let error = refused(twice.as_bytes(), Replacement::once("needle\nand", "x"));
+                assert_eq!(error.kind(), ErrorKind::Ambiguous);
+            }
+        }
     }
 
     #[test]

@@ -43,11 +43,17 @@ impl Encoding {
     /// The encoding of a whole text; `None` when it is binary.
     #[must_use]
     pub fn detect(content: &[u8]) -> Option<Self> {
+        Self::detect_beside(content, |_| {})
+    }
+
+    /// As [`Encoding::detect`]; of a text that may be UTF-8 without a mark, `seen` is told how far it
+    /// was looked through, while that part is still in the processor's cache.
+    pub(crate) fn detect_beside(content: &[u8], seen: impl FnMut(usize)) -> Option<Self> {
         match Self::from_bom(content) {
             Some(Self::Utf8Bom) if simdutf8::basic::from_utf8(content).is_err() => Some(Self::guess(content)),
             Some(announced) => Some(announced),
             None if is_binary(content) => None,
-            None if simdutf8::basic::from_utf8(content).is_ok() => Some(Self::Utf8),
+            None if is_utf8(content, seen) => Some(Self::Utf8),
             None => Some(Self::guess(content)),
         }
     }
@@ -167,6 +173,25 @@ impl Guess {
 
 /// How many bytes a guess is made from.
 const GUESSED_BYTES: usize = 1024 * 1024;
+
+/// Bytes that are looked through at a time: they fit the cache of one processor.
+const BLOCK_BYTES: usize = 256 * 1024;
+
+/// Whether content is UTF-8, in blocks that end with a line: no character reaches over that.
+fn is_utf8(content: &[u8], mut seen: impl FnMut(usize)) -> bool {
+    let mut at = 0;
+    while at < content.len() {
+        let full = content.len().min(at + BLOCK_BYTES);
+        let end = memchr::memrchr(b'\n', &content[at..full]).map_or(content.len(), |newline| at + newline + 1);
+        let end = if full == content.len() { full } else { end };
+        if simdutf8::basic::from_utf8(&content[at..end]).is_err() {
+            return false;
+        }
+        seen(end);
+        at = end;
+    }
+    true
+}
 
 /// Whether content is to be taken as binary: a NUL in its first 64 KiB, and no UTF-16 mark.
 #[must_use]
