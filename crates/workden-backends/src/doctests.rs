@@ -1,8 +1,11 @@
-//! The examples of README.md and docs/, compiled and run with the other doctests. There is nothing
+//! The examples of README.md, CONTRIBUTING.md and docs/, compiled and run with the other doctests. There is nothing
 //! here in any other build.
 
 #[doc = include_str!("../../../README.md")]
 mod readme {}
+
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+mod contributing {}
 
 #[doc = include_str!("../../../docs/files.md")]
 mod files {}

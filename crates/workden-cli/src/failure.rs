@@ -9,7 +9,9 @@ use workden_core::{Error, ErrorKind};
 pub(crate) enum Failure {
     /// Something did not come out as shown.
     Surprise(String),
-    /// The machine has no room, no temporary directory, no threads.
+    /// There is nowhere to make the temporary directory.
+    NoStage(io::Error),
+    /// The machine has no room, no threads, or does otherwise not do what it should.
     Machine(io::Error),
     /// The output could not be written.
     Output(io::Error),
@@ -26,6 +28,11 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Surprise(what) => write!(f, "this did not come out as shown: {what}"),
+            Self::NoStage(error) => write!(
+                f,
+                "the demo cannot make its temporary directory: {error}\n\
+                 hint: set TMPDIR to a directory that exists and can be written to"
+            ),
             Self::Machine(error) => write!(f, "the demo cannot be set up here: {error}"),
             Self::Output(error) => write!(f, "the output cannot be written: {error}"),
         }

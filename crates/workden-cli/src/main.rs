@@ -9,12 +9,12 @@ use std::{io::Write, process::ExitCode};
 use clap::{Parser, Subcommand};
 use failure::Failure;
 
-/// File storage and sandboxes for AI agents.
+/// File storage for AI agents (sandboxes to come).
 ///
-/// This is 0.1, under construction: the file half is here (directories, memory, mounts, search,
-/// edits); the sandboxes are not yet.
+/// This is 0.1, under construction. Files are one half of workden and are here: directories, memory,
+/// mounts, search, edits. Running code is the other half and is not here yet.
 #[derive(Debug, Parser)]
-#[command(name = "workden", version, after_help = AFTER_HELP)]
+#[command(name = "workden", version)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -27,11 +27,11 @@ enum Command {
     /// Writes, reads, edits, searches and tries to break out, and prints each call with its answer.
     /// Every answer is checked: when one does not come out as shown, the demo says which and fails.
     /// Nothing outside the temporary directory is touched, and that is removed at the end.
-    #[command(after_help = AFTER_HELP)]
+    #[command(after_help = AFTER_DEMO_HELP)]
     Demo,
 }
 
-const AFTER_HELP: &str = "\
+const AFTER_DEMO_HELP: &str = "\
 Exit codes:
   0  everything came out as shown
   1  something did not, or the output could not be written

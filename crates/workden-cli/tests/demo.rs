@@ -53,7 +53,9 @@ fn a_machine_without_a_temporary_directory_is_told_in_a_sentence() {
     let nowhere = std::env::temp_dir().join("workden-demo-no-such-directory");
     let output = workden(&["demo"], &[("TMPDIR", nowhere.to_str().unwrap())]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: the demo cannot be set up here: "));
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(complaint.starts_with("error: the demo cannot make its temporary directory: "), "{complaint}");
+    assert!(complaint.contains("\nhint: set TMPDIR to a directory that exists"), "{complaint}");
 }
 
 #[test]

@@ -97,15 +97,16 @@ pub(super) async fn hashlines(transcript: &mut Transcript<'_>, stage: &Stage) ->
     let read = stage.files.read_hashlines(&file, 2, 3).await?;
     transcript.answer(&read.text)?;
     let hash = hash_of_line(&read.text, 4)?;
+    let line = "    println!(\"{}\", words::hello(\"everybody\"));";
     let edit = HashlineEdit {
         start_line: 4,
         start_hash: hash.clone(),
-        new_content: "    println!(\"{}\", words::hello(\"everybody\"));".to_owned(),
+        new_content: line.to_owned(),
         ..HashlineEdit::default()
     };
-    transcript.call(format_args!("edit /src/main.rs: line 4, if its hash is {hash}"))?;
+    transcript.call(format_args!("edit /src/main.rs: line 4, if its hash is {hash}, becomes `{}`", line.trim()))?;
     transcript.answer(stage.files.hashline_edit(&file, &edit).await?)?;
-    transcript.call(format_args!("edit /src/main.rs: line 4, if its hash is still {hash}"))?;
+    transcript.call(format_args!("edit /src/main.rs: the same again, if the hash of line 4 is still {hash}"))?;
     transcript.refusal(ErrorKind::Conflict, stage.files.hashline_edit(&file, &edit).await)
 }
 

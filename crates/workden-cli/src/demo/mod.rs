@@ -35,7 +35,7 @@ const SECRET: &str = "nobody in the workspace may read this\n";
 
 impl Stage {
     fn set() -> Result<Self, Failure> {
-        let home = tempfile::Builder::new().prefix("workden-demo-").tempdir().map_err(Failure::Machine)?;
+        let home = tempfile::Builder::new().prefix("workden-demo-").tempdir().map_err(Failure::NoStage)?;
         let (root, outside) = (home.path().join("workspace"), home.path().join("outside"));
         for directory in [&root, &outside] {
             fs::create_dir(directory).map_err(Failure::Machine)?;

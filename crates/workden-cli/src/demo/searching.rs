@@ -62,7 +62,7 @@ pub(super) fn line_of(entry: &Entry) -> String {
     let what = match entry.kind {
         EntryKind::File => "",
         EntryKind::Directory => "/",
-        EntryKind::BrokenLink => "  (a link that leads nowhere)",
+        EntryKind::BrokenLink => "  (a link that cannot be followed)",
         EntryKind::Special => "  (not a regular file)",
     };
     format!("{}{what}", entry.path)

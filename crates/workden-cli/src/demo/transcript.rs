@@ -43,6 +43,11 @@ impl<'o> Transcript<'o> {
         writeln!(self.out, "\n{HEADING}{number}. {heading}{HEADING:#}").map_err(Failure::Output)
     }
 
+    /// What a reader has to know before the calls that follow.
+    pub(super) fn note(&mut self, text: impl fmt::Display) -> Result<(), Failure> {
+        writeln!(self.out, "{text}").map_err(Failure::Output)
+    }
+
     /// A call that is about to be made.
     pub(super) fn call(&mut self, call: impl fmt::Display) -> Result<(), Failure> {
         self.calls += 1;

@@ -10,7 +10,7 @@ use workden_core::{
 use super::{Failure, SECRET, Stage, Transcript, expect_same, path, searching::line_of};
 
 pub(super) async fn dots(transcript: &mut Transcript<'_>, stage: &Stage) -> Result<(), Failure> {
-    transcript.scene("`..` cannot climb above the root")?;
+    transcript.scene("`..` cannot climb above the root (in the directory again, without the mounts)")?;
     let typed = "/src/../../outside/secret.txt";
     transcript.call(format_args!("read {typed}"))?;
     let outcome = match VirtualPath::parse(typed) {
@@ -26,6 +26,11 @@ pub(super) async fn links(transcript: &mut Transcript<'_>, stage: &Stage) -> Res
     symlink("../outside", stage.root.join("way-out")).map_err(Failure::Machine)?;
     let through_the_host = std::fs::read_to_string(stage.root.join("way-out/secret.txt")).map_err(Failure::Machine)?;
     expect_same("what the link leads to for the host", through_the_host.as_str(), SECRET)?;
+    transcript.note(format_args!(
+        "The host has made two links: /shortcut leads to src, and /way-out to ../outside, beside the\n\
+         workspace. In there is secret.txt, with the text `{}`.",
+        SECRET.trim()
+    ))?;
 
     transcript.call("list /")?;
     let listing = stage.files.list_path(&VirtualPath::root(), &ListRequest::default()).await?;
