@@ -135,14 +135,15 @@ fn through_file(sentence: &str) -> Option<(&str, &str, &str)> {
 
 /// The sentence about a path through a file, told to somebody who knows the path `real` as `typed`.
 pub(crate) fn through_file_told_as(sentence: &str, real: &VirtualPath, typed: &VirtualPath) -> Option<String> {
-    let (start, _, file) = through_file(sentence).filter(|(_, path, _)| *path == real.as_str())?;
+    let (start, path, file) = through_file(sentence)?;
+    let below = path.strip_prefix(real.as_str()).filter(|below| below.is_empty() || below.starts_with('/'))?;
+    let told = format!("{typed}{below}");
     // As long as the same names come after it, the file is the one before them.
-    let after = real.as_str().strip_prefix(file)?;
-    let reason = match typed.as_str().strip_suffix(after) {
+    let reason = match told.strip_suffix(path.strip_prefix(file)?) {
         Some(known) if !known.is_empty() => format!("`{known}`{IS_A_FILE}"),
         _ => A_FILE_IS_ON_THE_WAY.to_owned(),
     };
-    Some(format!("{start}`{typed}`: {reason}"))
+    Some(format!("{start}`{told}`: {reason}"))
 }
 
 /// The sentence about a path through a file, told by somebody to whom it lies below `prefix`.
