@@ -179,6 +179,24 @@ mod tests {
     }
 
     #[test]
+    fn every_refusal_says_what_to_do_instead() {
+        let at = path("/a");
+        for verb in ["read", "write", "edit", "list", "make", "copy", "copy to", "move to", "mount at"] {
+            for error in [
+                Error::not_found(verb, &at),
+                Error::is_directory(verb, &at),
+                Error::not_directory(verb, &at),
+                Error::already_exists(verb, &at),
+                Error::directory_in_place(verb, &at),
+                Error::file_in_place(verb, &at),
+            ] {
+                assert!(error.sentence().starts_with(&format!("cannot {verb} `/a`: ")), "{error}");
+                assert!(error.hint_text().is_some_and(|hint| !hint.contains("/a")), "{error}");
+            }
+        }
+    }
+
+    #[test]
     fn only_an_error_about_the_path_itself_is_because_of_a_file() {
         let other = Error::not_directory("read", &path("/other"));
         assert_eq!(other.clone().because_of_file(&path("/f/x"), &path("/f")), other);

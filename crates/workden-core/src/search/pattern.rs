@@ -184,6 +184,13 @@ mod tests {
     }
 
     #[test]
+    fn a_text_over_two_lines_is_not_called_a_regular_expression() {
+        let error = Pattern::literal("a\nb").compile().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidPattern);
+        assert!(error.sentence().starts_with("the text to look for has a newline in it"), "{error}");
+    }
+
+    #[test]
     fn an_invalid_regex_shows_where_and_what_instead() {
         assert_eq!(
             refused("foo(?=bar)"),
