@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::refusals;
+
 /// What a workden call answers.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -134,7 +136,13 @@ impl Error {
     /// whatever it looks like.
     #[must_use]
     pub fn below(mut self, prefix: &crate::VirtualPath) -> Self {
-        if !prefix.is_root() {
+        if prefix.is_root() {
+            return self;
+        }
+        let through = (self.0.kind == ErrorKind::NotDirectory).then_some(&self.0.sentence);
+        if let Some(told) = through.and_then(|sentence| refusals::through_file_below(sentence, prefix)) {
+            self.0.sentence = told;
+        } else {
             let (paths, reason) = split_at_reason(&self.0.sentence, 0);
             let paths = paths.replace("`/`", &format!("`{prefix}`"));
             // A path that was `/` is done, and must not get the prefix twice.
@@ -154,7 +162,10 @@ impl Error {
     /// nobody's business until it is opened.
     #[must_use]
     pub fn told_as(mut self, real: &crate::VirtualPath, typed: &crate::VirtualPath) -> Self {
-        if real != typed && !real.is_root() {
+        let through = (self.0.kind == ErrorKind::NotDirectory).then_some(&self.0.sentence);
+        if let Some(told) = through.and_then(|sentence| refusals::through_file_told_as(sentence, real, typed)) {
+            self.0.sentence = told;
+        } else if real != typed && !real.is_root() {
             let sentence = &self.0.sentence;
             let after = sentence.find(&format!("`{real}")).map_or(0, |at| at + 1 + real.as_str().len());
             let (paths, reason) = split_at_reason(sentence, after);
@@ -162,44 +173,6 @@ impl Error {
             self.0.sentence = paths.replace(&format!("`{real}/"), &format!("`{typed}/")) + reason;
         }
         self
-    }
-
-    /// `cannot <verb> <path>: nothing is there`, the most frequent error of all.
-    #[must_use]
-    pub fn not_found(verb: &str, path: &crate::VirtualPath) -> Self {
-        Self::new(ErrorKind::NotFound, format!("cannot {verb} `{path}`: there is no such file or directory"))
-    }
-
-    /// `cannot <verb> <path>: it is a directory`.
-    #[must_use]
-    pub fn is_directory(verb: &str, path: &crate::VirtualPath) -> Self {
-        Self::new(ErrorKind::IsDirectory, format!("cannot {verb} `{path}`: it is a directory"))
-    }
-
-    /// `cannot <verb> <path>: it is not a directory`.
-    #[must_use]
-    pub fn not_directory(verb: &str, path: &crate::VirtualPath) -> Self {
-        Self::new(ErrorKind::NotDirectory, format!("cannot {verb} `{path}`: it is not a directory"))
-    }
-
-    /// The error for a file beyond a ceiling.
-    #[must_use]
-    pub fn too_large(verb: &str, path: &crate::VirtualPath, size: u64, most: u64) -> Self {
-        Self::new(ErrorKind::TooLarge, format!("cannot {verb} `{path}`: it has {size} bytes, and {most} is the most"))
-            .hint("read a part of it, or search in it")
-    }
-
-    /// The error for a file that is not what the caller has read.
-    #[must_use]
-    pub fn conflict(verb: &str, path: &crate::VirtualPath) -> Self {
-        Self::new(ErrorKind::Conflict, format!("cannot {verb} `{path}`: it has changed since it was read"))
-            .hint("read it again, and base the change on what is there now")
-    }
-
-    /// `cannot <verb> <path>: it exists already`.
-    #[must_use]
-    pub fn already_exists(verb: &str, path: &crate::VirtualPath) -> Self {
-        Self::new(ErrorKind::AlreadyExists, format!("cannot {verb} `{path}`: it exists already"))
     }
 }
 

@@ -26,6 +26,7 @@ mod guard;
 pub mod limits;
 pub mod names;
 mod path;
+mod refusals;
 pub mod search;
 mod state;
 pub mod text;

@@ -93,16 +93,14 @@ impl CompositeBackend {
 
     fn refuse_mounts(&self, verb: &str, at: &Resolved) -> Result<()> {
         if at.real.is_root() {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!("cannot {verb} `/`, the root of the workspace"),
-            ));
+            return Err(Error::root_stays(verb));
         }
         if self.mounts.leads_to_mounts(&at.real) || self.mounts.is_mount(&at.real) {
             return Err(Error::new(
-                ErrorKind::Busy,
+                ErrorKind::InvalidArgument,
                 format!("cannot {verb} `{}`: something is mounted there", at.real),
-            ));
+            )
+            .hint("mounts stay where they are; name what is in it"));
         }
         Ok(())
     }
@@ -126,7 +124,7 @@ impl Backend for CompositeBackend {
             }
             real = followed;
         }
-        Err(Error::new(ErrorKind::LinkLoop, format!("cannot open `{path}`: its links go in circles")))
+        Err(Error::link_loop(path))
     }
 
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
@@ -192,7 +190,7 @@ impl Backend for CompositeBackend {
         if self.mounts.leads_to_mounts(&to.real) || self.mounts.is_mount(&to.real) {
             // Something is there, and it is a directory; but a missing source comes first.
             source.backend.stat(&local_from).await.map_err(|error| source.told(error))?;
-            return Err(Error::already_exists("move to", &to.real));
+            return Err(Error::directory_in_place("move to", &to.real));
         }
         let (destination, local_to) = self.mount_to_change("move to", to)?;
         if source.at == destination.at {

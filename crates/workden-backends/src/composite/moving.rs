@@ -26,9 +26,15 @@ pub(super) async fn move_across(
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(destination.told(error)),
     };
-    let may_replace = existing == Existing::Replace && !entry.is_dir();
-    if occupied.as_ref().is_some_and(|there| there.is_dir() || !may_replace) {
-        return Err(Error::already_exists("move to", &to.real).below(destination.at));
+    let may_replace = existing == Existing::Replace;
+    let in_the_way = match &occupied {
+        Some(there) if there.is_dir() => Some(Error::directory_in_place("move to", &to.real)),
+        Some(_) if entry.is_dir() => Some(Error::file_in_place("move to", &to.real)),
+        Some(_) if !may_replace => Some(Error::already_exists("move to", &to.real)),
+        Some(_) | None => None,
+    };
+    if let Some(error) = in_the_way {
+        return Err(error.below(destination.at));
     }
     let plan = plan(source, from, entry).await?;
     if occupied.is_some() {

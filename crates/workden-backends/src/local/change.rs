@@ -15,7 +15,7 @@ use workden_core::{
 use super::{
     Inner,
     directories::Made,
-    errors::{refused, root_stays},
+    errors::refused,
     lock::DirectoryLock,
     read::OpenFile,
     replace::{Target, replace},
@@ -70,9 +70,9 @@ pub(super) fn copy(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existing
 pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existing: Existing) -> Result<()> {
     check_names("move to", to)?;
     let failed = |errno| refused("move", from, errno);
-    let (source, source_name) = inner.root.parent(from).map_err(failed)?.ok_or_else(|| root_stays("move"))?;
+    let (source, source_name) = inner.root.parent(from).map_err(failed)?.ok_or_else(|| Error::root_stays("move"))?;
     let (Some(parent), Some(name)) = (to.parent(), to.name()) else {
-        return Err(Error::already_exists("move to", to));
+        return Err(Error::directory_in_place("move to", to));
     };
     let is_directory = {
         let stat = fs::statat(&source, source_name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
@@ -85,7 +85,7 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existi
         return Err(Error::new(ErrorKind::InvalidArgument, format!("cannot move `{from}` into itself, to `{to}`")));
     }
     let mut made = Made::default();
-    let destination = made.open(&inner.root, "move to", &parent, inner.durability)?;
+    let destination = made.open(&inner.root, "move to", &parent, to, inner.durability)?;
     let locks = DirectoryLock::take_both(source.as_fd(), destination.as_fd()).map_err(failed)?;
     for lock in std::iter::once(&locks.0).chain(&locks.1) {
         let above = from.parent().unwrap_or_else(VirtualPath::root);
@@ -103,8 +103,9 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existi
         errno => refused("move to", to, errno),
     };
     match fs::statat(&destination, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| kind(&stat)) {
-        Ok(FileType::Directory) => return Err(Error::already_exists("move to", to)),
-        Ok(_) if is_directory || existing == Existing::Refuse => return Err(Error::already_exists("move to", to)),
+        Ok(FileType::Directory) => return Err(Error::directory_in_place("move to", to)),
+        Ok(_) if is_directory => return Err(Error::file_in_place("move to", to)),
+        Ok(_) if existing == Existing::Refuse => return Err(Error::already_exists("move to", to)),
         Ok(_) | Err(Errno::NOENT) => {}
         Err(errno) => return Err(failed(errno)),
     }

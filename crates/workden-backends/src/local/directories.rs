@@ -21,17 +21,19 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// Opens a directory, making it and those above it where they are missing.
+    /// Opens a directory, making it and those above it where they are missing; errors name the
+    /// path that was asked for.
     pub(super) fn open(
         &mut self,
         root: &Root,
         verb: &str,
         real: &VirtualPath,
+        asked: &VirtualPath,
         durability: Durability,
     ) -> Result<OwnedFd> {
         match root.directory(real) {
-            Err(Errno::NOENT) => self.make(root, real, durability).map_err(|errno| refused(verb, real, errno)),
-            opened => opened.map_err(|errno| refused(verb, real, errno)),
+            Err(Errno::NOENT) => self.make(root, real, durability).map_err(|errno| refused(verb, asked, errno)),
+            opened => opened.map_err(|errno| refused(verb, asked, errno)),
         }
     }
 
@@ -73,7 +75,7 @@ impl Drop for Made {
 pub(super) fn make_dir(root: &Root, real: &VirtualPath, durability: Durability) -> Result<()> {
     names::check_names("make", real)?;
     let mut made = Made::default();
-    match made.open(root, "make", real, durability) {
+    match made.open(root, "make", real, real, durability) {
         Ok(_) => made.keep(),
         // The one error that a directory call words otherwise: a file is in the way, at the end.
         Err(error) => {

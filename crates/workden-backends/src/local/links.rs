@@ -91,10 +91,7 @@ impl<'a> Follow<'a> {
         self.followed += 1;
         self.named += target.split(|byte| *byte == b'/').count();
         if self.followed > limits::LINK_DEPTH || self.named > limits::LINK_NAMES {
-            return Err(Error::new(
-                ErrorKind::LinkLoop,
-                format!("cannot open `{}`: its links go in circles", self.typed),
-            ));
+            return Err(Error::link_loop(self.typed));
         }
         let target = match target.strip_prefix(b"/") {
             None => target,
@@ -134,5 +131,6 @@ impl<'a> Follow<'a> {
             ErrorKind::Escapes,
             format!("cannot open `{}`: a link on the way leads out of the workspace", self.typed),
         )
+        .hint("links are followed inside the workspace only")
     }
 }

@@ -31,8 +31,8 @@ use root::Root;
 use rustix::io::Errno;
 use spool::{Gathered, Spool};
 use workden_core::{
-    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, ErrorKind, Existing, Expect, Last, Removal,
-    Resolved, Result, Slice, VirtualPath, Written, names,
+    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Existing, Expect, Last, Removal, Resolved,
+    Result, Slice, VirtualPath, Written, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -138,10 +138,15 @@ impl LocalOptions {
     /// When the directory cannot be opened. The host path is not in the error: it may reach a
     /// model.
     pub fn open(self, directory: impl AsRef<Path>) -> Result<LocalBackend> {
-        let root = Root::open(directory.as_ref(), self.opening).map_err(|errno| {
-            let kind = errors::refused("open", &VirtualPath::root(), errno).kind();
-            Error::new(kind, format!("cannot open the directory of the workspace: {errno}"))
-                .hint("it must exist, and this process must be able to read it")
+        self.open_as("the directory of the workspace", directory.as_ref())
+    }
+
+    /// Opens a directory that errors call by what it is to be.
+    fn open_as(self, what: &str, directory: &Path) -> Result<LocalBackend> {
+        let root = Root::open(directory, self.opening).map_err(|errno| {
+            let (kind, why) = errors::root_refused(errno);
+            Error::new(kind, format!("cannot open {what}: {why}"))
+                .hint("it must be a directory that exists, and this process must be able to read it")
         })?;
         Ok(LocalBackend { inner: Arc::new(Inner { root, durability: self.durability, bound_files: self.bound_files }) })
     }
@@ -173,7 +178,8 @@ impl LocalBackend {
     ) -> Result<CompositeBackend> {
         let mut mounts = CompositeBackend::builder();
         for (at, directory) in directories {
-            mounts = mounts.mount(at.as_str(), Self::open(directory)?)?;
+            let what = format!("the directory to mount at `{at}`");
+            mounts = mounts.mount(at.as_str(), Self::options().open_as(&what, directory.as_ref())?)?;
         }
         Ok(mounts.build())
     }
@@ -211,17 +217,17 @@ impl LocalBackend {
     ) -> Result<T> {
         let inner = Arc::clone(&self.inner);
         let real = at.real.clone();
-        blocking(move || work(&inner, &real)).await.map_err(|error| error.told_as(&at.real, &at.typed))
+        let done = blocking(move || {
+            work(&inner, &real).map_err(|error| errors::with_file_on_the_way(&inner.root, &real, error))
+        });
+        done.await.map_err(|error| error.told_as(&at.real, &at.typed))
     }
 }
 
 /// A temporary file of workden's own is not there for anybody.
 fn not_our_own(verb: &str, at: &Resolved) -> Result<()> {
     match at.real.components().any(|name| names::is_temporary(name.as_bytes())) {
-        true => Err(Error::new(
-            ErrorKind::NotFound,
-            format!("cannot {verb} `{}`: there is no such file or directory", at.typed),
-        )),
+        true => Err(Error::not_found(verb, &at.typed)),
         false => Ok(()),
     }
 }
@@ -281,14 +287,22 @@ impl Backend for LocalBackend {
     async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
         not_our_own("move", from)?;
         let destination = to.real.clone();
-        let renamed = self.run(from, move |inner, from| change::rename(inner, from, &destination, existing)).await;
+        let renamed = self.run(from, move |inner, from| {
+            change::rename(inner, from, &destination, existing)
+                .map_err(|error| errors::with_file_on_the_way(&inner.root, &destination, error))
+        });
+        let renamed = renamed.await;
         renamed.map_err(|error| error.told_as(&to.real, &to.typed))
     }
 
     async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
         not_our_own("copy", from)?;
         let destination = to.real.clone();
-        let copied = self.run(from, move |inner, from| change::copy(inner, from, &destination, existing)).await;
+        let copied = self.run(from, move |inner, from| {
+            change::copy(inner, from, &destination, existing)
+                .map_err(|error| errors::with_file_on_the_way(&inner.root, &destination, error))
+        });
+        let copied = copied.await;
         copied.map_err(|error| error.told_as(&to.real, &to.typed))
     }
 

@@ -12,13 +12,13 @@ use rustix::{
     io::Errno,
 };
 use workden_core::{
-    Removal, Result, VirtualPath,
+    Error, Removal, Result, VirtualPath,
     names::{TEMPORARY_PREFIX, is_temporary},
 };
 
 use super::{
     Inner,
-    errors::{refused, root_stays},
+    errors::refused,
     lock::{DirectoryId, DirectoryLock, identify},
     names_in::for_each_raw_name,
     root::{kind, step_into},
@@ -26,7 +26,7 @@ use super::{
 
 pub(super) fn remove(inner: &Inner, real: &VirtualPath, what: Removal) -> Result<()> {
     let failed = |errno| refused("remove", real, errno);
-    let (directory, name) = inner.root.parent(real).map_err(failed)?.ok_or_else(|| root_stays("remove"))?;
+    let (directory, name) = inner.root.parent(real).map_err(failed)?.ok_or_else(|| Error::root_stays("remove"))?;
     let directory = directory.as_fd();
     if is_temporary(name.as_bytes()) {
         return Err(failed(Errno::NOENT));

@@ -50,7 +50,9 @@ pub(super) fn replace(
     let mut made = Made::default();
     let directory = match target {
         Target::File | Target::Expect(Expect::Version(_)) => inner.root.directory(&parent).map_err(failed)?,
-        Target::Expect(Expect::Anything | Expect::Absent) => made.open(&inner.root, verb, &parent, inner.durability)?,
+        Target::Expect(Expect::Anything | Expect::Absent) => {
+            made.open(&inner.root, verb, &parent, real, inner.durability)?
+        }
     };
     let directory = directory.as_fd();
     let lock = DirectoryLock::take(directory).map_err(failed)?;

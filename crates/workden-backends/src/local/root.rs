@@ -76,6 +76,21 @@ impl Root {
         }
     }
 
+    /// What is no directory on the way to a path, if that is so.
+    pub(super) fn file_above(&self, real: &VirtualPath) -> Option<VirtualPath> {
+        let mut at = self.directory(&VirtualPath::root()).ok()?;
+        let mut above = VirtualPath::root();
+        for name in real.parent()?.components() {
+            above = above.child(name).ok()?;
+            match step_into(at.as_fd(), name) {
+                Ok(below) => at = below,
+                Err(Errno::NOTDIR) => return Some(above),
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
     /// Whether a path has no link in it, told in one call: `None` when that cannot be told so.
     pub(super) fn has_no_link(&self, typed: &VirtualPath, keep_last: bool) -> Option<bool> {
         if !self.at_once || typed.is_root() || typed.relative().len() > LONGEST_AT_ONCE {

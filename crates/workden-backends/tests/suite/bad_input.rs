@@ -8,6 +8,7 @@ use std::{
 };
 
 use rustix::fs::{Mode, OFlags};
+use workden_backends::LocalBackend;
 use workden_core::{
     Backend, BackendExt, ByteRange, EntryKind, ErrorKind, Existing, Expect, Last, NameForm, Removal,
     search::{GlobRequest, GrepRequest, ListRequest},
@@ -15,6 +16,18 @@ use workden_core::{
 };
 
 use crate::local::{Until, block_on, path, places, refused};
+
+#[test]
+fn a_workspace_that_cannot_be_opened_is_told_in_our_words() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, gone) = (directory.path().join("file"), directory.path().join("gone"));
+    std::fs::write(&file, "x").unwrap();
+    let opened = |host: &std::path::Path| LocalBackend::open(host).unwrap_err().sentence().to_owned();
+    assert_eq!(opened(&gone), "cannot open the directory of the workspace: there is no such directory");
+    assert_eq!(opened(&file), "cannot open the directory of the workspace: it is not a directory");
+    let several = LocalBackend::open_several([(path("/in"), directory.path()), (path("/out"), &gone)]).unwrap_err();
+    assert_eq!(several.sentence(), "cannot open the directory to mount at `/out`: there is no such directory");
+}
 
 #[test]
 fn names_that_are_not_utf8_are_listed_and_marked() {

@@ -184,9 +184,9 @@ fn mounts_stay_where_they_are() {
     block_on(async {
         for typed in ["/data", "/data/deep/inner", "/data/deep"] {
             let removed = files.remove_path(&path(typed), Removal::Tree).await.unwrap_err();
-            assert_eq!(removed.kind(), ErrorKind::Busy, "{typed}");
+            assert_eq!(removed.kind(), ErrorKind::InvalidArgument, "{typed}");
             let moved = files.move_path(&path(typed), &path("/elsewhere"), Existing::Replace).await.unwrap_err();
-            assert_eq!(moved.kind(), ErrorKind::Busy, "{typed}");
+            assert_eq!(moved.kind(), ErrorKind::InvalidArgument, "{typed}");
             let written = files.write_path(&path(typed), "x".into(), Expect::Anything).await.unwrap_err();
             assert_eq!(written.kind(), ErrorKind::IsDirectory, "{typed}");
             files.make_dir_path(&path(typed)).await.unwrap();
@@ -205,6 +205,8 @@ fn errors_tell_the_paths_of_the_agent() {
         assert!(ambiguous.to_string().starts_with("cannot edit `/data/file`"), "{ambiguous}");
         let listed = files.list_path(&path("/data/file"), &ListRequest::default()).await.unwrap_err();
         assert!(listed.to_string().contains("`/data/file`"), "{listed}");
+        let through = "cannot read `/data/file/x`: `/data/file` is a file, so nothing can be below it";
+        assert_eq!(files.read_bytes(&path("/data/file/x")).await.unwrap_err().sentence(), through);
         crate::local::symlink("../..", directory.path().join("up"));
         let up = files.read_bytes(&path("/data/up/x")).await.unwrap_err();
         assert!(up.to_string().contains("`/data/up/x`"), "{up}");

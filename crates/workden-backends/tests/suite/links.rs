@@ -41,6 +41,47 @@ fn links_inside_are_followed() {
 }
 
 #[test]
+fn a_file_on_the_way_is_told_as_it_was_typed() {
+    for place in places() {
+        std::fs::create_dir(place.root.join("src")).unwrap();
+        std::fs::write(place.root.join("src/a.rs"), "x").unwrap();
+        symlink("src", place.root.join("short"));
+        symlink("src/a.rs", place.root.join("file"));
+        symlink("src/a.rs/b", place.root.join("through"));
+        let files = &place.files;
+        block_on(async {
+            for (typed, why) in [
+                ("/src/a.rs/y", "`/src/a.rs` is a file, so nothing can be below it"),
+                ("/short/a.rs/y", "`/short/a.rs` is a file, so nothing can be below it"),
+                ("/short/a.rs/y/z", "`/short/a.rs` is a file, so nothing can be below it"),
+                ("/file/y/z", "`/file` is a file, so nothing can be below it"),
+                ("/through", "a file is on the way, so nothing can be below it"),
+            ] {
+                let at = path(typed);
+                let from = path("/src/a.rs");
+                let edits = [Replacement::once("x", "y")];
+                for (verb, error) in [
+                    ("write", refused(&place, files.write_path(&at, "y".into(), Expect::Anything).await)),
+                    ("read", refused(&place, files.read_bytes(&at).await)),
+                    ("edit", refused(&place, files.edit(&at, &edits).await)),
+                    ("list", refused(&place, files.list_path(&at, &ListRequest::default()).await)),
+                    ("search", refused(&place, files.glob_path(&at, &GlobRequest::new("*")).await)),
+                    ("search", refused(&place, files.grep_path(&at, &GrepRequest::literal("x")).await)),
+                    ("copy to", refused(&place, files.copy_path(&from, &at, Existing::Refuse).await)),
+                ] {
+                    assert_eq!(error.sentence(), format!("cannot {verb} `{typed}`: {why}"));
+                }
+            }
+            let moved = files.move_path(&path("/short/a.rs"), &path("/short/a.rs/y/z"), Existing::Refuse).await;
+            assert_eq!(
+                refused(&place, moved).sentence(),
+                "cannot move to `/short/a.rs/y/z`: `/short/a.rs` is a file, so nothing can be below it"
+            );
+        });
+    }
+}
+
+#[test]
 fn a_write_through_a_link_changes_what_it_leads_to() {
     for place in places() {
         let root = &place.root;

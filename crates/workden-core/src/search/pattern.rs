@@ -104,6 +104,15 @@ impl Pattern {
             builder.line_terminator(Some(b'\n'));
         }
         builder.build(&self.text).map_err(|error| match error.kind() {
+            _ if self.syntax == Syntax::Literal && self.text.contains('\n') => {
+                let sentence = "the text to look for has a newline in it, and a match stays within one line";
+                Error::new(ErrorKind::InvalidPattern, sentence)
+                    .hint("ask for a multi-line search, or look for one of the lines")
+            }
+            _ if self.syntax == Syntax::Literal => {
+                Error::new(ErrorKind::InvalidPattern, "the text to look for is too large to compile")
+                    .hint("look for a part of it")
+            }
             grep_regex::ErrorKind::NotAllowed(_) | grep_regex::ErrorKind::InvalidLineTerminator(_) => {
                 invalid(&self.text, "it has a newline in it, and a match stays within one line", None)
                     .hint("ask for a multi-line search, or look for one of the lines")
@@ -172,6 +181,13 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::InvalidPattern);
         assert!(error.hint_text().is_some());
         error.to_string()
+    }
+
+    #[test]
+    fn a_text_over_two_lines_is_not_called_a_regular_expression() {
+        let error = Pattern::literal("a\nb").compile().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidPattern);
+        assert!(error.sentence().starts_with("the text to look for has a newline in it"), "{error}");
     }
 
     #[test]

@@ -11,7 +11,8 @@ use ignore::{
 };
 
 use super::{
-    GlobRequest, GrepRequest, Hidden, IgnoreChain, IgnoreFiles, ListRequest, View, glob_syntax::check_size,
+    GlobRequest, GrepRequest, Hidden, IgnoreChain, IgnoreFiles, ListRequest, View,
+    glob_syntax::{alternatives, check_size},
     ignore_chain::IgnoreVerdict,
 };
 use crate::{CompiledVisibility, Error, ErrorKind, Result, Sight, VirtualPath, Visibility, limits};
@@ -257,9 +258,15 @@ fn compile_filter(globs: &[String]) -> Result<Option<Override>> {
         if glob.is_empty() || glob == "!" {
             return Err(refused(glob, "it is empty"));
         }
-        builder.add(glob).map_err(|error| refused(glob, &error.to_string()))?;
+        builder.add(glob).map_err(|_| refused(glob, &in_our_words(glob)))?;
     }
-    builder.build().map(Some).map_err(|error| refused(&globs.join(" "), &error.to_string()))
+    builder.build().map(Some).map_err(|_| refused(&globs.join(" "), "together they are too large to compile"))
+}
+
+/// Why a glob does not parse: the engine tells it with the whole glob, and with words of its own.
+fn in_our_words(glob: &str) -> String {
+    let without_not = glob.strip_prefix('!').unwrap_or(glob);
+    alternatives(without_not).err().unwrap_or_else(|| "a `[`, `{` or `\\` in it has no end".to_owned())
 }
 
 #[cfg(test)]
@@ -300,9 +307,19 @@ mod tests {
 
     #[test]
     fn a_bad_filter_is_an_error() {
-        for bad in ["", "!", "[z-a]", "{a"] {
+        for (bad, why) in [
+            ("", "it is empty"),
+            ("!", "it is empty"),
+            ("[z-a]", "`z-a`"),
+            ("{a", "`{` is never closed"),
+            ("!{a", "`{` is never closed"),
+            ("a}", "`}` closes nothing"),
+            ("[a", "`[` is never closed"),
+        ] {
             let error = Screen::for_grep(&request(&[bad]), &VirtualPath::root()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidPattern, "{bad:?}");
+            assert!(error.sentence().starts_with(&format!("invalid filter glob `{bad}`: ")), "{error}");
+            assert!(error.sentence().contains(why) && error.sentence().len() < 100, "{error}");
         }
     }
 

@@ -94,14 +94,14 @@ pub(super) fn to_tree(document: &StateDocument, now: Timestamp) -> Result<Tree> 
             }
         };
         if let Some(parent) = path.parent() {
-            tree.make_directories("load", &parent, now)?;
+            tree.make_directories("load", &parent, &path, now)?;
         }
         tree.insert_file(path, File { content, created: file.created_at, modified: file.modified_at });
     }
     for typed in &document.directories {
         let path = VirtualPath::parse(typed)?;
         names::check_names("load", &path)?;
-        tree.make_directories("load", &path, now)?;
+        tree.make_directories("load", &path, &path, now)?;
     }
     Ok(tree)
 }
@@ -121,6 +121,14 @@ mod tests {
     #[test]
     fn a_document_goes_in_and_comes_out_the_same() {
         assert_eq!(load(DOCUMENT).unwrap().to_json().unwrap(), DOCUMENT);
+    }
+
+    #[test]
+    fn the_place_of_a_mistake_is_told_once() {
+        assert_eq!(
+            load("{\"files\": 1}").unwrap_err().sentence(),
+            "this is not a workspace document: invalid type: integer `1`, expected a map (line 1, column 11)"
+        );
     }
 
     #[test]

@@ -82,7 +82,9 @@ impl StateBackend {
     pub fn from_json(json: &str, clock: Arc<dyn Clock>) -> Result<Self> {
         let document = serde_json::from_str(json).map_err(|error| {
             // It quotes what it does not know, at any length; the place comes last.
-            let why: String = error.to_string().chars().take(300).collect();
+            let told = error.to_string();
+            let place = format!(" at line {} column {}", error.line(), error.column());
+            let why: String = told.strip_suffix(&place).unwrap_or(&told).chars().take(300).collect();
             let place = format!("line {}, column {}", error.line(), error.column());
             Error::new(ErrorKind::InvalidArgument, format!("this is not a workspace document: {why} ({place})"))
         })?;
@@ -132,7 +134,7 @@ impl StateBackend {
                 .hint("remove files that are no longer needed"));
             }
             if let Some(parent) = path.parent() {
-                tree.make_directories(verb, &parent, now)?;
+                tree.make_directories(verb, &parent, path, now)?;
             }
             let version = Version::of(&content);
             let created = before.as_ref().map_or(now, |file| file.created);
@@ -221,7 +223,7 @@ impl Backend for StateBackend {
     async fn make_dir(&self, at: &Resolved) -> Result<()> {
         names::check_names("make", &at.real)?;
         let now = self.clock.now();
-        self.change(|tree| tree.make_directories("make", &at.real, now))
+        self.change(|tree| tree.make_directories("make", &at.real, &at.real, now))
     }
 
     async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {

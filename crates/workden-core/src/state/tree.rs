@@ -81,7 +81,7 @@ impl Tree {
         let mut above = path.parent();
         while let Some(directory) = above {
             match self.get(&directory) {
-                Some(Node::File(_)) => return Error::not_directory(verb, &directory),
+                Some(Node::File(_)) => return Error::below_file(verb, path, &directory),
                 Some(Node::Directory { .. }) => break,
                 None => above = directory.parent(),
             }
@@ -109,7 +109,14 @@ impl Tree {
         }
     }
 
-    pub(super) fn make_directories(&mut self, verb: &str, path: &VirtualPath, now: Timestamp) -> Result<()> {
+    /// Makes a directory and those above it where they are missing, on the way to what was asked for.
+    pub(super) fn make_directories(
+        &mut self,
+        verb: &str,
+        path: &VirtualPath,
+        asked: &VirtualPath,
+        now: Timestamp,
+    ) -> Result<()> {
         let mut missing = Vec::new();
         let mut above = Some(path.clone());
         while let Some(directory) = above {
@@ -118,7 +125,8 @@ impl Tree {
                 Some(Node::File(_)) if directory == *path && verb == "make" => {
                     return Err(Error::already_exists(verb, path));
                 }
-                Some(Node::File(_)) => return Err(Error::not_directory(verb, &directory)),
+                Some(Node::File(_)) if directory == *asked => return Err(Error::not_directory(verb, asked)),
+                Some(Node::File(_)) => return Err(Error::below_file(verb, asked, &directory)),
                 None => {
                     above = directory.parent();
                     missing.push(directory);
@@ -134,14 +142,10 @@ impl Tree {
     pub(super) fn remove(&mut self, verb: &str, path: &VirtualPath, what: Removal) -> Result<()> {
         let node = self.find(verb, path)?;
         if path.is_root() {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!("cannot {verb} `/`, the root of the workspace"),
-            ));
+            return Err(Error::root_stays(verb));
         }
         if matches!(node, Node::Directory { .. }) && what == Removal::One && self.children(path).next().is_some() {
-            return Err(Error::new(ErrorKind::NotEmpty, format!("cannot {verb} `{path}`: the directory is not empty"))
-                .hint("remove what is in it first, or remove the whole tree"));
+            return Err(Error::not_empty(verb, path));
         }
         self.take_subtree(path);
         Ok(())
@@ -167,8 +171,9 @@ impl Tree {
         }
         match self.get(to) {
             _ if from == to => return Ok(()),
-            Some(Node::Directory { .. }) => return Err(Error::already_exists("move to", to)),
-            Some(Node::File(_)) if is_directory || existing == Existing::Refuse => {
+            Some(Node::Directory { .. }) => return Err(Error::directory_in_place("move to", to)),
+            Some(Node::File(_)) if is_directory => return Err(Error::file_in_place("move to", to)),
+            Some(Node::File(_)) if existing == Existing::Refuse => {
                 return Err(Error::already_exists("move to", to));
             }
             Some(Node::File(_)) | None => {}
@@ -178,7 +183,7 @@ impl Tree {
             names::check_length("move", to.as_str().len() + path.as_str().len() - from.as_str().len())?;
         }
         if let Some(parent) = to.parent() {
-            self.make_directories("move to", &parent, now)?;
+            self.make_directories("move to", &parent, to, now)?;
         }
         self.take_subtree(to);
         for (path, node) in self.take_subtree(from) {
@@ -226,7 +231,7 @@ mod tests {
         let mut tree = Tree::new(now);
         for file in files {
             let path = VirtualPath::parse(file).unwrap();
-            tree.make_directories("write", &path.parent().unwrap(), now).unwrap();
+            tree.make_directories("write", &path.parent().unwrap(), &path, now).unwrap();
             tree.insert_file(path, File { content: Bytes::from_static(b"xx"), created: now, modified: now });
         }
         tree

@@ -163,7 +163,8 @@ fn plan_utf8(
     places: Option<Places<'_>>,
 ) -> Result<EditPlan> {
     match replacements {
-        [] => Err(Error::new(ErrorKind::InvalidArgument, format!("cannot edit `{path}`: no replacement was given"))),
+        [] => Err(Error::new(ErrorKind::InvalidArgument, format!("cannot edit `{path}`: no replacement was given"))
+            .hint("give at least one text to replace, and what to put there")),
         [only] => plan_one(path, content, only, places),
         several => {
             let mut current = content.to_vec();
@@ -257,7 +258,8 @@ fn replace(
         return Err(Error::new(
             ErrorKind::TooLarge,
             format!("cannot edit `{path}`: it would have {size} bytes, and {} is the most", limits::EDIT_BYTES),
-        ));
+        )
+        .hint("replace fewer places, or put less there"));
     }
     if let Some(start) = only {
         return Ok(EditPlan { splices: vec![splice(start, start + found.len(), new.into())], replaced: 1 });

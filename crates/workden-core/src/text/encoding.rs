@@ -204,7 +204,7 @@ pub fn is_binary(content: &[u8]) -> bool {
 /// The error for text that turns out not to be text.
 pub(crate) fn not_text(verb: &str, path: &VirtualPath) -> Error {
     Error::new(ErrorKind::NotText, format!("cannot {verb} `{path}` as text: it is a binary file"))
-        .hint("read it as bytes instead")
+        .hint(if verb == "edit" { "write the whole file instead" } else { "read it as bytes instead" })
 }
 
 fn decode_utf16(content: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {

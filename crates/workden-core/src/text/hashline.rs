@@ -121,7 +121,13 @@ pub fn apply(path: &VirtualPath, before: &str, edit: &HashlineEdit) -> Result<Ha
 /// Makes every check in the reference's order; gives the range as indices.
 fn check(path: &VirtualPath, lines: &[&str], edit: &HashlineEdit) -> Result<(usize, usize)> {
     let count = lines.len();
-    let refuse = |kind, why: String| Err(Error::new(kind, format!("cannot edit `{path}`: {why}")));
+    let refuse = |kind, why: String| {
+        let hint = match kind {
+            ErrorKind::OutOfRange => "lines count from 1; read the lines again as hashlines",
+            _ => "lines count from 1; a range has its first and last line, an insertion only the line before it",
+        };
+        Err(Error::new(kind, format!("cannot edit `{path}`: {why}")).hint(hint))
+    };
     let index = |line: u64| usize::try_from(line).ok().and_then(|line| line.checked_sub(1)).filter(|at| *at < count);
 
     let Some(start) = index(edit.start_line) else {
@@ -179,7 +185,8 @@ fn check_hash(path: &VirtualPath, lines: &[&str], at: usize, given: &str) -> Res
             "cannot edit `{path}`: Hash mismatch at line {}: expected '{given}', got '{actual}'. File may have changed \u{2014} re-read it first.",
             at + 1
         ),
-    ))
+    )
+    .hint("read the lines again as hashlines"))
 }
 
 #[cfg(test)]

@@ -15,6 +15,10 @@ const COMPARED_BYTES: usize = 4 * 1024 * 1024;
 const LIKENED_LINES: usize = 5_000;
 /// Pairs of characters beyond this are not compared for likeness.
 const LIKENED_PAIRS: usize = 60_000_000;
+/// The same for parts of lines.
+const LIKENED_PART_PAIRS: usize = 20_000_000;
+/// What a part that is like the text counts for, against a whole line that is.
+const PART_COUNTS: f64 = 0.95;
 /// Comparisons of two lines, long lines counting for more, before the search for a reason ends.
 const COMPARISON_STEPS: usize = 4_000_000;
 /// Characters of one line that are compared or shown.
@@ -30,7 +34,11 @@ pub(super) fn not_found(path: &VirtualPath, content: &[u8], old: &str) -> Error 
     let text = Encoding::Utf8.decode_lossy(head);
     let error =
         |why: String| Error::new(ErrorKind::NoMatch, format!("cannot edit `{path}`: {} not found{why}", quoted(old)));
-    let have: Vec<&str> = text.split('\n').collect();
+    if text.is_empty() {
+        return error(": the file is empty".to_owned()).hint("write the file instead");
+    }
+    // What follows the last line break is no line when it is nothing.
+    let have: Vec<&str> = text.strip_suffix('\n').unwrap_or(&text).split('\n').collect();
     let want: Vec<&str> = old.strip_suffix('\n').unwrap_or(old).split('\n').collect();
 
     if let Some(numberless) = without_line_numbers(&want)
@@ -38,6 +46,18 @@ pub(super) fn not_found(path: &VirtualPath, content: &[u8], old: &str) -> Error 
     {
         return error(" as given".to_owned())
             .hint("the text has line numbers of a numbered read in it; leave the numbers and tabs out");
+    }
+    let unescaped = old.replace("\\n", "\n").replace("\\t", "\t");
+    if unescaped != old && text.contains(&unescaped) {
+        return error(" as given".to_owned())
+            .hint("the text has `\\n` or `\\t` as two characters; give a real line break or tab");
+    }
+    if let Some(unended) = old.strip_suffix('\n')
+        && content.len() <= COMPARED_BYTES
+        && text.ends_with(unended)
+    {
+        return error(" as given".to_owned())
+            .hint("the file ends without a line break; leave it out at the end of the text");
     }
     let mut steps = COMPARISON_STEPS;
     for difference in DIFFERENCES {
@@ -54,7 +74,8 @@ pub(super) fn not_found(path: &VirtualPath, content: &[u8], old: &str) -> Error 
     match most_alike(&have, &want) {
         Some(at) => {
             let shown = want.len().min(have.len() - at);
-            error(format!("; the nearest is {}:\n{}", place(at, shown), numbered(&have, at, shown)))
+            let verb = if shown > 1 { "are" } else { "is" };
+            error(format!("; the nearest {verb} {}:\n{}", place(at, shown), numbered(&have, at, shown)))
                 .hint("read the file again and copy the text exactly")
         }
         None => error(", and nothing like it".to_owned()).hint("read the file again, or search for a part of the text"),
@@ -171,6 +192,7 @@ fn most_alike(have: &[&str], want: &[&str]) -> Option<usize> {
     let wanted = short(wanted.trim());
     let mut best = (WORTH_SHOWING, None);
     let mut pairs = LIKENED_PAIRS;
+    let mut part_pairs = LIKENED_PART_PAIRS;
     for (at, line) in have.iter().enumerate().take(LIKENED_LINES) {
         let line = line.trim();
         if line.is_empty() {
@@ -182,13 +204,40 @@ fn most_alike(have: &[&str], want: &[&str]) -> Option<usize> {
             let line = short(line);
             let Some(left) = pairs.checked_sub(line.chars().count() * wanted.chars().count()) else { break };
             pairs = left;
-            normalized_levenshtein(&line, &wanted)
+            let part = PART_COUNTS * likest_part(&line, &wanted, &mut part_pairs);
+            normalized_levenshtein(&line, &wanted).max(part)
         };
         if likeness > best.0 {
             best = (likeness, Some(at.saturating_sub(lead)));
         }
     }
     best.1
+}
+
+/// How like the wanted text the likest part of a line is, of as many words as the text has. It ends
+/// when `pairs` of characters are used up.
+fn likest_part(line: &str, wanted: &str, pairs: &mut usize) -> f64 {
+    let count = words(wanted).count();
+    let wanted_chars = wanted.chars().count();
+    // Where each word starts and ends.
+    let at = |word: &str| word.as_ptr() as usize - line.as_ptr() as usize;
+    let places: Vec<(usize, usize)> = words(line).map(|word| (at(word), at(word) + word.len())).collect();
+    if count == 0 || places.len() <= count {
+        return 0.0;
+    }
+    let mut best = 0.0_f64;
+    for window in places.windows(count) {
+        let part = &line[window[0].0..window[count - 1].1];
+        let part_chars = part.chars().count();
+        // Too long or too short to be worth showing, whatever is in it.
+        if part_chars.min(wanted_chars) * 2 < part_chars.max(wanted_chars) {
+            continue;
+        }
+        let Some(left) = pairs.checked_sub(part_chars * wanted_chars) else { break };
+        *pairs = left;
+        best = best.max(normalized_levenshtein(part, wanted));
+    }
+    best
 }
 
 /// The wanted lines without the numbers of a numbered or hashline read, if every line has one.
@@ -240,9 +289,38 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_a_line_is_found_by_its_words() {
+        let answer = explain("# Today\n- [x] write the docs\n", "write the book");
+        assert!(answer.contains("the nearest is line 2:\n     2\t- [x] write the docs"), "{answer}");
+        let whole = explain("x = write the docs\nwrite the dook\n", "write the dock");
+        assert!(whole.contains("the nearest is line 2"), "a whole line comes before a part: {whole}");
+    }
+
+    #[test]
+    fn lines_are_counted_as_a_reader_counts_them() {
+        let answer = explain("def one():\n    pass\n", "def once():\n    return\n    x\n");
+        assert!(
+            answer.contains("the nearest are lines 1 to 2:\n     1\tdef one():\n     2\t    pass\nhint"),
+            "{answer}"
+        );
+    }
+
+    #[test]
+    fn what_a_model_types_by_mistake_is_called_by_its_name() {
+        for (content, old, why) in [
+            ("a\nb\n", "a\\nb", "`\\n` or `\\t` as two characters"),
+            ("a\tb\n", "a\\tb", "`\\n` or `\\t` as two characters"),
+            ("a\nb", "b\n", "ends without a line break"),
+            ("", "x", "the file is empty"),
+        ] {
+            let answer = explain(content, old);
+            assert!(answer.contains(why), "{answer}");
+        }
+    }
+
+    #[test]
     fn nothing_like_it_says_so() {
         assert!(explain("abc\n", "zzzzzzzzzz").contains("nothing like it"));
-        assert!(explain("", "x").contains("nothing like it"));
         assert!(explain("abc", "\n\n").contains("nothing like it"));
     }
 
@@ -262,6 +340,7 @@ mod tests {
             ("y\n".repeat(200_000), spaces.clone() + "x"),
             ("y\n".repeat(200_000), format!("x{spaces}x")),
             ((spaces.clone() + "y\n").repeat(40), spaces.clone() + "x"),
+            (("ab ".repeat(66) + "\n").repeat(5_000), "ba ".repeat(33)),
             (("\u{fdfa}".repeat(100) + "\n").repeat(1_000), "\u{fdfa}".repeat(99)),
         ] {
             let started = std::time::Instant::now();

@@ -97,7 +97,10 @@ fn lines(path: &VirtualPath, source: &dyn TextSource, offset: u64, limit: u64, m
             ErrorKind::OutOfRange,
             format!("cannot read `{path}`: Offset {offset} exceeds file length ({total} lines)"),
         )
-        .hint("offset is the number of lines to skip; 0 is the beginning"));
+        .hint(match total {
+            0 => "the file is empty".to_owned(),
+            total => format!("offset is the number of lines to skip; the last line is at offset {}", total - 1),
+        }));
     }
     let LineCollector { mut kept, overflowed, .. } = collector;
     if offset == 0 {
@@ -221,13 +224,24 @@ mod tests {
             let error = read(b"x\ny\n", TextWindow::lines(offset, 1)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::OutOfRange);
             assert!(error.to_string().contains(&format!("Offset {offset} exceeds file length (2 lines)")), "{error}");
+            assert!(error.hint_text().unwrap().ends_with("the last line is at offset 1"), "{error}");
         }
     }
 
     #[test]
     fn negative_numbers_are_refused() {
-        assert_eq!(TextWindow::lines_signed(-1, 5).unwrap_err().kind(), ErrorKind::InvalidArgument);
-        assert_eq!(TextWindow::chars_signed(0, -1).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        for (refused, words) in [
+            (
+                TextWindow::lines_signed(-1, 5),
+                "offset must be >= 0, got -1\nhint: offset is the number of lines to skip",
+            ),
+            (TextWindow::lines_signed(0, -2), "limit must be >= 0, got -2\nhint: limit is the number of lines to show"),
+            (TextWindow::chars_signed(0, -1), "limit must be >= 0, got -1\nhint: limit is the number of characters"),
+        ] {
+            let error = refused.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.to_string().starts_with(words), "{error}");
+        }
     }
 
     #[test]

@@ -45,7 +45,10 @@ impl TextWindow {
     ///
     /// `InvalidArgument` when a number is negative.
     pub fn lines_signed(offset: i64, limit: i64) -> Result<Self> {
-        Ok(Self::lines(unsigned("offset", offset)?, unsigned("limit", limit)?))
+        Ok(Self::lines(
+            unsigned("offset", offset, "offset is the number of lines to skip; 0 is the beginning")?,
+            unsigned("limit", limit, "limit is the number of lines to show")?,
+        ))
     }
 
     /// As [`TextWindow::chars`], for a face whose numbers may be negative.
@@ -54,15 +57,16 @@ impl TextWindow {
     ///
     /// `InvalidArgument` when a number is negative.
     pub fn chars_signed(offset: i64, limit: i64) -> Result<Self> {
-        Ok(Self::chars(unsigned("offset", offset)?, unsigned("max_chars", limit)?))
+        Ok(Self::chars(
+            unsigned("offset", offset, "offset is the number of characters to skip; 0 is the beginning")?,
+            unsigned("limit", limit, "limit is the number of characters to show")?,
+        ))
     }
 }
 
-fn unsigned(name: &str, given: i64) -> Result<u64> {
-    u64::try_from(given).map_err(|_| {
-        Error::new(ErrorKind::InvalidArgument, format!("{name} must be >= 0, got {given}"))
-            .hint("count from the start of the file; 0 is the beginning")
-    })
+fn unsigned(name: &str, given: i64, hint: &str) -> Result<u64> {
+    u64::try_from(given)
+        .map_err(|_| Error::new(ErrorKind::InvalidArgument, format!("{name} must be >= 0, got {given}")).hint(hint))
 }
 
 /// What a window showed.
