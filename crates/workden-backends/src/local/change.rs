@@ -12,12 +12,14 @@ use workden_core::{
     text::{Change, Outcome, edit::checked_splices},
 };
 
+use crate::blocking::beside;
+
 use super::{
     Inner,
     directories::Made,
     errors::refused,
     lock::DirectoryLock,
-    read::OpenFile,
+    read::{OpenFile, WORTH_A_THREAD},
     replace::{Target, replace},
     root::kind,
     spool::Gathered,
@@ -25,7 +27,7 @@ use super::{
 
 pub(super) fn write(inner: &Inner, real: &VirtualPath, content: &Gathered, expect: Expect) -> Result<Written> {
     replace(inner, "write", real, Target::Expect(expect), |new, _| match content {
-        Gathered::Whole(bytes) => new.write_all(&[bytes]),
+        Gathered::Whole(bytes) => new.write_all(&[bytes], 0),
         Gathered::Spooled(file) => file.for_each_block("write", real, |block| new.write(block)),
     })
 }
@@ -41,7 +43,15 @@ pub(super) fn change(inner: &Inner, real: &VirtualPath, change: &Change, expect:
             Expect::Version(version) if Version::of(&content) != version => return Err(Error::conflict("edit", real)),
             Expect::Anything | Expect::Version(_) => {}
         }
-        let plan = change.plan(real, &content)?;
+        // Most of a large file stays as it is: what comes before the change can be written already.
+        let plan = if content.len() < WORTH_A_THREAD {
+            change.plan(real, &content)
+        } else {
+            let (written, plan) =
+                beside(|| new.write_ahead(&content[..content.len() / 2]), || change.plan(real, &content));
+            plan.and_then(|plan| written.map(|()| plan))
+        }?;
+        let unchanged = plan.splices.first().map_or(content.len(), |first| usize::try_from(first.start).unwrap_or(0));
         let mut pieces = Vec::new();
         let mut at = 0;
         for (start, end, bytes) in checked_splices(content.len() as u64, &plan.splices)? {
@@ -49,7 +59,7 @@ pub(super) fn change(inner: &Inner, real: &VirtualPath, change: &Change, expect:
             at = end;
         }
         pieces.push(&content[at..]);
-        new.write_all(&pieces)?;
+        new.write_all(&pieces, unchanged)?;
         outcome = plan.outcome;
         Ok(())
     })?;

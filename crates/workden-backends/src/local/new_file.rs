@@ -35,6 +35,8 @@ pub(super) struct NewFile<'a> {
     durability: Durability,
     replaced: Option<Replaced>,
     is_sealed: bool,
+    is_syncing: bool,
+    ahead: u64,
 }
 
 /// The file that is to be replaced; open, where it may be read.
@@ -84,6 +86,8 @@ impl<'a> NewFile<'a> {
                         durability,
                         replaced,
                         is_sealed: false,
+                        is_syncing: false,
+                        ahead: 0,
                     });
                 }
             }
@@ -108,12 +112,26 @@ impl<'a> NewFile<'a> {
         })
     }
 
-    /// Writes pieces that are all in memory, and nothing after them. When they are many bytes, the
+    /// Writes what will most likely be the beginning, while it is still being decided what follows.
+    /// Nothing is said yet: `write_all` keeps as much of it as fits.
+    pub(super) fn write_ahead(&mut self, beginning: &[u8]) -> Result<()> {
+        beginning.chunks(BLOCK_BYTES).try_for_each(|block| self.write_block(block))?;
+        self.ahead = self.written;
+        self.start_sync();
+        Ok(())
+    }
+
+    /// Writes pieces that are all in memory, and nothing after them. The first `ahead` bytes of them
+    /// may have been written ahead: those are not written again. When they are many bytes, the
     /// version is computed beside it.
-    pub(super) fn write_all(&mut self, pieces: &[&[u8]]) -> Result<()> {
+    pub(super) fn write_all(&mut self, pieces: &[&[u8]], ahead: usize) -> Result<()> {
         let total: usize = pieces.iter().map(|piece| piece.len()).sum();
-        if total < WORTH_A_THREAD {
+        if total < WORTH_A_THREAD && self.ahead == 0 {
             return pieces.iter().try_for_each(|piece| self.write(piece));
+        }
+        self.written = self.ahead.min(ahead as u64);
+        if self.ahead > total as u64 {
+            fs::ftruncate(&self.fd, total as u64).map_err(|errno| refused(self.verb, self.real, errno))?;
         }
         let hasher = self.hasher.clone();
         let (sealed, hasher) = beside(
@@ -148,19 +166,32 @@ impl<'a> NewFile<'a> {
         self.hasher.finish()
     }
 
-    /// Writes pieces; what is there after `enough` bytes goes to the disk while the rest is written.
+    /// Writes what is not yet written of the pieces; what is there after `enough` bytes goes to the
+    /// disk while the rest is written.
     fn write_syncing(&mut self, pieces: &[&[u8]], enough: u64) -> Result<()> {
-        let mut early = (self.durability != Durability::None).then(|| self.fd.try_clone().ok()).flatten();
-        for block in pieces.iter().flat_map(|piece| piece.chunks(BLOCK_BYTES)) {
-            self.write_block(block)?;
-            if self.written > enough
-                && let Some(fd) = early.take()
-            {
-                // If there is no thread for it, or it fails, the sync of the whole sees to it.
-                let _ = thread::Builder::new().name("sync".to_owned()).spawn(move || fs::fdatasync(fd));
+        let mut skip = usize::try_from(self.written).unwrap_or(usize::MAX);
+        for piece in pieces {
+            let rest = piece.get(skip..).unwrap_or_default();
+            skip = skip.saturating_sub(piece.len());
+            for block in rest.chunks(BLOCK_BYTES) {
+                self.write_block(block)?;
+                if self.written > enough {
+                    self.start_sync();
+                }
             }
         }
         Ok(())
+    }
+
+    /// Lets the disk begin with what is written so far; once, and only if it will be waited for.
+    fn start_sync(&mut self) {
+        if self.durability == Durability::None || std::mem::replace(&mut self.is_syncing, true) {
+            return;
+        }
+        if let Ok(fd) = self.fd.try_clone() {
+            // If there is no thread for it, or it fails, the sync of the whole sees to it.
+            let _ = thread::Builder::new().name("sync".to_owned()).spawn(move || fs::fdatasync(fd));
+        }
     }
 
     fn write_block(&mut self, block: &[u8]) -> Result<()> {

@@ -236,3 +236,38 @@ fn copies_do_not_carry_set_user_id() {
         assert_eq!(std::fs::metadata(place.root.join("copy")).unwrap().mode() & 0o7000, 0);
     }
 }
+
+#[test]
+fn an_edit_of_a_large_file_is_right_wherever_it_is_and_however_long() {
+    for place in places() {
+        let file = place.root.join("large");
+        let line = "some line of a large file that is edited here and there\n";
+        // Over the size from which a file is written while the change is still being planned.
+        let content = format!("first {}middle {}last", line.repeat(30_000), line.repeat(30_000));
+        assert!(content.len() > 3_000_000);
+        let long = "x".repeat(2_000_000);
+        block_on(async {
+            for old in ["first ", "middle ", "last"] {
+                for new in ["", "new", long.as_str()] {
+                    std::fs::write(&file, &content).unwrap();
+                    let edit = [Replacement::once(old, new)];
+                    place.files.edit(&path("/large"), &edit).await.unwrap();
+                    assert!(
+                        std::fs::read_to_string(&file).unwrap() == content.replace(old, new),
+                        "{old} {}",
+                        new.len()
+                    );
+                }
+            }
+            std::fs::write(&file, &content).unwrap();
+            let most = [Replacement::once(&content[10..content.len() - 10], "")];
+            let changed = workden_core::text::Change::Replace(most.to_vec());
+            let changed = place.files.change_path(&path("/large"), &changed, Expect::Anything).await.unwrap();
+            let left = std::fs::read(&file).unwrap();
+            assert_eq!(left.len(), 20, "shorter than what was written ahead");
+            assert_eq!(changed.version, workden_core::Version::of(&left));
+            place.files.edit(&path("/large"), &[Replacement::once("not there", "x")]).await.unwrap_err();
+        });
+        assert_eq!(names(&place.root), ["large"]);
+    }
+}
