@@ -9,7 +9,7 @@ use rustix::{
 use workden_core::{
     Changed, Error, ErrorKind, Existing, Expect, Result, Version, VirtualPath, Written, limits,
     names::check_names,
-    text::{Change, Outcome, edit::checked_splices},
+    text::{Change, Outcome, splice::checked_splices},
 };
 
 use crate::blocking::beside;

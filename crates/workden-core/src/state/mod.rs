@@ -18,7 +18,7 @@ use crate::{
     Backend, Before, ByteRange, Changed, Clock, Content, ContentStream, Entry, Error, ErrorKind, Existing, Expect,
     Last, Removal, Resolved, Result, Slice, Version, VirtualPath, Written, limits, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Change, Excerpt, Outcome, TextWindow, edit, scan},
+    text::{Change, Excerpt, Outcome, TextWindow, scan, splice},
 };
 
 /// Files in memory, ordered by path.
@@ -212,7 +212,7 @@ impl Backend for StateBackend {
                 (Expect::Anything | Expect::Version(_), Some(file)) => &file.content,
             };
             let plan = change.plan(path, content)?;
-            let edited = edit::apply_splices(content, &plan.splices)?;
+            let edited = splice::apply_splices(content, &plan.splices)?;
             outcome = Some(plan.outcome);
             Ok(Bytes::from(edited))
         })?;

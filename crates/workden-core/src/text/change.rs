@@ -4,9 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    edit::{self, Splice, difference},
+    edit,
     encoding::decode_losslessly,
     hashline::{self, HashlineEdit},
+    splice::{Splice, difference},
 };
 use crate::{Error, ErrorKind, Result, VirtualPath};
 

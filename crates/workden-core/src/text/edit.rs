@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     encoding::{Encoding, UTF8_BOM, decode_losslessly, not_text},
     near_miss,
+    splice::{Splice, apply_splices, difference},
 };
 use crate::{Error, ErrorKind, Result, VirtualPath, limits};
 
@@ -48,17 +49,6 @@ pub enum Occurrences {
     All,
 }
 
-/// A span of the original content and what takes its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Splice {
-    /// Where the span starts, in bytes.
-    pub start: u64,
-    /// Where it ends, in bytes.
-    pub end: u64,
-    /// What to put there.
-    pub bytes: Vec<u8>,
-}
-
 /// What an edit does to a content: splices in order, not overlapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditPlan {
@@ -77,46 +67,6 @@ impl EditPlan {
     pub fn apply(&self, content: &[u8]) -> Result<Vec<u8>> {
         apply_splices(content, &self.splices)
     }
-}
-
-/// Puts splices into a content.
-///
-/// # Errors
-///
-/// `InvalidArgument` when they overlap, are out of order, or reach past the end.
-pub fn apply_splices(content: &[u8], splices: &[Splice]) -> Result<Vec<u8>> {
-    let grown: usize = splices.iter().map(|splice| splice.bytes.len()).sum();
-    let mut result = Vec::with_capacity(content.len() + grown);
-    let mut at = 0;
-    for (start, end, bytes) in checked_splices(content.len() as u64, splices)? {
-        result.extend_from_slice(&content[at..start]);
-        result.extend_from_slice(bytes);
-        at = end;
-    }
-    result.extend_from_slice(&content[at..]);
-    Ok(result)
-}
-
-/// The splices as indices into a content of `size` bytes.
-///
-/// # Errors
-///
-/// `InvalidArgument` when they overlap, are out of order, or reach past the end.
-pub fn checked_splices(size: u64, splices: &[Splice]) -> Result<Vec<(usize, usize, &[u8])>> {
-    let mut at = 0;
-    splices
-        .iter()
-        .map(|splice| match (usize::try_from(splice.start), usize::try_from(splice.end)) {
-            (Ok(start), Ok(end)) if at <= splice.start && start <= end && splice.end <= size => {
-                at = splice.end;
-                Ok((start, end, splice.bytes.as_slice()))
-            }
-            _ => Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!("bytes {} to {} cannot be replaced in a file of {size} bytes", splice.start, splice.end),
-            )),
-        })
-        .collect()
 }
 
 /// Plans several replacements, each on the outcome of the one before; all or nothing.
@@ -187,13 +137,6 @@ fn in_series(error: Error, nth: usize, of: usize) -> Error {
         Some(hint) => numbered.hint(hint),
         None => numbered,
     }
-}
-
-/// The one splice between what two contents have in common at both ends.
-pub(crate) fn difference(before: &[u8], after: &[u8]) -> Splice {
-    let start = before.iter().zip(after).take_while(|(b, a)| b == a).count();
-    let tail = before[start..].iter().rev().zip(after[start..].iter().rev()).take_while(|(b, a)| b == a).count();
-    Splice { start: start as u64, end: (before.len() - tail) as u64, bytes: after[start..after.len() - tail].to_vec() }
 }
 
 fn plan_one(

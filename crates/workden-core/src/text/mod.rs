@@ -10,13 +10,15 @@ pub mod hashline;
 mod near_miss;
 pub mod numbered;
 pub mod scan;
+pub mod splice;
 pub mod window;
 
 pub use change::{Change, Outcome, Plan};
 pub use clip::{Clipped, Clipper};
-pub use edit::{EditPlan, Occurrences, Replacement, Splice};
+pub use edit::{EditPlan, Occurrences, Replacement};
 pub use encoding::Encoding;
 pub use hashline::{HashlineEdit, HashlineOutcome};
 pub use numbered::Numbered;
 pub use scan::TextSource;
+pub use splice::Splice;
 pub use window::{Cut, Excerpt, Extent, TextWindow};

@@ -2,7 +2,7 @@
 
 use workden_core::{
     Backend, Changed, Error, ErrorKind, Expect, Resolved, Result, Version, VirtualPath,
-    text::{Change, Outcome, Replacement, edit},
+    text::{Change, Outcome, Replacement, splice},
 };
 
 use super::{Broken, Spoil, pause};
@@ -81,7 +81,7 @@ impl Broken {
             Expect::Anything | Expect::Version(_) => {}
         }
         let plan = change.plan(&at.real, before)?;
-        let after = edit::apply_splices(before, &plan.splices)?;
+        let after = splice::apply_splices(before, &plan.splices)?;
         pause().await;
         let written = self.inner.write(at, after.into(), Expect::Anything).await?;
         Ok(Changed { path: written.path, version: written.version, outcome: plan.outcome })
