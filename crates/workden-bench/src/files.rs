@@ -77,6 +77,8 @@ enum PeerKind {
     Command(Task),
     /// The Python package.
     Reference(Task, Rg),
+    /// Only what nobody can leave out.
+    Floor(Task),
 }
 
 /// Runs every row that was asked for and prints the table.
@@ -121,6 +123,7 @@ fn compare(row: &Row, reference: &Reference, rounds: usize) -> Result<Vec<Compar
         peers.push(match &peer.kind {
             PeerKind::Command(task) => worker(peer.label, "command", task)?,
             PeerKind::Reference(task, rg) => reference.start(peer.label, task, *rg)?,
+            PeerKind::Floor(task) => worker(peer.label, "floor", task)?,
         });
     }
     ours.warm_up()?;
@@ -128,10 +131,11 @@ fn compare(row: &Row, reference: &Reference, rounds: usize) -> Result<Vec<Compar
         peer.warm_up()?;
     }
     for _ in 0..rounds {
-        for peer in &mut peers {
-            peer.round()?;
+        for contender in peers.iter_mut().chain(std::iter::once(&mut ours)) {
+            // Nobody is to wait for what another has left for the disk to do.
+            nix::unistd::sync();
+            contender.round()?;
         }
-        ours.round()?;
     }
     let ours = ours.finish()?;
     let mut comparisons = Vec::new();
@@ -240,6 +244,10 @@ fn edit(material: &Material, name: &'static str, fsync: Fsync) -> Result<Row, Fa
     };
     let mut row = against_reference(name, task(material.copy_to_edit(&format!("reference-{fsync:?}"))?), None);
     row.task = task(material.copy_to_edit(&format!("ours-{fsync:?}"))?);
+    if fsync == Fsync::On {
+        let floor = Task::SaveAlone { dir: material.copy_to_edit("floor")?, file: MEDIUM.to_owned() };
+        row.peers.push(Peer { label: "write + fsync alone", kind: PeerKind::Floor(floor), target: Target::Shown });
+    }
     Ok(row)
 }
 

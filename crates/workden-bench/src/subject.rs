@@ -74,7 +74,7 @@ pub(crate) fn prepare(task: &Task) -> Result<Work, Failure> {
             let request = grep_request(&pattern, Syntax::Regex);
             Ok(Box::new(move || hits(&runtime.block_on(files.grep_path(&root, &request))?)))
         }
-        Task::Command { .. } => Err("workden runs no commands yet".into()),
+        Task::Command { .. } | Task::SaveAlone { .. } => Err(format!("this is for others to do: {task:?}").into()),
     }
 }
 

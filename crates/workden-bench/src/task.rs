@@ -19,6 +19,9 @@ pub(crate) enum Task {
     ReadEnd { dir: PathBuf, file: String, offset: u64, limit: u64 },
     /// Replace the only `NEEDLE`, and the next time put it back. Answers how many replaced.
     Edit { dir: PathBuf, file: String, old: String, new: String, fsync: Fsync },
+    /// Write a copy of a file, wait for the disk and rename it: what an edit cannot be faster than.
+    /// Answers 1.
+    SaveAlone { dir: PathBuf, file: String },
     /// Fill a workspace in memory, untimed, then find lines in it. Answers how many.
     StateGrep { files: u32, lines: u32, pattern: String },
     /// Run a program, its output going to a file. Answers how many lines it wrote.

@@ -16,12 +16,17 @@ use crate::{
     task::{Farewell, Round, Task},
 };
 
-/// Serves one task until its input ends. `kind` is `ours` or `command`.
+/// Serves one task until its input ends. `kind` is `ours`, `command` or `floor`.
 pub(crate) fn run(kind: &str, task: &str) -> Result<(), Failure> {
     let task: Task = serde_json::from_str(task)?;
     match (kind, task) {
         ("command", Task::Command { program, arguments, dir, output }) => {
             serve(|| command(&program, &arguments, &dir, &output), peak_of_children)
+        }
+        ("floor", Task::SaveAlone { dir, file }) => {
+            let content = fs::read(dir.join(&file))?;
+            let mut work = move || save(&dir, &content);
+            serve(move || timed(&mut work), own_peak)
         }
         ("ours", task) => {
             let mut work = subject::prepare(&task)?;
@@ -48,6 +53,16 @@ fn timed(work: &mut dyn FnMut() -> Result<u64, Failure>) -> Result<Round, Failur
     let started = Instant::now();
     let count = work()?;
     Ok(Round { seconds: started.elapsed().as_secs_f64(), count })
+}
+
+/// What every durable save does, and nothing else.
+fn save(dir: &Path, content: &[u8]) -> Result<u64, Failure> {
+    let (temporary, saved) = (dir.join("saved.new"), dir.join("saved"));
+    let mut file = File::create(&temporary)?;
+    file.write_all(content)?;
+    file.sync_data()?;
+    fs::rename(temporary, saved)?;
+    Ok(1)
 }
 
 /// Runs a program from start to end. Its output goes to a file: to `/dev/null`, rg would stop at

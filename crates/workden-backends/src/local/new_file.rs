@@ -4,10 +4,7 @@
 //! not happen. Under the directory's lock there is only one of them, always of the same name, so
 //! that the next writer finds and removes what a dead one left.
 
-use std::{
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    thread,
-};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::{
     fs::{self, AtFlags, Mode, OFlags, RenameFlags, Stat},
@@ -35,9 +32,12 @@ pub(super) struct NewFile<'a> {
     durability: Durability,
     replaced: Option<Replaced>,
     is_sealed: bool,
-    is_syncing: bool,
     ahead: u64,
+    pushed: u64,
 }
+
+/// How much is written before the disk is told to begin with it.
+const PUSH_BYTES: u64 = 1 << 20;
 
 /// The file that is to be replaced; open, where it may be read.
 #[derive(Debug)]
@@ -86,8 +86,8 @@ impl<'a> NewFile<'a> {
                         durability,
                         replaced,
                         is_sealed: false,
-                        is_syncing: false,
                         ahead: 0,
+                        pushed: 0,
                     });
                 }
             }
@@ -117,7 +117,6 @@ impl<'a> NewFile<'a> {
     pub(super) fn write_ahead(&mut self, beginning: &[u8]) -> Result<()> {
         beginning.chunks(BLOCK_BYTES).try_for_each(|block| self.write_block(block))?;
         self.ahead = self.written;
-        self.start_sync();
         Ok(())
     }
 
@@ -135,7 +134,7 @@ impl<'a> NewFile<'a> {
         }
         let hasher = self.hasher.clone();
         let (sealed, hasher) = beside(
-            || self.write_syncing(pieces, total as u64 / 2).and_then(|()| self.seal()),
+            || self.write_rest(pieces).and_then(|()| self.seal()),
             || {
                 let mut hasher = hasher.clone();
                 pieces.iter().for_each(|piece| hasher.update(piece));
@@ -166,31 +165,29 @@ impl<'a> NewFile<'a> {
         self.hasher.finish()
     }
 
-    /// Writes what is not yet written of the pieces; what is there after `enough` bytes goes to the
-    /// disk while the rest is written.
-    fn write_syncing(&mut self, pieces: &[&[u8]], enough: u64) -> Result<()> {
+    /// Writes what is not yet written of the pieces.
+    fn write_rest(&mut self, pieces: &[&[u8]]) -> Result<()> {
         let mut skip = usize::try_from(self.written).unwrap_or(usize::MAX);
         for piece in pieces {
             let rest = piece.get(skip..).unwrap_or_default();
             skip = skip.saturating_sub(piece.len());
-            for block in rest.chunks(BLOCK_BYTES) {
-                self.write_block(block)?;
-                if self.written > enough {
-                    self.start_sync();
-                }
-            }
+            rest.chunks(BLOCK_BYTES).try_for_each(|block| self.write_block(block))?;
         }
         Ok(())
     }
 
-    /// Lets the disk begin with what is written so far; once, and only if it will be waited for.
-    fn start_sync(&mut self) {
-        if self.durability == Durability::None || std::mem::replace(&mut self.is_syncing, true) {
-            return;
-        }
-        if let Ok(fd) = self.fd.try_clone() {
-            // If there is no thread for it, or it fails, the sync of the whole sees to it.
-            let _ = thread::Builder::new().name("sync".to_owned()).spawn(move || fs::fdatasync(fd));
+    /// Lets the disk begin with what is written so far, if it will be waited for: it works while
+    /// the rest is written, instead of after it.
+    fn push_to_disk(&mut self) {
+        if self.durability != Durability::None && self.written >= self.pushed + PUSH_BYTES {
+            #[cfg(target_os = "linux")]
+            {
+                // What is dirty cannot be dropped; Linux starts to write it. Only a hint: whether it
+                // was taken is seen to by the sync of the whole.
+                let length = std::num::NonZeroU64::new(self.written - self.pushed);
+                let _ = fs::fadvise(&self.fd, self.pushed, length, fs::Advice::DontNeed);
+            }
+            self.pushed = self.written;
         }
     }
 
@@ -206,6 +203,7 @@ impl<'a> NewFile<'a> {
                 Err(errno) => return Err(refused(self.verb, self.real, errno)),
             }
         }
+        self.push_to_disk();
         Ok(())
     }
 
