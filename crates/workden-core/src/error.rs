@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::refusals;
+use crate::{Refusal, refusals};
 
 /// What a workden call answers.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -35,6 +35,8 @@ struct Parts {
     sentence: String,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     hint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    refusal: Option<Refusal>,
 }
 
 /// What went wrong, for code that has to decide.
@@ -101,7 +103,20 @@ pub enum ErrorKind {
 impl Error {
     /// An error of this kind, with a sentence that names what was tried and what stood in the way.
     pub fn new(kind: ErrorKind, sentence: impl Into<String>) -> Self {
-        Self(Box::new(Parts { kind, sentence: sentence.into(), hint: None }))
+        Self(Box::new(Parts { kind, sentence: sentence.into(), hint: None, refusal: None }))
+    }
+
+    /// Adds the refusal as data, for faces that tell it in words of their own.
+    #[must_use]
+    pub fn refused_for(mut self, refusal: Refusal) -> Self {
+        self.0.refusal = Some(refusal);
+        self
+    }
+
+    /// Why the policy said no, if that is what happened.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&Refusal> {
+        self.0.refusal.as_ref()
     }
 
     /// Adds what the reader can do instead.

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 
 use crate::{
     Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Link, Removal, Resolved,
-    Result, Slice, VirtualPath, Visibility, Written,
+    Result, Slice, Verdict, VirtualPath, Visibility, Written,
     search::{Completeness, GlobKinds, GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -55,26 +55,14 @@ pub enum Op<'a> {
     Grep(&'a Resolved),
 }
 
-/// What a gate says of an [`Op`]. Ordered: the larger is the stricter.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// Go ahead.
-    #[default]
-    Allow,
-    /// Somebody has to approve, for this reason.
-    Ask(String),
-    /// No, for this reason.
-    Deny(String),
-}
-
 /// One concern that every call has to pass: permission, limits, approval, audit.
 #[async_trait]
 pub trait Gate: Send + Sync + fmt::Debug {
     /// Judges one call.
     async fn judge(&self, op: Op<'_>) -> Verdict;
 
-    /// What listings and searches may show.
-    fn visibility(&self) -> Visibility;
+    /// What this listing or search may show.
+    fn visibility(&self, op: Op<'_>) -> Visibility;
 }
 
 /// A backend behind gates.
@@ -93,19 +81,18 @@ impl<B: Backend> Guarded<B> {
     async fn pass(&self, op: Op<'_>) -> Result<()> {
         let mut strictest = Verdict::Allow;
         for gate in &self.gates {
-            strictest = strictest.max(gate.judge(op).await);
+            strictest = strictest.strictest(gate.judge(op).await);
         }
         match strictest {
             Verdict::Allow => Ok(()),
-            Verdict::Ask(why) => Err(Error::new(ErrorKind::ApprovalNeeded, why)),
-            Verdict::Deny(why) => Err(Error::new(ErrorKind::Denied, why)),
+            Verdict::Ask(why) | Verdict::Deny(why) => Err(why),
         }
     }
 
     /// Makes sure that a directory is not moved to where more of it could be seen: the gates have
     /// judged its own path, not those of what is in it.
     async fn reveals_nothing(&self, from: &Resolved, to: &Resolved) -> Result<()> {
-        let visibility = self.visibility(&Visibility::everything()).compile()?;
+        let visibility = self.visibility(Op::List(from), &Visibility::everything()).compile()?;
         let is_tree = |entry: Entry| entry.is_dir() && entry.link == Link::Direct;
         // What cannot be looked at is the move's to refuse.
         if visibility.shows_everything() || !self.inner.stat(from).await.is_ok_and(is_tree) {
@@ -134,8 +121,8 @@ impl<B: Backend> Guarded<B> {
         }
     }
 
-    fn visibility(&self, asked: &Visibility) -> Visibility {
-        self.gates.iter().fold(asked.clone(), |visibility, gate| visibility.and(&gate.visibility()))
+    fn visibility(&self, op: Op<'_>, asked: &Visibility) -> Visibility {
+        self.gates.iter().fold(asked.clone(), |visibility, gate| visibility.and(&gate.visibility(op)))
     }
 }
 
@@ -153,7 +140,7 @@ impl<B: Backend> Backend for Guarded<B> {
 
     async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
         self.pass(Op::List(at)).await?;
-        let request = ListRequest { visibility: self.visibility(&request.visibility), ..request.clone() };
+        let request = ListRequest { visibility: self.visibility(Op::List(at), &request.visibility), ..request.clone() };
         self.inner.list(at, &request).await
     }
 
@@ -200,13 +187,13 @@ impl<B: Backend> Backend for Guarded<B> {
 
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
         self.pass(Op::Glob(at)).await?;
-        let request = GlobRequest { visibility: self.visibility(&request.visibility), ..request.clone() };
+        let request = GlobRequest { visibility: self.visibility(Op::Glob(at), &request.visibility), ..request.clone() };
         self.inner.glob(at, &request).await
     }
 
     async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
         self.pass(Op::Grep(at)).await?;
-        let request = GrepRequest { visibility: self.visibility(&request.visibility), ..request.clone() };
+        let request = GrepRequest { visibility: self.visibility(Op::Grep(at), &request.visibility), ..request.clone() };
         self.inner.grep(at, &request).await
     }
 }

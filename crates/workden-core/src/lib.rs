@@ -26,10 +26,12 @@ mod guard;
 pub mod limits;
 pub mod names;
 mod path;
+mod refusal;
 mod refusals;
 pub mod search;
 mod state;
 pub mod text;
+mod verdict;
 mod visibility;
 
 pub use backend::{
@@ -40,8 +42,10 @@ pub use backend_ext::{BackendExt, directory_entry};
 pub use clock::{Clock, Deadline, SteppingClock};
 pub use entry::{Entry, EntryKind, Link, NameForm, Timestamp, Version, VersionHasher};
 pub use error::{Error, ErrorKind, Result};
-pub use guard::{Gate, Guarded, Op, Verdict};
+pub use guard::{Gate, Guarded, Op};
 pub use path::VirtualPath;
+pub use refusal::{Refusal, Spelling};
 pub use search::{Completeness, glob::RuleCase};
 pub use state::{StateBackend, StateDocument};
+pub use verdict::Verdict;
 pub use visibility::{CompiledVisibility, Layer, Rule, Rules, Sight, Visibility};

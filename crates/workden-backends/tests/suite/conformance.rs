@@ -52,7 +52,7 @@ impl Gate for AllowAll {
         Verdict::Allow
     }
 
-    fn visibility(&self) -> Visibility {
+    fn visibility(&self, _: Op<'_>) -> Visibility {
         Visibility::everything()
     }
 }

@@ -76,7 +76,7 @@ impl Gate for Hides {
         Verdict::Allow
     }
 
-    fn visibility(&self) -> Visibility {
+    fn visibility(&self, _: Op<'_>) -> Visibility {
         let hide = Rule { pattern: self.0.to_owned(), sight: Sight::Hidden, case: RuleCase::Sensitive };
         let list = Rules { rules: vec![hide], otherwise: Sight::Shown };
         Visibility { layers: vec![Layer { list, ..Layer::open() }] }

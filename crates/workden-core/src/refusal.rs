@@ -1,0 +1,322 @@
+//! `Refusal`: why a policy says no, as data.
+//!
+//! An [`Error`] made of one has our sentence and hint; a face that must answer in the words of
+//! another library takes the data and says it in those ([`Refusal::message`]). Virtual paths only.
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, ErrorKind, VirtualPath};
+
+/// Why a policy says no, and what it allows instead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The path is in no mount that may be read.
+    Outside {
+        /// What was asked for.
+        path: VirtualPath,
+        /// What may be read.
+        readable: Vec<VirtualPath>,
+    },
+    /// The path may be read, but not written.
+    ReadOnly {
+        /// What was asked for.
+        path: VirtualPath,
+        /// What may be written.
+        writable: Vec<VirtualPath>,
+    },
+    /// Files with this ending are not allowed there.
+    Suffix {
+        /// What was asked for.
+        path: VirtualPath,
+        /// Its ending, in lower case; empty when it has none.
+        suffix: String,
+        /// The endings that are allowed, as they were configured.
+        allowed: Vec<String>,
+    },
+    /// The file is larger than is allowed there.
+    TooLarge {
+        /// What was asked for.
+        path: VirtualPath,
+        /// Its size in bytes.
+        size: u64,
+        /// The most that is allowed.
+        limit: u64,
+    },
+    /// An edit whose text is not there, or not only once.
+    Edit {
+        /// What was to be edited.
+        path: VirtualPath,
+        /// How often the text is in it.
+        matches: u64,
+        /// What was looked for.
+        old_text: String,
+    },
+    /// A rule, or the default of an operation, denies it.
+    Rule {
+        /// The operation, by its name in a ruleset.
+        operation: String,
+        /// The path or the command.
+        target: String,
+        /// What the rule says of itself; empty when it says nothing.
+        description: String,
+    },
+    /// Somebody would have to approve it, and nobody is there to be asked.
+    Unapproved {
+        /// The operation, by its name in a ruleset.
+        operation: String,
+        /// The path or the command.
+        target: String,
+        /// Why it has to be approved; empty when nothing is said.
+        description: String,
+    },
+    /// Somebody was asked, and said no.
+    Disapproved {
+        /// The operation, by its name in a ruleset.
+        operation: String,
+        /// The path or the command.
+        target: String,
+        /// What they said; empty when they said nothing.
+        note: String,
+    },
+}
+
+/// How paths are written: people who mounted `input` type `input/a.md`, and expect it back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spelling {
+    /// `/input/a.md`.
+    #[default]
+    Rooted,
+    /// `input/a.md`; the root is `.`.
+    Bare,
+}
+
+impl Spelling {
+    /// The spelling in which a path was typed.
+    #[must_use]
+    pub fn of(typed: &str) -> Self {
+        if typed.starts_with('/') { Self::Rooted } else { Self::Bare }
+    }
+
+    /// A path in this spelling.
+    #[must_use]
+    pub fn spell(self, path: &VirtualPath) -> &str {
+        match self {
+            Self::Rooted => path.as_str(),
+            Self::Bare if path.is_root() => ".",
+            Self::Bare => path.relative(),
+        }
+    }
+
+    fn spell_all(self, paths: &[VirtualPath]) -> String {
+        let all: Vec<&str> = paths.iter().map(|path| self.spell(path)).collect();
+        if all.is_empty() { "none".to_owned() } else { all.join(", ") }
+    }
+}
+
+impl Refusal {
+    /// The message that programs written for pydantic-ai-filesystem-sandbox and
+    /// pydantic-ai-backend look for.
+    #[must_use]
+    pub fn message(&self, spelling: Spelling) -> String {
+        match self {
+            Self::Outside { path, readable } => format!(
+                "Cannot access '{}': path is outside sandbox.\nReadable paths: {}",
+                spelling.spell(path),
+                spelling.spell_all(readable)
+            ),
+            Self::ReadOnly { path, writable } => format!(
+                "Cannot write to '{}': path is read-only.\nWritable paths: {}",
+                spelling.spell(path),
+                spelling.spell_all(writable)
+            ),
+            Self::Suffix { path, suffix, allowed } => format!(
+                "Cannot access '{}': suffix '{suffix}' not allowed.\nAllowed suffixes: {}",
+                spelling.spell(path),
+                if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") }
+            ),
+            Self::TooLarge { path, size, limit } => format!(
+                "Cannot read '{}': file too large ({} bytes).\nMaximum allowed: {} bytes",
+                spelling.spell(path),
+                grouped(*size),
+                grouped(*limit)
+            ),
+            Self::Edit { path, matches, old_text } => {
+                let reason = match matches {
+                    0 => "text not found in file".to_owned(),
+                    matches => format!("text found {matches} times (must be unique)"),
+                };
+                format!("Cannot edit '{}': {reason}.\nSearched for: {}", spelling.spell(path), preview(old_text))
+            }
+            Self::Rule { operation, target, description } => {
+                with_reason(format!("Permission denied for {operation} on '{target}'"), description)
+            }
+            Self::Unapproved { operation, target, description } => {
+                with_reason(format!("Permission required for {operation} on '{target}'"), description)
+            }
+            Self::Disapproved { operation, target, note } => {
+                let note = if note.is_empty() { "no reason given" } else { note };
+                format!("User denied {operation} on '{target}': {note}")
+            }
+        }
+    }
+
+    fn error(&self) -> Error {
+        let listed = |what: &str, paths: &[VirtualPath]| match paths {
+            [] => format!("nothing is {what}"),
+            paths => format!("{what}: {}", Spelling::Rooted.spell_all(paths)),
+        };
+        match self {
+            Self::Outside { path, readable } => {
+                Error::new(ErrorKind::Denied, format!("cannot access `{path}`: it is outside of what may be used"))
+                    .hint(listed("readable", readable))
+            }
+            Self::ReadOnly { path, writable } => {
+                Error::new(ErrorKind::ReadOnly, format!("cannot write `{path}`: it may only be read"))
+                    .hint(listed("writable", writable))
+            }
+            Self::Suffix { path, suffix, allowed } => {
+                let what = match suffix.as_str() {
+                    "" => "files without an ending are".to_owned(),
+                    suffix => format!("files that end in `{suffix}` are"),
+                };
+                Error::new(ErrorKind::Denied, format!("cannot access `{path}`: {what} not allowed there")).hint(
+                    match allowed.as_slice() {
+                        [] => "no file is allowed there".to_owned(),
+                        allowed => format!("allowed: {}", allowed.join(", ")),
+                    },
+                )
+            }
+            Self::TooLarge { path, size, limit } => Error::new(
+                ErrorKind::TooLarge,
+                format!("cannot access `{path}`: it has {size} bytes, and {limit} is the most that is allowed there"),
+            )
+            .hint("use a smaller file, or several"),
+            Self::Edit { path, matches: 0, .. } => {
+                Error::new(ErrorKind::NoMatch, format!("cannot edit `{path}`: the text to replace is not in it"))
+            }
+            Self::Edit { path, matches, .. } => Error::new(
+                ErrorKind::Ambiguous,
+                format!("cannot edit `{path}`: the text to replace is in it {matches} times"),
+            ),
+            Self::Rule { operation, target, description } => Error::new(
+                ErrorKind::Denied,
+                with_reason(format!("cannot {} `{target}`: the policy denies it", verb(operation)), description),
+            )
+            .hint("do it another way, or ask the owner of this workspace"),
+            Self::Unapproved { operation, target, description } => Error::new(
+                ErrorKind::ApprovalNeeded,
+                with_reason(format!("cannot {} `{target}` without approval", verb(operation)), description),
+            )
+            .hint("nobody is here to approve it: say what you would do and why, and go on without it"),
+            Self::Disapproved { operation, target, note } => Error::new(
+                ErrorKind::Denied,
+                with_reason(format!("cannot {} `{target}`: it was not approved", verb(operation)), note),
+            )
+            .hint("do not try the same again; do it another way, or ask what would be acceptable"),
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        refusal.error().refused_for(refusal)
+    }
+}
+
+fn verb(operation: &str) -> &str {
+    match operation {
+        "execute" => "run",
+        "ls" => "list",
+        "glob" => "search",
+        "grep" => "search in",
+        operation => operation,
+    }
+}
+
+fn with_reason(mut sentence: String, reason: &str) -> String {
+    if !reason.is_empty() {
+        let _ = write!(sentence, ": {reason}");
+    }
+    sentence
+}
+
+/// `1234567` as `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (nth, digit) in digits.chars().enumerate() {
+        if nth > 0 && (digits.len() - nth).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// The first hundred characters, quoted as Python does.
+fn preview(text: &str) -> String {
+    const SHOWN_CHARS: usize = 100;
+    let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
+    if text.chars().nth(SHOWN_CHARS).is_some() {
+        shown.push_str("...");
+    }
+    // Newlines are spelled out first, and the backslash of that is then quoted again.
+    let shown = shown.replace('\n', "\\n").replace('\\', "\\\\").replace('\t', "\\t").replace('\r', "\\r");
+    match shown.contains('\'') {
+        true if !shown.contains('"') => format!("\"{shown}\""),
+        _ => format!("'{}'", shown.replace('\'', "\\'")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(typed: &str) -> VirtualPath {
+        VirtualPath::parse(typed).unwrap()
+    }
+
+    #[test]
+    fn other_libraries_words_are_kept_to_the_letter() {
+        let check = |refusal: Refusal, expected: &str| assert_eq!(refusal.message(Spelling::Bare), expected);
+        check(
+            Refusal::Outside { path: path("/etc/passwd"), readable: vec![path("/input"), path("/output")] },
+            "Cannot access 'etc/passwd': path is outside sandbox.\nReadable paths: input, output",
+        );
+        check(
+            Refusal::ReadOnly { path: path("/input/a.md"), writable: vec![] },
+            "Cannot write to 'input/a.md': path is read-only.\nWritable paths: none",
+        );
+        check(
+            Refusal::Suffix {
+                path: path("/in/a.EXE"),
+                suffix: ".exe".into(),
+                allowed: vec![".md".into(), ".txt".into()],
+            },
+            "Cannot access 'in/a.EXE': suffix '.exe' not allowed.\nAllowed suffixes: .md, .txt",
+        );
+        check(
+            Refusal::TooLarge { path: path("/in/a"), size: 1_234_567, limit: 1000 },
+            "Cannot read 'in/a': file too large (1,234,567 bytes).\nMaximum allowed: 1,000 bytes",
+        );
+        check(
+            Refusal::Edit { path: path("/a"), matches: 0, old_text: "x\ny".into() },
+            "Cannot edit 'a': text not found in file.\nSearched for: 'x\\\\ny'",
+        );
+        check(
+            Refusal::Edit { path: path("/a"), matches: 3, old_text: "it's".into() },
+            "Cannot edit 'a': text found 3 times (must be unique).\nSearched for: \"it's\"",
+        );
+    }
+
+    #[test]
+    fn our_own_sentence_says_what_is_allowed_instead() {
+        let error = Error::from(Refusal::ReadOnly { path: path("/input/a.md"), writable: vec![path("/output")] });
+        assert_eq!(error.to_string(), "cannot write `/input/a.md`: it may only be read\nhint: writable: /output");
+        assert!(matches!(error.refusal(), Some(Refusal::ReadOnly { .. })));
+    }
+}

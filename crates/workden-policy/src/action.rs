@@ -1,0 +1,66 @@
+//! The words of a ruleset: what can be done, and what is said of it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a rule says. Ordered: the larger is the stricter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Go ahead.
+    Allow,
+    /// Somebody has to approve.
+    Ask,
+    /// No.
+    Deny,
+}
+
+/// What can be done in a workspace, as rules name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// Reading content.
+    Read,
+    /// Writing a whole file, or making a directory.
+    Write,
+    /// Changing parts of a file.
+    Edit,
+    /// Removing.
+    Delete,
+    /// Running a command.
+    Execute,
+    /// Finding paths.
+    Glob,
+    /// Finding lines.
+    Grep,
+    /// Listing a directory.
+    Ls,
+}
+
+impl Operation {
+    /// All of them, in the order in which they are listed to people.
+    pub const ALL: [Self; 8] =
+        [Self::Read, Self::Write, Self::Edit, Self::Delete, Self::Execute, Self::Glob, Self::Grep, Self::Ls];
+
+    /// Its name in a ruleset.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Edit => "edit",
+            Self::Delete => "delete",
+            Self::Execute => "execute",
+            Self::Glob => "glob",
+            Self::Grep => "grep",
+            Self::Ls => "ls",
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
