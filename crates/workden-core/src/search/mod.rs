@@ -10,6 +10,7 @@ mod glob_syntax;
 mod ignore_chain;
 mod kept;
 mod lines;
+pub mod overlap;
 mod pattern;
 mod request;
 mod screen;

@@ -1,0 +1,121 @@
+//! Whether two path patterns could match the same path: what a shell would make of `*.p*` is not
+//! known before it runs, but whether it could be a file of a rule is.
+//!
+//! Errs towards yes: a class against a class is taken to overlap.
+
+use super::glob_syntax::{Alternative, Component, Piece, alternatives};
+use crate::RuleCase;
+
+/// Whether a pattern of a shell and a pattern of a rule could match the same path. A pattern of a
+/// shell does not match names that start with a dot, unless it starts with one itself. What cannot
+/// be read is taken to match.
+#[must_use]
+pub fn could_meet(shell: &str, rule: &str, case: RuleCase) -> bool {
+    let (Ok(shell), Ok(rule)) = (alternatives(shell), alternatives(rule)) else { return true };
+    shell.iter().any(|shell| rule.iter().any(|rule| components_meet(shell, rule, case)))
+}
+
+fn components_meet(shell: &Alternative, rule: &Alternative, case: RuleCase) -> bool {
+    let (a, b) = (&shell.components, &rule.components);
+    // Whether the rests from `i` and from `j` on could match the same, filled in from the end.
+    let mut meets = vec![vec![false; b.len() + 1]; a.len() + 1];
+    for i in (0..=a.len()).rev() {
+        for j in (0..=b.len()).rev() {
+            meets[i][j] = match (a.get(i), b.get(j)) {
+                (None, None) => true,
+                (Some(Component::AnyDepth), None) => meets[i + 1][j],
+                (None, Some(Component::AnyDepth)) => meets[i][j + 1],
+                (None, Some(Component::Name(_))) | (Some(Component::Name(_)), None) => false,
+                (Some(Component::AnyDepth), Some(Component::AnyDepth)) => meets[i + 1][j] || meets[i][j + 1],
+                (Some(Component::AnyDepth), Some(Component::Name(_))) => meets[i + 1][j] || meets[i][j + 1],
+                (Some(Component::Name(_)), Some(Component::AnyDepth)) => meets[i][j + 1] || meets[i + 1][j],
+                (Some(Component::Name(shell)), Some(Component::Name(rule))) => {
+                    meets[i + 1][j + 1] && names_meet(shell, rule, case)
+                }
+            };
+        }
+    }
+    meets[0][0]
+}
+
+fn names_meet(shell: &[Piece], rule: &[Piece], case: RuleCase) -> bool {
+    let dot_is_written = matches!(shell.first(), Some(Piece::Char('.')));
+    // Reachable pairs of positions, with nothing matched yet and after the first character.
+    let (rows, columns) = (shell.len() + 1, rule.len() + 1);
+    let mut seen = vec![[false; 2]; rows * columns];
+    let mut open = vec![(0, 0, true)];
+    while let Some((i, j, at_start)) = open.pop() {
+        if std::mem::replace(&mut seen[i * columns + j][usize::from(at_start)], true) {
+            continue;
+        }
+        if i == shell.len() && j == rule.len() {
+            return true;
+        }
+        let (a, b) = (shell.get(i), rule.get(j));
+        if a == Some(&Piece::AnyChars) {
+            open.push((i + 1, j, at_start));
+        }
+        if b == Some(&Piece::AnyChars) {
+            open.push((i, j + 1, at_start));
+        }
+        let (Some(a), Some(b)) = (a, b) else { continue };
+        let is_hidden_dot = at_start && !dot_is_written && *b == Piece::Char('.');
+        if is_hidden_dot || !characters_meet(a, b, case) {
+            continue;
+        }
+        let step = |piece: &Piece, at: usize| if *piece == Piece::AnyChars { at } else { at + 1 };
+        open.push((step(a, i), step(b, j), false));
+    }
+    false
+}
+
+fn characters_meet(a: &Piece, b: &Piece, case: RuleCase) -> bool {
+    let fold = |c: char| if case == RuleCase::Insensitive { c.to_lowercase().next().unwrap_or(c) } else { c };
+    match (a, b) {
+        (Piece::Char(a), Piece::Char(b)) => fold(*a) == fold(*b),
+        (Piece::Char(c), Piece::Class { negated, ranges }) | (Piece::Class { negated, ranges }, Piece::Char(c)) => {
+            let within = |c: char| ranges.iter().any(|(first, last)| (*first..=*last).contains(&c));
+            let upper = c.to_uppercase().next().unwrap_or(*c);
+            let is_in = within(*c) || (case == RuleCase::Insensitive && (within(fold(*c)) || within(upper)));
+            // In a class that disregards case a character can be both in and out.
+            is_in != *negated || case == RuleCase::Insensitive && *negated
+        }
+        (Piece::Class { .. } | Piece::AnyChar | Piece::AnyChars, _) | (_, Piece::AnyChar | Piece::AnyChars) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_meet_where_some_path_matches_both() {
+        for (shell, rule, expected) in [
+            ("/w/*.rs", "**/*.pem", false),
+            ("/w/*.p*", "**/*.pem", true),
+            ("/w/*", "**/.env", false),
+            ("/w/.*", "**/.env", true),
+            ("/w/.e?v", "**/.env", true),
+            ("/w/?env", "**/.env", false),
+            ("/w/[.]env", "**/.env", false),
+            ("/w/*env", "**/.env", false),
+            ("/w/*/id_*", "**/id_rsa", true),
+            ("/w/id_[a-r]sa", "**/id_rsa", true),
+            // `id_Rsa` is one for both.
+            ("/w/id_[!r]sa", "**/id_rsa", true),
+            ("/w/id_[!r]sa.x", "**/id_rsa", false),
+            ("/w/ID_*", "**/id_rsa", true),
+            ("/w/**/*.pyc", "**/secrets/**", true),
+            ("/w/src/*.pyc", "**/secrets/**", false),
+            ("/w/*/x.txt", "**/secrets/**", true),
+            ("/etc/*", "/etc/**", true),
+            ("/w/*", "/etc/**", false),
+            ("/*", "/etc", true),
+            ("/w/{a,b}.pem", "**/*.pem", true),
+            ("/w/[", "**/*.pem", true),
+        ] {
+            assert_eq!(could_meet(shell, rule, RuleCase::Insensitive), expected, "{shell} {rule}");
+        }
+        assert!(!could_meet("/w/ID_*", "**/id_rsa", RuleCase::Sensitive));
+    }
+}

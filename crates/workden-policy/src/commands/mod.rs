@@ -1,0 +1,11 @@
+//! What a command would do to files, and how dangerous it is: the meaning of what the shell
+//! analysis finds.
+
+mod danger;
+mod effects;
+mod inline;
+mod options;
+mod places;
+mod programs;
+mod sed_script;
+mod special;

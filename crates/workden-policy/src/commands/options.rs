@@ -1,0 +1,61 @@
+//! Options and operands of a command, told apart as most programs do it.
+
+use crate::shell::Word;
+
+/// One argument of a program, told apart.
+pub(crate) enum Argument<'a> {
+    /// An option with its value, if it has one; without dashes.
+    Option(&'a str, Option<Word>),
+    /// Anything else.
+    Operand(&'a Word),
+}
+
+/// Tells options and operands apart. `takes_value` knows the options that are followed by one.
+pub(crate) fn told_apart<'a>(arguments: &'a [Word], takes_value: impl Fn(&str) -> bool) -> Vec<Argument<'a>> {
+    let mut told = Vec::new();
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let text = match word {
+            Word::Literal(text) if text.starts_with('-') && text != "-" => text.as_str(),
+            word => {
+                told.push(Argument::Operand(word));
+                continue;
+            }
+        };
+        if text == "--" {
+            told.extend(words.by_ref().map(Argument::Operand));
+        } else if let Some(long) = text.strip_prefix("--") {
+            match long.split_once('=') {
+                Some((name, value)) => told.push(Argument::Option(name, Some(Word::Literal(value.to_owned())))),
+                None if takes_value(long) => told.push(Argument::Option(long, words.next().cloned())),
+                None => told.push(Argument::Option(long, None)),
+            }
+        } else if text.len() > 2 && takes_value(&text[1..]) {
+            // One dash and a long name, as some have it.
+            told.push(Argument::Option(&text[1..], words.next().cloned()));
+        } else {
+            short_options(&text[1..], &takes_value, &mut words, &mut told);
+        }
+    }
+    told
+}
+
+/// `-rfo x` and `-ox`: letters, of which the one that takes a value has the rest, or the next word.
+fn short_options<'a>(
+    letters: &'a str,
+    takes_value: &impl Fn(&str) -> bool,
+    words: &mut std::slice::Iter<'a, Word>,
+    told: &mut Vec<Argument<'a>>,
+) {
+    for (at, letter) in letters.char_indices() {
+        let name = &letters[at..at + letter.len_utf8()];
+        if !takes_value(name) {
+            told.push(Argument::Option(name, None));
+            continue;
+        }
+        let rest = &letters[at + letter.len_utf8()..];
+        let value = if rest.is_empty() { words.next().cloned() } else { Some(Word::Literal(rest.to_owned())) };
+        told.push(Argument::Option(name, value));
+        return;
+    }
+}

@@ -1,0 +1,122 @@
+//! Where a word of a command leads: the paths that it names from the directories in which the
+//! command could run.
+
+use workden_core::VirtualPath;
+
+use crate::shell::{Directories, Word};
+
+/// What a word names, seen from one directory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// This path.
+    At(VirtualPath),
+    /// Whatever matches this pattern over whole paths, as a shell reads it.
+    Matching(String),
+    /// Nobody knows; as written.
+    Unknown(String),
+}
+
+/// Where the home of whoever runs the command is taken to be: a place of its own, below which the
+/// usual names (`.ssh`) are what they are.
+pub(crate) const HOME: &str = "/home/~";
+
+/// The places that a word could name.
+pub(crate) fn places(word: &Word, directories: &Directories) -> Vec<Place> {
+    let text = match word {
+        Word::Unknown(written) => return vec![Place::Unknown(written.clone())],
+        Word::Literal(text) | Word::Pattern(text) => text,
+    };
+    let is_pattern = matches!(word, Word::Pattern(_));
+    let rooted = match text.strip_prefix('~') {
+        Some("") => Some(HOME.to_owned()),
+        Some(rest) if rest.starts_with('/') => Some(format!("{HOME}{rest}")),
+        // Somebody else's home.
+        Some(rest) if is_user(rest) => Some(format!("/home/{rest}")),
+        _ if text.starts_with('/') => Some(text.clone()),
+        _ => None,
+    };
+    let from_each = |directory: &VirtualPath| -> Place {
+        match is_pattern {
+            false => clamped(&[directory.as_str(), text]),
+            true => pattern(&[&escaped(directory.as_str()), text]),
+        }
+    };
+    match (rooted, directories) {
+        (Some(path), _) if is_pattern => vec![pattern(&[&path])],
+        (Some(path), _) => vec![clamped(&[&path])],
+        (None, Directories::AnyOf(all)) => all.iter().map(from_each).collect(),
+        (None, Directories::Unknown) => vec![Place::Unknown(text.clone())],
+    }
+}
+
+fn is_user(rest: &str) -> bool {
+    let name = rest.split('/').next().unwrap_or("");
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+}
+
+/// Joins and normalises as the kernel would: `..` at the root stays there.
+fn clamped(parts: &[&str]) -> Place {
+    let mut names: Vec<&str> = Vec::new();
+    for name in parts.iter().flat_map(|part| part.split('/')) {
+        match name {
+            "" | "." => {}
+            ".." => drop(names.pop()),
+            name => names.push(name),
+        }
+    }
+    match VirtualPath::parse(&format!("/{}", names.join("/"))) {
+        Ok(path) => Place::At(path),
+        Err(_) => Place::Unknown(parts.concat()),
+    }
+}
+
+fn pattern(parts: &[&str]) -> Place {
+    match clamped(parts) {
+        Place::At(path) => Place::Matching(path.as_str().to_owned()),
+        other => other,
+    }
+}
+
+/// Characters that mean something in a pattern, made to mean themselves.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if "*?[]{}\\!".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(word: Word, expected: &[&str]) {
+        let directories = Directories::AnyOf(vec![VirtualPath::parse("/workspace").unwrap(), VirtualPath::root()]);
+        let found: Vec<String> = places(&word, &directories)
+            .into_iter()
+            .map(|place| match place {
+                Place::At(path) => path.as_str().to_owned(),
+                Place::Matching(pattern) => format!("m:{pattern}"),
+                Place::Unknown(text) => format!("?:{text}"),
+            })
+            .collect();
+        assert_eq!(found, expected, "{word:?}");
+    }
+
+    #[test]
+    fn a_word_leads_somewhere_from_every_directory() {
+        let literal = |text: &str| Word::Literal(text.to_owned());
+        check(literal("a/../b"), &["/workspace/b", "/b"]);
+        check(literal("../../../etc"), &["/etc", "/etc"]);
+        check(literal("/etc//passwd"), &["/etc/passwd"]);
+        check(literal("~/.ssh/id_rsa"), &["/home/~/.ssh/id_rsa"]);
+        check(literal("~"), &["/home/~"]);
+        check(literal("~root/x"), &["/home/root/x"]);
+        check(literal("./~"), &["/workspace/~", "/~"]);
+        check(Word::Pattern("src/*.rs".to_owned()), &["m:/workspace/src/*.rs", "m:/src/*.rs"]);
+        check(Word::Unknown("$x".to_owned()), &["?:$x"]);
+    }
+}
