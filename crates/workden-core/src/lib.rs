@@ -42,7 +42,9 @@ pub use backend_ext::{BackendExt, directory_entry};
 pub use clock::{Clock, Deadline, SteppingClock};
 pub use entry::{Entry, EntryKind, Link, NameForm, Timestamp, Version, VersionHasher};
 pub use error::{Error, ErrorKind, Result};
-pub use guard::{Gate, Guarded, Op};
+pub use guard::{
+    Access, Approval, ApprovalRequest, Approver, Audit, AuditEvent, AuditOutcome, Caller, Gate, Guarded, Op, OpenGate,
+};
 pub use path::VirtualPath;
 pub use refusal::{Refusal, Spelling};
 pub use search::{Completeness, glob::RuleCase};

@@ -9,11 +9,10 @@ use std::{
     },
 };
 
-use async_trait::async_trait;
 use tempfile::TempDir;
 use workden_backends::{CompositeBackend, Durability, LocalBackend, LocalOptions, PathOpening, memory};
 use workden_conformance::{Report, report};
-use workden_core::{Backend, Gate, Guarded, Op, Verdict, Visibility};
+use workden_core::{Backend, Guarded, OpenGate};
 
 /// Directories on the host, a new one for each workspace; all gone at the end.
 struct Host {
@@ -40,21 +39,6 @@ impl Host {
 
 fn mounted(at: &str, backend: impl Backend + 'static) -> CompositeBackend {
     CompositeBackend::builder().mount(at, backend).unwrap().build()
-}
-
-/// A gate that has seen everything and objects to nothing.
-#[derive(Debug)]
-struct AllowAll;
-
-#[async_trait]
-impl Gate for AllowAll {
-    async fn judge(&self, _: Op<'_>) -> Verdict {
-        Verdict::Allow
-    }
-
-    fn visibility(&self, _: Op<'_>) -> Visibility {
-        Visibility::everything()
-    }
 }
 
 /// What runs the suite.
@@ -88,8 +72,8 @@ fn conforms_plain_and_wrapped<B: Backend + 'static>(make: impl Fn(&Host) -> B) {
     for executor in BOTH {
         conforms(executor, &make);
     }
-    conforms(Executor::Runtime, |host| Guarded::new(make(host), Vec::new()));
-    conforms(Executor::NoRuntime, |host| Guarded::new(make(host), vec![Arc::new(AllowAll)]));
+    conforms(Executor::Runtime, |host| Guarded::new(make(host)));
+    conforms(Executor::NoRuntime, |host| Guarded::new(make(host)).gate(Arc::new(OpenGate)));
     conforms(Executor::Runtime, |host| Arc::new(make(host)) as Arc<dyn Backend>);
 }
 
@@ -130,12 +114,8 @@ fn a_mount_table_over_a_host_directory_conforms() {
 #[test]
 fn mount_tables_and_gates_conform_inside_one_another() {
     for executor in BOTH {
-        conforms(executor, |host| {
-            mounted("/", mounted("/", Guarded::new(host.local(PathOpening::Detect), Vec::new())))
-        });
-        conforms(executor, |_| {
-            Guarded::new(mounted("/", Guarded::new(memory(), vec![Arc::new(AllowAll)])), Vec::new())
-        });
+        conforms(executor, |host| mounted("/", mounted("/", Guarded::new(host.local(PathOpening::Detect)))));
+        conforms(executor, |_| Guarded::new(mounted("/", Guarded::new(memory()).gate(Arc::new(OpenGate)))));
     }
 }
 
@@ -217,6 +197,6 @@ fn a_mount_that_rules_speak_of_conforms() {
 #[test]
 fn a_mount_below_a_directory_that_is_not_stored_conforms() {
     conforms_around("/d/e", |host| {
-        beside(host.local(PathOpening::Detect), "/d/e", Guarded::new(memory(), vec![Arc::new(AllowAll)]))
+        beside(host.local(PathOpening::Detect), "/d/e", Guarded::new(memory()).gate(Arc::new(OpenGate)))
     });
 }

@@ -5,8 +5,8 @@ use std::{os::unix::ffi::OsStrExt, sync::Arc};
 use async_trait::async_trait;
 use workden_backends::{CompositeBackend, LocalBackend, memory};
 use workden_core::{
-    Backend, BackendExt, Error, ErrorKind, Existing, Expect, Gate, Guarded, Layer, Op, Removal, Rule, RuleCase, Rules,
-    Sight, Verdict, Visibility,
+    Access, Backend, BackendExt, Error, ErrorKind, Existing, Expect, Gate, Guarded, Layer, Op, Removal, Resolved, Rule,
+    RuleCase, Rules, Sight, Verdict, Visibility,
 };
 
 use crate::local::{block_on, path};
@@ -81,6 +81,10 @@ impl Gate for Hides {
         let list = Rules { rules: vec![hide], otherwise: Sight::Shown };
         Visibility { layers: vec![Layer { list, ..Layer::open() }] }
     }
+
+    fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
+        None
+    }
 }
 
 #[test]
@@ -88,7 +92,7 @@ fn a_directory_is_not_moved_to_where_its_hidden_files_would_be_seen() {
     let place = tempfile::tempdir().unwrap();
     let local = LocalBackend::open(place.path()).unwrap();
     for (hidden, refused) in [("/tree/deep/key", true), ("**/key", false)] {
-        let guarded = Guarded::new(local.clone(), vec![Arc::new(Hides(hidden))]);
+        let guarded = Guarded::new(local.clone()).gate(Arc::new(Hides(hidden)));
         for files in [Box::new(guarded.clone()) as Box<dyn Backend>, Box::new(beside_root(guarded))] {
             block_on(async {
                 local.write_path(&path("/tree/deep/key"), "secret".into(), Expect::Anything).await.unwrap();
@@ -112,7 +116,7 @@ fn what_a_mount_does_not_show_is_not_removed_by_a_move() {
     for name in ["hidden", "shown"] {
         std::fs::write(place.path().join("tree").join(name), name).unwrap();
     }
-    let guarded = Guarded::new(LocalBackend::open(place.path()).unwrap(), vec![Arc::new(Hides("**/hidden"))]);
+    let guarded = Guarded::new(LocalBackend::open(place.path()).unwrap()).gate(Arc::new(Hides("**/hidden")));
     let files = beside_memory(guarded);
     block_on(async {
         assert!(files.move_path(&path("/data/tree"), &path("/tree"), Existing::Refuse).await.is_err());

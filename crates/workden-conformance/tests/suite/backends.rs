@@ -2,33 +2,16 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use futures_executor::block_on;
 use workden_conformance::all;
 use workden_core::{
-    Backend, BackendExt, Expect, Gate, Guarded, Op, StateBackend, SteppingClock, Verdict, VirtualPath, Visibility,
-    text::Replacement,
+    Backend, BackendExt, Expect, Guarded, OpenGate, StateBackend, SteppingClock, VirtualPath, text::Replacement,
 };
 
 use crate::broken::{Broken, Spoil};
 
 pub(crate) fn state() -> StateBackend {
     StateBackend::new(Arc::new(SteppingClock::default()))
-}
-
-/// A gate that has seen everything and objects to nothing.
-#[derive(Debug)]
-struct AllowAll;
-
-#[async_trait]
-impl Gate for AllowAll {
-    async fn judge(&self, _: Op<'_>) -> Verdict {
-        Verdict::Allow
-    }
-
-    fn visibility(&self, _: Op<'_>) -> Visibility {
-        Visibility::everything()
-    }
 }
 
 #[test]
@@ -44,12 +27,12 @@ fn the_state_backend_conforms_behind_a_pointer() {
 
 #[test]
 fn the_state_backend_conforms_behind_no_gate() {
-    block_on(all(async || Guarded::new(state(), Vec::new())));
+    block_on(all(async || Guarded::new(state())));
 }
 
 #[test]
 fn the_state_backend_conforms_behind_a_gate_that_allows_all() {
-    block_on(all(async || Guarded::new(state(), vec![Arc::new(AllowAll), Arc::new(AllowAll)])));
+    block_on(all(async || Guarded::new(state()).gate(Arc::new(OpenGate)).gate(Arc::new(OpenGate))));
 }
 
 #[test]

@@ -6,9 +6,16 @@
 //! `resolve` alone is no `Op`: it opens nothing, and what it returns is judged at the call that
 //! uses it, as typed and as real.
 
-use std::{fmt, sync::Arc};
+mod approval;
+mod audit;
+mod gate;
 
+use std::sync::Arc;
+
+pub use approval::{Approval, ApprovalRequest, Approver, Caller};
 use async_trait::async_trait;
+pub use audit::{Audit, AuditEvent, AuditOutcome};
+pub use gate::{Access, Gate, Op, OpenGate};
 
 use crate::{
     Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Link, Removal, Resolved,
@@ -17,70 +24,61 @@ use crate::{
     text::{Change, Excerpt, TextWindow},
 };
 
-/// One call on a backend, as a value. No gate may have a wildcard arm for it: a new kind of call
-/// must make every gate decide.
-#[derive(Clone, Copy, Debug)]
-pub enum Op<'a> {
-    /// Saying what is there.
-    Stat(&'a Resolved),
-    /// Listing a directory.
-    List(&'a Resolved),
-    /// Reading content, as bytes or as text.
-    Read(&'a Resolved),
-    /// Writing a whole file.
-    Write(&'a Resolved),
-    /// Changing parts of a file: reading and writing it.
-    Change(&'a Resolved),
-    /// Making a directory.
-    MakeDir(&'a Resolved),
-    /// Removing.
-    Remove(&'a Resolved),
-    /// Moving: reading and removing the one, creating the other.
-    Rename {
-        /// What is moved.
-        from: &'a Resolved,
-        /// Where to.
-        to: &'a Resolved,
-    },
-    /// Copying: reading the one, creating the other.
-    Copy {
-        /// What is copied.
-        from: &'a Resolved,
-        /// Where to.
-        to: &'a Resolved,
-    },
-    /// Finding paths below a directory.
-    Glob(&'a Resolved),
-    /// Finding lines below a directory or in a file.
-    Grep(&'a Resolved),
-}
-
-/// One concern that every call has to pass: permission, limits, approval, audit.
-#[async_trait]
-pub trait Gate: Send + Sync + fmt::Debug {
-    /// Judges one call.
-    async fn judge(&self, op: Op<'_>) -> Verdict;
-
-    /// What this listing or search may show.
-    fn visibility(&self, op: Op<'_>) -> Visibility;
-}
-
 /// A backend behind gates.
 #[derive(Clone, Debug)]
 pub struct Guarded<B> {
     inner: B,
+    roles: Arc<Roles>,
+    caller: Option<Arc<Caller>>,
+}
+
+/// Who has a say, and who keeps records.
+#[derive(Clone, Debug, Default)]
+struct Roles {
     gates: Vec<Arc<dyn Gate>>,
+    approver: Option<Arc<dyn Approver>>,
+    audits: Vec<Arc<dyn Audit>>,
 }
 
 impl<B: Backend> Guarded<B> {
-    /// Puts gates before a backend.
-    pub fn new(inner: B, gates: Vec<Arc<dyn Gate>>) -> Self {
-        Self { inner, gates }
+    /// A backend that nobody guards yet.
+    pub fn new(inner: B) -> Self {
+        Self { inner, roles: Arc::default(), caller: None }
+    }
+
+    /// Adds a gate.
+    #[must_use]
+    pub fn gate(mut self, gate: Arc<dyn Gate>) -> Self {
+        Arc::make_mut(&mut self.roles).gates.push(gate);
+        self
+    }
+
+    /// Says who is asked. Without anybody, what would have to be asked is refused.
+    #[must_use]
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        Arc::make_mut(&mut self.roles).approver = Some(approver);
+        self
+    }
+
+    /// Adds somebody who keeps records.
+    #[must_use]
+    pub fn audit(mut self, audit: Arc<dyn Audit>) -> Self {
+        Arc::make_mut(&mut self.roles).audits.push(audit);
+        self
+    }
+
+    /// The same files and rules for the calls of one tool call, which questions and records name.
+    #[must_use]
+    pub fn on_behalf_of(&self, caller: Caller) -> Self
+    where
+        B: Clone,
+    {
+        Self { caller: Some(Arc::new(caller)), ..self.clone() }
     }
 
     async fn pass(&self, op: Op<'_>) -> Result<()> {
         let mut strictest = Verdict::Allow;
-        for gate in &self.gates {
+        for gate in &self.roles.gates {
             strictest = strictest.strictest(gate.judge(op).await);
         }
         match strictest {
@@ -122,7 +120,7 @@ impl<B: Backend> Guarded<B> {
     }
 
     fn visibility(&self, op: Op<'_>, asked: &Visibility) -> Visibility {
-        self.gates.iter().fold(asked.clone(), |visibility, gate| visibility.and(&gate.visibility(op)))
+        self.roles.gates.iter().fold(asked.clone(), |visibility, gate| visibility.and(&gate.visibility(op)))
     }
 }
 

@@ -1,0 +1,67 @@
+//! Asking somebody: `Approver`, and the question as data.
+//!
+//! A question is asked after every cheap denial, once a call, and says what exactly would be done.
+//! What is done then is that, or nothing. Remembering answers is an approver's own business.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Refusal, Resolved, VirtualPath};
+
+/// Somebody who can be asked.
+#[async_trait]
+pub trait Approver: Send + Sync + fmt::Debug {
+    /// Decides about one call. It may take as long as a person takes.
+    async fn approve(&self, request: ApprovalRequest) -> Approval;
+}
+
+/// What somebody who was asked has said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Approval {
+    /// Go ahead with this call.
+    Granted,
+    /// No; the error is what the caller hears.
+    Refused(Error),
+}
+
+/// The question: what would be done, to what, on whose behalf, and why it has to be asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalRequest {
+    /// The call in one word: `read`, `write`, `edit`, `delete`, `move`, `copy`, `list`, `grep`.
+    pub call: String,
+    /// What it demands, in the words of a ruleset: a move is `read`, `delete` and `write`.
+    pub operations: Vec<String>,
+    /// What it is about, as typed and as real; the source first.
+    pub paths: Vec<Resolved>,
+    /// Other names of the same file that have a say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_names: Vec<VirtualPath>,
+    /// How many things below a directory go with it.
+    #[serde(default)]
+    pub below: u64,
+    /// What would be done, in a sentence for a person.
+    pub description: String,
+    /// Why it has to be approved: what the caller would hear if nobody could be asked.
+    pub why: String,
+    /// The same as data, where the gate gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<Refusal>,
+    /// On whose behalf it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<Caller>,
+    /// What would change, as a unified diff of bounded length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+}
+
+/// The tool on whose behalf calls are made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Caller {
+    /// Its name.
+    pub tool: String,
+    /// What it was called with.
+    #[serde(default)]
+    pub arguments: serde_json::Value,
+}

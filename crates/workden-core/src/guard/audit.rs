@@ -1,0 +1,43 @@
+//! Records of calls: what was called on which paths, and what became of it. No content.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ErrorKind, Resolved};
+
+/// Somebody who keeps records.
+pub trait Audit: Send + Sync + fmt::Debug {
+    /// Takes note of a call that is over. It holds the call up for as long as it takes.
+    fn record(&self, event: &AuditEvent);
+}
+
+/// A call that is over, the refused ones included.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditEvent {
+    /// The call in one word, as [`Op::name`](crate::Op::name) has it.
+    pub call: String,
+    /// What it was about, as typed and as real; the source first.
+    pub paths: Vec<Resolved>,
+    /// What became of it.
+    pub outcome: AuditOutcome,
+    /// The tool on whose behalf it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+}
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuditOutcome {
+    /// It was allowed, and done.
+    Allowed,
+    /// Somebody approved it, and it was done.
+    Approved,
+    /// A gate, a ceiling or somebody who was asked said no; nothing was done.
+    Refused(ErrorKind),
+    /// It was allowed, and could not be done.
+    Failed(ErrorKind),
+    /// Its caller gave up before it was over; whether it was done is not known.
+    Abandoned,
+}
