@@ -10,6 +10,7 @@ mod glob_syntax;
 mod ignore_chain;
 mod kept;
 mod lines;
+mod path_rules;
 mod pattern;
 mod request;
 mod screen;
