@@ -9,6 +9,8 @@ use std::fmt::Write;
 use regex_automata::{meta::Regex, util::syntax};
 use serde::{Deserialize, Serialize};
 
+pub use super::path_rules::{PathRules, PatternOf};
+
 use super::glob_syntax::{Alternative, Component, Piece, alternatives};
 use crate::{Error, ErrorKind, Result, VirtualPath, limits};
 
@@ -23,38 +25,66 @@ pub enum RuleCase {
     Insensitive,
 }
 
-/// A pattern over whole paths, as rules have it.
+/// A pattern over whole paths, as rules have it. Where there are several, [`PathRules`] is faster.
 #[derive(Clone, Debug)]
-pub struct PathRule {
-    /// `None` for a rule that no path can match.
-    regex: Option<Regex>,
-}
+pub struct PathRule(PathRules);
 
 impl PathRule {
     /// Whether this path matches.
     #[must_use]
     pub fn is_match(&self, path: &VirtualPath) -> bool {
-        self.regex.as_ref().is_some_and(|regex| regex.is_match(path.relative()))
+        self.0.first_match(path).is_some()
     }
 }
 
-/// Compiles a pattern over whole paths. One that starts neither with `/` nor with `**` matches
-/// nothing, since no path does.
+/// Compiles a pattern over whole paths.
+///
+/// One without any `/` is a name and matches in every directory: `*.pem` is `**/*.pem`. One with a
+/// `/` starts at the root, also where that is not written: `src/**` is `/src/**`.
 ///
 /// # Errors
 ///
-/// `InvalidPattern` when it does not parse, or is larger than [`limits`] allow.
+/// `InvalidPattern` when it does not parse, is empty, ends in `/`, or is larger than [`limits`]
+/// allow.
 pub fn compile(pattern: &str, case: RuleCase) -> Result<PathRule> {
+    let rule = PatternOf { pattern, except: &[], case };
+    PathRules::compile(&[rule]).map(PathRule).map_err(|(_, error)| error)
+}
+
+/// This path as a pattern that matches it alone.
+#[must_use]
+pub fn escape(path: &VirtualPath) -> String {
+    let mut pattern = String::with_capacity(path.as_str().len());
+    for c in path.as_str().chars() {
+        if matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | ',' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern
+}
+
+/// The alternatives of a rule's pattern, each from the root.
+pub(super) fn rule_alternatives(pattern: &str, case: RuleCase) -> Result<Vec<Alternative>> {
     let mut all = alternatives(pattern).map_err(|why| invalid(pattern, &why))?;
-    all.retain(|alternative| alternative.absolute || alternative.components.first() == Some(&Component::AnyDepth));
+    all.retain(|alternative| alternative.absolute || !alternative.components.is_empty());
     if all.is_empty() {
-        return Ok(PathRule { regex: None });
+        return Err(invalid(pattern, "it is empty"));
+    }
+    // It would match a directory and nothing in it, which nobody means.
+    if all.iter().any(|alternative| alternative.ends_in_slash) {
+        return Err(invalid(pattern, "it ends in `/`; for everything in a directory, end it in `/**`"));
     }
     // Folding the case of a class looks at each of its characters.
     if case == RuleCase::Insensitive && all.iter().map(class_sizes).sum::<usize>() > FOLDED_CHARS {
         return Err(invalid(pattern, "its classes have too many characters for a rule that disregards case"));
     }
-    Ok(PathRule { regex: Some(to_regex(pattern, &all, case)?) })
+    for alternative in all.iter_mut().filter(|alternative| !alternative.has_slash) {
+        if alternative.components.first() != Some(&Component::AnyDepth) {
+            alternative.components.insert(0, Component::AnyDepth);
+        }
+    }
+    Ok(all)
 }
 
 /// How many characters the classes of a rule that disregards case may have.
@@ -168,7 +198,25 @@ fn plain_name(component: &Component) -> Option<String> {
 }
 
 fn to_regex(pattern: &str, all: &[Alternative], case: RuleCase) -> Result<Regex> {
-    let mut text = String::from(r"\A(?:");
+    build_regex(&[regex_text(all, case)]).ok_or_else(|| invalid(pattern, "it is too large to compile"))
+}
+
+/// One regular expression out of several, which are told apart by their place; `None` when it
+/// would be too large.
+pub(super) fn build_regex(texts: &[String]) -> Option<Regex> {
+    let config = Regex::config()
+        .utf8_empty(false)
+        .nfa_size_limit(Some(limits::COMPILED_PATTERN_BYTES))
+        .hybrid_cache_capacity(limits::COMPILED_PATTERN_BYTES);
+    let syntax = syntax::Config::new().utf8(false);
+    Regex::builder().syntax(syntax).configure(config).build_many(texts).ok()
+}
+
+pub(super) fn regex_text(all: &[Alternative], case: RuleCase) -> String {
+    let mut text = String::from(match case {
+        RuleCase::Sensitive => r"\A(?:",
+        RuleCase::Insensitive => r"\A(?i:",
+    });
     for (nth, alternative) in all.iter().enumerate() {
         if nth > 0 {
             text.push('|');
@@ -176,13 +224,7 @@ fn to_regex(pattern: &str, all: &[Alternative], case: RuleCase) -> Result<Regex>
         write_alternative(&mut text, &alternative.components);
     }
     text.push_str(r")\z");
-    let syntax = syntax::Config::new().utf8(false).case_insensitive(case == RuleCase::Insensitive);
-    let config = Regex::config()
-        .utf8_empty(false)
-        .nfa_size_limit(Some(limits::COMPILED_PATTERN_BYTES))
-        .hybrid_cache_capacity(limits::COMPILED_PATTERN_BYTES);
-    let built = Regex::builder().syntax(syntax).configure(config).build(&text);
-    built.map_err(|_| invalid(pattern, "it is too large to compile"))
+    text
 }
 
 fn write_alternative(out: &mut String, components: &[Component]) {
@@ -314,8 +356,46 @@ mod tests {
         check("**/.ENV*", RuleCase::Insensitive, "/a/.env.local", true);
         check("/É", RuleCase::Insensitive, "/é", true);
         check("/a/**", RuleCase::Sensitive, "/a", false);
-        check("a", RuleCase::Sensitive, "/a", false);
-        check("{a,/b}", RuleCase::Sensitive, "/b", true);
+    }
+
+    #[test]
+    fn a_rule_without_a_slash_is_a_name_anywhere_and_one_with_a_slash_starts_at_the_root() {
+        let check = |pattern: &str, matching: &[&str], others: &[&str]| {
+            let rule = compile(pattern, RuleCase::Sensitive).unwrap();
+            for (expected, paths) in [(true, matching), (false, others)] {
+                for typed in paths {
+                    assert_eq!(rule.is_match(&path(typed)), expected, "{pattern} on {typed}");
+                }
+            }
+        };
+        check("a", &["/a", "/x/a", "/a\nb/a"], &["/", "/a/x", "/xa"]);
+        check("*.pem", &["/a.pem", "/x/y/.pem"], &["/a.pem/x"]);
+        check("*", &["/a", "/a/b"], &["/"]);
+        check("**", &["/", "/a", "/a/b"], &[]);
+        check("src/**", &["/src/a", "/src/a/b"], &["/src", "/x/src/a"]);
+        check("./a", &["/a"], &["/x/a"]);
+        check("{a,/b}", &["/a", "/x/a", "/b"], &["/x/b"]);
+        check("{a,b/c}", &["/x/a", "/b/c"], &["/x/b/c"]);
+        check("/", &["/"], &["/a"]);
+    }
+
+    #[test]
+    fn a_rule_that_could_match_nothing_useful_is_an_error() {
+        for bad in ["", ".", "{,}", "secrets/", "/a/", "{a/,b}", "..", "[z-a]", "a/../b"] {
+            let error = compile(bad, RuleCase::Sensitive).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidPattern, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn an_escaped_path_matches_itself_alone() {
+        for typed in ["/a*b", "/{a,b}", "/[a-z]?", "/a\\b", "/x/,}", "/a\nb", "/!^-"] {
+            let path = path(typed);
+            let rule = compile(&escape(&path), RuleCase::Sensitive).unwrap();
+            assert!(rule.is_match(&path), "{typed}");
+            assert!(!rule.is_match(&path.child_unchecked("x")) && !rule.is_match(&VirtualPath::root()), "{typed}");
+        }
+        assert!(!compile(&escape(&path("/a*b")), RuleCase::Sensitive).unwrap().is_match(&path("/axb")));
     }
 
     #[test]

@@ -38,6 +38,10 @@ pub(super) enum Piece {
 pub(super) struct Alternative {
     /// Whether it starts with `/`.
     pub(super) absolute: bool,
+    /// Whether there is a `/` anywhere in it.
+    pub(super) has_slash: bool,
+    /// Whether it ends with a `/` after a name.
+    pub(super) ends_in_slash: bool,
     /// Its names, without empty ones and `.`.
     pub(super) components: Vec<Component>,
 }
@@ -204,5 +208,7 @@ fn split(tokens: &[Token]) -> Result<Alternative, String> {
             _ => components.push(Component::Name(pieces)),
         }
     }
-    Ok(Alternative { absolute, components })
+    let is_slash = |token: &Token| matches!(token, Token::Slash);
+    let ends_in_slash = !components.is_empty() && tokens.last().is_some_and(is_slash);
+    Ok(Alternative { absolute, has_slash: tokens.iter().any(is_slash), ends_in_slash, components })
 }

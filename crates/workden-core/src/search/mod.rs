@@ -11,6 +11,7 @@ mod ignore_chain;
 mod kept;
 mod lines;
 pub mod overlap;
+mod path_rules;
 mod pattern;
 mod request;
 mod screen;
