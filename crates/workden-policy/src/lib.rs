@@ -2,6 +2,7 @@
 //! decisions: nothing here opens a file, starts a program or looks at a clock.
 
 mod action;
+pub mod approvals;
 mod commands;
 pub mod shell;
 

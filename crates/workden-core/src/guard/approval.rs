@@ -41,6 +41,9 @@ pub struct ApprovalRequest {
     /// How many things below a directory go with it.
     #[serde(default)]
     pub below: u64,
+    /// The command, where one is to be run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandLine>,
     /// What would be done, in a sentence for a person.
     pub description: String,
     /// Why it has to be approved: what the caller would hear if nobody could be asked.
@@ -54,6 +57,18 @@ pub struct ApprovalRequest {
     /// What would change, as a unified diff of bounded length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
+}
+
+/// A command that is to be run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandLine {
+    /// As it would be given to a shell.
+    pub script: String,
+    /// Where it would run.
+    pub directory: VirtualPath,
+    /// The commands in it that need approval and nothing but: program and arguments of each. `None`
+    /// when something else than these needs it, or was not understood.
+    pub understood: Option<Vec<Vec<String>>>,
 }
 
 /// The tool on whose behalf calls are made.

@@ -12,7 +12,7 @@ mod gate;
 
 use std::sync::Arc;
 
-pub use approval::{Approval, ApprovalRequest, Approver, Caller};
+pub use approval::{Approval, ApprovalRequest, Approver, Caller, CommandLine};
 use async_trait::async_trait;
 pub use audit::{Audit, AuditEvent, AuditOutcome};
 pub use gate::{Access, Gate, Op, OpenGate};

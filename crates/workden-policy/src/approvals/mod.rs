@@ -1,0 +1,318 @@
+//! Approvals: who answers when the policy asks, and what is remembered of the answers.
+//!
+//! Invariant: only an approval is ever remembered, for exactly what was approved; a denial is heard
+//! once and forgotten. What is remembered can be listed and revoked, and ends with the session.
+
+mod decision;
+mod memory;
+
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
+
+use async_trait::async_trait;
+pub use decision::{Decision, Scope};
+pub use memory::{ApprovalMemory, Remembered, RememberedId};
+use workden_core::{Approval, ApprovalRequest, Approver, Error, Refusal};
+
+/// Somebody who answers at once, or takes as long as a person takes.
+#[derive(Clone)]
+enum Answers {
+    /// Nobody: what would have to be asked is refused.
+    Nobody,
+    /// Everything is approved, once.
+    Yes,
+    /// Everything is refused.
+    No,
+    /// A function that answers before it returns.
+    Now(Arc<dyn Fn(&ApprovalRequest) -> Decision + Send + Sync>),
+    /// A function that answers in the future.
+    Later(Arc<dyn Fn(ApprovalRequest) -> Later + Send + Sync>),
+}
+
+type Later = Pin<Box<dyn Future<Output = Decision> + Send>>;
+
+/// Who answers when the policy asks, with a memory.
+///
+/// ```
+/// use workden_policy::approvals::{Approvals, Decision, Scope};
+///
+/// let approvals = Approvals::asking(|request| match request.call.as_str() {
+///     "read" => Decision::Approve(Scope::Session),
+///     _ => Decision::deny("only reading today"),
+/// });
+/// assert!(approvals.memory().list().is_empty());
+/// ```
+#[derive(Clone)]
+pub struct Approvals {
+    answers: Answers,
+    memory: Arc<ApprovalMemory>,
+}
+
+impl Approvals {
+    /// Nobody is asked: what needs approval is refused, in words that say what would be needed.
+    #[must_use]
+    pub fn nobody() -> Self {
+        Self::with(Answers::Nobody)
+    }
+
+    /// Everything that asks is approved; what is denied stays denied.
+    #[must_use]
+    pub fn approve_all() -> Self {
+        Self::with(Answers::Yes)
+    }
+
+    /// Everything that asks is refused.
+    #[must_use]
+    pub fn strict() -> Self {
+        Self::with(Answers::No)
+    }
+
+    /// Asks a function that answers before it returns. It runs on the thread of the call.
+    pub fn asking(answer: impl Fn(&ApprovalRequest) -> Decision + Send + Sync + 'static) -> Self {
+        Self::with(Answers::Now(Arc::new(answer)))
+    }
+
+    /// Asks a function that answers in the future.
+    pub fn asking_later<F>(answer: impl Fn(ApprovalRequest) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Decision> + Send + 'static,
+    {
+        Self::with(Answers::Later(Arc::new(move |request| Box::pin(answer(request)))))
+    }
+
+    /// The same, with a memory that others have, too: for a sub-agent of the same session.
+    #[must_use]
+    pub fn remembering_in(mut self, memory: Arc<ApprovalMemory>) -> Self {
+        self.memory = memory;
+        self
+    }
+
+    /// What is remembered.
+    #[must_use]
+    pub fn memory(&self) -> &Arc<ApprovalMemory> {
+        &self.memory
+    }
+
+    fn with(answers: Answers) -> Self {
+        Self { answers, memory: Arc::default() }
+    }
+}
+
+#[async_trait]
+impl Approver for Approvals {
+    async fn approve(&self, request: ApprovalRequest) -> Approval {
+        if self.memory.covers(&request) {
+            return Approval::Granted;
+        }
+        let decision = match &self.answers {
+            Answers::Nobody => return Approval::Refused(unapproved(&request)),
+            Answers::Yes => Decision::Approve(Scope::Once),
+            Answers::No => Decision::deny(format!("Strict mode: {} requires approval", asker(&request))),
+            Answers::Now(answer) => answer(&request),
+            Answers::Later(answer) => answer(request.clone()).await,
+        };
+        match decision {
+            Decision::Approve(scope) => {
+                self.memory.remember(&request, scope);
+                Approval::Granted
+            }
+            Decision::Deny { note } => Approval::Refused(Error::from(Refusal::Disapproved {
+                operation: request.call.clone(),
+                target: target(&request),
+                note: note.unwrap_or_default(),
+            })),
+        }
+    }
+}
+
+fn asker(request: &ApprovalRequest) -> &str {
+    request.caller.as_ref().map_or(request.call.as_str(), |caller| caller.tool.as_str())
+}
+
+fn unapproved(request: &ApprovalRequest) -> Error {
+    let refusal = request.refusal.clone().unwrap_or_else(|| Refusal::Unapproved {
+        operation: request.call.clone(),
+        target: target(request),
+        description: String::new(),
+    });
+    Error::from(refusal)
+}
+
+fn target(request: &ApprovalRequest) -> String {
+    match &request.command {
+        Some(command) => command.script.clone(),
+        None => request.paths.iter().map(|path| path.typed.as_str()).collect::<Vec<_>>().join("` to `"),
+    }
+}
+
+impl fmt::Debug for Approvals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let answers = match self.answers {
+            Answers::Nobody => "nobody",
+            Answers::Yes => "approve all",
+            Answers::No => "strict",
+            Answers::Now(_) => "asking",
+            Answers::Later(_) => "asking later",
+        };
+        f.debug_struct("Approvals").field("answers", &answers).field("memory", &self.memory).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_executor::block_on;
+    use workden_core::{CommandLine, ErrorKind, Resolved, VirtualPath};
+
+    use super::*;
+
+    fn path(typed: &str) -> VirtualPath {
+        VirtualPath::parse(typed).unwrap()
+    }
+
+    fn question(call: &str, at: &str) -> ApprovalRequest {
+        ApprovalRequest {
+            call: call.to_owned(),
+            operations: vec![call.to_owned()],
+            paths: vec![Resolved::literal(path(at))],
+            other_names: vec![],
+            below: 0,
+            command: None,
+            description: format!("{call} `{at}`"),
+            why: "it asks".to_owned(),
+            refusal: None,
+            caller: None,
+            preview: None,
+        }
+    }
+
+    fn command(script: &str, understood: Option<&[&[&str]]>) -> ApprovalRequest {
+        let words = |argv: &&[&str]| argv.iter().map(|word| (*word).to_owned()).collect();
+        let command = CommandLine {
+            script: script.to_owned(),
+            directory: path("/workspace/app"),
+            understood: understood.map(|all| all.iter().map(words).collect()),
+        };
+        ApprovalRequest { command: Some(command), paths: vec![], ..question("execute", "/") }
+    }
+
+    /// Answers in turn with what it is given, and counts.
+    fn answering(decision: Decision) -> (Approvals, Arc<AtomicUsize>) {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let approvals = Approvals::asking(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+            decision.clone()
+        });
+        (approvals, asked)
+    }
+
+    fn granted(approvals: &Approvals, request: &ApprovalRequest) -> bool {
+        block_on(approvals.approve(request.clone())) == Approval::Granted
+    }
+
+    #[test]
+    fn nobody_to_ask_is_a_refusal_that_says_what_would_be_needed() {
+        let Approval::Refused(error) = block_on(Approvals::nobody().approve(question("write", "/a"))) else { panic!() };
+        assert_eq!(error.kind(), ErrorKind::ApprovalNeeded);
+        assert!(error.to_string().contains("`/a`") && error.hint_text().is_some(), "{error}");
+    }
+
+    #[test]
+    fn once_is_once_and_a_session_remembers() {
+        let (approvals, asked) = answering(Decision::Approve(Scope::Once));
+        assert!(granted(&approvals, &question("read", "/a")) && granted(&approvals, &question("read", "/a")));
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
+        let (approvals, asked) = answering(Decision::Approve(Scope::Session));
+        assert!(granted(&approvals, &question("read", "/a")) && granted(&approvals, &question("read", "/a")));
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+        // Another path, another call, or a path that leads elsewhere by now is another question.
+        let mut elsewhere = question("read", "/a");
+        elsewhere.paths[0].real = path("/b");
+        for other in [question("read", "/b"), question("write", "/a"), elsewhere] {
+            assert!(granted(&approvals, &other));
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), 4);
+    }
+
+    #[test]
+    fn a_denial_is_never_remembered_not_even_as_a_denial() {
+        let (approvals, asked) = answering(Decision::deny("not now"));
+        let request = question("write", "/a");
+        let Approval::Refused(error) = block_on(approvals.approve(request.clone())) else { panic!() };
+        assert!(error.to_string().contains("not now"), "{error}");
+        assert!(!granted(&approvals, &request));
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
+        assert!(approvals.memory().list().is_empty());
+    }
+
+    #[test]
+    fn what_is_remembered_can_be_listed_and_revoked() {
+        let (approvals, asked) = answering(Decision::Approve(Scope::Session));
+        assert!(granted(&approvals, &question("read", "/a")) && granted(&approvals, &question("read", "/b")));
+        let listed = approvals.memory().list();
+        assert_eq!(listed.iter().map(|one| one.description.as_str()).collect::<Vec<_>>(), ["read `/a`", "read `/b`"]);
+        assert!(approvals.memory().revoke(listed[0].id) && !approvals.memory().revoke(listed[0].id));
+        assert!(granted(&approvals, &question("read", "/b")) && granted(&approvals, &question("read", "/a")));
+        assert_eq!(asked.load(Ordering::Relaxed), 3);
+        approvals.memory().clear();
+        assert!(granted(&approvals, &question("read", "/b")));
+        assert_eq!(asked.load(Ordering::Relaxed), 4);
+    }
+
+    #[test]
+    fn an_empty_memory_that_is_handed_in_is_the_one_that_is_used() {
+        let memory = Arc::new(ApprovalMemory::default());
+        let (approvals, asked) = answering(Decision::Approve(Scope::Session));
+        let approvals = approvals.remembering_in(Arc::clone(&memory));
+        assert!(granted(&approvals, &question("read", "/a")));
+        assert_eq!(memory.list().len(), 1);
+        memory.clear();
+        assert!(granted(&approvals, &question("read", "/a")));
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn a_prefix_covers_only_commands_that_were_understood() {
+        let scope =
+            Scope::CommandPrefix { words: vec!["git".to_owned(), "push".to_owned()], directory: path("/workspace") };
+        let (approvals, asked) = answering(Decision::Approve(scope));
+        assert!(granted(&approvals, &command("git push origin", Some(&[&["git", "push", "origin"]]))));
+        assert!(granted(&approvals, &command("git push fork", Some(&[&["git", "push", "fork"]]))));
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+        for (script, understood) in [
+            ("git push $x", None),
+            ("git pull", Some(&[&["git", "pull"] as &[&str]] as &[&[&str]])),
+            ("git push && make", Some(&[&["git", "push"], &["make"]])),
+            ("", Some(&[])),
+        ] {
+            asked.store(0, Ordering::Relaxed);
+            assert!(granted(&approvals, &command(script, understood)));
+            assert_eq!(asked.load(Ordering::Relaxed), 1, "{script}");
+        }
+        let mut outside = command("git push", Some(&[&["git", "push"]]));
+        outside.command.as_mut().unwrap().directory = path("/other");
+        asked.store(0, Ordering::Relaxed);
+        assert!(granted(&approvals, &outside));
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_tree_is_asked_about_every_time() {
+        let (approvals, asked) = answering(Decision::Approve(Scope::Session));
+        let tree = ApprovalRequest { below: 3, ..question("delete", "/d") };
+        assert!(granted(&approvals, &tree) && granted(&approvals, &tree));
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn modes_answer_without_anybody() {
+        assert!(granted(&Approvals::approve_all(), &question("write", "/a")));
+        let Approval::Refused(error) = block_on(Approvals::strict().approve(question("write", "/a"))) else { panic!() };
+        assert!(error.to_string().contains("Strict mode: write requires approval"), "{error}");
+        let later = Approvals::asking_later(|request| async move {
+            if request.call == "read" { Decision::Approve(Scope::Once) } else { Decision::Deny { note: None } }
+        });
+        assert!(granted(&later, &question("read", "/a")) && !granted(&later, &question("write", "/a")));
+    }
+}
