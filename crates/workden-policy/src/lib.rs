@@ -2,6 +2,12 @@
 //! decisions: nothing here opens a file, starts a program or looks at a clock.
 
 mod action;
+mod argv_pattern;
+mod compiled;
+mod rules;
 pub mod shell;
 
 pub use action::{Action, Operation};
+pub use argv_pattern::{ArgvPattern, Programs};
+pub use compiled::{Because, CompiledRuleset, Decision};
+pub use rules::{OperationRules, Rule, Ruleset};
