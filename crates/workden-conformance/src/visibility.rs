@@ -31,6 +31,7 @@ const TREE: &[(&str, &str)] =
 fn rules(rules: &[(&str, Sight)]) -> Rules {
     let rule = |(pattern, sight): &(&str, Sight)| Rule {
         pattern: (*pattern).into(),
+        except: Vec::new(),
         sight: *sight,
         case: RuleCase::Sensitive,
     };

@@ -30,6 +30,7 @@ mod refusal;
 mod refusals;
 pub mod search;
 mod state;
+pub mod suffix;
 pub mod text;
 mod verdict;
 mod visibility;

@@ -295,6 +295,21 @@ impl<'de> Deserialize<'de> for VirtualPath {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for VirtualPath {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "VirtualPath".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "description": "A path inside the workspace, such as `/docs/a.md`." })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Result, VirtualPath,
-    search::glob::{self, PathRule, RuleCase},
+    search::glob::{PathRules, PatternOf, RuleCase},
+    suffix::Suffixes,
 };
 
 /// What a search may show, as layers of which the strictest wins.
@@ -24,13 +25,16 @@ pub struct Visibility {
 pub struct Layer {
     /// The part it speaks of; elsewhere it shows everything.
     pub under: VirtualPath,
+    /// Parts of that which it does not speak of, because another layer does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<VirtualPath>,
     /// What may be listed.
     #[serde(default)]
     pub list: Rules,
     /// What may be read.
     #[serde(default)]
     pub read: Rules,
-    /// The only endings (`.md`) that may be read, in any letter case; `None` for all. An empty
+    /// The only endings that may be read, as in [`suffix`](crate::suffix); `None` for all. An empty
     /// list allows nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suffixes: Option<Vec<String>>,
@@ -45,6 +49,7 @@ impl Layer {
     pub fn open() -> Self {
         Self {
             under: VirtualPath::root(),
+            except: Vec::new(),
             list: Rules::default(),
             read: Rules::default(),
             suffixes: None,
@@ -67,8 +72,12 @@ pub struct Rules {
 /// A pattern over whole paths, and what holds where it matches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
-    /// A glob over the path as the agent sees it; `**` crosses directories, `*` does not.
+    /// A glob over the path as the agent sees it; `**` crosses directories, `*` does not. See
+    /// [`glob::compile`](crate::search::glob::compile).
     pub pattern: String,
+    /// Globs of what it does not match all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
     /// What holds for what it matches.
     pub sight: Sight,
     /// Whether letter case counts.
@@ -123,15 +132,17 @@ pub struct CompiledVisibility {
 #[derive(Clone, Debug)]
 struct CompiledLayer {
     under: VirtualPath,
+    except: Vec<VirtualPath>,
     list: CompiledRules,
     read: CompiledRules,
-    suffixes: Option<Vec<String>>,
+    suffixes: Option<Suffixes>,
     max_bytes: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
 struct CompiledRules {
-    rules: Vec<(PathRule, Sight)>,
+    rules: PathRules,
+    sights: Vec<Sight>,
     otherwise: Sight,
 }
 
@@ -164,7 +175,7 @@ impl CompiledVisibility {
     }
 
     fn strictest(&self, path: &VirtualPath, sight: impl Fn(&CompiledLayer) -> Sight) -> Sight {
-        let layers = self.layers.iter().filter(|layer| path.is_within(&layer.under));
+        let layers = self.layers.iter().filter(|layer| layer.speaks_of(path));
         layers.map(sight).max().unwrap_or_default()
     }
 }
@@ -173,32 +184,38 @@ impl CompiledLayer {
     fn new(layer: &Layer) -> Result<Self> {
         Ok(Self {
             under: layer.under.clone(),
+            except: layer.except.clone(),
             list: CompiledRules::new(&layer.list)?,
             read: CompiledRules::new(&layer.read)?,
-            suffixes: layer.suffixes.as_ref().map(|all| all.iter().map(|suffix| suffix.to_lowercase()).collect()),
+            suffixes: layer.suffixes.as_deref().map(Suffixes::new),
             max_bytes: layer.max_bytes,
         })
     }
 
     fn suffix_sight(&self, path: &VirtualPath) -> Sight {
-        let Some(suffixes) = &self.suffixes else { return Sight::Shown };
-        let name = path.name().unwrap_or("").to_lowercase();
-        // A leading dot is a hidden file, not an ending.
-        let stem = name.trim_start_matches('.');
-        let suffix = stem.rfind('.').map_or("", |at| &stem[at..]);
-        if suffixes.iter().any(|allowed| allowed == suffix) { Sight::Shown } else { Sight::Hidden }
+        match &self.suffixes {
+            Some(suffixes) if !suffixes.allow(path.name().unwrap_or("")) => Sight::Hidden,
+            _ => Sight::Shown,
+        }
+    }
+
+    fn speaks_of(&self, path: &VirtualPath) -> bool {
+        path.is_within(&self.under) && !self.except.iter().any(|other| path.is_within(other))
     }
 }
 
 impl CompiledRules {
-    fn new(rules: &Rules) -> Result<Self> {
-        let compiled = rules.rules.iter().map(|rule| Ok((glob::compile(&rule.pattern, rule.case)?, rule.sight)));
-        Ok(Self { rules: compiled.collect::<Result<_>>()?, otherwise: rules.otherwise })
+    fn new<'a>(rules: &'a Rules) -> Result<Self> {
+        let pattern = |rule: &'a Rule| PatternOf { pattern: &rule.pattern, except: &rule.except, case: rule.case };
+        let patterns: Vec<PatternOf<'_>> = rules.rules.iter().map(pattern).collect();
+        let compiled = PathRules::compile(&patterns).map_err(|(_, error)| error)?;
+        let sights = rules.rules.iter().map(|rule| rule.sight).collect();
+        Ok(Self { rules: compiled, sights, otherwise: rules.otherwise })
     }
 
     fn sight(&self, path: &VirtualPath) -> Sight {
-        let first = self.rules.iter().find(|(pattern, _)| pattern.is_match(path));
-        first.map_or(self.otherwise, |(_, sight)| *sight)
+        let first = self.rules.first_match(path);
+        first.and_then(|nth| self.sights.get(nth)).copied().unwrap_or(self.otherwise)
     }
 }
 
@@ -208,7 +225,7 @@ mod tests {
     use crate::ErrorKind;
 
     fn rule(pattern: &str, sight: Sight) -> Rule {
-        Rule { pattern: pattern.to_owned(), sight, case: RuleCase::Insensitive }
+        Rule { pattern: pattern.to_owned(), except: Vec::new(), sight, case: RuleCase::Insensitive }
     }
 
     fn path(typed: &str) -> VirtualPath {
@@ -252,6 +269,22 @@ mod tests {
         assert_eq!(compiled.size_to_read(&path("/a.md"), 11), Sight::Hidden);
         let nothing = Visibility { layers: vec![Layer { suffixes: Some(vec![]), ..Layer::open() }] };
         assert_eq!(nothing.compile().unwrap().to_read(&path("/a.md")), Sight::Hidden);
+    }
+
+    #[test]
+    fn a_layer_can_leave_a_part_to_another() {
+        let outer = Layer { suffixes: Some(vec!["md".into()]), except: vec![path("/in")], ..Layer::open() };
+        let inner = Layer { suffixes: Some(vec!["rs".into()]), under: path("/in"), ..Layer::open() };
+        let compiled = Visibility { layers: vec![outer, inner] }.compile().unwrap();
+        for (typed, expected) in [
+            ("/a.md", Sight::Shown),
+            ("/a.rs", Sight::Hidden),
+            ("/in/a.rs", Sight::Shown),
+            ("/in/a.md", Sight::Hidden),
+            ("/inner.md", Sight::Shown),
+        ] {
+            assert_eq!(compiled.to_read(&path(typed)), expected, "{typed}");
+        }
     }
 
     #[test]

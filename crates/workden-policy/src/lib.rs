@@ -4,6 +4,12 @@
 mod action;
 pub mod approvals;
 mod commands;
+mod argv_pattern;
+mod compiled;
+mod rules;
 pub mod shell;
 
 pub use action::{Action, Operation};
+pub use argv_pattern::{ArgvPattern, Programs};
+pub use compiled::{Because, CompiledRuleset, Decision};
+pub use rules::{OperationRules, Rule, Ruleset};

@@ -254,7 +254,12 @@ fn visibility_speaks_of_the_paths_of_the_agent_in_every_mount() {
         for typed in ["/secret/a", "/data/secret/b", "/data/deep/inner/secret/c", "/data/open"] {
             put(&files, typed, "needle").await;
         }
-        let rule = |pattern: &str, sight| Rule { pattern: pattern.into(), sight, case: RuleCase::Sensitive };
+        let rule = |pattern: &str, sight| Rule {
+            pattern: pattern.into(),
+            except: Vec::new(),
+            sight,
+            case: RuleCase::Sensitive,
+        };
         let rules = Rules {
             rules: vec![rule("/data/secret/**", Sight::Hidden), rule("/data/deep/**", Sight::Asks)],
             otherwise: Sight::Shown,

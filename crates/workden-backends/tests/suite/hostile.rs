@@ -15,7 +15,8 @@ use crate::{
 };
 
 fn hiding(pattern: &str) -> Visibility {
-    let hide = Rule { pattern: pattern.to_owned(), sight: Sight::Hidden, case: RuleCase::Sensitive };
+    let hide =
+        Rule { pattern: pattern.to_owned(), except: Vec::new(), sight: Sight::Hidden, case: RuleCase::Sensitive };
     let list = Rules { rules: vec![hide], otherwise: Sight::Shown };
     Visibility { layers: vec![Layer { list: list.clone(), read: list, ..Layer::open() }] }
 }

@@ -77,7 +77,8 @@ impl Gate for Hides {
     }
 
     fn visibility(&self, _: Op<'_>) -> Visibility {
-        let hide = Rule { pattern: self.0.to_owned(), sight: Sight::Hidden, case: RuleCase::Sensitive };
+        let hide =
+            Rule { pattern: self.0.to_owned(), except: Vec::new(), sight: Sight::Hidden, case: RuleCase::Sensitive };
         let list = Rules { rules: vec![hide], otherwise: Sight::Shown };
         Visibility { layers: vec![Layer { list, ..Layer::open() }] }
     }

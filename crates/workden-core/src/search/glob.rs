@@ -16,6 +16,7 @@ use crate::{Error, ErrorKind, Result, VirtualPath, limits};
 
 /// Whether a rule's pattern looks at letter case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuleCase {
     /// `*.KEY` and `*.key` are different.
@@ -273,7 +274,7 @@ fn write_name(out: &mut String, pieces: &[Piece]) {
 }
 
 /// A character by number, so that none means anything else to the engine.
-fn write_char(out: &mut String, c: char) {
+pub(super) fn write_char(out: &mut String, c: char) {
     if c.is_ascii_alphanumeric() {
         out.push(c);
     } else {

@@ -52,6 +52,16 @@ pub(super) fn alternatives(pattern: &str) -> Result<Vec<Alternative>, String> {
     multiply_out(&tokens)?.iter().map(|tokens| split(tokens)).collect()
 }
 
+/// Every alternative of a pattern over plain texts, in which a `/` is a character like any other.
+pub(super) fn text_alternatives(pattern: &str) -> Result<Vec<Vec<Piece>>, String> {
+    let piece = |token: &Token| match token {
+        Token::Slash => Some(Piece::Char('/')),
+        Token::Piece(piece) => Some(piece.clone()),
+        Token::Choice(_) => None,
+    };
+    Ok(multiply_out(&parse(pattern)?)?.iter().map(|tokens| tokens.iter().filter_map(piece).collect()).collect())
+}
+
 /// Whether a pattern is small enough to be compiled by engines that recurse into its braces.
 pub(super) fn check_size(pattern: &str) -> Result<(), String> {
     if pattern.len() > limits::PATTERN_BYTES {

@@ -15,6 +15,7 @@ mod path_rules;
 mod pattern;
 mod request;
 mod screen;
+mod text_pattern;
 
 pub use answer::{Completeness, FileMatches, Globbed, Grepped, LineMatch, LineRole, Listing, Skipped};
 pub use glob::PathPattern;
@@ -24,3 +25,4 @@ pub use lines::{FileSearch, LineSearch, LineWorker};
 pub use pattern::{LetterCase, Pattern, Span, Syntax};
 pub use request::{Context, Detail, GlobKinds, GlobRequest, GrepRequest, Hidden, IgnoreFiles, ListRequest, View};
 pub use screen::{Admission, DirectoryContext, Screen};
+pub use text_pattern::TextPattern;

@@ -15,6 +15,26 @@ pub fn could_meet(shell: &str, rule: &str, case: RuleCase) -> bool {
     shell.iter().any(|shell| rule.iter().any(|rule| components_meet(shell, rule, case)))
 }
 
+/// A path that a pattern of a shell matches, to see what its matches look like: `x` for what may be
+/// anything.
+#[must_use]
+pub fn sample(shell: &str) -> String {
+    let Ok(all) = alternatives(shell) else { return shell.to_owned() };
+    let names = all.first().into_iter().flat_map(|first| &first.components).filter_map(|component| match component {
+        Component::AnyDepth => None,
+        Component::Name(pieces) => Some(pieces.iter().map(sample_of).collect::<String>()),
+    });
+    names.fold(String::new(), |path, name| path + "/" + &name)
+}
+
+fn sample_of(piece: &Piece) -> char {
+    match piece {
+        Piece::Char(c) => *c,
+        Piece::AnyChar | Piece::AnyChars | Piece::Class { negated: true, .. } => 'x',
+        Piece::Class { negated: false, ranges } => ranges.first().map_or('x', |(first, _)| *first),
+    }
+}
+
 fn components_meet(shell: &Alternative, rule: &Alternative, case: RuleCase) -> bool {
     let (a, b) = (&shell.components, &rule.components);
     // Whether the rests from `i` and from `j` on could match the same, filled in from the end.

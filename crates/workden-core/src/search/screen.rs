@@ -325,7 +325,8 @@ mod tests {
 
     #[test]
     fn nothing_takes_back_in_what_the_policy_hides() {
-        let hide = Rule { pattern: "**/.env".into(), sight: Sight::Hidden, case: RuleCase::Insensitive };
+        let hide =
+            Rule { pattern: "**/.env".into(), except: Vec::new(), sight: Sight::Hidden, case: RuleCase::Insensitive };
         let read = Rules { rules: vec![hide], otherwise: Sight::Shown };
         let visibility = Visibility { layers: vec![Layer { read, ..Layer::open() }] };
         let request = GrepRequest { visibility, ..request(&[".env"]) };

@@ -1,0 +1,185 @@
+//! What a ruleset says of a command line: of each program in it, of each file, of what is not
+//! understood, and of what is dangerous. The strictest of all that holds.
+
+use serde::Serialize;
+use workden_core::{
+    VirtualPath,
+    search::overlap::{could_meet, sample},
+};
+
+use super::{
+    danger::{Danger, dangers, is_harmless_device},
+    effects::{Touch, effects},
+    places::{Place, places},
+};
+use crate::{
+    Action, Because, CompiledRuleset, Decision, Operation,
+    shell::{Analysis, Doubt, Use, Word, analyse},
+};
+
+/// A command line, and what it would do: found out once, judged by every layer.
+#[derive(Debug)]
+pub(crate) struct CommandFacts {
+    pub(crate) analysis: Analysis,
+    pub(crate) files: Vec<(Touch, Place)>,
+    doubts: Vec<Doubt>,
+    dangers: Vec<Danger>,
+}
+
+/// One reason for a verdict on a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// What it comes to.
+    pub action: Action,
+    /// What it is about: a program with its arguments, a path, a piece of the script.
+    pub about: String,
+    /// Why, in a few words.
+    pub why: String,
+    /// The pattern of the rule that decided, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+impl CommandFacts {
+    /// Finds out what a command line would do when it is run in a directory.
+    pub(crate) fn of(script: &str, directory: &VirtualPath) -> Self {
+        let analysis = analyse(script, directory);
+        let mut doubts = analysis.doubts.clone();
+        let mut files: Vec<(Touch, Place)> = Vec::new();
+        let mut found = dangers(&analysis);
+        for redirection in &analysis.redirections {
+            let touches: &[Touch] = match redirection.usage {
+                Use::Read => &[Touch::Read],
+                Use::Write => &[Touch::Write],
+                Use::ReadWrite => &[Touch::Read, Touch::Write],
+            };
+            for place in places(&redirection.target, &redirection.directories) {
+                files.extend(touches.iter().map(|touch| (*touch, place.clone())));
+            }
+        }
+        for invocation in &analysis.invocations {
+            let did = effects(invocation);
+            doubts.extend(did.doubts);
+            for (touch, word) in did.files {
+                files.extend(places(&word, &invocation.directories).into_iter().map(|place| (touch, place)));
+                // A text in code may be a command for a shell.
+                if let (Touch::InCode, Word::Literal(text)) = (touch, &word)
+                    && text.contains(' ')
+                {
+                    found.extend(dangers(&analyse(text, directory)).into_iter().filter(|danger| danger.action == Action::Deny));
+                }
+            }
+        }
+        let is_harmless = |place: &Place| matches!(place, Place::At(path) if is_harmless_device(path));
+        files.retain(|(_, place)| !is_harmless(place));
+        files.sort();
+        files.dedup();
+        Self { analysis, files, doubts, dangers: found }
+    }
+
+    /// Whether everything about it was understood.
+    pub(crate) fn is_understood(&self) -> bool {
+        self.doubts.is_empty()
+    }
+}
+
+/// What a ruleset says of a command line: everything that is stricter than `Allow`, and what allowed
+/// it where there is nothing.
+pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    if let Some(most) = rules.source().dangerous_commands {
+        reasons.extend(facts.dangers.iter().map(|danger| Reason {
+            action: danger.action.min(most),
+            about: danger.why.clone(),
+            why: "Block dangerous commands".to_owned(),
+            rule: None,
+        }));
+    }
+    for invocation in &facts.analysis.invocations {
+        let argv: Vec<&str> = invocation.argv.iter().map(Word::shown).collect();
+        reasons.push(reason(rules.decide_argv(&argv), argv.join(" ")));
+    }
+    if facts.analysis.invocations.is_empty() {
+        reasons.push(reason(rules.decide_argv(&[]), "no program".to_owned()));
+    }
+    reasons.extend(doubts(facts));
+    for (touch, place) in &facts.files {
+        reasons.extend(touch.operations().iter().filter_map(|operation| of_file(rules, *operation, *touch, place)));
+    }
+    reasons
+}
+
+/// What was not understood, which is asked about at least.
+pub(crate) fn doubts(facts: &CommandFacts) -> impl Iterator<Item = Reason> {
+    facts.doubts.iter().map(|doubt| Reason {
+        action: Action::Ask,
+        about: doubt.about.clone(),
+        why: "Not understood".to_owned(),
+        rule: None,
+    })
+}
+
+fn reason(decision: Decision<'_>, about: String) -> Reason {
+    let why = match decision.because {
+        Because::Rule { rule, .. } if !rule.description.is_empty() => rule.description.clone(),
+        Because::Rule { of, index, .. } => format!("rule {} of `{of}`", index + 1),
+        Because::OperationDefault(operation) => format!("default of `{operation}`"),
+        Because::RulesetDefault => "default of the ruleset".to_owned(),
+    };
+    Reason { action: decision.action, about, why, rule: decision.rule().map(|rule| rule.pattern.clone()) }
+}
+
+fn of_file(rules: &CompiledRuleset, operation: Operation, touch: Touch, place: &Place) -> Option<Reason> {
+    let about = |text: &str| format!("{operation} `{text}`");
+    match place {
+        // A doubt says so already.
+        Place::Unknown(_) => None,
+        Place::At(path) => {
+            let decision = rules.decide_path(operation, path);
+            let only_named = matches!(touch, Touch::Mention | Touch::InCode);
+            if only_named && (decision.rule().is_none() || decision.action == Action::Allow) {
+                return None;
+            }
+            let mut reason = reason(decision, about(path.as_str()));
+            // Whether it is opened at all is not known.
+            reason.action = if only_named { Action::Ask } else { reason.action };
+            Some(reason)
+        }
+        Place::Matching(pattern) => Some(of_pattern(rules, operation, pattern, about(pattern))),
+    }
+}
+
+/// A pattern of a shell: denied when what it looks like is denied, asked about when something that it
+/// could match would be.
+fn of_pattern(rules: &CompiledRuleset, operation: Operation, pattern: &str, about: String) -> Reason {
+    let typical = VirtualPath::parse(&sample(pattern)).unwrap_or_else(|_| VirtualPath::root());
+    let decision = rules.decide_path(operation, &typical);
+    // Everything in a directory is judged as the directory is: no name in it was asked for.
+    if decision.action == Action::Deny || pattern.ends_with("/*") {
+        return reason(decision, about);
+    }
+    let served = rules.source().of(rules.source().served_by(operation));
+    let stricter = served.iter().flat_map(|rules| &rules.rules).find(|rule| {
+        let case = rule.effective_case();
+        rule.action > decision.action && could_meet(pattern, &anywhere(&rule.pattern), case)
+    });
+    match stricter {
+        None => reason(decision, about),
+        Some(rule) => Reason {
+            action: Action::Ask,
+            about,
+            why: format!("it could match what is protected: {}", rule.description),
+            rule: Some(rule.pattern.clone()),
+        },
+    }
+}
+
+/// A pattern of a rule, from the root.
+fn anywhere(pattern: &str) -> String {
+    match pattern.contains('/') {
+        false => format!("**/{pattern}"),
+        true if pattern.starts_with('/') || pattern.starts_with("**") => pattern.to_owned(),
+        true => format!("/{pattern}"),
+    }
+}
+

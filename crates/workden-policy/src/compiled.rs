@@ -1,0 +1,240 @@
+//! A ruleset that is checked and ready to answer.
+//!
+//! Invariant: what is in here was checked when it was made. A pattern that does not parse and an
+//! example that does not hold are errors then, so that no rule is ever silently passed over.
+
+use workden_core::{
+    Error, ErrorKind, Result, RuleCase, VirtualPath,
+    search::glob::{PathRules, PatternOf},
+};
+
+use crate::{
+    Action, Operation, OperationRules, Rule, Ruleset,
+    argv_pattern::{ArgvPattern, Programs},
+};
+
+/// A [`Ruleset`] that is ready to answer.
+#[derive(Clone, Debug)]
+pub struct CompiledRuleset {
+    source: Ruleset,
+    paths: Vec<PathRules>,
+    commands: Vec<CommandRule>,
+}
+
+#[derive(Clone, Debug)]
+struct CommandRule {
+    pattern: ArgvPattern,
+    except: Vec<ArgvPattern>,
+}
+
+/// What a ruleset says, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision<'a> {
+    /// What holds.
+    pub action: Action,
+    /// What made it so.
+    pub because: Because<'a>,
+}
+
+/// What made a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Because<'a> {
+    /// A rule.
+    Rule {
+        /// The operation it is a rule of.
+        of: Operation,
+        /// Its place among them, from 0.
+        index: usize,
+        /// The rule.
+        rule: &'a Rule,
+    },
+    /// No rule matched, and the operation has a default.
+    OperationDefault(Operation),
+    /// No rule matched, and the operation has no default.
+    RulesetDefault,
+}
+
+impl<'a> Decision<'a> {
+    /// The rule that decided, if one did.
+    #[must_use]
+    pub fn rule(&self) -> Option<&'a Rule> {
+        match self.because {
+            Because::Rule { rule, .. } => Some(rule),
+            Because::OperationDefault(_) | Because::RulesetDefault => None,
+        }
+    }
+
+    /// What the rule that decided says of itself; empty when none did.
+    #[must_use]
+    pub fn description(&self) -> &'a str {
+        self.rule().map_or("", |rule| &rule.description)
+    }
+
+    /// The stricter of two; the first where they are equally strict.
+    #[must_use]
+    pub fn strictest(self, other: Self) -> Self {
+        if other.action > self.action { other } else { self }
+    }
+}
+
+impl Ruleset {
+    /// Checks the rules and makes them ready to answer.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidPattern` when a pattern does not parse, `InvalidArgument` when an example does not
+    /// hold; both say which rule of which operation it is.
+    pub fn compile(&self) -> Result<CompiledRuleset> {
+        CompiledRuleset::new(self.clone())
+    }
+}
+
+impl CompiledRuleset {
+    fn new(source: Ruleset) -> Result<Self> {
+        let mut paths = vec![PathRules::default(); Operation::ALL.len()];
+        let mut commands = Vec::new();
+        for operation in Operation::ALL {
+            let Some(OperationRules { rules, .. }) = source.of(operation) else { continue };
+            match operation {
+                Operation::Execute => {
+                    let compiled = rules
+                        .iter()
+                        .enumerate()
+                        .map(|(nth, rule)| CommandRule::new(rule).map_err(|error| about(operation, nth, rule, &error)));
+                    commands = compiled.collect::<Result<_>>()?;
+                }
+                _ => paths[operation as usize] = compile_paths(operation, rules)?,
+            }
+        }
+        Ok(Self { source, paths, commands })
+    }
+
+    /// The ruleset that this was made of.
+    #[must_use]
+    pub fn source(&self) -> &Ruleset {
+        &self.source
+    }
+
+    /// What holds for an operation on a path. Commands have no path: for `Execute` it is the default.
+    #[must_use]
+    pub fn decide_path(&self, operation: Operation, path: &VirtualPath) -> Decision<'_> {
+        let operation = self.source.served_by(operation);
+        match self.paths[operation as usize].first_match(path) {
+            Some(index) => self.by_rule(operation, index),
+            None => self.by_default(operation),
+        }
+    }
+
+    /// What holds for running this program with these arguments.
+    #[must_use]
+    pub fn decide_argv(&self, argv: &[&str]) -> Decision<'_> {
+        let rules = self.source.execute.iter().flat_map(|execute| &execute.rules);
+        let first = rules.zip(&self.commands).position(|(rule, compiled)| compiled.matches(rule.action, argv));
+        match first {
+            Some(index) => self.by_rule(Operation::Execute, index),
+            None => self.by_default(Operation::Execute),
+        }
+    }
+
+    /// What holds for an operation where no rule of it matches.
+    #[must_use]
+    pub fn default_of(&self, operation: Operation) -> Action {
+        self.source.default_of(operation)
+    }
+
+    /// Whether an operation is denied whatever it is about, so that there is no use in offering it.
+    #[must_use]
+    pub fn denies_everywhere(&self, operation: Operation) -> bool {
+        let served = self.source.of(self.source.served_by(operation));
+        let rules = served.map_or(&[][..], |rules| &rules.rules);
+        self.default_of(operation) == Action::Deny && rules.iter().all(|rule| rule.action == Action::Deny)
+    }
+
+    fn by_rule(&self, of: Operation, index: usize) -> Decision<'_> {
+        match self.source.of(of).and_then(|rules| rules.rules.get(index)) {
+            Some(rule) => Decision { action: rule.action, because: Because::Rule { of, index, rule } },
+            None => self.by_default(of),
+        }
+    }
+
+    fn by_default(&self, operation: Operation) -> Decision<'_> {
+        match self.source.of(operation).and_then(|rules| rules.default) {
+            Some(action) => Decision { action, because: Because::OperationDefault(operation) },
+            None => Decision { action: self.source.default, because: Because::RulesetDefault },
+        }
+    }
+}
+
+impl CommandRule {
+    fn new(rule: &Rule) -> Result<Self> {
+        if rule.case == Some(RuleCase::Insensitive) {
+            return Err(Error::new(ErrorKind::InvalidArgument, "letter case always counts in commands")
+                .hint("leave `case` out"));
+        }
+        let except = rule.except.iter().map(|except| ArgvPattern::new(except)).collect::<Result<_>>()?;
+        let compiled = Self { pattern: ArgvPattern::new(&rule.pattern)?, except };
+        check_examples(rule, |example| {
+            let argv: Vec<&str> = example.split_whitespace().collect();
+            Ok(compiled.matches(rule.action, &argv))
+        })?;
+        Ok(compiled)
+    }
+
+    /// Whether it matches, as strictly as can be: a rule that allows does not trust a program by its
+    /// name alone, one that forbids does, and the other way round for its exceptions.
+    fn matches(&self, action: Action, argv: &[&str]) -> bool {
+        let (programs, excepted) = match action {
+            Action::Allow => (Programs::OfTheSystem, Programs::Anywhere),
+            Action::Ask | Action::Deny => (Programs::Anywhere, Programs::OfTheSystem),
+        };
+        self.pattern.matches_with(argv, programs)
+            && !self.except.iter().any(|except| except.matches_with(argv, excepted))
+    }
+}
+
+fn compile_paths(operation: Operation, rules: &[Rule]) -> Result<PathRules> {
+    let patterns: Vec<PatternOf<'_>> = rules
+        .iter()
+        .map(|rule| PatternOf { pattern: &rule.pattern, except: &rule.except, case: rule.effective_case() })
+        .collect();
+    let compiled = PathRules::compile(&patterns).map_err(|(nth, error)| about(operation, nth, &rules[nth], &error))?;
+    for (nth, rule) in rules.iter().enumerate() {
+        if rule.matches.is_empty() && rule.not_match.is_empty() {
+            continue;
+        }
+        let checked = PathRules::compile(&patterns[nth..=nth]).map_err(|(_, error)| error).and_then(|alone| {
+            check_examples(rule, |example| Ok(alone.first_match(&VirtualPath::parse(example)?).is_some()))
+        });
+        checked.map_err(|error| about(operation, nth, rule, &error))?;
+    }
+    Ok(compiled)
+}
+
+fn check_examples(rule: &Rule, matches: impl Fn(&str) -> Result<bool>) -> Result<()> {
+    let must = rule.matches.iter().map(|example| (example, true));
+    for (example, expected) in must.chain(rule.not_match.iter().map(|example| (example, false))) {
+        if matches(example)? != expected {
+            let (field, does) = if expected { ("match", "does not match") } else { ("not_match", "matches") };
+            let shown: String = example.chars().take(200).flat_map(char::escape_debug).collect();
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("its pattern {does} `{shown}`, an example of `{field}`"),
+            )
+            .hint("correct the pattern or the example"));
+        }
+    }
+    Ok(())
+}
+
+/// An error, with the rule that it is about.
+fn about(operation: Operation, nth: usize, rule: &Rule, error: &Error) -> Error {
+    let pattern: String = rule.pattern.chars().take(200).flat_map(char::escape_debug).collect();
+    let told = Error::new(
+        error.kind(),
+        format!("rule {} of `{operation}` (pattern `{pattern}`): {}", nth + 1, error.sentence()),
+    );
+    match error.hint_text() {
+        Some(hint) => told.hint(hint),
+        None => told,
+    }
+}

@@ -1,0 +1,195 @@
+//! A ruleset as it is written down: ordered patterns for each operation, as JSON or TOML.
+//!
+//! Of the rules of an operation the first that matches decides, then the operation's default, then
+//! the ruleset's. This is data; [`Ruleset::compile`] checks it and makes it answer.
+
+use serde::{Deserialize, Serialize};
+use workden_core::RuleCase;
+
+use crate::{Action, Operation};
+
+/// What may be done, operation by operation.
+///
+/// ```
+/// use workden_core::VirtualPath;
+/// use workden_policy::{Action, Operation, Ruleset};
+///
+/// let rules: Ruleset = toml::from_str(r#"
+///     default = "ask"
+///
+///     [read]
+///     default = "allow"
+///     rules = [{ pattern = "*.pem", action = "deny", description = "Keys", match = ["/tls/Site.PEM"] }]
+/// "#)?;
+/// let rules = rules.compile()?;
+/// let decide = |operation, typed| Ok::<_, workden_core::Error>(rules.decide_path(operation, &VirtualPath::parse(typed)?).action);
+/// assert_eq!(decide(Operation::Read, "/a.md")?, Action::Allow);
+/// assert_eq!(decide(Operation::Read, "/tls/site.pem")?, Action::Deny);
+/// assert_eq!(decide(Operation::Write, "/a.md")?, Action::Ask);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct Ruleset {
+    /// What holds where an operation says nothing.
+    pub default: Action,
+    /// What is done about commands that are known to be dangerous, whatever the rules of `execute`
+    /// allow; absent, they are commands like any other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dangerous_commands: Option<Action>,
+    /// Reading content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<OperationRules>,
+    /// Writing whole files, and making directories.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write: Option<OperationRules>,
+    /// Changing parts of files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edit: Option<OperationRules>,
+    /// Removing; absent, what holds for writing holds for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delete: Option<OperationRules>,
+    /// Running commands; its patterns are over the words of a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub execute: Option<OperationRules>,
+    /// Finding paths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub glob: Option<OperationRules>,
+    /// Finding lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grep: Option<OperationRules>,
+    /// Listing directories.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ls: Option<OperationRules>,
+}
+
+/// The rules of one operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct OperationRules {
+    /// What holds where no rule matches; absent, the ruleset's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<Action>,
+    /// The rules, of which the first that matches decides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
+}
+
+/// One pattern, and what is said of what it matches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// For paths: `*` within a name, `**` across directories, `{a,b}`, `[a-z]`; without a `/` it is a
+    /// name in any directory, otherwise it starts at the root. For `execute`: the words of a command.
+    pub pattern: String,
+    /// Patterns of what this rule does not match all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
+    /// What holds for what it matches.
+    pub action: Action,
+    /// Why, in words that a refusal shows.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Examples that it must match; checked when the rules are loaded.
+    #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
+    pub matches: Vec<String>,
+    /// Examples that it must not match; checked when the rules are loaded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_match: Vec<String>,
+    /// Whether letter case counts. Absent, it is as strict as can be: what is denied or asked about
+    /// is so in any letter case, what is allowed only as written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<RuleCase>,
+}
+
+impl Default for Ruleset {
+    /// Asks about everything.
+    fn default() -> Self {
+        Self::all(Action::Ask)
+    }
+}
+
+impl Ruleset {
+    /// The same answer to everything.
+    #[must_use]
+    pub fn all(default: Action) -> Self {
+        Self {
+            default,
+            dangerous_commands: None,
+            read: None,
+            write: None,
+            edit: None,
+            delete: None,
+            execute: None,
+            glob: None,
+            grep: None,
+            ls: None,
+        }
+    }
+
+    /// The rules of an operation, as far as it has some of its own.
+    #[must_use]
+    pub fn of(&self, operation: Operation) -> Option<&OperationRules> {
+        match operation {
+            Operation::Read => self.read.as_ref(),
+            Operation::Write => self.write.as_ref(),
+            Operation::Edit => self.edit.as_ref(),
+            Operation::Delete => self.delete.as_ref(),
+            Operation::Execute => self.execute.as_ref(),
+            Operation::Glob => self.glob.as_ref(),
+            Operation::Grep => self.grep.as_ref(),
+            Operation::Ls => self.ls.as_ref(),
+        }
+    }
+
+    /// The operation whose rules serve for this one: removing goes by the rules of writing where it
+    /// has none.
+    #[must_use]
+    pub fn served_by(&self, operation: Operation) -> Operation {
+        match operation {
+            Operation::Delete if self.delete.is_none() => Operation::Write,
+            operation => operation,
+        }
+    }
+
+    /// What holds for an operation where none of its rules match.
+    #[must_use]
+    pub fn default_of(&self, operation: Operation) -> Action {
+        self.of(self.served_by(operation)).and_then(|rules| rules.default).unwrap_or(self.default)
+    }
+}
+
+impl OperationRules {
+    /// The same answer whatever it is about.
+    #[must_use]
+    pub fn always(default: Action) -> Self {
+        Self { default: Some(default), rules: Vec::new() }
+    }
+}
+
+impl Rule {
+    /// A rule with nothing but a pattern and an action.
+    pub fn new(pattern: impl Into<String>, action: Action) -> Self {
+        Self {
+            pattern: pattern.into(),
+            except: Vec::new(),
+            action,
+            description: String::new(),
+            matches: Vec::new(),
+            not_match: Vec::new(),
+            case: None,
+        }
+    }
+
+    /// Whether letter case counts.
+    #[must_use]
+    pub fn effective_case(&self) -> RuleCase {
+        self.case.unwrap_or(match self.action {
+            Action::Allow => RuleCase::Sensitive,
+            Action::Ask | Action::Deny => RuleCase::Insensitive,
+        })
+    }
+}

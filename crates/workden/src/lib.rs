@@ -1,0 +1,1 @@
+//! A place for an AI agent to work.
