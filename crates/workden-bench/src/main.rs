@@ -9,6 +9,7 @@ mod material;
 mod race;
 mod random;
 mod reference;
+mod rows;
 mod subject;
 mod table;
 mod task;
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
-        ["files", rest @ ..] => files::Options::parse(rest).and_then(|options| files::run(&options)),
+        ["files", rest @ ..] => rows::Options::parse(rest).and_then(|options| files::run(&options)),
         ["race", rest @ ..] => race::Options::parse(rest).and_then(|options| race::run(&options)),
         ["race-exchange", root] => race::exchange(root),
         // How the benchmark starts itself: every contender is a process of its own.

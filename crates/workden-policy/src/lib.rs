@@ -3,8 +3,8 @@
 
 mod action;
 pub mod approvals;
-mod commands;
 mod argv_pattern;
+mod commands;
 mod compiled;
 mod rules;
 pub mod shell;

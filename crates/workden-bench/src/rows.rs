@@ -1,0 +1,221 @@
+//! Rows of a benchmark, and how they are run.
+//!
+//! In a row, everybody does the same work in turn, and everybody must find the same, or the row
+//! is an error: a time means nothing when less was done in it.
+
+use std::process::Command;
+
+use crate::{
+    Failure,
+    contender::{Contender, Measured},
+    reference::{Reference, Rg},
+    table::{self, Comparison, Target},
+    task::Task,
+};
+
+/// What was asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    verdict: Verdict,
+    rounds: usize,
+    only: Option<String>,
+}
+
+/// What becomes of a missed target.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Shown,
+    Enforced,
+}
+
+/// Fewer say too little.
+const LEAST_ROUNDS: usize = 5;
+
+impl Options {
+    /// From the command line.
+    pub(crate) fn parse(mut words: &[&str]) -> Result<Self, Failure> {
+        let mut options = Self { verdict: Verdict::Shown, rounds: 7, only: None };
+        loop {
+            words = match words {
+                [] => return Ok(options),
+                ["--check", rest @ ..] => {
+                    options.verdict = Verdict::Enforced;
+                    rest
+                }
+                ["--rounds", number, rest @ ..] => {
+                    options.rounds = number.parse::<usize>()?.max(LEAST_ROUNDS);
+                    rest
+                }
+                ["--only", text, rest @ ..] => {
+                    options.only = Some((*text).to_owned());
+                    rest
+                }
+                other => return Err(format!("cannot make sense of `{}`\n{}", other.join(" "), crate::USAGE).into()),
+            }
+        }
+    }
+}
+
+/// One piece of work, and who is to be compared in it.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) task: Task,
+    pub(crate) peers: Vec<Peer>,
+    /// What ours may take in memory, if that is limited.
+    pub(crate) most_kib: Option<u64>,
+    /// How many things are done in a round, and how long one of them may take, if that is limited.
+    pub(crate) each: Option<Each>,
+}
+
+/// A limit on the time of one of many.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Each {
+    pub(crate) times: u64,
+    pub(crate) most_seconds: f64,
+}
+
+pub(crate) struct Peer {
+    pub(crate) label: &'static str,
+    pub(crate) kind: PeerKind,
+    pub(crate) target: Target,
+}
+
+pub(crate) enum PeerKind {
+    /// A program that does the same.
+    Command(Task),
+    /// The Python package.
+    Reference(Task, Rg),
+    /// Only what nobody can leave out.
+    Floor(Task),
+}
+
+/// Runs every row that was asked for and prints the table, with `title` above it and `below` beneath.
+pub(crate) fn run(
+    rows: &[Row],
+    reference: &Reference,
+    options: &Options,
+    title: &str,
+    below: impl FnOnce(usize) -> Result<String, Failure>,
+) -> Result<(), Failure> {
+    let mut comparisons = Vec::new();
+    let mut missed = Vec::new();
+    let mut notes = Vec::new();
+    for row in rows {
+        if options.only.as_ref().is_some_and(|text| !row.name.contains(text)) {
+            continue;
+        }
+        eprintln!("running: {}", row.name);
+        let compared = compare(row, reference, options.rounds)?;
+        if let (Some(each), Some(first)) = (row.each, compared.first()) {
+            let seconds = first.ours.median / each.times as f64;
+            let verdict = if seconds <= each.most_seconds { "pass" } else { "FAIL" };
+            let micros = |seconds: f64| seconds * 1e6;
+            notes.push(format!(
+                "{}: {:.2} us each at the median, {:.0} a second; at most {:.0} us: {verdict}",
+                row.name,
+                micros(seconds),
+                1.0 / seconds,
+                micros(each.most_seconds)
+            ));
+            if seconds > each.most_seconds {
+                missed.push(format!("{}, each", row.name));
+            }
+        }
+        comparisons.extend(compared);
+    }
+    if comparisons.is_empty() {
+        return Err(format!("no row is called {:?}", options.only.as_deref().unwrap_or_default()).into());
+    }
+    println!("{title}{} rounds each, in turn; times are minimum / median, ratios of medians\n", options.rounds);
+    println!("{}", table::markdown(&comparisons));
+    notes.iter().for_each(|note| println!("{note}"));
+    println!("{}", below(options.rounds)?);
+    let slow = comparisons.iter().filter(|comparison| !comparison.passes());
+    missed.extend(slow.map(|comparison| format!("{} against {}", comparison.row, comparison.peer.label)));
+    if missed.is_empty() || options.verdict == Verdict::Shown {
+        return Ok(());
+    }
+    Err(format!("missed: {}", missed.join("; ")).into())
+}
+
+fn compare(row: &Row, reference: &Reference, rounds: usize) -> Result<Vec<Comparison>, Failure> {
+    let mut ours = worker("workden", "ours", &row.task)?;
+    let mut peers = Vec::new();
+    for peer in &row.peers {
+        peers.push(match &peer.kind {
+            PeerKind::Command(task) => worker(peer.label, "command", task)?,
+            PeerKind::Reference(task, rg) => reference.start(peer.label, task, *rg)?,
+            PeerKind::Floor(task) => worker(peer.label, "floor", task)?,
+        });
+    }
+    ours.warm_up()?;
+    for peer in &mut peers {
+        peer.warm_up()?;
+    }
+    for _ in 0..rounds {
+        for contender in peers.iter_mut().chain(std::iter::once(&mut ours)) {
+            // Nobody is to wait for what another has left for the disk to do.
+            nix::unistd::sync();
+            contender.round()?;
+        }
+    }
+    let ours = ours.finish()?;
+    let mut comparisons = Vec::new();
+    for (contender, peer) in peers.into_iter().zip(&row.peers) {
+        let measured = contender.finish()?;
+        same_work(row.name, &ours, &measured)?;
+        comparisons.push(Comparison {
+            row: row.name.to_owned(),
+            ours: ours.clone(),
+            peer: measured,
+            target: peer.target,
+            most_kib: row.most_kib,
+        });
+    }
+    Ok(comparisons)
+}
+
+fn same_work(row: &str, ours: &Measured, peer: &Measured) -> Result<(), Failure> {
+    if ours.count == peer.count {
+        return Ok(());
+    }
+    Err(format!("{row}: not the same work: workden finds {}, {} finds {}", ours.count, peer.label, peer.count).into())
+}
+
+pub(crate) fn worker(label: &str, kind: &str, task: &Task) -> Result<Contender, Failure> {
+    let mut command = Command::new(std::env::current_exe()?);
+    Contender::start(label, command.args(["worker", kind, &serde_json::to_string(task)?]))
+}
+
+/// A row against the reference alone, which is to be this many times slower.
+pub(crate) fn against_reference(name: &'static str, task: Task, least: f64, most_kib: Option<u64>) -> Row {
+    let kind = PeerKind::Reference(task.clone(), Rg::Hidden);
+    Row {
+        name,
+        task,
+        peers: vec![Peer { label: "0.2.15", kind, target: Target::FasterBy(least) }],
+        most_kib,
+        each: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_and_too_few_rounds_are_not_accepted() {
+        let options = Options::parse(&["--check", "--rounds", "2", "--only", "grep"]).unwrap();
+        assert_eq!(options, Options { verdict: Verdict::Enforced, rounds: 5, only: Some("grep".to_owned()) });
+        assert!(Options::parse(&["--fast"]).unwrap_err().to_string().contains("--fast"));
+        assert!(Options::parse(&["--rounds", "many"]).is_err());
+    }
+
+    #[test]
+    fn different_counts_are_not_the_same_work() {
+        let measured = |count| Measured { label: "rg".to_owned(), min: 1.0, median: 1.0, peak_kib: 1, count };
+        assert!(same_work("grep", &measured(3), &measured(3)).is_ok());
+        let failure = same_work("grep", &measured(3), &measured(4)).unwrap_err().to_string();
+        assert!(failure.contains("finds 3") && failure.contains("finds 4"), "{failure}");
+    }
+}
