@@ -78,6 +78,22 @@ def state_grep(task):
     return once
 
 
+def decide(task):
+    from pydantic_ai_backends import DEFAULT_RULESET, PermissionChecker
+
+    checker = PermissionChecker(DEFAULT_RULESET)
+    operation, targets, times = task["operation"], task["targets"], task["times"]
+
+    def once():
+        denied = 0
+        for _ in range(times):
+            for target in targets:
+                denied += checker.check_sync(operation, target) == "deny"
+        return denied
+
+    return once
+
+
 def peak_kib():
     with open("/proc/self/status") as status:
         own = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
@@ -86,7 +102,15 @@ def peak_kib():
 
 def main():
     task = json.loads(sys.argv[1])
-    tasks = {"grep": grep, "glob": glob, "list": list_, "read_end": read_end, "edit": edit, "state_grep": state_grep}
+    tasks = {
+        "grep": grep,
+        "glob": glob,
+        "list": list_,
+        "read_end": read_end,
+        "edit": edit,
+        "state_grep": state_grep,
+        "decide": decide,
+    }
     once = tasks[task["task"]](task)
     print("ready", flush=True)
     for _ in sys.stdin:

@@ -1,0 +1,49 @@
+//! Where something stands in a TOML text: line and column, as editors count them.
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+use workden_core::{Error, ErrorKind};
+
+/// One step on the way to a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step<'a> {
+    /// A key of a table.
+    Key(&'a str),
+    /// An element of an array.
+    Nth(usize),
+}
+
+/// An error about what stands at a byte.
+pub(super) fn at_offset(text: &str, offset: usize, message: &str) -> Error {
+    Error::new(ErrorKind::InvalidArgument, format!("{}{}", line_and_column(text, offset), message.trim_end()))
+        .hint("`workden policy schema` prints a JSON Schema for editors")
+}
+
+/// `line 3, column 5: `, or nothing when it is not found.
+pub(super) fn position(text: &str, path: &[Step<'_>]) -> String {
+    let Ok(table) = DeTable::parse(text) else { return String::new() };
+    offset_of(&table, path).map_or_else(String::new, |offset| line_and_column(text, offset))
+}
+
+fn offset_of(table: &Spanned<DeTable<'_>>, path: &[Step<'_>]) -> Option<usize> {
+    let (first, rest) = path.split_first()?;
+    let Step::Key(key) = first else { return None };
+    let mut value = table.get_ref().get(*key)?;
+    for step in rest {
+        value = match (step, value.get_ref()) {
+            (Step::Key(key), DeValue::Table(table)) => table.get(*key)?,
+            (Step::Nth(nth), DeValue::Array(array)) => array.get(*nth)?,
+            _ => return None,
+        };
+    }
+    Some(value.span().start)
+}
+
+fn line_and_column(text: &str, offset: usize) -> String {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    format!("line {line}, column {column}: ")
+}

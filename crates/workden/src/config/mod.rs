@@ -1,0 +1,277 @@
+//! `workden.toml`: mounts, rules, limits and approvals as a file.
+//!
+//! Invariant: a file that loads is right. Names that do not exist, patterns that do not parse and
+//! examples that do not hold are errors with line and column, never something that is passed over.
+
+mod locate;
+
+use serde::{Deserialize, Serialize};
+use workden_core::{Error, ErrorKind, Result, VirtualPath};
+use workden_policy::{Action, Operation, OperationRules, Preset, Ruleset};
+
+use self::locate::{Step, at_offset, position};
+
+/// What a `workden.toml` says.
+///
+/// ```
+/// use workden::Config;
+///
+/// let config = Config::parse(r#"
+///     extends = "default"
+///
+///     [[mounts]]
+///     at = "/input"
+///     directory = "data"
+///     mode = "ro"
+///
+///     [rules.execute]
+///     rules = [{ pattern = "git status *", action = "allow", match = ["git status -s"] }]
+/// "#)?;
+/// assert_eq!(config.mounts[0].at.as_str(), "/input");
+///
+/// let wrong = Config::parse("extends = \"default\"\n\n[rules.reed]\n").unwrap_err();
+/// assert!(wrong.to_string().starts_with("line 3, column 8: unknown field `reed`"), "{wrong}");
+/// # Ok::<(), workden_core::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The preset that the rules below come before. Absent, there are only the rules below; with
+    /// neither, nothing is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extends: Option<Preset>,
+    /// Directories, each at a place of its own. Absent, the workspace is what the program makes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mounts: Vec<MountConfig>,
+    /// Rules; the first that matches decides, before those of the preset.
+    #[serde(skip_serializing_if = "RulesConfig::is_empty")]
+    pub rules: RulesConfig,
+    /// What holds everywhere.
+    #[serde(skip_serializing_if = "LimitsConfig::is_empty")]
+    pub limits: LimitsConfig,
+    /// What becomes of what has to be asked.
+    pub approvals: ApprovalsConfig,
+}
+
+/// A directory at a place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct MountConfig {
+    /// Where the agent sees it.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub at: VirtualPath,
+    /// The directory on the host; a relative one counts from the file.
+    pub directory: String,
+    /// Whether it may be written.
+    #[serde(default)]
+    pub mode: Mode,
+    /// The only endings that files may have, like `.md`; absent, any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suffixes: Option<Vec<String>>,
+    /// The largest file that may be read or written, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_file_bytes: Option<u64>,
+    /// Whether somebody has to approve each read.
+    #[serde(default)]
+    pub read_approval: bool,
+    /// Whether somebody has to approve each write.
+    #[serde(default)]
+    pub write_approval: bool,
+}
+
+/// Whether a mount may be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// It may be read.
+    #[default]
+    Ro,
+    /// It may be read and written.
+    Rw,
+}
+
+/// Rules of a configuration: as a ruleset, but what is absent is the preset's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct RulesConfig {
+    /// What holds where an operation says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<Action>,
+    /// What is done about commands that are known to be dangerous.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dangerous_commands: Option<Action>,
+    /// Reading content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<OperationRules>,
+    /// Writing whole files, and making directories.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write: Option<OperationRules>,
+    /// Changing parts of files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edit: Option<OperationRules>,
+    /// Removing; absent, what holds for writing holds for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delete: Option<OperationRules>,
+    /// Running commands; patterns are over the words of a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub execute: Option<OperationRules>,
+    /// Finding paths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub glob: Option<OperationRules>,
+    /// Finding lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grep: Option<OperationRules>,
+    /// Listing directories.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ls: Option<OperationRules>,
+}
+
+/// What holds for every file, in whatever mount.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsConfig {
+    /// The only endings that files may have, like `.md`; absent, any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suffixes: Option<Vec<String>>,
+    /// The largest file that may be read or written, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_file_bytes: Option<u64>,
+}
+
+/// What becomes of what has to be asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct ApprovalsConfig {
+    /// Who answers.
+    pub mode: ApprovalMode,
+}
+
+/// Who answers when the policy asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalMode {
+    /// Whoever the program names; nobody, if it names nobody.
+    #[default]
+    Interactive,
+    /// Everything that asks is approved.
+    ApproveAll,
+    /// Everything that asks is refused.
+    Strict,
+}
+
+impl Config {
+    /// Reads and checks a configuration.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` with line and column: TOML that does not parse, a name that does not exist,
+    /// a pattern that does not parse, an example that does not hold, two mounts at one place.
+    pub fn parse(text: &str) -> Result<Self> {
+        let config: Self = toml::from_str(text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            at_offset(text, offset, error.message())
+        })?;
+        config.check_rules(text)?;
+        config.check_mounts(text)?;
+        Ok(config)
+    }
+
+    /// The rules of the preset and those before it; `None` when there are neither.
+    #[must_use]
+    pub fn ruleset(&self) -> Option<Ruleset> {
+        match self.extends {
+            None if self.rules.is_empty() => None,
+            None => Some(self.rules.before(Ruleset::all(self.rules.default.unwrap_or(Action::Ask)))),
+            Some(preset) => Some(self.rules.before(preset.ruleset())),
+        }
+    }
+
+    /// Each rule on its own, so that an error can be shown where it is.
+    fn check_rules(&self, text: &str) -> Result<()> {
+        for operation in Operation::ALL {
+            let rules = self.rules.of(operation).map_or(&[][..], |rules| &rules.rules);
+            for (nth, rule) in rules.iter().enumerate() {
+                let mut alone = Ruleset::all(Action::Ask);
+                let of = OperationRules { default: None, rules: vec![rule.clone()] };
+                *rules_of(&mut alone, operation) = Some(of);
+                if let Err(error) = alone.compile() {
+                    let path = [Step::Key("rules"), Step::Key(operation.name()), Step::Key("rules"), Step::Nth(nth)];
+                    let error = Error::new(ErrorKind::InvalidArgument, format!("{}{error}", position(text, &path)));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_mounts(&self, text: &str) -> Result<()> {
+        for (nth, mount) in self.mounts.iter().enumerate() {
+            if self.mounts[..nth].iter().any(|other| other.at == mount.at) {
+                let place = position(text, &[Step::Key("mounts"), Step::Nth(nth), Step::Key("at")]);
+                let sentence = format!("{place}something is mounted at `{}` already", mount.at);
+                return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint("mount it at another place"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RulesConfig {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn of(&self, operation: Operation) -> Option<&OperationRules> {
+        match operation {
+            Operation::Read => self.read.as_ref(),
+            Operation::Write => self.write.as_ref(),
+            Operation::Edit => self.edit.as_ref(),
+            Operation::Delete => self.delete.as_ref(),
+            Operation::Execute => self.execute.as_ref(),
+            Operation::Glob => self.glob.as_ref(),
+            Operation::Grep => self.grep.as_ref(),
+            Operation::Ls => self.ls.as_ref(),
+        }
+    }
+
+    /// These rules before those of a base.
+    fn before(&self, base: Ruleset) -> Ruleset {
+        let mut all = base.clone();
+        all.default = self.default.unwrap_or(base.default);
+        all.dangerous_commands = self.dangerous_commands.or(base.dangerous_commands);
+        for operation in Operation::ALL {
+            let Some(own) = self.of(operation) else { continue };
+            // Rules for removing come before those that served for it so far.
+            let served = base.of(base.served_by(operation)).cloned().unwrap_or_default();
+            let rules = own.rules.iter().chain(&served.rules).cloned().collect();
+            *rules_of(&mut all, operation) = Some(OperationRules { default: own.default.or(served.default), rules });
+        }
+        all
+    }
+}
+
+impl LimitsConfig {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn rules_of(ruleset: &mut Ruleset, operation: Operation) -> &mut Option<OperationRules> {
+    match operation {
+        Operation::Read => &mut ruleset.read,
+        Operation::Write => &mut ruleset.write,
+        Operation::Edit => &mut ruleset.edit,
+        Operation::Delete => &mut ruleset.delete,
+        Operation::Execute => &mut ruleset.execute,
+        Operation::Glob => &mut ruleset.glob,
+        Operation::Grep => &mut ruleset.grep,
+        Operation::Ls => &mut ruleset.ls,
+    }
+}
