@@ -5,6 +5,7 @@
 //! come to mean different things by the same request.
 
 mod answer;
+mod compiled_before;
 pub mod glob;
 mod glob_syntax;
 mod ignore_chain;

@@ -3,8 +3,11 @@
 //! Invariant: the answer is that of trying the rules one by one, in order. A rule matches where its
 //! pattern does and none of its exceptions do, and the first that matches is the answer.
 
+use std::{ops::Range, sync::Arc};
+
 use regex_automata::{Anchored, Input, PatternID, meta::Regex};
 
+use super::compiled_before;
 use super::glob::{RuleCase, build_regex, invalid, regex_text, rule_alternatives};
 use crate::{Error, Result, VirtualPath, limits};
 
@@ -21,28 +24,24 @@ pub struct PatternOf<'a> {
 
 /// Rules in order, ready to say which of them is the first to match a path.
 #[derive(Clone, Debug, Default)]
-pub struct PathRules {
-    matcher: Matcher,
-    /// For each pattern of the matcher: its rule, and what it says there.
-    roles: Vec<(usize, Role)>,
+pub struct PathRules(Arc<Compiled>);
+
+#[derive(Debug, Default)]
+pub(super) struct Compiled {
+    patterns: Patterns,
+    /// The exceptions of all rules. Most paths are matched by no rule, and never get here.
+    exceptions: Patterns,
+    /// For each rule, which of the exceptions are its own.
+    own: Vec<Range<usize>>,
 }
 
-#[derive(Clone, Debug, Default)]
-enum Matcher {
-    /// No rules at all.
-    #[default]
-    Nothing,
-    /// All patterns in one automaton.
+/// Patterns that are told apart by their places.
+#[derive(Debug)]
+enum Patterns {
+    /// All in one automaton.
     Together(Regex),
-    /// One for each, where all together would be too large.
+    /// One for each, where all together would be too large, or there are none.
     Apart(Vec<Regex>),
-}
-
-/// What a pattern says of its rule. Exceptions stand before the pattern that they belong to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    Excepts,
-    Matches,
 }
 
 impl PathRules {
@@ -52,71 +51,81 @@ impl PathRules {
     ///
     /// `InvalidPattern` as for [`compile`](super::glob::compile).
     pub fn compile(rules: &[PatternOf<'_>]) -> Result<Self, (usize, Error)> {
-        let mut roles = Vec::new();
-        let mut texts = Vec::new();
-        let mut patterns = Vec::new();
-        for (nth, rule) in rules.iter().enumerate() {
-            let excepted = rule.except.iter().map(|except| (except.as_str(), Role::Excepts));
-            for (pattern, role) in excepted.chain([(rule.pattern, Role::Matches)]) {
-                let all = rule_alternatives(pattern, rule.case).map_err(|error| (nth, error))?;
-                texts.push(regex_text(&all, rule.case));
-                patterns.push(pattern);
-                roles.push((nth, role));
-            }
-        }
-        if texts.is_empty() {
-            return Ok(Self::default());
-        }
-        // Where even the text is large, the automaton of all would be as well.
-        let together = texts.iter().map(String::len).sum::<usize>() <= limits::COMPILED_PATTERN_BYTES;
-        let matcher = match together.then(|| build_regex(&texts)).flatten() {
-            Some(regex) => Matcher::Together(regex),
-            None => Matcher::Apart(one_by_one(&texts, &patterns, &roles)?),
-        };
-        Ok(Self { matcher, roles })
+        compiled_before::get_or_compile(rules, || Compiled::new(rules)).map(Self)
     }
 
     /// The place of the first rule that matches this path.
     #[must_use]
     pub fn first_match(&self, path: &VirtualPath) -> Option<usize> {
-        let text = path.relative();
-        let first = match &self.matcher {
-            Matcher::Nothing => return None,
-            Matcher::Together(regex) => {
-                regex.search_half(&Input::new(text).anchored(Anchored::Yes))?.pattern().as_usize()
-            }
-            Matcher::Apart(_) => 0,
-        };
-        let mut excepted = None;
-        for (nth, (rule, role)) in self.roles.iter().enumerate().skip(first) {
-            if excepted == Some(*rule) || !self.pattern_matches(nth, first, text) {
-                continue;
-            }
-            match role {
-                Role::Excepts => excepted = Some(*rule),
-                Role::Matches => return Some(*rule),
-            }
+        self.0.first_match(path.relative())
+    }
+}
+
+impl Compiled {
+    fn new(rules: &[PatternOf<'_>]) -> Result<Self, (usize, Error)> {
+        let (mut patterns, mut exceptions) = (Vec::new(), Vec::new());
+        let mut own = Vec::new();
+        for (nth, rule) in rules.iter().enumerate() {
+            patterns.push((nth, rule.pattern, rule.case));
+            let first = exceptions.len();
+            exceptions.extend(rule.except.iter().map(|except| (nth, except.as_str(), rule.case)));
+            own.push(first..exceptions.len());
         }
-        None
+        Ok(Self { patterns: Patterns::compile(&patterns)?, exceptions: Patterns::compile(&exceptions)?, own })
     }
 
-    fn pattern_matches(&self, nth: usize, first: usize, text: &str) -> bool {
-        match &self.matcher {
-            Matcher::Nothing => false,
-            Matcher::Together(_) if nth == first => true,
-            Matcher::Together(regex) => PatternID::new(nth)
+    fn first_match(&self, text: &str) -> Option<usize> {
+        let first = self.patterns.first_match(text)?;
+        let is_excepted = |rule: usize| self.own[rule].clone().any(|nth| self.exceptions.is_match(nth, text));
+        if !is_excepted(first) {
+            return Some(first);
+        }
+        (first + 1..self.own.len()).find(|rule| self.patterns.is_match(*rule, text) && !is_excepted(*rule))
+    }
+}
+
+impl Patterns {
+    fn compile(patterns: &[(usize, &str, RuleCase)]) -> Result<Self, (usize, Error)> {
+        let text = |(rule, pattern, case): &(usize, &str, RuleCase)| match rule_alternatives(pattern, *case) {
+            Ok(all) => Ok(regex_text(&all, *case)),
+            Err(error) => Err((*rule, error)),
+        };
+        let texts: Vec<String> = patterns.iter().map(text).collect::<Result<_, _>>()?;
+        // Where even the text is large, the automaton of all would be as well.
+        let are_small = texts.iter().map(String::len).sum::<usize>() <= limits::COMPILED_PATTERN_BYTES;
+        if let Some(regex) = (are_small && !texts.is_empty()).then(|| build_regex(&texts)).flatten() {
+            return Ok(Self::Together(regex));
+        }
+        let build = |(text, (rule, pattern, _)): (&String, &(usize, &str, RuleCase))| {
+            let too_large = || (*rule, invalid(pattern, "it is too large to compile"));
+            build_regex(std::slice::from_ref(text)).ok_or_else(too_large)
+        };
+        Ok(Self::Apart(texts.iter().zip(patterns).map(build).collect::<Result<_, _>>()?))
+    }
+
+    fn first_match(&self, text: &str) -> Option<usize> {
+        match self {
+            Self::Together(regex) => {
+                let found = regex.search_half(&Input::new(text).anchored(Anchored::Yes))?;
+                Some(found.pattern().as_usize())
+            }
+            Self::Apart(all) => all.iter().position(|regex| regex.is_match(text)),
+        }
+    }
+
+    fn is_match(&self, nth: usize, text: &str) -> bool {
+        match self {
+            Self::Together(regex) => PatternID::new(nth)
                 .is_ok_and(|id| regex.search_half(&Input::new(text).anchored(Anchored::Pattern(id))).is_some()),
-            Matcher::Apart(all) => all.get(nth).is_some_and(|regex| regex.is_match(text)),
+            Self::Apart(all) => all.get(nth).is_some_and(|regex| regex.is_match(text)),
         }
     }
 }
 
-fn one_by_one(texts: &[String], patterns: &[&str], roles: &[(usize, Role)]) -> Result<Vec<Regex>, (usize, Error)> {
-    let build = |(nth, text): (usize, &String)| {
-        let too_large = || (roles[nth].0, invalid(patterns[nth], "it is too large to compile"));
-        build_regex(std::slice::from_ref(text)).ok_or_else(too_large)
-    };
-    texts.iter().enumerate().map(build).collect()
+impl Default for Patterns {
+    fn default() -> Self {
+        Self::Apart(Vec::new())
+    }
 }
 
 #[cfg(test)]
@@ -163,7 +172,7 @@ mod tests {
         all.push(pattern("*.md"));
         all.push(pattern("/x/**"));
         let rules = PathRules::compile(&all).unwrap();
-        assert!(matches!(rules.matcher, Matcher::Apart(_)));
+        assert!(matches!(rules.0.patterns, Patterns::Apart(_)));
         assert_eq!(rules.first_match(&VirtualPath::parse("/x/a.md").unwrap()), Some(40));
         assert_eq!(rules.first_match(&VirtualPath::parse("/x/a.rs").unwrap()), Some(41));
         assert_eq!(rules.first_match(&VirtualPath::parse("/y").unwrap()), None);

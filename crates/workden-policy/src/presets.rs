@@ -1,0 +1,217 @@
+//! The rulesets that come with workden: default, permissive, readonly and strict.
+//!
+//! What they say of each operation, and the descriptions of their rules, are those of
+//! pydantic-ai-backend; what they protect is in [`secrets`](crate::secrets).
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use workden_core::{Error, ErrorKind, Result};
+
+use crate::{
+    Action, OperationRules, Ruleset,
+    secrets::{Protected, SECRETS, SYSTEM},
+};
+
+/// What refusals say of secrets.
+pub const PROTECTS_SECRETS: &str = "Protect sensitive files";
+/// What refusals say where the system is protected as well.
+pub const PROTECTS_SYSTEM: &str = "Protect sensitive and system files";
+/// What refusals say of dangerous commands.
+pub const BLOCKS_DANGEROUS: &str = "Block dangerous commands";
+
+/// A ruleset that comes with workden.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Preset {
+    /// Reads and searches; asks before it changes anything or runs a command.
+    #[default]
+    Default,
+    /// Does everything but touch secrets and the system.
+    Permissive,
+    /// Reads and searches, and changes nothing.
+    Readonly,
+    /// Asks before everything.
+    Strict,
+}
+
+/// Whose paths a ruleset speaks of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Surroundings {
+    /// A whole machine, as a sandbox has it: `/etc` and `/bin` are the system's.
+    #[default]
+    Machine,
+    /// A workspace of files: `/bin` is a directory of the project like any other.
+    FilesOnly,
+}
+
+impl Preset {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Default, Self::Permissive, Self::Readonly, Self::Strict];
+
+    /// Its name in a configuration.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Permissive => "permissive",
+            Self::Readonly => "readonly",
+            Self::Strict => "strict",
+        }
+    }
+
+    /// Its rules, for a whole machine.
+    #[must_use]
+    pub fn ruleset(self) -> Ruleset {
+        self.ruleset_in(Surroundings::Machine)
+    }
+
+    /// Its rules.
+    #[must_use]
+    pub fn ruleset_in(self, surroundings: Surroundings) -> Ruleset {
+        use Action::{Allow, Ask, Deny};
+        let but_secrets = |default| Some(protecting(default, PROTECTS_SECRETS, SECRETS));
+        let always = |default| Some(OperationRules::always(default));
+        match self {
+            Self::Default => Ruleset {
+                dangerous_commands: Some(Deny),
+                read: but_secrets(Allow),
+                write: but_secrets(Ask),
+                edit: but_secrets(Ask),
+                delete: but_secrets(Ask),
+                execute: always(Ask),
+                glob: always(Allow),
+                grep: always(Allow),
+                ls: always(Allow),
+                ..Ruleset::all(Ask)
+            },
+            Self::Permissive => {
+                let all: Vec<Protected> = match surroundings {
+                    Surroundings::Machine => [SECRETS, SYSTEM].concat(),
+                    Surroundings::FilesOnly => SECRETS.to_vec(),
+                };
+                let but_all = || Some(protecting(Allow, PROTECTS_SYSTEM, &all));
+                Ruleset {
+                    dangerous_commands: Some(Deny),
+                    read: but_secrets(Allow),
+                    write: but_all(),
+                    edit: but_all(),
+                    delete: but_all(),
+                    execute: always(Allow),
+                    glob: always(Allow),
+                    grep: always(Allow),
+                    ls: always(Allow),
+                    ..Ruleset::all(Allow)
+                }
+            }
+            Self::Readonly => Ruleset {
+                read: but_secrets(Allow),
+                write: always(Deny),
+                edit: always(Deny),
+                delete: always(Deny),
+                execute: always(Deny),
+                glob: always(Allow),
+                grep: always(Allow),
+                ls: always(Allow),
+                ..Ruleset::all(Deny)
+            },
+            Self::Strict => Ruleset {
+                dangerous_commands: Some(Deny),
+                read: but_secrets(Ask),
+                write: but_secrets(Ask),
+                edit: but_secrets(Ask),
+                delete: but_secrets(Ask),
+                execute: always(Ask),
+                glob: always(Ask),
+                grep: always(Ask),
+                ls: always(Ask),
+                ..Ruleset::all(Ask)
+            },
+        }
+    }
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Preset {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|preset| preset.name() == name).ok_or_else(|| {
+            Error::new(ErrorKind::InvalidArgument, format!("there is no preset `{}`", name.escape_debug()))
+                .hint("default, permissive, readonly or strict")
+        })
+    }
+}
+
+/// The choices of `create_ruleset`: what is allowed without asking. The rest asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct RulesetOptions {
+    /// What holds where nothing else does.
+    pub default: Action,
+    /// Whether reading is allowed.
+    pub allow_read: bool,
+    /// Whether writing, and removing with it, is allowed.
+    pub allow_write: bool,
+    /// Whether editing is allowed.
+    pub allow_edit: bool,
+    /// Whether running commands is allowed. No command is singled out as dangerous.
+    pub allow_execute: bool,
+    /// Whether finding paths is allowed.
+    pub allow_glob: bool,
+    /// Whether finding lines is allowed.
+    pub allow_grep: bool,
+    /// Whether listing is allowed.
+    pub allow_ls: bool,
+    /// Whether secrets are denied to read, write, edit and remove.
+    pub deny_secrets: bool,
+}
+
+impl Default for RulesetOptions {
+    fn default() -> Self {
+        Self {
+            default: Action::Ask,
+            allow_read: true,
+            allow_write: false,
+            allow_edit: false,
+            allow_execute: false,
+            allow_glob: true,
+            allow_grep: true,
+            allow_ls: true,
+            deny_secrets: true,
+        }
+    }
+}
+
+impl RulesetOptions {
+    /// The rules that these choices mean.
+    #[must_use]
+    pub fn ruleset(&self) -> Ruleset {
+        let action = |is_allowed| if is_allowed { Action::Allow } else { Action::Ask };
+        let secrets = if self.deny_secrets { SECRETS } else { &[] };
+        let files = |is_allowed| Some(protecting(action(is_allowed), PROTECTS_SECRETS, secrets));
+        let always = |is_allowed| Some(OperationRules::always(action(is_allowed)));
+        Ruleset {
+            read: files(self.allow_read),
+            write: files(self.allow_write),
+            edit: files(self.allow_edit),
+            delete: files(self.allow_write),
+            execute: always(self.allow_execute),
+            glob: always(self.allow_glob),
+            grep: always(self.allow_grep),
+            ls: always(self.allow_ls),
+            ..Ruleset::all(self.default)
+        }
+    }
+}
+
+fn protecting(default: Action, description: &str, all: &[Protected]) -> OperationRules {
+    OperationRules { default: Some(default), rules: all.iter().map(|protected| protected.rule(description)).collect() }
+}

@@ -1,0 +1,106 @@
+//! The files that presets protect: secrets anywhere, and the system's own.
+//!
+//! Invariant: a pattern is as wide as it can be without taking in what every project has. What a
+//! wide pattern must not take in is written beside it, as its exceptions, and holds for it alone.
+
+use workden_core::RuleCase;
+
+use crate::{Action, Rule};
+
+/// A pattern of files that hold secrets, and what it does not mean.
+#[derive(Clone, Copy, Debug)]
+pub struct Protected {
+    /// What is protected.
+    pub pattern: &'static str,
+    /// What the pattern would take in, and is no secret.
+    pub except: &'static [&'static str],
+}
+
+impl Protected {
+    /// The rule that denies it, in any letter case.
+    #[must_use]
+    pub fn rule(&self, description: &str) -> Rule {
+        Rule {
+            except: self.except.iter().map(ToString::to_string).collect(),
+            description: description.to_owned(),
+            case: Some(RuleCase::Insensitive),
+            ..Rule::new(self.pattern, Action::Deny)
+        }
+    }
+}
+
+const fn all(pattern: &'static str) -> Protected {
+    Protected { pattern, except: &[] }
+}
+
+/// Source code, which speaks of secrets far more often than it holds one.
+const CODE: &str = "*.{py,pyi,pyx,rs,go,c,cc,cpp,cxx,h,hh,hpp,m,mm,cs,fs,vb,java,kt,kts,scala,groovy,clj,cljs,swift,dart,\
+js,jsx,mjs,cjs,ts,tsx,mts,cts,vue,svelte,astro,rb,erb,rake,php,pl,pm,lua,ex,exs,erl,hrl,hs,ml,mli,r,jl,nim,zig,sol,proto}";
+/// What a person reads or sees.
+const PROSE: &str = "*.{md,mdx,rst,adoc,html,htm,xhtml,css,scss,sass,less,svg,png,jpg,jpeg,gif,webp,ico,snap}";
+/// What every package has, whatever it is called.
+const MANIFEST: &str = "{Cargo.toml,package.json,tsconfig*.json,go.mod,go.sum,pyproject.toml,setup.cfg,BUILD,BUILD.bazel,\
+Makefile,CMakeLists.txt,README*,LICENSE*,CHANGELOG*,.gitignore,.gitkeep}";
+/// Migrations of a database: numbered, and about columns, not about values.
+const MIGRATION: &str = "{[0-9],V[0-9],U[0-9]}*.sql";
+/// Pages, mails and directories about changing a password.
+const RESET: &str = "{*{forgot,reset,change,update,recover,lost}*password*,\
+*password*{reset,change,forgot,recover,policy,strength,validat,hash,generator,field,input,form}*}";
+/// Stand-ins that are there to be copied and filled in.
+const EXAMPLE: &str = "*{example,sample,template,.dist,.tmpl,.tpl,.j2}*";
+
+/// Where secrets are kept.
+pub const SECRETS: &[Protected] = &[
+    // Environment files.
+    Protected {
+        pattern: "{.env,.env.*,.env-*,.env_*,.env~,.envrc,.envrc.*,*.env}",
+        except: &[
+            "{.env,.envrc}{.,-,_}{example,sample,template,dist,default,defaults,schema,tmpl,tpl}",
+            "{.env,.envrc}.*.{example,sample,template,dist}",
+            "{example,sample,template,default,defaults}{,.*,-*,_*}.env",
+        ],
+    },
+    all("**/.envs/**"),
+    // Keys and stores of keys.
+    all("*.{pem,key,crt,p8,p12,pfx,jks,jceks,bks,keystore,kdb,kdbx,ppk,keytab,agekey,ovpn}"),
+    Protected { pattern: "id_{rsa,dsa,ecdsa,ed25519,xmss}*", except: &["*.pub", CODE, PROSE] },
+    all("*{_,-,.}{rsa,dsa,ecdsa,ed25519}"),
+    Protected { pattern: "*private{,-,_,.}key*", except: &[CODE, PROSE] },
+    // What programs keep in a home directory.
+    all(
+        "{.netrc,_netrc,.pgpass,pgpass.conf,.my.cnf,.mylogin.cnf,.npmrc,.pypirc,.git-credentials,.dockercfg,.htpasswd}",
+    ),
+    all("{.s3cfg,.boto,rclone.conf,.rclone.conf,.vault-token,.terraformrc,kubeconfig,*.kubeconfig,.token}"),
+    all("**/.docker/config.json"),
+    all("**/.kube/config*"),
+    all("**/{.aws,.ssh,.gnupg,.azure,.gcloud,.oci,.password-store}/**"),
+    all("**/.config/{gcloud,gh,hub,rclone,doctl,op}/**"),
+    all(".{bash,zsh,sh,psql,mysql,sqlite,rediscli}_history"),
+    // What holds them by its kind.
+    all("*.{tfstate,tfstate.*}"),
+    Protected { pattern: "{*service{,-,_}account*.json,*serviceaccount*.json}", except: &[EXAMPLE, "*schema*"] },
+    all("{api,auth,access,refresh}{,-,_}{key,keys,token,tokens}{,.txt,.json}"),
+    // What says so itself.
+    Protected { pattern: "{*secret*,*passwd*,*passphrase*}", except: &[CODE, PROSE, EXAMPLE, MIGRATION, "*secretar*"] },
+    Protected { pattern: "*password*", except: &[CODE, PROSE, EXAMPLE, MIGRATION, RESET] },
+    Protected { pattern: "*credential*", except: &[CODE, PROSE, EXAMPLE, MIGRATION] },
+    // Code and prose that is known to hold values: of microcontrollers, of Ruby on Rails, and notes.
+    all("{secrets.{py,rb,h,hpp},arduino_secrets.h,passwords.md,passwd}"),
+    Protected {
+        pattern: "**/{,.}{secrets,secrets-*,secrets_*,secrets.*,secret,passwords,credentials}/**",
+        except: &[CODE, MANIFEST],
+    },
+    // What the system keeps to itself.
+    all("/etc/{shadow,gshadow,sudoers,shadow-,gshadow-}"),
+    all("/proc/**/environ"),
+];
+
+/// What belongs to the system, where the paths of a workspace are those of a whole machine.
+pub const SYSTEM: &[Protected] = &[
+    all("/{etc,var,usr,bin,sbin,boot,sys,proc,lib,lib32,lib64,libx32}"),
+    all("/{etc,var,usr,bin,sbin,boot,sys,proc,lib,lib32,lib64,libx32}/**"),
+    Protected {
+        pattern: "/{dev,dev/**}",
+        except: &["/dev/{null,zero,full,stdin,stdout,stderr,tty}", "/dev/{fd,shm,pts}/**"],
+    },
+];
