@@ -15,6 +15,58 @@ pub fn could_meet(shell: &str, rule: &str, case: RuleCase) -> bool {
     shell.iter().any(|shell| rule.iter().any(|rule| components_meet(shell, rule, case)))
 }
 
+/// Whether everything that a pattern of a shell matches is matched by a pattern of a rule, too. Says
+/// no where it is not plain to see.
+#[must_use]
+pub fn always_within(shell: &str, rule: &str, case: RuleCase) -> bool {
+    let (Ok(shell), Ok(rule)) = (alternatives(shell), alternatives(rule)) else { return false };
+    shell.iter().all(|shell| rule.iter().any(|rule| takes_in(&rule.components, &shell.components, case)))
+}
+
+/// The pattern of a shell is read like a path in which a wildcard is a letter of its own, which only
+/// a wildcard matches.
+fn takes_in(rule: &[Component], shell: &[Component], case: RuleCase) -> bool {
+    match (rule.split_first(), shell.split_first()) {
+        (None, None) => true,
+        (None, Some(_)) => false,
+        (Some((Component::AnyDepth, rest)), None) => takes_in(rest, shell, case),
+        (Some((Component::AnyDepth, rest)), Some((_, below))) => {
+            takes_in(rest, shell, case) || takes_in(rule, below, case)
+        }
+        (Some((Component::Name(_), _)), None | Some((Component::AnyDepth, _))) => false,
+        (Some((Component::Name(own), rest)), Some((Component::Name(name), below))) => {
+            name_takes_in(own, name, case) && takes_in(rest, below, case)
+        }
+    }
+}
+
+fn name_takes_in(rule: &[Piece], shell: &[Piece], case: RuleCase) -> bool {
+    // Positions of the rule that are reachable after each piece of the shell's.
+    let mut at = vec![false; rule.len() + 1];
+    at[0] = true;
+    let skip_stars = |at: &mut Vec<bool>| {
+        for i in 0..rule.len() {
+            at[i + 1] |= at[i] && rule[i] == Piece::AnyChars;
+        }
+    };
+    skip_stars(&mut at);
+    for piece in shell {
+        let mut next = vec![false; rule.len() + 1];
+        for (i, own) in rule.iter().enumerate().filter(|(i, _)| at[*i]) {
+            match (own, piece) {
+                (Piece::AnyChars, _) => next[i] = true,
+                (Piece::AnyChar, Piece::Char(_) | Piece::AnyChar | Piece::Class { .. }) => next[i + 1] = true,
+                (Piece::Char(_), Piece::Char(_)) if characters_meet(piece, own, case) => next[i + 1] = true,
+                (own, piece) if own == piece => next[i + 1] = true,
+                _ => {}
+            }
+        }
+        at = next;
+        skip_stars(&mut at);
+    }
+    at[rule.len()]
+}
+
 /// A path that a pattern of a shell matches, to see what its matches look like: `x` for what may be
 /// anything.
 #[must_use]
@@ -137,5 +189,30 @@ mod tests {
             assert_eq!(could_meet(shell, rule, RuleCase::Insensitive), expected, "{shell} {rule}");
         }
         assert!(!could_meet("/w/ID_*", "**/id_rsa", RuleCase::Sensitive));
+    }
+
+    #[test]
+    fn what_is_always_within_has_no_match_outside() {
+        for (shell, rule, expected) in [
+            ("/w/*.rs", "**/*.{py,rs}", true),
+            ("/w/*.RS", "**/*.rs", true),
+            ("/w/*.r?", "**/*.rs", false),
+            ("/w/*.r?", "**/*.*", true),
+            ("/w/*", "**/*.rs", false),
+            ("/w/a.rs", "**/*.rs", true),
+            ("/w/**/*.rs", "**/*.rs", true),
+            ("/w/**/*.rs", "/w/*.rs", false),
+            ("/w/{a,b}.rs", "**/{a,b,c}.rs", true),
+            ("/w/{a,d}.rs", "**/{a,b,c}.rs", false),
+            ("/w/[ab].rs", "**/?.rs", true),
+        ] {
+            assert_eq!(always_within(shell, rule, RuleCase::Insensitive), expected, "{shell} {rule}");
+        }
+    }
+
+    #[test]
+    fn a_sample_looks_like_the_matches() {
+        assert_eq!(sample("/w/**/*.p?m"), "/w/x.pxm");
+        assert_eq!(sample("/w/id_[rd]sa"), "/w/id_rsa");
     }
 }

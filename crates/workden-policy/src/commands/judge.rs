@@ -4,7 +4,7 @@
 use serde::Serialize;
 use workden_core::{
     VirtualPath,
-    search::overlap::{could_meet, sample},
+    search::overlap::{always_within, could_meet, sample},
 };
 
 use super::{
@@ -161,7 +161,10 @@ fn of_pattern(rules: &CompiledRuleset, operation: Operation, pattern: &str, abou
     let served = rules.source().of(rules.source().served_by(operation));
     let stricter = served.iter().flat_map(|rules| &rules.rules).find(|rule| {
         let case = rule.effective_case();
-        rule.action > decision.action && could_meet(pattern, &anywhere(&rule.pattern), case)
+        let excepted = |except: &String| always_within(pattern, &anywhere(except), case);
+        rule.action > decision.action
+            && could_meet(pattern, &anywhere(&rule.pattern), case)
+            && !rule.except.iter().any(excepted)
     });
     match stricter {
         None => reason(decision, about),
