@@ -3,6 +3,8 @@
 //! Invariant: what is in here was checked when it was made. A pattern that does not parse and an
 //! example that does not hold are errors then, so that no rule is ever silently passed over.
 
+use std::sync::OnceLock;
+
 use workden_core::{
     Error, ErrorKind, Result, RuleCase, VirtualPath,
     search::glob::{PathRules, PatternOf},
@@ -11,6 +13,7 @@ use workden_core::{
 use crate::{
     Action, Operation, OperationRules, Rule, Ruleset,
     argv_pattern::{ArgvPattern, Programs},
+    commands::RuleShapes,
 };
 
 /// A [`Ruleset`] that is ready to answer.
@@ -19,6 +22,7 @@ pub struct CompiledRuleset {
     source: Ruleset,
     paths: Vec<PathRules>,
     commands: Vec<CommandRule>,
+    shapes: OnceLock<RuleShapes>,
 }
 
 #[derive(Clone, Debug)]
@@ -106,7 +110,12 @@ impl CompiledRuleset {
                 _ => paths[operation as usize] = compile_paths(operation, rules)?,
             }
         }
-        Ok(Self { source, paths, commands })
+        Ok(Self { source, paths, commands, shapes: OnceLock::new() })
+    }
+
+    /// The rules as shapes, to hold patterns of a shell against.
+    pub(crate) fn shapes(&self) -> &RuleShapes {
+        self.shapes.get_or_init(|| RuleShapes::of(&self.source))
     }
 
     /// The ruleset that this was made of.

@@ -6,38 +6,67 @@
 use super::glob_syntax::{Alternative, Component, Piece, alternatives};
 use crate::RuleCase;
 
-/// Whether a pattern of a shell and a pattern of a rule could match the same path. A pattern of a
-/// shell does not match names that start with a dot, unless it starts with one itself. What cannot
-/// be read is taken to match.
-#[must_use]
-pub fn could_meet(shell: &str, rule: &str, case: RuleCase) -> bool {
-    let (Ok(shell), Ok(rule)) = (alternatives(shell), alternatives(rule)) else { return true };
-    shell.iter().any(|shell| rule.iter().any(|rule| components_meet(shell, rule, case)))
+/// A pattern, read once and compared often.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// `None` for what cannot be read.
+    alternatives: Option<Vec<Alternative>>,
 }
 
-/// Whether everything that a pattern of a shell matches is matched by a pattern of a rule, too. Says
-/// no where it is not plain to see.
-#[must_use]
-pub fn always_within(shell: &str, rule: &str, case: RuleCase) -> bool {
-    let (Ok(shell), Ok(rule)) = (alternatives(shell), alternatives(rule)) else { return false };
-    shell.iter().all(|shell| rule.iter().any(|rule| takes_in(&rule.components, &shell.components, case)))
+impl Shape {
+    /// Reads a pattern over whole paths. What cannot be read is taken to match anything.
+    #[must_use]
+    pub fn of(pattern: &str) -> Self {
+        Self { alternatives: alternatives(pattern).ok() }
+    }
+
+    /// Whether this pattern of a shell and a pattern of a rule could match the same path. A pattern of
+    /// a shell does not match names that start with a dot, unless it starts with one itself.
+    #[must_use]
+    pub fn could_meet(&self, rule: &Self, case: RuleCase) -> bool {
+        let (Some(shell), Some(rule)) = (&self.alternatives, &rule.alternatives) else { return true };
+        shell.iter().any(|shell| rule.iter().any(|rule| components_meet(shell, rule, case)))
+    }
+
+    /// Whether everything that this pattern of a shell matches is matched by a pattern of a rule, too.
+    /// Says no where it is not plain to see.
+    #[must_use]
+    pub fn is_always_within(&self, rule: &Self, case: RuleCase) -> bool {
+        let (Some(shell), Some(rule)) = (&self.alternatives, &rule.alternatives) else { return false };
+        shell.iter().all(|shell| rule.iter().any(|rule| takes_in(&rule.components, &shell.components, case)))
+    }
+
+    /// A path that this pattern of a shell matches, to see what its matches look like: `x` for what may
+    /// be anything.
+    #[must_use]
+    pub fn sample(&self) -> String {
+        let first = self.alternatives.iter().flatten().next();
+        let names = first.into_iter().flat_map(|first| &first.components).filter_map(|component| match component {
+            Component::AnyDepth => None,
+            Component::Name(pieces) => Some(pieces.iter().map(sample_of).collect::<String>()),
+        });
+        names.fold(String::new(), |path, name| path + "/" + &name)
+    }
 }
 
 /// The pattern of a shell is read like a path in which a wildcard is a letter of its own, which only
 /// a wildcard matches.
 fn takes_in(rule: &[Component], shell: &[Component], case: RuleCase) -> bool {
-    match (rule.split_first(), shell.split_first()) {
-        (None, None) => true,
-        (None, Some(_)) => false,
-        (Some((Component::AnyDepth, rest)), None) => takes_in(rest, shell, case),
-        (Some((Component::AnyDepth, rest)), Some((_, below))) => {
-            takes_in(rest, shell, case) || takes_in(rule, below, case)
-        }
-        (Some((Component::Name(_), _)), None | Some((Component::AnyDepth, _))) => false,
-        (Some((Component::Name(own), rest)), Some((Component::Name(name), below))) => {
-            name_takes_in(own, name, case) && takes_in(rest, below, case)
+    let mut takes = vec![vec![false; shell.len() + 1]; rule.len() + 1];
+    for i in (0..=rule.len()).rev() {
+        for j in (0..=shell.len()).rev() {
+            takes[i][j] = match (rule.get(i), shell.get(j)) {
+                (None, None) => true,
+                (None, Some(_)) | (Some(Component::Name(_)), None | Some(Component::AnyDepth)) => false,
+                (Some(Component::AnyDepth), None) => takes[i + 1][j],
+                (Some(Component::AnyDepth), Some(_)) => takes[i + 1][j] || takes[i][j + 1],
+                (Some(Component::Name(own)), Some(Component::Name(name))) => {
+                    takes[i + 1][j + 1] && name_takes_in(own, name, case)
+                }
+            };
         }
     }
+    takes[0][0]
 }
 
 fn name_takes_in(rule: &[Piece], shell: &[Piece], case: RuleCase) -> bool {
@@ -65,18 +94,6 @@ fn name_takes_in(rule: &[Piece], shell: &[Piece], case: RuleCase) -> bool {
         skip_stars(&mut at);
     }
     at[rule.len()]
-}
-
-/// A path that a pattern of a shell matches, to see what its matches look like: `x` for what may be
-/// anything.
-#[must_use]
-pub fn sample(shell: &str) -> String {
-    let Ok(all) = alternatives(shell) else { return shell.to_owned() };
-    let names = all.first().into_iter().flat_map(|first| &first.components).filter_map(|component| match component {
-        Component::AnyDepth => None,
-        Component::Name(pieces) => Some(pieces.iter().map(sample_of).collect::<String>()),
-    });
-    names.fold(String::new(), |path, name| path + "/" + &name)
 }
 
 fn sample_of(piece: &Piece) -> char {
@@ -186,9 +203,13 @@ mod tests {
             ("/w/{a,b}.pem", "**/*.pem", true),
             ("/w/[", "**/*.pem", true),
         ] {
-            assert_eq!(could_meet(shell, rule, RuleCase::Insensitive), expected, "{shell} {rule}");
+            assert_eq!(
+                Shape::of(shell).could_meet(&Shape::of(rule), RuleCase::Insensitive),
+                expected,
+                "{shell} {rule}"
+            );
         }
-        assert!(!could_meet("/w/ID_*", "**/id_rsa", RuleCase::Sensitive));
+        assert!(!Shape::of("/w/ID_*").could_meet(&Shape::of("**/id_rsa"), RuleCase::Sensitive));
     }
 
     #[test]
@@ -206,13 +227,14 @@ mod tests {
             ("/w/{a,d}.rs", "**/{a,b,c}.rs", false),
             ("/w/[ab].rs", "**/?.rs", true),
         ] {
-            assert_eq!(always_within(shell, rule, RuleCase::Insensitive), expected, "{shell} {rule}");
+            let within = Shape::of(shell).is_always_within(&Shape::of(rule), RuleCase::Insensitive);
+            assert_eq!(within, expected, "{shell} {rule}");
         }
     }
 
     #[test]
     fn a_sample_looks_like_the_matches() {
-        assert_eq!(sample("/w/**/*.p?m"), "/w/x.pxm");
-        assert_eq!(sample("/w/id_[rd]sa"), "/w/id_rsa");
+        assert_eq!(Shape::of("/w/**/*.p?m").sample(), "/w/x.pxm");
+        assert_eq!(Shape::of("/w/id_[rd]sa").sample(), "/w/id_rsa");
     }
 }

@@ -2,10 +2,7 @@
 //! understood, and of what is dangerous. The strictest of all that holds.
 
 use serde::Serialize;
-use workden_core::{
-    VirtualPath,
-    search::overlap::{always_within, could_meet, sample},
-};
+use workden_core::{VirtualPath, search::overlap::Shape};
 
 use super::{
     danger::{Danger, dangers, is_harmless_device},
@@ -14,7 +11,7 @@ use super::{
 };
 use crate::{
     Action, Because, CompiledRuleset, Decision, Operation,
-    shell::{Analysis, Doubt, Use, Word, analyse},
+    shell::{Analysis, Doubt, DoubtKind, Use, Word, analyse},
 };
 
 /// A command line, and what it would do: found out once, judged by every layer.
@@ -25,6 +22,10 @@ pub(crate) struct CommandFacts {
     doubts: Vec<Doubt>,
     dangers: Vec<Danger>,
 }
+
+/// How many patterns of a shell are held against the rules, and how long they may be: it takes time.
+const MOST_PATTERNS: usize = 32;
+const LONGEST_PATTERN: usize = 512;
 
 /// One reason for a verdict on a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -69,6 +70,16 @@ impl CommandFacts {
                     found.extend(dangers(&analyse(text, directory)).into_iter().filter(|danger| danger.action == Action::Deny));
                 }
             }
+        }
+        let patterns = files.iter().filter(|(_, place)| matches!(place, Place::Matching(_)));
+        let (many, long) = patterns.fold((0, 0), |(many, long), (_, place)| match place {
+            Place::Matching(pattern) => (many + 1, pattern.len().max(long)),
+            Place::At(_) | Place::Unknown(_) => (many, long),
+        });
+        if many > MOST_PATTERNS || long > LONGEST_PATTERN {
+            files.retain(|(_, place)| !matches!(place, Place::Matching(_)));
+            let about = "it has more or longer patterns than are looked at".to_owned();
+            doubts.push(Doubt { kind: DoubtKind::TooMuch, about });
         }
         let is_harmless = |place: &Place| matches!(place, Place::At(path) if is_harmless_device(path));
         files.retain(|(_, place)| !is_harmless(place));
@@ -152,37 +163,21 @@ fn of_file(rules: &CompiledRuleset, operation: Operation, touch: Touch, place: &
 /// A pattern of a shell: denied when what it looks like is denied, asked about when something that it
 /// could match would be.
 fn of_pattern(rules: &CompiledRuleset, operation: Operation, pattern: &str, about: String) -> Reason {
-    let typical = VirtualPath::parse(&sample(pattern)).unwrap_or_else(|_| VirtualPath::root());
+    let shape = Shape::of(pattern);
+    let typical = VirtualPath::parse(&shape.sample()).unwrap_or_else(|_| VirtualPath::root());
     let decision = rules.decide_path(operation, &typical);
     // Everything in a directory is judged as the directory is: no name in it was asked for.
     if decision.action == Action::Deny || pattern.ends_with("/*") {
         return reason(decision, about);
     }
-    let served = rules.source().of(rules.source().served_by(operation));
-    let stricter = served.iter().flat_map(|rules| &rules.rules).find(|rule| {
-        let case = rule.effective_case();
-        let excepted = |except: &String| always_within(pattern, &anywhere(except), case);
-        rule.action > decision.action
-            && could_meet(pattern, &anywhere(&rule.pattern), case)
-            && !rule.except.iter().any(excepted)
-    });
-    match stricter {
+    let served = rules.source().served_by(operation);
+    match rules.shapes().stricter(served, &shape, decision.action) {
         None => reason(decision, about),
-        Some(rule) => Reason {
-            action: Action::Ask,
-            about,
-            why: format!("it could match what is protected: {}", rule.description),
-            rule: Some(rule.pattern.clone()),
-        },
+        Some(index) => {
+            let rule = rules.source().of(served).and_then(|rules| rules.rules.get(index));
+            let description = rule.map_or("", |rule| &rule.description);
+            let why = format!("it could match what is protected: {description}");
+            Reason { action: Action::Ask, about, why, rule: rule.map(|rule| rule.pattern.clone()) }
+        }
     }
 }
-
-/// A pattern of a rule, from the root.
-fn anywhere(pattern: &str) -> String {
-    match pattern.contains('/') {
-        false => format!("**/{pattern}"),
-        true if pattern.starts_with('/') || pattern.starts_with("**") => pattern.to_owned(),
-        true => format!("/{pattern}"),
-    }
-}
-

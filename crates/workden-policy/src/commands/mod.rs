@@ -8,4 +8,7 @@ mod options;
 mod places;
 mod programs;
 mod sed_script;
+mod shapes;
 mod special;
+
+pub(crate) use shapes::RuleShapes;

@@ -1,0 +1,67 @@
+//! The patterns of a ruleset, read so that a pattern of a shell can be held against them: whether
+//! `src/*.p*` could become a protected file is asked before the shell answers.
+
+use workden_core::{RuleCase, search::overlap::Shape};
+
+use crate::{Action, Operation, Rule, Ruleset};
+
+/// The rules of every operation that are stricter than `Allow`, as shapes.
+#[derive(Clone, Debug)]
+pub(crate) struct RuleShapes {
+    /// By operation; each with its place among the rules.
+    all: Vec<Vec<RuleShape>>,
+}
+
+#[derive(Clone, Debug)]
+struct RuleShape {
+    index: usize,
+    action: Action,
+    case: RuleCase,
+    pattern: Shape,
+    except: Vec<Shape>,
+}
+
+impl RuleShapes {
+    /// Reads the rules of a ruleset.
+    pub(crate) fn of(source: &Ruleset) -> Self {
+        let of_operation = |operation: &Operation| {
+            let rules = source.of(*operation).map_or(&[][..], |rules| &rules.rules);
+            match operation {
+                Operation::Execute => Vec::new(),
+                _ => rules.iter().enumerate().filter_map(RuleShape::of).collect(),
+            }
+        };
+        Self { all: Operation::ALL.iter().map(of_operation).collect() }
+    }
+
+    /// The first rule stricter than `action` that could be about something the pattern matches.
+    pub(crate) fn stricter(&self, operation: Operation, shell: &Shape, action: Action) -> Option<usize> {
+        let met = self.all[operation as usize].iter().find(|rule| {
+            rule.action > action
+                && shell.could_meet(&rule.pattern, rule.case)
+                && !rule.except.iter().any(|except| shell.is_always_within(except, rule.case))
+        });
+        met.map(|rule| rule.index)
+    }
+}
+
+impl RuleShape {
+    fn of((index, rule): (usize, &Rule)) -> Option<Self> {
+        (rule.action > Action::Allow).then(|| Self {
+            index,
+            action: rule.action,
+            case: rule.effective_case(),
+            pattern: Shape::of(&from_root(&rule.pattern)),
+            except: rule.except.iter().map(|except| Shape::of(&from_root(except))).collect(),
+        })
+    }
+}
+
+/// A pattern of a rule as one over whole paths: a name is one in any directory.
+fn from_root(pattern: &str) -> String {
+    match pattern.contains('/') {
+        false => format!("**/{pattern}"),
+        true if pattern.starts_with('/') || pattern.starts_with("**") => pattern.to_owned(),
+        true => format!("/{pattern}"),
+    }
+}
