@@ -23,6 +23,7 @@ mod clock;
 mod entry;
 mod error;
 mod guard;
+mod identity;
 pub mod limits;
 pub mod names;
 mod path;
@@ -45,6 +46,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use guard::{
     Access, Approval, ApprovalRequest, Approver, Audit, AuditEvent, AuditOutcome, Caller, Gate, Guarded, Op, OpenGate,
 };
+pub use identity::{FileId, FileIdentity};
 pub use path::VirtualPath;
 pub use refusal::{Refusal, Spelling};
 pub use search::{Completeness, glob::RuleCase};
