@@ -1,7 +1,7 @@
 //! Files changed where they are: planned on what is there, and only in what the caller expects.
 
 use workden_core::{
-    Backend, BackendExt, ErrorKind, Expect, Version,
+    Backend, BackendExt, ErrorKind, Expect, Refusal, Version, limits,
     text::{
         Change, HashlineEdit, Outcome as Effect, Replacement,
         hashline::{Placement, line_hash},
@@ -26,6 +26,7 @@ list_checks! { changing:
     a_change_makes_no_file,
     what_is_expected_is_looked_at_first,
     a_change_that_cannot_be_planned_changes_nothing,
+    a_change_beyond_its_ceiling_is_too_large,
 }
 
 fn replace(old: &str, new: &str) -> Change {
@@ -72,7 +73,7 @@ pub async fn a_change_says_where_it_was_and_what_it_did(files: &dyn Backend) -> 
         (Change::Hashline(inserted), "one\nnew\ntwo\ntwo\n", Effect::Lines("Inserted 1 line(s) after line 1".into())),
     ] {
         put(files, "/d/f", "one\ntwo\ntwo\n").await?;
-        let changed = files.change(&at(files, "/d/f").await?, &change, Expect::Anything).await?;
+        let changed = files.change(&at(files, "/d/f").await?, &change, Expect::Anything, limits::EDIT_BYTES).await?;
         equal("the path", changed.path.as_str(), "/d/f")?;
         equal("the version", changed.version, Version::of(after.as_bytes()))?;
         equal("what it did", changed.outcome, effect)?;
@@ -85,7 +86,7 @@ pub async fn a_change_says_where_it_was_and_what_it_did(files: &dyn Backend) -> 
 pub async fn a_change_to_the_same_is_a_change(files: &dyn Backend) -> Outcome {
     put(files, "/f", "one\n").await?;
     let here = at(files, "/f").await?;
-    let changed = files.change(&here, &replace("one", "one"), version("one\n")).await?;
+    let changed = files.change(&here, &replace("one", "one"), version("one\n"), limits::EDIT_BYTES).await?;
     equal("the version", changed.version, Version::of(b"one\n"))?;
     equal("what it did", changed.outcome, Effect::Replaced(1))?;
     holds(files, "/f", "one\n").await
@@ -101,7 +102,7 @@ pub async fn a_change_of_the_expected_version_is_made(files: &dyn Backend) -> Ou
         (replace("A\nB\n", ""), ""),
         (replace("", "new"), "new"),
     ] {
-        expected = files.change(&here, &change, Expect::Version(expected)).await?.version;
+        expected = files.change(&here, &change, Expect::Version(expected), limits::EDIT_BYTES).await?.version;
         holds(files, "/f", after).await?;
     }
     // What a change says is what a writer can expect as well.
@@ -115,7 +116,7 @@ pub async fn a_change_of_another_version_is_a_conflict(files: &dyn Backend) -> O
     let here = at(files, "/f").await?;
     for change in [replace("one", "1"), Change::Hashline(line(1, "one", "1"))] {
         for stale in ["two", "", "one\n"] {
-            let answer = files.change(&here, &change, version(stale)).await;
+            let answer = files.change(&here, &change, version(stale), limits::EDIT_BYTES).await;
             refused(format!("change a version of {stale:?}"), answer, ErrorKind::Conflict)?;
             holds(files, "/f", "one").await?;
         }
@@ -127,12 +128,12 @@ pub async fn a_change_of_another_version_is_a_conflict(files: &dyn Backend) -> O
 pub async fn of_two_changes_of_one_version_the_second_is_a_conflict(files: &dyn Backend) -> Outcome {
     put(files, "/f", "one two").await?;
     let here = at(files, "/f").await?;
-    files.change(&here, &replace("one", "1"), version("one two")).await?;
-    let second = files.change(&here, &replace("two", "2"), version("one two")).await;
+    files.change(&here, &replace("one", "1"), version("one two"), limits::EDIT_BYTES).await?;
+    let second = files.change(&here, &replace("two", "2"), version("one two"), limits::EDIT_BYTES).await;
     refused("change a second time", second, ErrorKind::Conflict)?;
     holds(files, "/f", "1 two").await?;
     put(files, "/f", "two").await?;
-    let stale = files.change(&here, &replace("two", "2"), version("1 two")).await;
+    let stale = files.change(&here, &replace("two", "2"), version("1 two"), limits::EDIT_BYTES).await;
     refused("change what was written since", stale, ErrorKind::Conflict)?;
     holds(files, "/f", "two").await
 }
@@ -141,7 +142,7 @@ pub async fn of_two_changes_of_one_version_the_second_is_a_conflict(files: &dyn 
 pub async fn what_is_to_be_absent_is_not_changed(files: &dyn Backend) -> Outcome {
     for (content, change) in [("one", replace("one", "1")), ("", replace("", "1"))] {
         put(files, "/f", content).await?;
-        let answer = files.change(&at(files, "/f").await?, &change, Expect::Absent).await;
+        let answer = files.change(&at(files, "/f").await?, &change, Expect::Absent, limits::EDIT_BYTES).await;
         refused("change what is to be absent", answer, ErrorKind::AlreadyExists)?;
         holds(files, "/f", content).await?;
     }
@@ -155,7 +156,7 @@ pub async fn a_change_makes_no_file(files: &dyn Backend) -> Outcome {
     for typed in ["/f", "/d/f", "/new/deep/f"] {
         for expect in [Expect::Anything, Expect::Absent, version("")] {
             for change in [replace("", "new"), replace("x", "y"), Change::Hashline(line(1, "", "new"))] {
-                let answer = files.change(&at(files, typed).await?, &change, expect).await;
+                let answer = files.change(&at(files, typed).await?, &change, expect, limits::EDIT_BYTES).await;
                 refused(format!("change `{typed}`, {expect:?} expected"), answer, ErrorKind::NotFound)?;
             }
         }
@@ -175,9 +176,9 @@ pub async fn what_is_expected_is_looked_at_first(files: &dyn Backend) -> Outcome
         ("/binary", replace("a", "")),
     ] {
         let here = at(files, typed).await?;
-        let answer = files.change(&here, &change, version("two")).await;
+        let answer = files.change(&here, &change, version("two"), limits::EDIT_BYTES).await;
         refused(format!("{change:?} of another version"), answer, ErrorKind::Conflict)?;
-        let answer = files.change(&here, &change, Expect::Absent).await;
+        let answer = files.change(&here, &change, Expect::Absent, limits::EDIT_BYTES).await;
         refused(format!("{change:?} of what is to be absent"), answer, ErrorKind::AlreadyExists)?;
     }
     Ok(())
@@ -201,9 +202,39 @@ pub async fn a_change_that_cannot_be_planned_changes_nothing(files: &dyn Backend
         ("/d/binary", replace("one", "1"), ErrorKind::NotText),
         ("/d/binary", Change::Hashline(line(1, "a\0one", "1")), ErrorKind::NotText),
     ] {
-        let answer = files.change(&at(files, typed).await?, &change, Expect::Anything).await;
+        let answer = files.change(&at(files, typed).await?, &change, Expect::Anything, limits::EDIT_BYTES).await;
         refused(format!("change `{typed}` by {change:?}"), answer, kind)?;
         is_unchanged(files, &before).await?;
     }
     Ok(())
+}
+
+/// Before the change or after it, whichever way the change is told; nothing is changed.
+pub async fn a_change_beyond_its_ceiling_is_too_large(files: &dyn Backend) -> Outcome {
+    put(files, "/f", "one two\n").await?;
+    let here = at(files, "/f").await?;
+    let longer = Change::Hashline(HashlineEdit {
+        start_line: 1,
+        start_hash: line_hash("one two"),
+        new_content: "one two three".into(),
+        end_line: None,
+        end_hash: None,
+        range_hashes: None,
+        placement: Placement::Replace,
+    });
+    for (change, most, size) in
+        [(replace("one", "seven"), 9, 10), (longer, 13, 14), (replace("one", "1"), 7, 8), (replace("one", ""), 0, 8)]
+    {
+        match files.change(&here, &change, Expect::Anything, most).await {
+            Ok(changed) => return Err(crate::Failure::new(format!("beyond {most} bytes it answered {changed:?}"))),
+            Err(error) => {
+                equal("the kind of error", error.kind(), ErrorKind::TooLarge)?;
+                let expected = Refusal::TooLarge { path: path("/f")?, size, limit: most };
+                equal("the refusal as data", error.refusal(), Some(&expected))?;
+            }
+        }
+        holds(files, "/f", "one two\n").await?;
+    }
+    files.change(&here, &replace("one", "seven"), Expect::Anything, 10).await?;
+    holds(files, "/f", "seven two\n").await
 }

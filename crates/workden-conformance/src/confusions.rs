@@ -2,7 +2,7 @@
 //! the kind of error the contract names, and changes nothing.
 
 use workden_core::{
-    Backend, BackendExt, ByteRange, ErrorKind, Existing, Expect, Last, Removal, Result, Version,
+    Backend, BackendExt, ByteRange, ErrorKind, Existing, Expect, Last, Removal, Result, Version, limits,
     search::{GlobRequest, GrepRequest, ListRequest},
     text::{Change, Replacement, TextWindow},
 };
@@ -43,9 +43,15 @@ async fn answers(files: &dyn Backend, typed: &str) -> Result<Vec<(&'static str, 
         ("read lines", files.read_text(&here, TextWindow::lines(0, 1)).await.err().map(kind)),
         ("read characters", files.read_text(&here, TextWindow::chars(0, 1)).await.err().map(kind)),
         ("write over a version", files.write(&here, "y".into(), Expect::Version(version)).await.err().map(kind)),
-        ("change", files.change(&here, &change, Expect::Anything).await.err().map(kind)),
-        ("change a version", files.change(&here, &change, Expect::Version(version)).await.err().map(kind)),
-        ("change what is absent", files.change(&here, &change, Expect::Absent).await.err().map(kind)),
+        ("change", files.change(&here, &change, Expect::Anything, limits::EDIT_BYTES).await.err().map(kind)),
+        (
+            "change a version",
+            files.change(&here, &change, Expect::Version(version), limits::EDIT_BYTES).await.err().map(kind),
+        ),
+        (
+            "change what is absent",
+            files.change(&here, &change, Expect::Absent, limits::EDIT_BYTES).await.err().map(kind),
+        ),
         ("edit", files.edit(&here.typed, &[Replacement::once("x", "y")]).await.err().map(kind)),
         ("remove", files.remove(&itself, Removal::One).await.err().map(kind)),
         ("remove a tree", files.remove(&itself, Removal::Tree).await.err().map(kind)),
@@ -119,7 +125,7 @@ pub async fn every_call_that_wants_a_file_refuses_a_directory(files: &dyn Backen
         refused(what("read text of"), files.read_text(&here, TextWindow::lines(0, 1)).await, kind)?;
         for expect in [Expect::Anything, Expect::Absent, Expect::Version(Version::of(b""))] {
             refused(what("write"), files.write(&here, "y".into(), expect).await, kind)?;
-            refused(what("change"), files.change(&here, &change, expect).await, kind)?;
+            refused(what("change"), files.change(&here, &change, expect, limits::EDIT_BYTES).await, kind)?;
         }
         refused(what("edit"), files.edit(&here.typed, &[Replacement::once("x", "y")]).await, kind)?;
         for existing in [Existing::Refuse, Existing::Replace] {

@@ -17,6 +17,7 @@ list_checks! { entries:
     a_directory_is_described_without_a_size,
     a_time_of_change_does_not_go_back,
     only_files_are_said_to_exist,
+    what_has_one_name_has_no_others,
 }
 
 /// A backend from the factory has a root, and nothing in it.
@@ -94,6 +95,25 @@ pub async fn only_files_are_said_to_exist(files: &dyn Backend) -> Outcome {
     put(files, "/d/f", "x").await?;
     for (typed, expected) in [("/d/f", true), ("/d", false), ("/", false), ("/d/g", false), ("/d/f/x", false)] {
         equal(format!("whether the file `{typed}` exists"), files.exists(&path(typed)?).await, expected)?;
+    }
+    Ok(())
+}
+
+/// Nor has what is not there; and what a backend identifies it also finds.
+pub async fn what_has_one_name_has_no_others(files: &dyn Backend) -> Outcome {
+    put(files, "/d/f", "x").await?;
+    put(files, "/d/same", "x").await?;
+    let mut asked = Vec::new();
+    for typed in ["/d/f", "/d", "/missing", "/d/same"] {
+        asked.push(at(files, typed).await?);
+    }
+    equal("the other names", files.other_names(&asked).await?, vec![Vec::new(); 4])?;
+    equal("the other names of nothing", files.other_names(&[]).await?.len(), 0)?;
+    for here in [&asked[0], &asked[1], &asked[3]] {
+        equal("how many names it has", files.stat(here).await?.names, 1)?;
+        if let Some(identity) = files.identify(here).await? {
+            equal("the names of what it is", files.names_of(&[identity]).await?, vec![vec![here.real.clone()]])?;
+        }
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use workden_core::{
     Backend, BackendExt, Layer, Rule, RuleCase, Rules, Sight, Visibility,
-    search::{GlobKinds, GlobRequest, GrepRequest, ListRequest, View},
+    search::{Alias, GlobKinds, GlobRequest, GrepRequest, ListRequest, View},
 };
 
 use crate::{
@@ -18,12 +18,13 @@ list_checks! { views:
     patterns_and_filters_mean_the_paths_that_the_agent_sees,
     what_another_mount_covers_is_not_entered,
     a_file_on_the_way_to_another_mount_is_covered,
+    rules_hold_under_the_names_that_other_mounts_give,
 }
 
 const TREE: &[(&str, &str)] = &[("/a.md", "x"), ("/b.rs", "x"), ("/data/c.md", "x"), ("/sub/d.md", "x")];
 
 fn mounted_at(prefix: &str) -> Result<View, Failure> {
-    Ok(View { prefix: path(prefix)?, base: None, shadowed: Vec::new() })
+    Ok(View { prefix: path(prefix)?, ..View::default() })
 }
 
 /// `/data/a.md` is what the agent calls `/a.md` of a backend that is mounted at `/data`.
@@ -105,4 +106,25 @@ pub async fn a_file_on_the_way_to_another_mount_is_covered(files: &dyn Backend) 
     let listed = files.list_path(&root, &ListRequest { view, ..ListRequest::default() }).await?;
     let paths: Vec<_> = listed.entries.iter().map(|entry| entry.path.as_str()).collect();
     equal("a listing", paths, ["/data", "/sub", "/a.md"])
+}
+
+/// What another mount shows under a name that is hidden is hidden here, too.
+pub async fn rules_hold_under_the_names_that_other_mounts_give(files: &dyn Backend) -> Outcome {
+    put_all(files, TREE).await?;
+    let root = path("/")?;
+    let hide = |pattern: &str| Rule { pattern: pattern.into(), sight: Sight::Hidden, case: RuleCase::Sensitive };
+    let rules = Rules { rules: vec![hide("/all/a.md"), hide("/part/d.md")], otherwise: Sight::Shown };
+    let visibility = Visibility { layers: vec![Layer { list: rules.clone(), read: rules, ..Layer::open() }] };
+    let aliases =
+        vec![Alias { local: root.clone(), seen: path("/all")? }, Alias { local: path("/sub")?, seen: path("/part")? }];
+    let view = View { aliases, ..mounted_at("/data")? };
+    let grep = GrepRequest { view: view.clone(), visibility: visibility.clone(), ..GrepRequest::regex("x") };
+    let found = files.grep_path(&root, &grep).await?;
+    equal("a grep", files_of(&found), ["/b.rs", "/data/c.md"])?;
+    equal("what was passed over", found.skipped.denied, 2)?;
+    let glob = GlobRequest { view: view.clone(), visibility: visibility.clone(), ..GlobRequest::new("**") };
+    equal("a glob", paths_of(&files.glob_path(&root, &glob).await?), ["/b.rs", "/data/c.md"])?;
+    let listed = files.list_path(&root, &ListRequest { view, visibility, ..ListRequest::default() }).await?;
+    let paths: Vec<_> = listed.entries.iter().map(|entry| entry.path.as_str()).collect();
+    equal("a listing", paths, ["/data", "/sub", "/b.rs"])
 }

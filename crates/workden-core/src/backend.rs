@@ -12,7 +12,7 @@ use futures_core::Stream;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Entry, Result, Timestamp, Version, VirtualPath, limits,
+    Entry, FileIdentity, Result, Timestamp, Version, VirtualPath, limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, Outcome, TextWindow},
 };
@@ -92,7 +92,8 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// - `NotFound` when nothing is there, whatever is expected: a change makes no file.
     /// - What is expected is looked at first: `Conflict` when the content is not of the expected
     ///   version, `AlreadyExists` when nothing should be there.
-    async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed>;
+    /// - `TooLarge` when the file has more than `most` bytes, or would have after the change.
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed>;
 
     /// Makes a directory, and those above it. One that is there already is fine.
     ///
@@ -143,7 +144,30 @@ pub trait Backend: Send + Sync + fmt::Debug {
     ///   `Visibility` can object.
     /// - Links below the directory are not followed.
     /// - `files_searched` counts neither binary files nor what the `Visibility` passes over.
+    /// - A file with several names is searched under none of them when the `Visibility` hides one.
     async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped>;
+
+    /// The other paths in this workspace that lead to the same files: hard links, and other mounts
+    /// of one directory. An answer for each, in order. It is for whoever judges, not for showing.
+    ///
+    /// # Behavior
+    ///
+    /// - Symbolic links are not names. What has no other name, or is not there, has none.
+    /// - Names outside the workspace, or in directories that cannot be read, are not known.
+    /// - `TimedOut` when there is more to look through than a search may take.
+    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>>;
+
+    /// What another backend could know a file or a directory by; `None` where nothing else can show
+    /// it.
+    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>>;
+
+    /// The paths under which this backend shows files that some backend has identified. An answer
+    /// for each, in order.
+    ///
+    /// # Behavior
+    ///
+    /// - As `other_names`; the name by which a file was identified is among them.
+    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>>;
 }
 
 /// A path as it was typed, and the one it really is after following links.
@@ -325,8 +349,8 @@ macro_rules! forward {
             async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
                 (**self).write(at, content, expect).await
             }
-            async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed> {
-                (**self).change(at, change, expect).await
+            async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
+                (**self).change(at, change, expect, most).await
             }
             async fn make_dir(&self, at: &Resolved) -> Result<()> {
                 (**self).make_dir(at).await
@@ -345,6 +369,15 @@ macro_rules! forward {
             }
             async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
                 (**self).grep(at, request).await
+            }
+            async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+                (**self).other_names(files).await
+            }
+            async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+                (**self).identify(at).await
+            }
+            async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+                (**self).names_of(files).await
             }
         }
     };

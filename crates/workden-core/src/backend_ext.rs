@@ -74,7 +74,7 @@ pub trait BackendExt: Backend {
 
     /// Changes a file, if it is as expected.
     async fn change_path(&self, path: &VirtualPath, change: &Change, expect: Expect) -> Result<Changed> {
-        settled!(self, path, Last::Follow, |at| self.change(&at, change, expect).await)
+        settled!(self, path, Last::Follow, |at| self.change(&at, change, expect, limits::EDIT_BYTES).await)
     }
 
     /// Replaces text, all or nothing; says how many places that were.
@@ -148,5 +148,6 @@ pub fn directory_entry(path: VirtualPath) -> Entry {
         modified: None,
         link: Link::Direct,
         name: crate::NameForm::Exact,
+        names: 1,
     }
 }

@@ -22,6 +22,14 @@ pub struct Entry {
     pub link: Link,
     /// Whether `path` spells the name as it is.
     pub name: NameForm,
+    /// How many names the file has (hard links), for a link those of what it leads to; 1 for what is
+    /// no file, and where a backend does not know.
+    #[serde(default = "one_name")]
+    pub names: u64,
+}
+
+fn one_name() -> u64 {
+    1
 }
 
 /// What an entry is.

@@ -154,6 +154,7 @@ impl Error {
         if prefix.is_root() {
             return self;
         }
+        self.0.refusal = self.0.refusal.map(|refusal| refusal.map_paths(|path| path.below(prefix)));
         let through = (self.0.kind == ErrorKind::NotDirectory).then_some(&self.0.sentence);
         if let Some(told) = through.and_then(|sentence| refusals::through_file_below(sentence, prefix)) {
             self.0.sentence = told;
@@ -177,6 +178,11 @@ impl Error {
     /// nobody's business until it is opened.
     #[must_use]
     pub fn told_as(mut self, real: &crate::VirtualPath, typed: &crate::VirtualPath) -> Self {
+        let known_as = |path: &crate::VirtualPath| match path.strip_prefix(real) {
+            Some(below) if !real.is_root() => below.below(typed),
+            _ => path.clone(),
+        };
+        self.0.refusal = self.0.refusal.map(|refusal| refusal.map_paths(known_as));
         let through = (self.0.kind == ErrorKind::NotDirectory).then_some(&self.0.sentence);
         if let Some(told) = through.and_then(|sentence| refusals::through_file_told_as(sentence, real, typed)) {
             self.0.sentence = told;

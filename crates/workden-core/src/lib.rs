@@ -23,6 +23,7 @@ mod clock;
 mod entry;
 mod error;
 mod guard;
+mod identity;
 pub mod limits;
 pub mod names;
 mod path;
@@ -47,6 +48,7 @@ pub use guard::{
     Access, Approval, ApprovalRequest, Approver, Audit, AuditEvent, AuditOutcome, Caller, CommandLine, Gate, Guarded,
     Op, OpenGate,
 };
+pub use identity::{FileId, FileIdentity};
 pub use path::VirtualPath;
 pub use refusal::{Refusal, Spelling};
 pub use search::{Completeness, glob::RuleCase};

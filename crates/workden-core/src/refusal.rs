@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ErrorKind, VirtualPath};
+use crate::{Error, ErrorKind, Result, VirtualPath};
 
 /// Why a policy says no, and what it allows instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -164,6 +164,43 @@ impl Refusal {
         }
     }
 
+    /// Refuses a size beyond the most that is allowed at a path.
+    ///
+    /// # Errors
+    ///
+    /// `TooLarge`, with the refusal as data.
+    pub fn check_size(path: &VirtualPath, size: u64, most: u64) -> Result<()> {
+        match size > most {
+            true => Err(Self::TooLarge { path: path.clone(), size, limit: most }.into()),
+            false => Ok(()),
+        }
+    }
+
+    /// The same refusal, told by somebody who knows its paths by other names.
+    pub(crate) fn map_paths(self, known_as: impl Fn(&VirtualPath) -> VirtualPath) -> Self {
+        let all = |paths: Vec<VirtualPath>| paths.iter().map(&known_as).collect();
+        let target = |operation: &str, target: String| match VirtualPath::parse(&target) {
+            Ok(path) if operation != "execute" && path.as_str() == target => known_as(&path).to_string(),
+            _ => target,
+        };
+        match self {
+            Self::Outside { path, readable } => Self::Outside { path: known_as(&path), readable: all(readable) },
+            Self::ReadOnly { path, writable } => Self::ReadOnly { path: known_as(&path), writable: all(writable) },
+            Self::Suffix { path, suffix, allowed } => Self::Suffix { path: known_as(&path), suffix, allowed },
+            Self::TooLarge { path, size, limit } => Self::TooLarge { path: known_as(&path), size, limit },
+            Self::Edit { path, matches, old_text } => Self::Edit { path: known_as(&path), matches, old_text },
+            Self::Rule { operation, target: of, description } => {
+                Self::Rule { target: target(&operation, of), operation, description }
+            }
+            Self::Unapproved { operation, target: of, description } => {
+                Self::Unapproved { target: target(&operation, of), operation, description }
+            }
+            Self::Disapproved { operation, target: of, note } => {
+                Self::Disapproved { target: target(&operation, of), operation, note }
+            }
+        }
+    }
+
     fn error(&self) -> Error {
         let listed = |what: &str, paths: &[VirtualPath]| match paths {
             [] => format!("nothing is {what}"),
@@ -311,6 +348,21 @@ mod tests {
             Refusal::Edit { path: path("/a"), matches: 3, old_text: "it's".into() },
             "Cannot edit 'a': text found 3 times (must be unique).\nSearched for: \"it's\"",
         );
+    }
+
+    #[test]
+    fn paths_are_told_as_the_reader_knows_them_in_the_data_too() {
+        let error = Error::from(Refusal::TooLarge { path: path("/a"), size: 2, limit: 1 });
+        let expected = Refusal::TooLarge { path: path("/data/a"), size: 2, limit: 1 };
+        assert_eq!(error.clone().below(&path("/data")).refusal(), Some(&expected));
+        let linked = error.told_as(&path("/a"), &path("/link"));
+        assert_eq!(linked.refusal(), Some(&Refusal::TooLarge { path: path("/link"), size: 2, limit: 1 }));
+        let rule = |target: &str| Refusal::Rule {
+            operation: "read".into(),
+            target: target.into(),
+            description: String::new(),
+        };
+        assert_eq!(Error::from(rule("/a")).below(&path("/data")).refusal(), Some(&rule("/data/a")));
     }
 
     #[test]

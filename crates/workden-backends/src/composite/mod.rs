@@ -7,6 +7,7 @@
 
 mod mounts;
 mod moving;
+mod names;
 mod search;
 mod transfer;
 
@@ -15,8 +16,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use mounts::{Mount, MountTable};
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal, Resolved, Result,
-    Slice, VirtualPath, Written, directory_entry, limits,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Removal,
+    Resolved, Result, Slice, VirtualPath, Written, directory_entry, limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -162,9 +163,9 @@ impl Backend for CompositeBackend {
         mount.wrote(mount.backend.write(&local, content, expect).await)
     }
 
-    async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed> {
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
         let (mount, local) = self.mount_of_file("edit", at)?;
-        match mount.backend.change(&local, change, expect).await {
+        match mount.backend.change(&local, change, expect, most).await {
             Ok(changed) => Ok(Changed { path: changed.path.below(mount.at), ..changed }),
             Err(error) => Err(mount.told(error)),
         }
@@ -214,5 +215,17 @@ impl Backend for CompositeBackend {
 
     async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
         search::grep(&self.mounts, at, request).await
+    }
+
+    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+        names::other_names(&self.mounts, files).await
+    }
+
+    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+        names::identify(&self.mounts, at).await
+    }
+
+    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+        names::names_of(&self.mounts, files).await
     }
 }

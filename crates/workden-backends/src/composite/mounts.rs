@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
-use workden_core::{Backend, Entry, Error, Resolved, Result, VirtualPath, Written, search::View};
+use workden_core::{
+    Backend, Entry, Error, Resolved, Result, VirtualPath, Written,
+    search::{Alias, View},
+};
 
 #[derive(Debug, Default)]
 pub(super) struct MountTable {
@@ -49,6 +52,16 @@ impl MountTable {
         path.is_root() || self.below(path).next().is_some()
     }
 
+    /// All mounts.
+    pub(super) fn all(&self) -> impl Iterator<Item = Mount<'_>> {
+        self.mounts.iter().map(|(at, backend)| Mount { at, backend })
+    }
+
+    /// The mount, if there is only one.
+    pub(super) fn only(&self) -> Option<Mount<'_>> {
+        if self.mounts.len() == 1 { self.all().next() } else { None }
+    }
+
     /// What there is, for an error about what there is not.
     pub(super) fn hint(&self) -> String {
         match self.mounts.is_empty() {
@@ -61,11 +74,12 @@ impl MountTable {
     }
 
     /// What a search in a mount has to know of the others: `base` is where the agent's search
-    /// started, `outer` how this table itself is seen.
-    pub(super) fn view(&self, mount: &Mount<'_>, base: Option<VirtualPath>, outer: &View) -> View {
+    /// started, `aliases` where else the agent sees what is in the mount, `outer` how this table
+    /// itself is seen.
+    pub(super) fn view(&self, mount: &Mount<'_>, base: Option<VirtualPath>, aliases: Vec<Alias>, outer: &View) -> View {
         let mut shadowed = outer.shadowed.clone();
         shadowed.extend(self.below(mount.at).map(|inner| inner.at.below(&outer.prefix)));
-        View { prefix: mount.at.below(&outer.prefix), base, shadowed }
+        View { prefix: mount.at.below(&outer.prefix), base, shadowed, aliases, linked: outer.linked.clone() }
     }
 }
 

@@ -7,12 +7,15 @@ use futures_util::future::join_all;
 use workden_core::{
     Completeness, Entry, Error, ErrorKind, Resolved, Result, VirtualPath, directory_entry,
     search::{
-        Admission, GlobKinds, GlobRequest, Globbed, GrepRequest, Grepped, KeptEntries, KeptMatches, ListRequest,
-        Listing, PathPattern, Screen, Skipped,
+        Admission, Alias, GlobKinds, GlobRequest, Globbed, GrepRequest, Grepped, KeptEntries, KeptMatches, Linked,
+        ListRequest, Listing, PathPattern, Screen, Skipped, View,
     },
 };
 
-use super::mounts::{Mount, MountTable};
+use super::{
+    mounts::{Mount, MountTable},
+    names,
+};
 
 pub(super) async fn list(mounts: &MountTable, at: &Resolved, request: &ListRequest) -> Result<Listing> {
     let screen = Screen::for_list(request, &at.real)?;
@@ -29,7 +32,8 @@ pub(super) async fn list(mounts: &MountTable, at: &Resolved, request: &ListReque
         }
         None => Listing::default(),
         Some(mount) => {
-            let view = mounts.view(&mount, None, &request.view);
+            let aliases = aliases(mounts, &mount, &screen, &request.view).await?;
+            let view = mounts.view(&mount, None, aliases, &request.view);
             let request = ListRequest { view, ..request.clone() };
             match mount.backend.list(&mount.local(at), &request).await {
                 Ok(listing) => listing,
@@ -66,8 +70,8 @@ pub(super) async fn glob(mounts: &MountTable, at: &Resolved, request: &GlobReque
     let screen = Screen::for_glob(request, &at.real)?;
     let pattern = PathPattern::new(&request.pattern, screen.base())?;
     let places = places(mounts, at, &screen);
-    let searches = places.iter().map(|(mount, local)| {
-        let view = mounts.view(mount, Some(screen.base().clone()), &request.view);
+    let views = views(mounts, &places, &screen, &request.view).await?;
+    let searches = places.iter().zip(views).map(|((mount, local), view)| {
         let request = GlobRequest { view, ..request.clone() };
         async move { mount.backend.glob(local, &request).await }
     });
@@ -121,21 +125,98 @@ pub(super) async fn grep(mounts: &MountTable, at: &Resolved, request: &GrepReque
         // A file under the name of a directory that leads to mounts: the mounts cover it.
         places.remove(0);
     }
-    let searches = places.iter().map(|(mount, local)| {
-        let view = mounts.view(mount, Some(screen.base().clone()), &request.view);
+    // Where there are several mounts, no backend knows all names of a file.
+    let settles = request.view.linked == Linked::Look && screen.has_rules() && mounts.only().is_none();
+    let linked = if settles { Linked::Defer } else { request.view.linked.clone() };
+    let views = views(mounts, &places, &screen, &View { linked, ..request.view.clone() }).await?;
+    let searches = places.iter().zip(views).map(|((mount, local), view)| {
         let request = GrepRequest { view, ..request.clone() };
-        async move { mount.backend.grep(local, &request).await }
+        async move {
+            let found = mount.backend.grep(local, &request).await?;
+            match settles && !found.doubtful.is_empty() {
+                true => search_cleared(mounts, mount, local, found, request).await,
+                false => Ok(found),
+            }
+        }
     });
     let mut kept = KeptMatches::new(request.keep);
     let mut skipped = Skipped::default();
+    let mut doubtful = Vec::new();
     for (mut found, (mount, _)) in answers(mounts, at, &places, join_all(searches).await, &mut skipped)? {
         for file in &mut found.files {
             file.path = file.path.below(mount.at);
         }
+        doubtful.extend(found.doubtful.drain(..).map(|path| path.below(mount.at)));
         kept.merge(found);
     }
     kept.count_searched(0, skipped, Completeness::Complete);
-    Ok(kept.finish())
+    Ok(Grepped { doubtful, ..kept.finish() })
+}
+
+/// Looks at all names of the files that a mount was in doubt about, in all mounts, and searches the
+/// mount again with those of which no name is hidden.
+async fn search_cleared(
+    mounts: &MountTable,
+    mount: &Mount<'_>,
+    local: &Resolved,
+    found: Grepped,
+    request: GrepRequest,
+) -> Result<Grepped> {
+    // The rules are about paths as the agent sees them, and this table is seen from above.
+    let everywhere = View { prefix: outer_prefix(mount, &request.view), ..View::default() };
+    let screen = Screen::for_grep(&GrepRequest { view: everywhere.clone(), ..request.clone() }, &VirtualPath::root())?;
+    let paths: Vec<Resolved> = found.doubtful.iter().map(|path| Resolved::literal(path.below(mount.at))).collect();
+    let mut skipped = Skipped::default();
+    let mut cleared = Vec::new();
+    for (path, others) in paths.iter().zip(names::other_names(mounts, &paths).await?) {
+        let admissions = others.iter().map(|name| screen.admits_named(&name.below(&everywhere.prefix)));
+        let strictest = admissions.max_by_key(|admission| match admission {
+            Admission::Admit | Admission::Skip => 0,
+            Admission::NeedsApproval => 1,
+            Admission::Denied => 2,
+        });
+        if skipped.counts(strictest.unwrap_or(Admission::Admit)) {
+            cleared.extend(names::identify(mounts, path).await?.map(|identity| identity.file));
+        }
+    }
+    let mut settled = match cleared.is_empty() {
+        true => Grepped { doubtful: Vec::new(), ..found },
+        false => {
+            let view = View { linked: Linked::Cleared(cleared), ..request.view.clone() };
+            mount.backend.grep(local, &GrepRequest { view, ..request }).await?
+        }
+    };
+    settled.skipped += skipped;
+    Ok(settled)
+}
+
+/// How the table is seen, from how a mount of it is.
+fn outer_prefix(mount: &Mount<'_>, view: &View) -> VirtualPath {
+    let above = std::iter::successors(Some(view.prefix.clone()), VirtualPath::parent).nth(mount.at.depth());
+    above.unwrap_or_else(VirtualPath::root)
+}
+
+/// How each place is seen.
+async fn views(
+    mounts: &MountTable,
+    places: &[(Mount<'_>, Resolved)],
+    screen: &Screen,
+    outer: &View,
+) -> Result<Vec<View>> {
+    let mut views = Vec::new();
+    for (mount, _) in places {
+        let aliases = aliases(mounts, mount, screen, outer).await?;
+        views.push(mounts.view(mount, Some(screen.base().clone()), aliases, outer));
+    }
+    Ok(views)
+}
+
+/// Where else a mount is seen, if there are rules to be kept.
+async fn aliases(mounts: &MountTable, mount: &Mount<'_>, screen: &Screen, outer: &View) -> Result<Vec<Alias>> {
+    match screen.has_rules() {
+        true => names::aliases(mounts, mount, outer).await,
+        false => Ok(Vec::new()),
+    }
 }
 
 /// The mounts to search, each with the place to start at: the one that the directory is in, and

@@ -7,7 +7,7 @@ use rustix::{
     io::Errno,
 };
 use workden_core::{
-    Changed, Error, ErrorKind, Existing, Expect, Result, Version, VirtualPath, Written, limits,
+    Changed, Error, ErrorKind, Existing, Expect, Refusal, Result, Version, VirtualPath, Written, limits,
     names::check_names,
     text::{Change, Outcome, splice::checked_splices},
 };
@@ -33,7 +33,7 @@ pub(super) fn write(inner: &Inner, real: &VirtualPath, content: &Gathered, expec
 }
 
 /// Reads the file, plans the change and writes the outcome: all under the directory's lock.
-pub(super) fn change(inner: &Inner, real: &VirtualPath, change: &Change, expect: Expect) -> Result<Changed> {
+pub(super) fn change(inner: &Inner, real: &VirtualPath, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
     let mut outcome = Outcome::Replaced(0);
     let written = replace(inner, "edit", real, Target::File, |new, old| {
         let Some(old) = old else { return Err(Error::not_found("edit", real)) };
@@ -43,6 +43,7 @@ pub(super) fn change(inner: &Inner, real: &VirtualPath, change: &Change, expect:
             Expect::Version(version) if Version::of(&content) != version => return Err(Error::conflict("edit", real)),
             Expect::Anything | Expect::Version(_) => {}
         }
+        Refusal::check_size(real, content.len() as u64, most)?;
         // Most of a large file stays as it is: what comes before the change can be written already.
         let plan = if content.len() < WORTH_A_THREAD {
             change.plan(real, &content)
@@ -59,6 +60,7 @@ pub(super) fn change(inner: &Inner, real: &VirtualPath, change: &Change, expect:
             at = end;
         }
         pieces.push(&content[at..]);
+        Refusal::check_size(real, pieces.iter().map(|piece| piece.len() as u64).sum(), most)?;
         new.write_all(&pieces, unchanged)?;
         outcome = plan.outcome;
         Ok(())

@@ -79,6 +79,7 @@ pub(super) fn entry(root: &Root, screen: Option<&Screen>, path: VirtualPath, nam
             modified: Some(modified(stat)),
             link: Link::Symbolic,
             name,
+            names: 1,
         },
     }
 }
@@ -98,17 +99,27 @@ fn led_to(root: &Root, screen: Option<&Screen>, link: &VirtualPath) -> Result<St
 }
 
 fn described(path: VirtualPath, name: NameForm, link: Link, stat: &Stat) -> Entry {
+    let names = names(stat);
     let (kind, size) = match kind(stat) {
         FileType::RegularFile => (EntryKind::File, Some(size(stat))),
         FileType::Directory => (EntryKind::Directory, None),
         _ => (EntryKind::Special, None),
     };
-    Entry { path, kind, size, modified: Some(modified(stat)), link, name }
+    Entry { path, kind, size, modified: Some(modified(stat)), link, name, names }
 }
 
 /// The size in a stat.
 pub(super) fn size(stat: &Stat) -> u64 {
     u64::try_from(stat.st_size).unwrap_or(0)
+}
+
+/// How many names a file has; everything else has one.
+pub(super) fn names(stat: &Stat) -> u64 {
+    match kind(stat) {
+        // A file that is gone has none; how wide the number is differs by system.
+        FileType::RegularFile => u64::try_from(i128::from(stat.st_nlink)).unwrap_or(1).max(1),
+        _ => 1,
+    }
 }
 
 /// The time of the last change in a stat.

@@ -12,20 +12,21 @@ use std::{
 
 use rustix::{
     buffer::spare_capacity,
-    fs::{self, FileType},
+    fs::{self, FileType, Stat},
     io::Errno,
 };
 use workden_core::{
     Result, VirtualPath,
     search::{
-        DirectoryContext, FileMatches, FileSearch, GrepRequest, Grepped, KeptMatches, LineSearch, LineWorker, Screen,
-        Skipped,
+        DirectoryContext, FileMatches, FileSearch, GlobRequest, GrepRequest, Grepped, KeptMatches, LineSearch,
+        LineWorker, Screen, Skipped,
     },
     text::encoding::BINARY_SNIFF_BYTES,
 };
 
 use super::{
     entries::{self, shown_name},
+    linked::{LinkedFiles, OtherNames},
     read::{FileReader, OpenFile, open_for_reading},
     root::{Root, kind},
     walk::{Brake, Names, OpenDirectory, Visitor, walk},
@@ -48,6 +49,12 @@ pub(super) fn grep(root: &Root, real: &VirtualPath, request: &GrepRequest, aband
         ceiling: request.ceiling,
         brake: &brake,
         screen: &screen,
+        linked: LinkedFiles::new(
+            root,
+            &screen,
+            &brake,
+            GlobRequest { view: request.view.clone(), ..GlobRequest::new("**") },
+        ),
     };
     let visitor = || GrepVisitor {
         shared: &shared,
@@ -57,6 +64,7 @@ pub(super) fn grep(root: &Root, real: &VirtualPath, request: &GrepRequest, aband
         held_lines: 0,
         searched: 0,
         skipped: Skipped::default(),
+        doubtful: Vec::new(),
     };
     let mut visitors = match root.directory(real) {
         Ok(_) => walk(root, &screen, real, &brake, visitor),
@@ -68,12 +76,13 @@ pub(super) fn grep(root: &Root, real: &VirtualPath, request: &GrepRequest, aband
         Err(errno) => return Err(super::errors::refused("search", real, errno)),
     };
     visitors.iter_mut().for_each(GrepVisitor::hand_over);
+    let doubtful = visitors.iter_mut().flat_map(|visitor| std::mem::take(&mut visitor.doubtful)).collect();
     let counts: Vec<_> = visitors.into_iter().map(|visitor| (visitor.searched, visitor.skipped)).collect();
     let mut kept = shared.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (searched, skipped) in counts {
         kept.count_searched(searched, skipped, brake.completeness());
     }
-    Ok(kept.finish())
+    Ok(Grepped { doubtful, ..kept.finish() })
 }
 
 struct Shared<'a> {
@@ -82,6 +91,7 @@ struct Shared<'a> {
     ceiling: u64,
     brake: &'a Brake<'a>,
     screen: &'a Screen,
+    linked: LinkedFiles<'a>,
 }
 
 struct GrepVisitor<'a> {
@@ -92,6 +102,7 @@ struct GrepVisitor<'a> {
     held_lines: usize,
     searched: u64,
     skipped: Skipped,
+    doubtful: Vec<VirtualPath>,
 }
 
 impl GrepVisitor<'_> {
@@ -107,7 +118,7 @@ impl GrepVisitor<'_> {
             return Ok(());
         }
         let size = file.size();
-        if self.skipped.counts(screen.admits_size(&context, name, size)) {
+        if self.skipped.counts(screen.admits_size(&context, name, size)) && self.may_open(&context, name, &file.stat) {
             let outcome = self.search(&file.fd, size);
             self.take(&context, name, workden_core::NameForm::Exact, outcome);
         }
@@ -133,11 +144,24 @@ impl GrepVisitor<'_> {
         let size = entries::size(&stat);
         if kind(&stat) != FileType::RegularFile
             || !self.skipped.counts(screen.admits_size(&directory.context, &shown, size))
+            || !self.may_open(&directory.context, &shown, &stat)
         {
             return;
         }
         let outcome = self.search(&fd, size);
         self.take(&directory.context, &shown, form, outcome);
+    }
+
+    /// Whether no other name of a file speaks against searching it.
+    fn may_open(&mut self, context: &DirectoryContext, name: &str, stat: &Stat) -> bool {
+        match self.shared.linked.ask(stat) {
+            OtherNames::Fine => true,
+            OtherNames::Objects(admission) => self.skipped.counts(admission),
+            OtherNames::Deferred => {
+                self.doubtful.push(context.local.child_unchecked(name));
+                false
+            }
+        }
     }
 
     fn search(&mut self, fd: &OwnedFd, size: u64) -> FileSearch {

@@ -9,6 +9,8 @@ mod entries;
 mod errors;
 mod glob;
 mod grep;
+mod identity;
+mod linked;
 mod links;
 mod lock;
 mod metadata;
@@ -31,8 +33,8 @@ use root::Root;
 use rustix::io::Errno;
 use spool::{Gathered, Spool};
 use workden_core::{
-    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Existing, Expect, Last, Removal, Resolved,
-    Result, Slice, VirtualPath, Written, names,
+    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Existing, Expect, FileIdentity, Last, Removal,
+    Resolved, Result, Slice, VirtualPath, Written, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -271,9 +273,9 @@ impl Backend for LocalBackend {
         self.run(at, move |inner, real| change::write(inner, real, &content, expect)).await
     }
 
-    async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed> {
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
         let change = change.clone();
-        self.run(at, move |inner, real| change::change(inner, real, &change, expect)).await
+        self.run(at, move |inner, real| change::change(inner, real, &change, expect, most)).await
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {
@@ -319,5 +321,27 @@ impl Backend for LocalBackend {
         let asked = Abandoned::default();
         let abandoned = asked.flag();
         self.run(at, move |inner, real| grep::grep(&inner.root, real, &request, &abandoned)).await
+    }
+
+    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+        let reals: Vec<VirtualPath> = files.iter().map(|file| file.real.clone()).collect();
+        let (inner, asked) = (Arc::clone(&self.inner), Abandoned::default());
+        let abandoned = asked.flag();
+        blocking(move || identity::other_names(&inner.root, &reals, &abandoned)).await
+    }
+
+    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+        not_our_own("look at", at)?;
+        self.run(at, move |inner, real| identity::identify(&inner.root, real).map(Some)).await
+    }
+
+    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+        if !files.iter().any(|file| identity::may_be_here(&self.inner.root, file)) {
+            return Ok(vec![Vec::new(); files.len()]);
+        }
+        let files = files.to_vec();
+        let (inner, asked) = (Arc::clone(&self.inner), Abandoned::default());
+        let abandoned = asked.flag();
+        blocking(move || identity::names_of(&inner.root, &files, &abandoned)).await
     }
 }

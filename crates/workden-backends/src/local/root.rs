@@ -14,7 +14,9 @@ use rustix::{
     fs::{self, AtFlags, FileType, Mode, OFlags, Stat},
     io::Errno,
 };
-use workden_core::VirtualPath;
+use workden_core::{FileId, VirtualPath};
+
+use super::identity::file_id;
 
 /// How paths below the root are opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +34,7 @@ const LONGEST_AT_ONCE: usize = 4000;
 #[derive(Debug)]
 pub(super) struct Root {
     fd: OwnedFd,
+    id: FileId,
     host_path: PathBuf,
     at_once: bool,
 }
@@ -45,12 +48,18 @@ impl Root {
         let fd = fs::open(directory, DIRECTORY, Mode::empty())?;
         let host_path = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
         let at_once = opening == PathOpening::Detect && at_once::is_supported(fd.as_fd());
-        Ok(Self { fd, host_path, at_once })
+        let id = file_id(&fs::fstat(&fd)?);
+        Ok(Self { fd, id, host_path, at_once })
     }
 
     /// Where the root is on the host. For reading link targets only; never opened again.
     pub(super) fn host_path(&self) -> &Path {
         &self.host_path
+    }
+
+    /// What tells the root from all other directories.
+    pub(super) fn id(&self) -> FileId {
+        self.id
     }
 
     /// Opens a directory, to list it or to act on the names in it.

@@ -221,7 +221,13 @@ pub(crate) const CAUGHT: &[(Spoil, &[&str])] = &[
             "visibility::a_file_that_is_named_is_held_to_the_rules_too",
         ],
     ),
-    (GrepDisregardsTheView, &["views::patterns_and_filters_mean_the_paths_that_the_agent_sees"]),
+    (
+        GrepDisregardsTheView,
+        &[
+            "views::patterns_and_filters_mean_the_paths_that_the_agent_sees",
+            "views::rules_hold_under_the_names_that_other_mounts_give",
+        ],
+    ),
     (
         GrepDisregardsIgnoreFiles,
         &[

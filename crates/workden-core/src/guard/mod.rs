@@ -1,14 +1,21 @@
 //! `Guarded`: the one wrapper that holds rules over any backend.
 //!
 //! Invariant: every call that touches files is an [`Op`] and passes every [`Gate`] before it
-//! reaches the backend; the strictest verdict wins. Searches and listings are not filtered
-//! afterwards: the gates' `Visibility` goes with the request to where the files are.
-//! `resolve` alone is no `Op`: it opens nothing, and what it returns is judged at the call that
-//! uses it, as typed and as real.
+//! reaches the backend; the strictest verdict wins, and what is left to ask is asked last. Searches
+//! and listings are not filtered afterwards: the gates' `Visibility` goes with the request to where
+//! the files are. `resolve` is no `Op`, nor are the names of a file: they open nothing, and what
+//! they return is judged at the call that uses it, as typed and as real.
 
 mod approval;
+mod asking;
 mod audit;
+mod describing;
 mod gate;
+mod judging;
+mod preview;
+mod reading;
+mod trace;
+mod writing;
 
 use std::sync::Arc;
 
@@ -16,15 +23,29 @@ pub use approval::{Approval, ApprovalRequest, Approver, Caller, CommandLine};
 use async_trait::async_trait;
 pub use audit::{Audit, AuditEvent, AuditOutcome};
 pub use gate::{Access, Gate, Op, OpenGate};
+use judging::Reach;
+use trace::Trace;
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Link, Removal, Resolved,
-    Result, Slice, Verdict, VirtualPath, Visibility, Written,
-    search::{Completeness, GlobKinds, GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
+    Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, Removal, Resolved, Result,
+    Slice, VirtualPath, Written,
+    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
 
-/// A backend behind gates.
+/// A backend behind gates. A clone has the same ones.
+///
+/// ```
+/// # futures_executor::block_on(async {
+/// use std::sync::Arc;
+/// use workden_core::{BackendExt, Caller, Expect, Guarded, OpenGate, StateBackend, SteppingClock, VirtualPath};
+///
+/// let files = StateBackend::new(Arc::new(SteppingClock::default()));
+/// let guarded = Guarded::new(files).gate(Arc::new(OpenGate));
+/// let call = Caller { tool: "write_file".to_owned(), arguments: serde_json::json!({ "path": "a.md" }) };
+/// guarded.on_behalf_of(call).write_path(&VirtualPath::parse("/a.md")?, "text".into(), Expect::Absent).await?;
+/// # Ok::<(), workden_core::Error>(()) }).unwrap();
+/// ```
 #[derive(Clone, Debug)]
 pub struct Guarded<B> {
     inner: B,
@@ -76,52 +97,28 @@ impl<B: Backend> Guarded<B> {
         Self { caller: Some(Arc::new(caller)), ..self.clone() }
     }
 
-    async fn pass(&self, op: Op<'_>) -> Result<()> {
-        let mut strictest = Verdict::Allow;
-        for gate in &self.roles.gates {
-            strictest = strictest.strictest(gate.judge(op).await);
-        }
-        match strictest {
-            Verdict::Allow => Ok(()),
-            Verdict::Ask(why) | Verdict::Deny(why) => Err(why),
-        }
+    /// Whether nobody has a say.
+    fn is_open(&self) -> bool {
+        self.roles.gates.is_empty()
     }
 
-    /// Makes sure that a directory is not moved to where more of it could be seen: the gates have
-    /// judged its own path, not those of what is in it.
-    async fn reveals_nothing(&self, from: &Resolved, to: &Resolved) -> Result<()> {
-        let visibility = self.visibility(Op::List(from), &Visibility::everything()).compile()?;
-        let is_tree = |entry: Entry| entry.is_dir() && entry.link == Link::Direct;
-        // What cannot be looked at is the move's to refuse.
-        if visibility.shows_everything() || !self.inner.stat(from).await.is_ok_and(is_tree) {
-            return Ok(());
-        }
-        let all = GlobRequest { kinds: GlobKinds::Everything, keep: usize::MAX, ..GlobRequest::new("**") };
-        let found = self.inner.glob(from, &all).await?;
-        let refused = |why: &str| {
-            Error::new(ErrorKind::Denied, format!("cannot move `{}` to `{}`: {why}", from.typed, to.typed))
-                .hint("move what may be seen, one by one")
-        };
-        if found.completeness != Completeness::Complete {
-            return Err(refused("it holds too much to see whether all of it may be moved"));
-        }
-        let sights = |path: &VirtualPath, size: Option<u64>| {
-            [visibility.to_list(path), visibility.to_read(path), visibility.size_to_read(path, size.unwrap_or(0))]
-        };
-        let is_revealed = |entry: &Entry| {
-            let moved = entry.path.strip_prefix(&from.real).unwrap_or_else(VirtualPath::root).below(&to.real);
-            let (before, after) = (sights(&entry.path, entry.size), sights(&moved, entry.size));
-            before.iter().zip(after).any(|(before, after)| after < *before)
-        };
-        match found.entries.iter().any(is_revealed) {
-            true => Err(refused("something in it that may not be seen could be seen there")),
-            false => Ok(()),
-        }
+    fn trace<'a>(&'a self, op: Op<'a>) -> Trace<'a> {
+        Trace::new(op, &self.roles.audits, self.caller.as_deref())
     }
+}
 
-    fn visibility(&self, op: Op<'_>, asked: &Visibility) -> Visibility {
-        self.roles.gates.iter().fold(asked.clone(), |visibility, gate| visibility.and(&gate.visibility(op)))
-    }
+/// Makes a call with a trace, which records how it ended.
+macro_rules! traced {
+    ($guarded:ident, $op:expr, |$trace:ident, $judged:ident| $act:expr) => {{
+        let $judged = $op;
+        let mut trace = $guarded.trace($judged);
+        let outcome = async {
+            let $trace = &mut trace;
+            $act
+        };
+        let outcome = outcome.await;
+        trace.end(outcome)
+    }};
 }
 
 #[async_trait]
@@ -132,66 +129,93 @@ impl<B: Backend> Backend for Guarded<B> {
     }
 
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
-        self.pass(Op::Stat(at)).await?;
-        self.inner.stat(at).await
+        traced!(self, Op::Stat(at), |trace, op| {
+            self.pass(trace, op, Reach::One).await?;
+            self.inner.stat(at).await
+        })
     }
 
     async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
-        self.pass(Op::List(at)).await?;
-        let request = ListRequest { visibility: self.visibility(Op::List(at), &request.visibility), ..request.clone() };
-        self.inner.list(at, &request).await
+        traced!(self, Op::List(at), |trace, op| {
+            self.pass(trace, op, Reach::One).await?;
+            let request = ListRequest { visibility: self.visibility(op, &request.visibility), ..request.clone() };
+            self.inner.list(at, &request).await
+        })
     }
 
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
-        self.pass(Op::Read(at)).await?;
-        self.inner.read(at, range).await
+        traced!(self, Op::Read(at), |trace, _op| self.read_guarded(trace, at, range).await)
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
-        self.pass(Op::Read(at)).await?;
-        self.inner.read_text(at, window).await
+        traced!(self, Op::Read(at), |trace, _op| self.read_text_guarded(trace, at, window).await)
     }
 
     async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
-        self.pass(Op::Write(at)).await?;
-        self.inner.write(at, content, expect).await
+        traced!(self, Op::Write(at), |trace, _op| self.write_guarded(trace, at, content, expect).await)
     }
 
-    async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed> {
-        self.pass(Op::Change(at)).await?;
-        self.inner.change(at, change, expect).await
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
+        traced!(self, Op::Change(at), |trace, _op| self.change_guarded(trace, at, change, expect, most).await)
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {
-        self.pass(Op::MakeDir(at)).await?;
-        self.inner.make_dir(at).await
+        traced!(self, Op::MakeDir(at), |trace, op| {
+            self.pass(trace, op, Reach::One).await?;
+            self.inner.make_dir(at).await
+        })
     }
 
     async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
-        self.pass(Op::Remove(at)).await?;
-        self.inner.remove(at, what).await
+        let reach = match what {
+            Removal::One => Reach::One,
+            Removal::Tree => Reach::Tree,
+        };
+        traced!(self, Op::Remove(at), |trace, op| {
+            self.pass(trace, op, reach).await?;
+            self.inner.remove(at, what).await
+        })
     }
 
     async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
-        self.pass(Op::Rename { from, to }).await?;
-        self.reveals_nothing(from, to).await?;
-        self.inner.rename(from, to, existing).await
+        traced!(self, Op::Rename { from, to }, |trace, op| {
+            self.pass_to(trace, op, existing).await?;
+            self.inner.rename(from, to, existing).await
+        })
     }
 
     async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
-        self.pass(Op::Copy { from, to }).await?;
-        self.inner.copy(from, to, existing).await
+        traced!(self, Op::Copy { from, to }, |trace, op| {
+            self.pass_to(trace, op, existing).await?;
+            self.inner.copy(from, to, existing).await
+        })
     }
 
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
-        self.pass(Op::Glob(at)).await?;
-        let request = GlobRequest { visibility: self.visibility(Op::Glob(at), &request.visibility), ..request.clone() };
-        self.inner.glob(at, &request).await
+        traced!(self, Op::Glob(at), |trace, op| {
+            self.pass(trace, op, Reach::One).await?;
+            let request = GlobRequest { visibility: self.visibility(op, &request.visibility), ..request.clone() };
+            self.inner.glob(at, &request).await
+        })
     }
 
     async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
-        self.pass(Op::Grep(at)).await?;
-        let request = GrepRequest { visibility: self.visibility(Op::Grep(at), &request.visibility), ..request.clone() };
-        self.inner.grep(at, &request).await
+        traced!(self, Op::Grep(at), |trace, op| {
+            self.pass(trace, op, Reach::One).await?;
+            let request = GrepRequest { visibility: self.visibility(op, &request.visibility), ..request.clone() };
+            self.inner.grep(at, &request).await
+        })
+    }
+
+    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+        self.inner.other_names(files).await
+    }
+
+    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+        self.inner.identify(at).await
+    }
+
+    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+        self.inner.names_of(files).await
     }
 }

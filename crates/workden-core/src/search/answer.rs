@@ -53,6 +53,10 @@ pub struct Grepped {
     pub skipped: Skipped,
     /// Whether the search came to its end.
     pub completeness: Completeness,
+    /// Files that were not searched because the request said [`Linked::Defer`](super::Linked::Defer);
+    /// none for all other callers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubtful: Vec<VirtualPath>,
 }
 
 impl Grepped {

@@ -180,6 +180,7 @@ mod tests {
             modified: Some(Timestamp::from_nanos(n / 2)),
             link: Link::Direct,
             name: NameForm::Exact,
+            names: 1,
         };
         let mut kept = KeptEntries::new(3);
         (0..1000).for_each(|n| kept.extend([entry(n)]));

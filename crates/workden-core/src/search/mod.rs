@@ -24,6 +24,8 @@ pub use ignore_chain::IgnoreChain;
 pub use kept::{KeptEntries, KeptMatches};
 pub use lines::{FileSearch, LineSearch, LineWorker};
 pub use pattern::{LetterCase, Pattern, Span, Syntax};
-pub use request::{Context, Detail, GlobKinds, GlobRequest, GrepRequest, Hidden, IgnoreFiles, ListRequest, View};
+pub use request::{
+    Alias, Context, Detail, GlobKinds, GlobRequest, GrepRequest, Hidden, IgnoreFiles, Linked, ListRequest, View,
+};
 pub use screen::{Admission, DirectoryContext, Screen};
 pub use text_pattern::TextPattern;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Pattern, pattern};
-use crate::{VirtualPath, Visibility, limits};
+use crate::{FileId, VirtualPath, Visibility, limits};
 
 /// A listing of one directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -204,10 +204,46 @@ pub struct View {
     /// What other mounts cover, as the agent sees it: not to be entered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shadowed: Vec<VirtualPath>,
+    /// Where else the agent sees the same files, by other mounts of them: rules on those paths hold,
+    /// too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<Alias>,
+    /// What to do about files with several names where rules are to be kept.
+    #[serde(default)]
+    pub linked: Linked,
+}
+
+/// A second place where the agent sees a part of a backend.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alias {
+    /// The part, as a path in the backend.
+    pub local: VirtualPath,
+    /// Where it is seen, too.
+    pub seen: VirtualPath,
+}
+
+/// What a grep under rules does about files with several names (hard links), of which a rule may
+/// hide any.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Linked {
+    /// Look at their other names in this backend; search those of which no name is hidden.
+    #[default]
+    Look,
+    /// Search none, and name them in `Grepped::doubtful`: others know more names.
+    Defer,
+    /// Search these, of which somebody knows all names, and no others; they are counted already.
+    Cleared(Vec<FileId>),
 }
 
 impl Default for View {
     fn default() -> Self {
-        Self { prefix: VirtualPath::root(), base: None, shadowed: Vec::new() }
+        Self {
+            prefix: VirtualPath::root(),
+            base: None,
+            shadowed: Vec::new(),
+            aliases: Vec::new(),
+            linked: Linked::Look,
+        }
     }
 }

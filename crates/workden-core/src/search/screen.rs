@@ -11,7 +11,7 @@ use ignore::{
 };
 
 use super::{
-    GlobRequest, GrepRequest, Hidden, IgnoreChain, IgnoreFiles, ListRequest, View,
+    GlobRequest, GrepRequest, Hidden, IgnoreChain, IgnoreFiles, Linked, ListRequest, View,
     glob_syntax::{alternatives, check_size},
     ignore_chain::IgnoreVerdict,
 };
@@ -169,11 +169,35 @@ impl Screen {
     /// What to do about a file that was named itself: only the policy may object.
     #[must_use]
     pub fn admits_named(&self, seen: &VirtualPath) -> Admission {
-        let mut sight = self.visibility.to_list(seen);
-        if self.opens_files {
-            sight = sight.max(self.visibility.to_read(seen));
-        }
-        sight.into()
+        self.everywhere(seen, |seen| match self.opens_files {
+            true => self.visibility.to_list(seen).max(self.visibility.to_read(seen)),
+            false => self.visibility.to_list(seen),
+        })
+        .into()
+    }
+
+    /// Whether there are rules at all.
+    #[must_use]
+    pub fn has_rules(&self) -> bool {
+        !self.visibility.shows_everything()
+    }
+
+    /// What to do about files with several names.
+    #[must_use]
+    pub fn linked(&self) -> &Linked {
+        &self.view.linked
+    }
+
+    /// The strictest sight of a path under all the names that mounts give it.
+    fn everywhere(&self, seen: &VirtualPath, sight: impl Fn(&VirtualPath) -> Sight) -> Sight {
+        let own = sight(seen);
+        let Some(local) = (!self.view.aliases.is_empty()).then(|| seen.strip_prefix(&self.view.prefix)).flatten()
+        else {
+            return own;
+        };
+        let aliases = self.view.aliases.iter();
+        let elsewhere = aliases.filter_map(|alias| Some(local.strip_prefix(&alias.local)?.below(&alias.seen)));
+        elsewhere.map(|path| sight(&path)).max().map_or(own, |strictest| strictest.max(own))
     }
 
     /// Whether a link may be described by what it leads to: a link says nothing of what is hidden,
@@ -184,7 +208,8 @@ impl Screen {
             return true;
         }
         let seen = target.below(&self.view.prefix);
-        !self.is_shadowed(&seen) && Admission::from(self.visibility.to_list(&seen)) == Admission::Admit
+        let sight = self.everywhere(&seen, |seen| self.visibility.to_list(seen));
+        !self.is_shadowed(&seen) && sight == Sight::Shown
     }
 
     /// What to do about a file of this size.
@@ -193,7 +218,8 @@ impl Screen {
         if self.visibility.shows_everything() {
             return Admission::Admit;
         }
-        self.visibility.size_to_read(&context.seen.child_unchecked(name), size).into()
+        let seen = context.seen.child_unchecked(name);
+        self.everywhere(&seen, |seen| self.visibility.size_to_read(seen, size)).into()
     }
 
     fn is_shadowed(&self, seen: &VirtualPath) -> bool {
@@ -340,6 +366,7 @@ mod tests {
             prefix: VirtualPath::parse("/data").unwrap(),
             base: Some(VirtualPath::root()),
             shadowed: ["/data/other", "/data/way.md/to"].map(|mount| VirtualPath::parse(mount).unwrap()).into(),
+            ..View::default()
         };
         let request = GrepRequest { view, ..request(&["/data/*.md"]) };
         let screen = Screen::for_grep(&request, &VirtualPath::root()).unwrap();

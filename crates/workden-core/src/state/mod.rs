@@ -16,7 +16,7 @@ use tree::{File, Node, Tree};
 
 use crate::{
     Backend, Before, ByteRange, Changed, Clock, Content, ContentStream, Entry, Error, ErrorKind, Existing, Expect,
-    Last, Removal, Resolved, Result, Slice, Version, VirtualPath, Written, limits, names,
+    FileIdentity, Last, Refusal, Removal, Resolved, Result, Slice, Version, VirtualPath, Written, limits, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, Outcome, TextWindow, scan, splice},
 };
@@ -199,7 +199,7 @@ impl Backend for StateBackend {
         })
     }
 
-    async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed> {
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
         let path = &at.real;
         let mut outcome = None;
         let written = self.put("edit", path, |before| {
@@ -211,8 +211,10 @@ impl Backend for StateBackend {
                 }
                 (Expect::Anything | Expect::Version(_), Some(file)) => &file.content,
             };
+            Refusal::check_size(path, content.len() as u64, most)?;
             let plan = change.plan(path, content)?;
             let edited = splice::apply_splices(content, &plan.splices)?;
+            Refusal::check_size(path, edited.len() as u64, most)?;
             outcome = Some(plan.outcome);
             Ok(Bytes::from(edited))
         })?;
@@ -250,6 +252,18 @@ impl Backend for StateBackend {
 
     async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
         search::grep(&self.snapshot(), &*self.clock, &at.real, request)
+    }
+
+    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+        Ok(vec![Vec::new(); files.len()])
+    }
+
+    async fn identify(&self, _: &Resolved) -> Result<Option<FileIdentity>> {
+        Ok(None)
+    }
+
+    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+        Ok(vec![Vec::new(); files.len()])
     }
 }
 
@@ -290,7 +304,9 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::NotDirectory, "{expect:?}");
         }
         let change = Change::Replace(vec![Replacement::once("x", "y")]);
-        let error = block_on(Backend::change(&files, &at("/f/x"), &change, Expect::Version(version))).unwrap_err();
+        let error =
+            block_on(Backend::change(&files, &at("/f/x"), &change, Expect::Version(version), limits::EDIT_BYTES))
+                .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotDirectory);
     }
 

@@ -35,7 +35,7 @@ impl Node {
             Self::File(file) => (EntryKind::File, Some(file.content.len() as u64), file.modified),
             Self::Directory { modified } => (EntryKind::Directory, None, *modified),
         };
-        Entry { path, kind, size, modified: Some(modified), link: Link::Direct, name: NameForm::Exact }
+        Entry { path, kind, size, modified: Some(modified), link: Link::Direct, name: NameForm::Exact, names: 1 }
     }
 }
 

@@ -1,14 +1,20 @@
 //! Changes to the content of a file, spoiled.
 
 use workden_core::{
-    Backend, Changed, Error, ErrorKind, Expect, Resolved, Result, Version, VirtualPath,
+    Backend, Changed, Error, ErrorKind, Expect, Resolved, Result, Version, VirtualPath, limits,
     text::{Change, Outcome, Replacement, splice},
 };
 
 use super::{Broken, Spoil, pause};
 
 impl Broken {
-    pub(super) async fn spoiled_change(&self, at: &Resolved, change: Change, expect: Expect) -> Result<Changed> {
+    pub(super) async fn spoiled_change(
+        &self,
+        at: &Resolved,
+        change: Change,
+        expect: Expect,
+        most: u64,
+    ) -> Result<Changed> {
         let path = &at.real;
         let before = self.content_of(at).await;
         let (change, expect) = match (self.spoil, change, &before) {
@@ -47,7 +53,7 @@ impl Broken {
             }
             (_, change, _) => (change, expect),
         };
-        let changed = self.inner.change(at, &change, expect).await;
+        let changed = self.inner.change(at, &change, expect, most).await;
         if changed.is_err() && self.is(Spoil::ChangeLeavesATemporaryFile) {
             self.leave_something_behind().await?;
         }
@@ -92,7 +98,10 @@ impl Broken {
         let mut places = 0;
         let mut last = Err(Error::not_found("edit", &at.real));
         for replacement in series {
-            let changed = self.inner.change(at, &Change::Replace(vec![replacement]), Expect::Anything).await?;
+            let changed = self
+                .inner
+                .change(at, &Change::Replace(vec![replacement]), Expect::Anything, limits::EDIT_BYTES)
+                .await?;
             if let Outcome::Replaced(more) = changed.outcome {
                 places += more;
             }

@@ -14,8 +14,8 @@ use std::{
 use async_trait::async_trait;
 pub(crate) use spoil::Spoil;
 use workden_core::{
-    Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, Last, Removal,
-    Resolved, Result, Slice, StateBackend, VirtualPath, Written,
+    Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
+    Removal, Resolved, Result, Slice, StateBackend, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -99,8 +99,9 @@ impl Backend for Broken {
     async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
         self.answer(self.spoiled_write(at, content, expect).await)
     }
-    async fn change(&self, at: &Resolved, change: &Change, expect: Expect) -> Result<Changed> {
-        self.answer(self.spoiled_change(at, change.clone(), expect).await)
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
+        let most = if self.is(Spoil::ChangeDisregardsItsCeiling) { u64::MAX } else { most };
+        self.answer(self.spoiled_change(at, change.clone(), expect, most).await)
     }
     async fn make_dir(&self, at: &Resolved) -> Result<()> {
         self.answer(self.spoiled_make_dir(at).await)
@@ -119,5 +120,17 @@ impl Backend for Broken {
     }
     async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
         self.answer(self.spoiled_grep(at, request.clone()).await)
+    }
+    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+        match self.spoil {
+            Spoil::NamesAreTheirOwnOthers => Ok(files.iter().map(|file| vec![file.real.clone()]).collect()),
+            _ => self.inner.other_names(files).await,
+        }
+    }
+    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+        self.inner.identify(at).await
+    }
+    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+        self.inner.names_of(files).await
     }
 }

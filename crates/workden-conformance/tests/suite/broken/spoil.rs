@@ -77,6 +77,9 @@ pub(crate) enum Spoil {
     ChangeInventsVersions,
     ChangeMiscounts,
     ChangeLeavesATemporaryFile,
+    ChangeDisregardsItsCeiling,
+
+    NamesAreTheirOwnOthers,
 
     MakeDirMakesOnlyTheLast,
     MakeDirTwiceFails,

@@ -1,0 +1,102 @@
+//! Names across mounts: two of them can show one directory of the host, or a file can have a name in
+//! each. Rules hold under all of them.
+//!
+//! Invariant: a name that another mount covers is none, because it does not lead there.
+
+use workden_core::{
+    Backend, Error, ErrorKind, FileIdentity, Resolved, Result, VirtualPath,
+    search::{Alias, View},
+};
+
+use super::mounts::{Mount, MountTable};
+
+pub(super) async fn other_names(mounts: &MountTable, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+    if let Some(only) = mounts.only() {
+        let local: Vec<Resolved> = files.iter().map(|file| only.local(file)).collect();
+        let names = only.backend.other_names(&local).await.map_err(|error| only.told(error))?;
+        return Ok(names.into_iter().map(|names| below(&names, only.at)).collect());
+    }
+    let mut known = Vec::new();
+    let mut identities = Vec::new();
+    for (nth, file) in files.iter().enumerate() {
+        if let Some(identity) = identify(mounts, file).await? {
+            known.push(nth);
+            identities.push(identity);
+        }
+    }
+    let mut others = vec![Vec::new(); files.len()];
+    for (nth, names) in known.into_iter().zip(names_of(mounts, &identities).await?) {
+        others[nth] = names.into_iter().filter(|name| *name != files[nth].real).collect();
+    }
+    Ok(others)
+}
+
+pub(super) async fn identify(mounts: &MountTable, at: &Resolved) -> Result<Option<FileIdentity>> {
+    let Some(mount) = mounts.find(&at.real) else { return Ok(None) };
+    match mount.backend.identify(&mount.local(at)).await {
+        Ok(identity) => Ok(identity),
+        // What is not there has no names.
+        Err(error) if is_gone(&error) => Ok(None),
+        Err(error) => Err(mount.told(error)),
+    }
+}
+
+fn is_gone(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotDirectory | ErrorKind::Moved)
+}
+
+pub(super) async fn names_of(mounts: &MountTable, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+    let mut all = vec![Vec::new(); files.len()];
+    if files.is_empty() {
+        return Ok(all);
+    }
+    for mount in mounts.all() {
+        let names = mount.backend.names_of(files).await.map_err(|error| mount.told(error))?;
+        for (all, names) in all.iter_mut().zip(names) {
+            let leads_here = |name: &VirtualPath| mounts.find(name).is_some_and(|found| found.at == mount.at);
+            all.extend(below(&names, mount.at).into_iter().filter(leads_here));
+        }
+    }
+    Ok(all)
+}
+
+fn below(names: &[VirtualPath], at: &VirtualPath) -> Vec<VirtualPath> {
+    names.iter().map(|name| name.below(at)).collect()
+}
+
+/// Where else the agent sees what is in a mount, for a search of it under rules.
+pub(super) async fn aliases(mounts: &MountTable, mount: &Mount<'_>, outer: &View) -> Result<Vec<Alias>> {
+    let mut aliases: Vec<Alias> = outer.aliases.iter().filter_map(|alias| inside(alias, mount.at)).collect();
+    let root = Resolved::literal(VirtualPath::root());
+    if let Some(own) = mount.backend.identify(&root).await.map_err(|error| mount.told(error))? {
+        // This mount's directory is in another mount, or is that.
+        let names = names_of(mounts, std::slice::from_ref(&own)).await?;
+        for name in names.into_iter().flatten().filter(|name| name != mount.at) {
+            aliases.push(Alias { local: VirtualPath::root(), seen: name.below(&outer.prefix) });
+        }
+        // Another mount's directory is in this one.
+        for other in mounts.all().filter(|other| other.at != mount.at) {
+            let Some(identity) = other.backend.identify(&root).await.map_err(|error| other.told(error))? else {
+                continue;
+            };
+            let names = mount.backend.names_of(std::slice::from_ref(&identity)).await;
+            for local in names.map_err(|error| mount.told(error))?.into_iter().flatten() {
+                let is_itself = local.below(mount.at) == *other.at;
+                let alias = Alias { local, seen: other.at.below(&outer.prefix) };
+                if !is_itself && !aliases.contains(&alias) {
+                    aliases.push(alias);
+                }
+            }
+        }
+    }
+    Ok(aliases)
+}
+
+/// An alias of a part of a table, as far as it is about what is mounted at `at`.
+fn inside(alias: &Alias, at: &VirtualPath) -> Option<Alias> {
+    match (at.strip_prefix(&alias.local), alias.local.strip_prefix(at)) {
+        (Some(rest), _) => Some(Alias { local: VirtualPath::root(), seen: rest.below(&alias.seen) }),
+        (None, Some(local)) => Some(Alias { local, seen: alias.seen.clone() }),
+        (None, None) => None,
+    }
+}

@@ -1,0 +1,141 @@
+//! What a call would do, in a sentence that a person understands. Names are spelled so that nothing
+//! in them can pass for our words.
+
+use super::{Op, preview::spell};
+use crate::{
+    Resolved,
+    text::{Change, Occurrences, Replacement, hashline::Placement},
+};
+
+/// What would be put into a file.
+#[derive(Clone, Copy)]
+pub(super) enum NewContent<'a> {
+    /// Nothing is: the call does something else.
+    None,
+    /// So many bytes.
+    Bytes(usize),
+    /// A content that comes in pieces, of unknown size.
+    Pieces,
+    /// A change of what is there.
+    Change(&'a Change),
+}
+
+/// The sentence; `below` says how many things in a directory go with it.
+pub(super) fn describe(op: Op<'_>, content: NewContent<'_>, below: usize) -> String {
+    let with_all = match below {
+        0 => String::new(),
+        1 => " and the one thing in it".to_owned(),
+        below => format!(" and the {below} things in it"),
+    };
+    match op {
+        Op::Stat(at) => format!("Look at {}", quoted(at)),
+        Op::List(at) => format!("List {}", quoted(at)),
+        Op::Read(at) => format!("Read {}", quoted(at)),
+        Op::Write(at) => match content {
+            NewContent::Bytes(count) => format!("Write {} to {}", counted(count, "byte"), quoted(at)),
+            NewContent::Pieces | NewContent::Change(_) | NewContent::None => format!("Write {}", quoted(at)),
+        },
+        Op::Change(at) => match content {
+            NewContent::Change(change) => format!("Edit {}: {}", quoted(at), describe_change(change)),
+            NewContent::Bytes(_) | NewContent::Pieces | NewContent::None => format!("Edit {}", quoted(at)),
+        },
+        Op::MakeDir(at) => format!("Make the directory {}", quoted(at)),
+        Op::Remove(at) => format!("Delete {}{with_all}", quoted(at)),
+        Op::Rename { from, to } => format!("Move {}{with_all} to {}", quoted(from), quoted(to)),
+        Op::Copy { from, to } => format!("Copy {} to {}", quoted(from), quoted(to)),
+        Op::Glob(at) => format!("Look for names below {}", quoted(at)),
+        Op::Grep(at) => format!("Search below {}", quoted(at)),
+    }
+}
+
+fn describe_change(change: &Change) -> String {
+    match change {
+        Change::Replace(replacements) => match replacements.as_slice() {
+            [one] => describe_replacement(one),
+            several => format!("replace {} of text", counted(several.len(), "piece")),
+        },
+        Change::Hashline(edit) => {
+            let lines = match edit.end_line {
+                Some(end) if end != edit.start_line => format!("lines {} to {end}", edit.start_line),
+                _ => format!("line {}", edit.start_line),
+            };
+            match edit.placement {
+                Placement::Replace if edit.new_content.is_empty() => format!("remove {lines}"),
+                Placement::Replace => format!("replace {lines}"),
+                Placement::InsertAfter => format!("add lines after line {}", edit.start_line),
+            }
+        }
+    }
+}
+
+fn describe_replacement(one: &Replacement) -> String {
+    let (old, new) = (one.old.chars().count(), one.new.chars().count());
+    let every = if one.occurrences == Occurrences::All { ", in every place" } else { "" };
+    match new {
+        0 => format!("remove {}{every}", counted(old, "character")),
+        new => format!("replace {} with {new}{every}", counted(old, "character")),
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// A path as it was typed, and where it leads if that is elsewhere.
+fn quoted(at: &Resolved) -> String {
+    let spelled = |path: &str| {
+        let mut text = String::from("`");
+        path.chars().for_each(|character| spell(&mut text, character));
+        text + "`"
+    };
+    match at.typed == at.real {
+        true => spelled(at.typed.as_str()),
+        false => format!("{} (which is {})", spelled(at.typed.as_str()), spelled(at.real.as_str())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{VirtualPath, text::HashlineEdit};
+
+    fn at(typed: &str) -> Resolved {
+        Resolved::literal(VirtualPath::parse(typed).unwrap())
+    }
+
+    #[test]
+    fn a_person_understands_what_would_be_done() {
+        let (a, b) = (at("/a"), at("/out/b.md"));
+        let link = Resolved { typed: a.typed.clone(), real: b.real.clone() };
+        let odd = at("/x`\nDelete \u{202e}y");
+        let once = Change::Replace(vec![Replacement::once("abc", "12345")]);
+        let gone = Change::Replace(vec![Replacement::once("a", "")]);
+        let all = Change::Replace(vec![Replacement::all("ab", "é")]);
+        let several = Change::Replace(vec![Replacement::once("a", "b"); 3]);
+        let lines = Change::Hashline(HashlineEdit {
+            start_line: 3,
+            start_hash: "00".into(),
+            new_content: "x".into(),
+            end_line: Some(5),
+            end_hash: None,
+            range_hashes: None,
+            placement: Placement::Replace,
+        });
+        for (op, new, below, expected) in [
+            (Op::Write(&b), NewContent::Bytes(120), 0, "Write 120 bytes to `/out/b.md`"),
+            (Op::Change(&a), NewContent::Change(&once), 0, "Edit `/a`: replace 3 characters with 5"),
+            (Op::Change(&a), NewContent::Change(&gone), 0, "Edit `/a`: remove 1 character"),
+            (Op::Change(&a), NewContent::Change(&all), 0, "Edit `/a`: replace 2 characters with 1, in every place"),
+            (Op::Change(&a), NewContent::Change(&several), 0, "Edit `/a`: replace 3 pieces of text"),
+            (Op::Change(&a), NewContent::Change(&lines), 0, "Edit `/a`: replace lines 3 to 5"),
+            (Op::Remove(&a), NewContent::None, 0, "Delete `/a`"),
+            (Op::Remove(&a), NewContent::None, 12, "Delete `/a` and the 12 things in it"),
+            (Op::Rename { from: &a, to: &b }, NewContent::None, 0, "Move `/a` to `/out/b.md`"),
+            (Op::Grep(&a), NewContent::None, 0, "Search below `/a`"),
+            (Op::Read(&link), NewContent::None, 0, "Read `/a` (which is `/out/b.md`)"),
+            (Op::Read(&odd), NewContent::None, 0, "Read `/x`\\nDelete \\u{202e}y`"),
+        ] {
+            assert_eq!(describe(op, new, below), expected);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What a change would look like: a unified diff for a person, of bounded length and cost.
+//!
+//! It is bounded before it is computed: lines that stay at both ends are set aside, and what is left
+//! between them is compared only while it is small. Characters that a terminal would obey are
+//! spelled out.
+
+use std::fmt::Write as _;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
+
+use crate::{VirtualPath, text::encoding::decode_losslessly};
+
+/// Lines of a preview.
+const MOST_LINES: usize = 200;
+/// Characters of a preview.
+const MOST_CHARS: usize = 20_000;
+/// Larger contents are not compared.
+const MOST_BYTES: usize = 4 * 1024 * 1024;
+/// More lines than this between the first and the last change are shown as replaced as a whole.
+const COMPARED_LINES: usize = 4_000;
+/// Lines around a change.
+const CONTEXT_LINES: usize = 3;
+
+/// The difference between two contents of a file; `None` where that is not text, or too large.
+pub(super) fn diff(path: &VirtualPath, before: &[u8], after: &[u8]) -> Option<String> {
+    if before.len() > MOST_BYTES || after.len() > MOST_BYTES {
+        return None;
+    }
+    let text = |content: &[u8]| match content {
+        [] => Some(String::new()),
+        content => decode_losslessly("show", path, content).ok().map(|(_, text)| text),
+    };
+    let (before, after) = (text(before)?, text(after)?);
+    let old: Vec<&str> = before.split_inclusive('\n').collect();
+    let new: Vec<&str> = after.split_inclusive('\n').collect();
+    let mut page = Page::default();
+    for hunk in group_diff_ops(compare(&old, &new), CONTEXT_LINES) {
+        page.hunk(&hunk, &old, &new);
+    }
+    Some(page.finish())
+}
+
+/// The differences, in order; the lines that stay included.
+fn compare(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    let head = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let (rest_old, rest_new) = (&old[head..], &new[head..]);
+    let tail = rest_old.iter().rev().zip(rest_new.iter().rev()).take_while(|(old, new)| old == new).count();
+    let (mid_old, mid_new) = (&rest_old[..rest_old.len() - tail], &rest_new[..rest_new.len() - tail]);
+    let mut ops = vec![DiffOp::Equal { old_index: 0, new_index: 0, len: head }];
+    if mid_old.len() + mid_new.len() > COMPARED_LINES {
+        let (old_len, new_len) = (mid_old.len(), mid_new.len());
+        ops.push(DiffOp::Replace { old_index: head, old_len, new_index: head, new_len });
+    } else {
+        ops.extend(capture_diff_slices(Algorithm::Myers, mid_old, mid_new).into_iter().map(|op| shifted(op, head)));
+    }
+    ops.push(DiffOp::Equal { old_index: old.len() - tail, new_index: new.len() - tail, len: tail });
+    ops.retain(|op| !matches!(op, DiffOp::Equal { len: 0, .. }));
+    ops
+}
+
+fn shifted(op: DiffOp, by: usize) -> DiffOp {
+    let (old, new) = (op.old_range(), op.new_range());
+    let (old_index, new_index) = (old.start + by, new.start + by);
+    match op {
+        DiffOp::Equal { len, .. } => DiffOp::Equal { old_index, new_index, len },
+        DiffOp::Delete { old_len, .. } => DiffOp::Delete { old_index, old_len, new_index },
+        DiffOp::Insert { new_len, .. } => DiffOp::Insert { old_index, new_index, new_len },
+        DiffOp::Replace { old_len, new_len, .. } => DiffOp::Replace { old_index, old_len, new_index, new_len },
+    }
+}
+
+/// Lines, as far as there is room; the rest is counted.
+#[derive(Default)]
+struct Page {
+    text: String,
+    lines: usize,
+    chars: usize,
+    left_out: usize,
+}
+
+impl Page {
+    fn hunk(&mut self, ops: &[DiffOp], old: &[&str], new: &[&str]) {
+        let (Some(first), Some(last)) = (ops.first(), ops.last()) else { return };
+        let range = |start: usize, end: usize| match end - start {
+            0 => format!("{start},0"),
+            1 => format!("{}", start + 1),
+            length => format!("{},{length}", start + 1),
+        };
+        let of_old = range(first.old_range().start, last.old_range().end);
+        let of_new = range(first.new_range().start, last.new_range().end);
+        self.line("@@", &format!(" -{of_old} +{of_new} @@"));
+        for op in ops {
+            let equal = matches!(op, DiffOp::Equal { .. });
+            let (gone, came) = (&old[op.old_range()], &new[op.new_range()]);
+            for line in gone {
+                self.line(if equal { " " } else { "-" }, line);
+            }
+            for line in came.iter().filter(|_| !equal) {
+                self.line("+", line);
+            }
+        }
+    }
+
+    fn line(&mut self, mark: &str, line: &str) {
+        if self.lines >= MOST_LINES || self.chars >= MOST_CHARS {
+            self.left_out += 1;
+            return;
+        }
+        let room = MOST_CHARS - self.chars;
+        let (line, ends) = match line.strip_suffix('\n') {
+            Some(line) => (line, true),
+            None => (line, mark == "@@"),
+        };
+        self.lines += 1;
+        self.text.push_str(mark);
+        let mut shown = 0;
+        for character in line.chars().take(room) {
+            spell(&mut self.text, character);
+            shown += 1;
+        }
+        self.chars += shown + 1;
+        let more = line.chars().count() - shown;
+        if more > 0 {
+            let _ = write!(self.text, "... ({more} more characters)");
+        }
+        self.text.push('\n');
+        if !ends {
+            self.text.push_str("\\ No newline at end of file\n");
+        }
+    }
+
+    fn finish(mut self) -> String {
+        match self.left_out {
+            0 => {}
+            1 => self.text.push_str("... (1 more line)\n"),
+            more => {
+                let _ = writeln!(self.text, "... ({more} more lines)");
+            }
+        }
+        self.text
+    }
+}
+
+/// Puts a character down so that nothing obeys it: no cursor moves, no text that runs backwards.
+pub(super) fn spell(text: &mut String, character: char) {
+    let is_obeyed = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if (character.is_control() && character != '\t') || is_obeyed {
+        text.extend(character.escape_default());
+    } else {
+        text.push(character);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(before: &str, after: &str) -> String {
+        diff(&VirtualPath::root(), before.as_bytes(), after.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_change_is_shown_as_diff_does() {
+        let before: String = (1..=20).map(|line| format!("line {line}\n")).collect();
+        let after = before.replace("line 10\n", "LINE 10\nmore\n");
+        assert_eq!(
+            shown(&before, &after),
+            "@@ -7,7 +7,8 @@\n line 7\n line 8\n line 9\n-line 10\n+LINE 10\n+more\n line 11\n line 12\n line 13\n"
+        );
+        assert_eq!(shown("", "a\n"), "@@ -0,0 +1 @@\n+a\n");
+        assert_eq!(shown("a\nb", "a\n"), "@@ -1,2 +1 @@\n a\n-b\n\\ No newline at end of file\n");
+        assert_eq!(shown("same\n", "same\n"), "");
+    }
+
+    #[test]
+    fn it_is_bounded_in_lines_characters_and_time() {
+        let lines = |word: &str, count: usize| (0..count).map(|n| format!("{word} {n}\n")).collect::<String>();
+        let many = shown(&lines("old", 50_000), &lines("new", 50_000));
+        assert_eq!(many.lines().count(), MOST_LINES + 1);
+        assert!(many.ends_with("... (99801 more lines)\n"), "{}", &many[many.len() - 60..]);
+        let long = shown("", &"x".repeat(1_000_000));
+        assert!(long.len() < MOST_CHARS + 200 && long.contains("more characters)"), "{}", long.len());
+        assert_eq!(diff(&VirtualPath::root(), b"\0\x01", b"text"), None, "not text");
+        assert_eq!(diff(&VirtualPath::root(), &vec![b'x'; MOST_BYTES + 1], b""), None);
+    }
+
+    #[test]
+    fn nothing_in_it_moves_a_cursor() {
+        assert_eq!(shown("", "\u{1b}[2Ka\rb\u{202e}c\n"), "@@ -0,0 +1 @@\n+\\u{1b}[2Ka\\rb\\u{202e}c\n");
+    }
+}

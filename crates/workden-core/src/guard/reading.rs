@@ -1,0 +1,50 @@
+//! Reading under ceilings: a file that is too large is refused before it is read, and one that has
+//! grown in between is not handed out.
+
+use super::{Access, Guarded, Op, judging::Reach, trace::Trace};
+use crate::{
+    Backend, ByteRange, ErrorKind, Refusal, Resolved, Result, Slice,
+    text::{Excerpt, TextWindow},
+};
+
+impl<B: Backend> Guarded<B> {
+    pub(super) async fn read_guarded(&self, trace: &mut Trace<'_>, at: &Resolved, range: ByteRange) -> Result<Slice> {
+        self.pass(trace, Op::Read(at), Reach::One).await?;
+        let Some(most) = self.most_bytes(at, Access::Read) else { return self.inner.read(at, range).await };
+        let bounded = match range {
+            ByteRange::Whole { most: asked } => ByteRange::Whole { most: asked.min(most) },
+            ByteRange::Part { .. } => range,
+        };
+        match self.inner.read(at, bounded).await {
+            Ok(slice) => Refusal::check_size(&at.typed, slice.size, most).map(|()| slice),
+            Err(error) if error.kind() == ErrorKind::TooLarge => {
+                self.still_small(at, most).await?;
+                Err(error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) async fn read_text_guarded(
+        &self,
+        trace: &mut Trace<'_>,
+        at: &Resolved,
+        window: TextWindow,
+    ) -> Result<Excerpt> {
+        self.pass(trace, Op::Read(at), Reach::One).await?;
+        let excerpt = self.inner.read_text(at, window).await?;
+        if let Some(most) = self.most_bytes(at, Access::Read) {
+            self.still_small(at, most).await?;
+        }
+        Ok(excerpt)
+    }
+
+    /// Refuses a file that has become too large since it was judged.
+    async fn still_small(&self, at: &Resolved, most: u64) -> Result<()> {
+        match self.inner.stat(at).await {
+            Ok(entry) => Refusal::check_size(&at.typed, entry.size.unwrap_or(0), most),
+            // What was read was there; that it is gone now is no reason to keep it back.
+            Err(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! A call under way, from its beginning to its record. One that is dropped on the way is recorded
+//! as abandoned.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use super::{Audit, AuditEvent, AuditOutcome, Caller, Op, asking::as_approved};
+use crate::Result;
+
+/// How far a call has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Judged,
+    Allowed,
+    Approved,
+}
+
+/// A call under way.
+pub(super) struct Trace<'a> {
+    op: Op<'a>,
+    stage: Stage,
+    audits: &'a [Arc<dyn Audit>],
+    caller: Option<&'a Caller>,
+    outcome: AuditOutcome,
+}
+
+impl<'a> Trace<'a> {
+    pub(super) fn new(op: Op<'a>, audits: &'a [Arc<dyn Audit>], caller: Option<&'a Caller>) -> Self {
+        Self { op, stage: Stage::Judged, audits, caller, outcome: AuditOutcome::Abandoned }
+    }
+
+    /// Nobody had to be asked.
+    pub(super) fn allowed(&mut self) {
+        self.stage = Stage::Allowed;
+    }
+
+    /// Somebody was asked, and agreed.
+    pub(super) fn approved(&mut self) {
+        self.stage = Stage::Approved;
+    }
+
+    /// Records how it ended.
+    pub(super) fn end<T>(mut self, outcome: Result<T>) -> Result<T> {
+        let outcome = match self.stage {
+            Stage::Approved => as_approved(self.op, outcome),
+            Stage::Judged | Stage::Allowed => outcome,
+        };
+        self.outcome = match (&outcome, self.stage) {
+            (Ok(_), Stage::Approved) => AuditOutcome::Approved,
+            (Ok(_), Stage::Allowed | Stage::Judged) => AuditOutcome::Allowed,
+            (Err(error), Stage::Judged) => AuditOutcome::Refused(error.kind()),
+            (Err(error), Stage::Allowed | Stage::Approved) => AuditOutcome::Failed(error.kind()),
+        };
+        outcome
+    }
+}
+
+impl Drop for Trace<'_> {
+    fn drop(&mut self) {
+        if self.audits.is_empty() {
+            return;
+        }
+        let event = AuditEvent {
+            call: self.op.name().to_owned(),
+            paths: self.op.paths().cloned().collect(),
+            outcome: self.outcome,
+            tool: self.caller.map(|caller| caller.tool.clone()),
+        };
+        for audit in self.audits {
+            // Whoever keeps records has no say: not even by failing.
+            let _ = catch_unwind(AssertUnwindSafe(|| audit.record(&event)));
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Writing and editing: ceilings on the new content, and approvals of exactly one change.
+//!
+//! Invariant: where somebody was asked, the change is carried out on the version that they were
+//! shown, or on nothing where nothing was there; in between, it is a conflict.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use futures_core::Stream;
+
+use super::{
+    Access, Guarded, Op, asking::changed_meanwhile, describing::NewContent, judging::Reach, preview, trace::Trace,
+};
+use crate::{
+    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, ErrorKind, Expect, Refusal, Resolved, Result,
+    Version, VirtualPath, Written, limits,
+    text::{Change, splice},
+};
+
+impl<B: Backend> Guarded<B> {
+    pub(super) async fn write_guarded(
+        &self,
+        trace: &mut Trace<'_>,
+        at: &Resolved,
+        content: Content,
+        expect: Expect,
+    ) -> Result<Written> {
+        let op = Op::Write(at);
+        if self.is_open() {
+            trace.allowed();
+            return self.inner.write(at, content, expect).await;
+        }
+        let mut findings = self.examine(op, Reach::One).await?;
+        if let Expect::Version(_) = expect {
+            // Whether a file has a certain content is a question about its content.
+            findings = findings.and(self.examine(Op::Read(at), Reach::One).await?);
+        }
+        let content = match (content, self.most_bytes(at, Access::Write)) {
+            (Content::Whole(bytes), most) => {
+                Refusal::check_size(&at.typed, bytes.len() as u64, most.unwrap_or(u64::MAX))?;
+                Content::Whole(bytes)
+            }
+            (Content::Stream(stream), Some(most)) => {
+                Content::Stream(Box::pin(Limited { stream, most, seen: 0, path: at.typed.clone() }))
+            }
+            (content @ Content::Stream(_), None) => content,
+        };
+        if findings.ask.is_none() || self.roles.approver.is_none() {
+            self.settle(trace, op, Reach::One, findings, NewContent::None, None).await?;
+            return self.inner.write(at, content, expect).await;
+        }
+        let before = self.before_writing(at, expect).await?;
+        let (after, new) = match &content {
+            Content::Whole(bytes) => (Some(bytes.clone()), NewContent::Bytes(bytes.len())),
+            Content::Stream(_) => (None, NewContent::Pieces),
+        };
+        let preview = match (&before, after) {
+            (Before::Nothing, Some(after)) => preview::diff(&at.real, b"", &after),
+            (Before::File { content, .. }, Some(after)) => preview::diff(&at.real, content, &after),
+            (Before::Huge(_), _) | (_, None) => None,
+        };
+        self.settle(trace, op, Reach::One, findings, new, preview).await?;
+        let expect = match before {
+            Before::Nothing => Expect::Absent,
+            Before::File { version, .. } => Expect::Version(version),
+            Before::Huge(entry) => match self.inner.stat(at).await {
+                Ok(now) if now == entry => expect,
+                _ => return Err(changed_meanwhile(op)),
+            },
+        };
+        self.inner.write(at, content, expect).await
+    }
+
+    /// What is there when somebody is asked about a write; an error where it is not as expected.
+    async fn before_writing(&self, at: &Resolved, expect: Expect) -> Result<Before> {
+        let entry = match (self.inner.stat(at).await, expect) {
+            (Err(error), Expect::Anything | Expect::Absent) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Before::Nothing);
+            }
+            (Err(error), _) if error.kind() == ErrorKind::NotFound => return Err(Error::not_found("write", &at.typed)),
+            (Err(error), _) => return Err(error),
+            (Ok(_), Expect::Absent) => return Err(Error::already_exists("write", &at.typed)),
+            (Ok(entry), _) => entry,
+        };
+        match self.inner.read(at, ByteRange::Whole { most: limits::EDIT_BYTES }).await {
+            Ok(slice) => {
+                let version = Version::of(&slice.bytes);
+                match expect {
+                    Expect::Version(expected) if expected != version => Err(Error::conflict("write", &at.typed)),
+                    _ => Ok(Before::File { version, content: slice.bytes }),
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::TooLarge => Ok(Before::Huge(entry)),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) async fn change_guarded(
+        &self,
+        trace: &mut Trace<'_>,
+        at: &Resolved,
+        change: &Change,
+        expect: Expect,
+        most: u64,
+    ) -> Result<Changed> {
+        let op = Op::Change(at);
+        if self.is_open() {
+            trace.allowed();
+            return self.inner.change(at, change, expect, most).await;
+        }
+        let findings = self.examine(op, Reach::One).await?;
+        let ceilings = [Access::Read, Access::Write].map(|access| self.most_bytes(at, access));
+        let most = ceilings.into_iter().flatten().fold(most, u64::min);
+        if findings.ask.is_none() || self.roles.approver.is_none() {
+            self.settle(trace, op, Reach::One, findings, NewContent::Change(change), None).await?;
+            return self.inner.change(at, change, expect, most).await;
+        }
+        let before = self.inner.read(at, ByteRange::Whole { most: limits::EDIT_BYTES }).await?.bytes;
+        let version = Version::of(&before);
+        match expect {
+            Expect::Absent => return Err(Error::already_exists("edit", &at.typed)),
+            Expect::Version(expected) if expected != version => return Err(Error::conflict("edit", &at.typed)),
+            Expect::Anything | Expect::Version(_) => {}
+        }
+        let planned = change.plan(&at.real, &before).map_err(|error| error.told_as(&at.real, &at.typed))?;
+        let after = splice::apply_splices(&before, &planned.splices)?;
+        Refusal::check_size(&at.typed, after.len() as u64, most)?;
+        let preview = preview::diff(&at.real, &before, &after);
+        self.settle(trace, op, Reach::One, findings, NewContent::Change(change), preview).await?;
+        self.inner.change(at, change, Expect::Version(version), most).await
+    }
+}
+
+/// What stands where somebody is asked to allow a write.
+enum Before {
+    Nothing,
+    File {
+        version: Version,
+        content: Bytes,
+    },
+    /// More than is read to be compared; known by size and time.
+    Huge(Entry),
+}
+
+/// Content in pieces that ends with a refusal as soon as it is too large, so that nothing is written.
+struct Limited {
+    stream: ContentStream,
+    most: u64,
+    seen: u64,
+    path: VirtualPath,
+}
+
+impl Stream for Limited {
+    type Item = Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.seen > self.most {
+            return Poll::Ready(None);
+        }
+        let polled = self.stream.as_mut().poll_next(context);
+        if let Poll::Ready(Some(Ok(piece))) = &polled {
+            self.seen = self.seen.saturating_add(piece.len() as u64);
+            if let Err(refused) = Refusal::check_size(&self.path, self.seen, self.most) {
+                return Poll::Ready(Some(Err(refused)));
+            }
+        }
+        polled
+    }
+}
