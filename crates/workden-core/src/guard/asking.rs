@@ -64,6 +64,7 @@ impl<B: Backend> Guarded<B> {
             paths: op.paths().cloned().collect(),
             other_names: findings.other_names.clone(),
             below: findings.below.len() as u64,
+            command: None,
             description: describe(op, content, findings.below.len()),
             why: why.sentence().to_owned(),
             refusal: why.refusal().cloned(),
