@@ -30,8 +30,13 @@ fn mounted_at(prefix: &str) -> Result<View, Failure> {
 /// `/data/a.md` is what the agent calls `/a.md` of a backend that is mounted at `/data`.
 pub async fn rules_mean_the_paths_that_the_agent_sees(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
-    let hide =
-        Rule { pattern: "/data/*.md".into(), except: Vec::new(), sight: Sight::Hidden, case: RuleCase::Sensitive };
+    let hide = Rule {
+        pattern: "/data/*.md".into(),
+        except: Vec::new(),
+        sight: Sight::Hidden,
+        except: Vec::new(),
+        case: RuleCase::Sensitive,
+    };
     let rules = Rules { rules: vec![hide], otherwise: Sight::Shown };
     let visibility =
         Visibility { layers: vec![Layer { under: path("/data")?, list: rules.clone(), read: rules, ..Layer::open() }] };
@@ -112,7 +117,12 @@ pub async fn a_file_on_the_way_to_another_mount_is_covered(files: &dyn Backend) 
 pub async fn rules_hold_under_the_names_that_other_mounts_give(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     let root = path("/")?;
-    let hide = |pattern: &str| Rule { pattern: pattern.into(), sight: Sight::Hidden, case: RuleCase::Sensitive };
+    let hide = |pattern: &str| Rule {
+        pattern: pattern.into(),
+        sight: Sight::Hidden,
+        except: Vec::new(),
+        case: RuleCase::Sensitive,
+    };
     let rules = Rules { rules: vec![hide("/all/a.md"), hide("/part/d.md")], otherwise: Sight::Shown };
     let visibility = Visibility { layers: vec![Layer { list: rules.clone(), read: rules, ..Layer::open() }] };
     let aliases =
