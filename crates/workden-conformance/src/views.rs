@@ -30,13 +30,8 @@ fn mounted_at(prefix: &str) -> Result<View, Failure> {
 /// `/data/a.md` is what the agent calls `/a.md` of a backend that is mounted at `/data`.
 pub async fn rules_mean_the_paths_that_the_agent_sees(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
-    let hide = Rule {
-        pattern: "/data/*.md".into(),
-        except: Vec::new(),
-        sight: Sight::Hidden,
-        except: Vec::new(),
-        case: RuleCase::Sensitive,
-    };
+    let hide =
+        Rule { pattern: "/data/*.md".into(), except: Vec::new(), sight: Sight::Hidden, case: RuleCase::Sensitive };
     let rules = Rules { rules: vec![hide], otherwise: Sight::Shown };
     let visibility =
         Visibility { layers: vec![Layer { under: path("/data")?, list: rules.clone(), read: rules, ..Layer::open() }] };
