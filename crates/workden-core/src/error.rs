@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Refusal, refusals};
+use crate::{Refusal, Spelling, refusals};
 
 /// What a workden call answers.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -170,6 +170,19 @@ impl Error {
             });
             let rejoined: String = std::iter::once(parts[0].to_owned()).chain(rejoined).collect();
             self.0.sentence = rejoined + reason;
+        }
+        self
+    }
+
+    /// The same error with its paths in this spelling; what it quotes stays as it is.
+    #[must_use]
+    pub fn spelled(mut self, spelling: Spelling) -> Self {
+        if spelling == Spelling::Bare {
+            let (paths, reason) = split_at_reason(&self.0.sentence, 0);
+            self.0.sentence = paths.replace("`/`", "`.`").replace("`/", "`") + reason;
+            if let Some(hint) = self.0.refusal.as_ref().and_then(|refusal| refusal.places_hint(spelling)) {
+                self.0.hint = Some(hint);
+            }
         }
         self
     }

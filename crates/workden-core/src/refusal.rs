@@ -202,18 +202,12 @@ impl Refusal {
     }
 
     fn error(&self) -> Error {
-        let listed = |what: &str, paths: &[VirtualPath]| match paths {
-            [] => format!("nothing is {what}"),
-            paths => format!("{what}: {}", Spelling::Rooted.spell_all(paths)),
-        };
         match self {
-            Self::Outside { path, readable } => {
+            Self::Outside { path, .. } => {
                 Error::new(ErrorKind::Denied, format!("cannot access `{path}`: it is outside of what may be used"))
-                    .hint(listed("readable", readable))
             }
-            Self::ReadOnly { path, writable } => {
+            Self::ReadOnly { path, .. } => {
                 Error::new(ErrorKind::ReadOnly, format!("cannot write `{path}`: it may only be read"))
-                    .hint(listed("writable", writable))
             }
             Self::Suffix { path, suffix, allowed } => {
                 let what = match suffix.as_str() {
@@ -258,9 +252,29 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    /// The hint that lists the places that are allowed, where that is what the hint says.
+    pub(crate) fn places_hint(&self, spelling: Spelling) -> Option<String> {
+        let (what, paths) = match self {
+            Self::Outside { readable, .. } => ("readable", readable),
+            Self::ReadOnly { writable, .. } => ("writable", writable),
+            _ => return None,
+        };
+        Some(match paths.as_slice() {
+            [] => format!("nothing is {what}"),
+            paths => format!("{what}: {}", spelling.spell_all(paths)),
+        })
+    }
+}
+
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
-        refusal.error().refused_for(refusal)
+        let error = refusal.error();
+        let error = match refusal.places_hint(Spelling::Rooted) {
+            Some(hint) => error.hint(hint),
+            None => error,
+        };
+        error.refused_for(refusal)
     }
 }
 
@@ -370,5 +384,13 @@ mod tests {
         let error = Error::from(Refusal::ReadOnly { path: path("/input/a.md"), writable: vec![path("/output")] });
         assert_eq!(error.to_string(), "cannot write `/input/a.md`: it may only be read\nhint: writable: /output");
         assert!(matches!(error.refusal(), Some(Refusal::ReadOnly { .. })));
+        assert_eq!(
+            error.spelled(Spelling::Bare).to_string(),
+            "cannot write `input/a.md`: it may only be read\nhint: writable: output"
+        );
+        let plain = Error::not_found("move", &path("/a")).spelled(Spelling::Bare);
+        assert_eq!(plain.sentence(), "cannot move `a`: there is no such file or directory");
+        let root = Error::is_directory("read", &VirtualPath::root()).spelled(Spelling::Bare);
+        assert_eq!(root.sentence(), "cannot read `.`: it is a directory");
     }
 }
