@@ -1,12 +1,12 @@
 //! What a ruleset says of a command line: of each program in it, of each file, of what is not
 //! understood, and of what is dangerous. The strictest of all that holds.
 
-use serde::Serialize;
 use workden_core::{VirtualPath, search::overlap::Shape};
 
 use super::{
     danger::{Danger, dangers, is_harmless_device},
     effects::{Touch, effects},
+    judgement::{Reason, ReasonKind},
     places::{Place, places},
 };
 use crate::{
@@ -26,20 +26,6 @@ pub(crate) struct CommandFacts {
 /// How many patterns of a shell are held against the rules, and how long they may be: it takes time.
 const MOST_PATTERNS: usize = 32;
 const LONGEST_PATTERN: usize = 512;
-
-/// One reason for a verdict on a command.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Reason {
-    /// What it comes to.
-    pub action: Action,
-    /// What it is about: a program with its arguments, a path, a piece of the script.
-    pub about: String,
-    /// Why, in a few words.
-    pub why: String,
-    /// The pattern of the rule that decided, if one did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<String>,
-}
 
 impl CommandFacts {
     /// Finds out what a command line would do when it is run in a directory.
@@ -101,6 +87,7 @@ pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts) -> Vec<Rea
     if let Some(most) = rules.source().dangerous_commands {
         reasons.extend(facts.dangers.iter().map(|danger| Reason {
             action: danger.action.min(most),
+            kind: ReasonKind::Danger,
             about: danger.why.clone(),
             why: "Block dangerous commands".to_owned(),
             rule: None,
@@ -108,10 +95,11 @@ pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts) -> Vec<Rea
     }
     for invocation in &facts.analysis.invocations {
         let argv: Vec<&str> = invocation.argv.iter().map(Word::shown).collect();
-        reasons.push(reason(rules.decide_argv(&argv), argv.join(" ")));
+        let words = argv.iter().map(|word| (*word).to_owned()).collect();
+        reasons.push(reason(rules.decide_argv(&argv), ReasonKind::Program(words), argv.join(" ")));
     }
     if facts.analysis.invocations.is_empty() {
-        reasons.push(reason(rules.decide_argv(&[]), "no program".to_owned()));
+        reasons.push(reason(rules.decide_argv(&[]), ReasonKind::Program(Vec::new()), "no program".to_owned()));
     }
     reasons.extend(doubts(facts));
     for (touch, place) in &facts.files {
@@ -124,20 +112,21 @@ pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts) -> Vec<Rea
 pub(crate) fn doubts(facts: &CommandFacts) -> impl Iterator<Item = Reason> {
     facts.doubts.iter().map(|doubt| Reason {
         action: Action::Ask,
+        kind: ReasonKind::Doubt,
         about: doubt.about.clone(),
         why: "Not understood".to_owned(),
         rule: None,
     })
 }
 
-fn reason(decision: Decision<'_>, about: String) -> Reason {
+fn reason(decision: Decision<'_>, kind: ReasonKind, about: String) -> Reason {
     let why = match decision.because {
         Because::Rule { rule, .. } if !rule.description.is_empty() => rule.description.clone(),
         Because::Rule { of, index, .. } => format!("rule {} of `{of}`", index + 1),
         Because::OperationDefault(operation) => format!("default of `{operation}`"),
         Because::RulesetDefault => "default of the ruleset".to_owned(),
     };
-    Reason { action: decision.action, about, why, rule: decision.rule().map(|rule| rule.pattern.clone()) }
+    Reason { action: decision.action, kind, about, why, rule: decision.rule().map(|rule| rule.pattern.clone()) }
 }
 
 fn of_file(rules: &CompiledRuleset, operation: Operation, touch: Touch, place: &Place) -> Option<Reason> {
@@ -151,7 +140,7 @@ fn of_file(rules: &CompiledRuleset, operation: Operation, touch: Touch, place: &
             if only_named && (decision.rule().is_none() || decision.action == Action::Allow) {
                 return None;
             }
-            let mut reason = reason(decision, about(path.as_str()));
+            let mut reason = reason(decision, ReasonKind::File(operation), about(path.as_str()));
             // Whether it is opened at all is not known.
             reason.action = if only_named { Action::Ask } else { reason.action };
             Some(reason)
@@ -163,21 +152,22 @@ fn of_file(rules: &CompiledRuleset, operation: Operation, touch: Touch, place: &
 /// A pattern of a shell: denied when what it looks like is denied, asked about when something that it
 /// could match would be.
 fn of_pattern(rules: &CompiledRuleset, operation: Operation, pattern: &str, about: String) -> Reason {
+    let kind = ReasonKind::File(operation);
     let shape = Shape::of(pattern);
     let typical = VirtualPath::parse(&shape.sample()).unwrap_or_else(|_| VirtualPath::root());
     let decision = rules.decide_path(operation, &typical);
     // Everything in a directory is judged as the directory is: no name in it was asked for.
     if decision.action == Action::Deny || pattern.ends_with("/*") {
-        return reason(decision, about);
+        return reason(decision, kind, about);
     }
     let served = rules.source().served_by(operation);
     match rules.shapes().stricter(served, &shape, decision.action) {
-        None => reason(decision, about),
+        None => reason(decision, kind, about),
         Some(index) => {
             let rule = rules.source().of(served).and_then(|rules| rules.rules.get(index));
             let description = rule.map_or("", |rule| &rule.description);
             let why = format!("it could match what is protected: {description}");
-            Reason { action: Action::Ask, about, why, rule: rule.map(|rule| rule.pattern.clone()) }
+            Reason { action: Action::Ask, kind, about, why, rule: rule.map(|rule| rule.pattern.clone()) }
         }
     }
 }

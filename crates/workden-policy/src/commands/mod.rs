@@ -4,6 +4,7 @@
 mod danger;
 mod effects;
 mod inline;
+mod judgement;
 mod options;
 mod places;
 mod programs;
@@ -11,4 +12,5 @@ mod sed_script;
 mod shapes;
 mod special;
 
+pub use judgement::{CommandJudgement, Reason, ReasonKind};
 pub(crate) use shapes::RuleShapes;

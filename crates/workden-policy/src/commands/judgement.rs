@@ -1,0 +1,101 @@
+//! The verdict on a command line, with everything that led to it.
+
+use serde::Serialize;
+use workden_core::{CommandLine, Error, Refusal, Verdict, VirtualPath};
+
+use crate::{Action, Operation, shell::Analysis};
+
+/// What a policy says of a command line, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CommandJudgement {
+    /// The command line.
+    pub script: String,
+    /// Where it would run.
+    pub directory: VirtualPath,
+    /// What it would do.
+    pub analysis: Analysis,
+    /// Everything that was said of it, layer by layer.
+    pub reasons: Vec<Reason>,
+}
+
+/// One reason for a verdict on a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// What it comes to.
+    pub action: Action,
+    /// What kind of reason it is.
+    pub kind: ReasonKind,
+    /// What it is about: a program with its arguments, a path, a piece of the script.
+    pub about: String,
+    /// Why, in a few words.
+    pub why: String,
+    /// The pattern of the rule that decided, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+/// What kind of reason it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasonKind {
+    /// A program is run: these words.
+    Program(Vec<String>),
+    /// A file is touched.
+    File(Operation),
+    /// Something was not understood.
+    Doubt,
+    /// Something is dangerous.
+    Danger,
+}
+
+/// How much of a script a refusal quotes.
+const SHOWN_CHARS: usize = 200;
+
+impl CommandJudgement {
+    /// What it comes to: the strictest of all.
+    #[must_use]
+    pub fn action(&self) -> Action {
+        self.reasons.iter().map(|reason| reason.action).max().unwrap_or(Action::Allow)
+    }
+
+    /// The first of the strictest reasons; `None` when no layer said anything.
+    #[must_use]
+    pub fn deciding(&self) -> Option<&Reason> {
+        let action = self.action();
+        self.reasons.iter().find(|reason| reason.action == action)
+    }
+
+    /// It as a verdict.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let described = self.deciding().map_or_else(String::new, |reason| match reason.kind {
+            ReasonKind::Program(_) if reason.about == self.script => reason.why.clone(),
+            _ => format!("{} ({})", reason.why, reason.about),
+        });
+        let (operation, target) = (Operation::Execute.name().to_owned(), shortened(&self.script));
+        match self.action() {
+            Action::Allow => Verdict::Allow,
+            Action::Ask => Verdict::Ask(Error::from(Refusal::Unapproved { operation, target, description: described })),
+            Action::Deny => Verdict::Deny(Error::from(Refusal::Rule { operation, target, description: described })),
+        }
+    }
+
+    /// It as the question that somebody has to answer.
+    #[must_use]
+    pub fn command_line(&self) -> CommandLine {
+        let asked = || self.reasons.iter().filter(|reason| reason.action == Action::Ask);
+        let understood = asked().map(|reason| match &reason.kind {
+            ReasonKind::Program(argv) => Some(argv.clone()),
+            ReasonKind::File(_) | ReasonKind::Doubt | ReasonKind::Danger => None,
+        });
+        CommandLine { script: self.script.clone(), directory: self.directory.clone(), understood: understood.collect() }
+    }
+}
+
+fn shortened(script: &str) -> String {
+    let mut shown: String = script.chars().take(SHOWN_CHARS).collect();
+    if script.chars().nth(SHOWN_CHARS).is_some() {
+        shown.push_str("...");
+    }
+    shown
+}
