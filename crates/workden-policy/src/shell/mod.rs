@@ -5,5 +5,59 @@
 //! even when it is wrong.
 
 mod analysis;
+mod braces;
+mod collect;
+mod collect_compound;
+mod directories;
+mod environment;
+mod guard;
+mod syntax;
+#[cfg(test)]
+mod tests;
+mod words;
+mod wrappers;
+
+use workden_core::VirtualPath;
 
 pub use analysis::{Analysis, Assignment, Directories, Doubt, DoubtKind, Input, Invocation, Redirection, Use, Word};
+use collect::{Collector, Deferred};
+use guard::Refused;
+
+/// What a script would do that a shell runs in this directory.
+///
+/// It is read as bash reads it. Where sh would read it differently there is a doubt.
+///
+/// ```
+/// use workden_core::VirtualPath;
+/// use workden_policy::shell::analyse;
+///
+/// let analysis = analyse("cd src && env -i rm -rf ./build > /dev/null", &VirtualPath::root());
+/// assert!(analysis.doubts.is_empty());
+/// let argv: Vec<&str> = analysis.invocations[1].argv.iter().map(|word| word.shown()).collect();
+/// assert_eq!(argv, ["rm", "-rf", "./build"]);
+/// assert_eq!(analysis.invocations[1].through, ["env"]);
+/// ```
+#[must_use]
+pub fn analyse(script: &str, from: &VirtualPath) -> Analysis {
+    analyse_bytes(script.as_bytes(), from)
+}
+
+/// The same for a script that may be any bytes.
+#[must_use]
+pub fn analyse_bytes(script: &[u8], from: &VirtualPath) -> Analysis {
+    let text = match guard::admit(script) {
+        Ok(text) => text,
+        Err(Refused { kind, about }) => {
+            return Analysis { doubts: vec![Doubt { kind, about }], ..Analysis::default() };
+        }
+    };
+    let walked = |deferred| {
+        let mut collector = Collector::new(Directories::AnyOf(vec![from.clone()]), deferred);
+        collector.text(text);
+        collector
+    };
+    let collector = walked(Deferred::Here);
+    // Functions and traps run wherever the script has gone by then.
+    let again = collector.moved && collector.defers;
+    if again { walked(Deferred::Anywhere).analysis } else { collector.analysis }
+}

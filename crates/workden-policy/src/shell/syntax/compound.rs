@@ -1,0 +1,172 @@
+//! Compound commands: groups, subshells, conditions and loops.
+//!
+//! Invariant: each begins with a reserved word or a parenthesis and ends with its own; both are
+//! taken here, and the redirections behind them.
+
+use super::{super::guard::Level, Command, Compound, Parsed, Script, Word, cursor::Parser, is_name, words::Place};
+
+impl Parser<'_, '_> {
+    /// Reads a compound command, if one begins here.
+    pub(super) fn compound(&mut self) -> Parsed<Option<Command>> {
+        let compound = if self.peek() == Some(b'(') {
+            self.parenthesis()?
+        } else if self.keyword("{")? {
+            let script = self.nested(Level::Other, Parser::body)?;
+            self.expect("}")?;
+            Compound::Group(script)
+        } else if self.keyword("if")? {
+            self.nested(Level::Other, Parser::branches)?
+        } else if self.keyword("while")? || self.keyword("until")? {
+            self.nested(Level::Loop, Parser::while_loop)?
+        } else if self.keyword("for")? || self.keyword("select")? {
+            self.nested(Level::Loop, Parser::for_loop)?
+        } else if self.keyword("case")? {
+            self.nested(Level::Loop, Parser::cases)?
+        } else if self.keyword("[[")? {
+            self.nested(Level::Other, Parser::test)?
+        } else {
+            return Ok(None);
+        };
+        let redirects = self.redirects()?;
+        Ok(Some(Command::Compound(compound, redirects)))
+    }
+
+    fn parenthesis(&mut self) -> Parsed<Compound> {
+        if let Some(inner) = self.arithmetic()? {
+            return Ok(Compound::Arithmetic(inner));
+        }
+        self.budget.token()?;
+        self.take(b'(');
+        let script = self.nested(Level::Other, Parser::body)?;
+        if self.peek() != Some(b')') {
+            return self.unexpected("`)`");
+        }
+        self.at += 1;
+        Ok(Compound::Subshell(script))
+    }
+
+    fn branches(&mut self) -> Parsed<Compound> {
+        let mut scripts = Vec::new();
+        loop {
+            scripts.push(self.body()?);
+            self.expect("then")?;
+            scripts.push(self.body()?);
+            self.skip_blanks();
+            if self.keyword("elif")? {
+                continue;
+            }
+            if self.keyword("else")? {
+                scripts.push(self.body()?);
+            }
+            self.expect("fi")?;
+            return Ok(Compound::If(scripts));
+        }
+    }
+
+    fn while_loop(&mut self) -> Parsed<Compound> {
+        let condition = self.body()?;
+        self.expect("do")?;
+        let body = self.body()?;
+        self.expect("done")?;
+        Ok(Compound::Loop { variable: None, words: Vec::new(), arithmetic: Vec::new(), condition, body })
+    }
+
+    fn for_loop(&mut self) -> Parsed<Compound> {
+        self.skip_blanks();
+        if self.peek() == Some(b'(') {
+            return match self.arithmetic()? {
+                Some(arithmetic) => {
+                    let body = self.loop_body()?;
+                    Ok(Compound::Loop {
+                        variable: None,
+                        words: Vec::new(),
+                        arithmetic,
+                        condition: Script::default(),
+                        body,
+                    })
+                }
+                None => self.unexpected("`((`"),
+            };
+        }
+        let variable = self.word(Place::Argument)?;
+        let Some(variable) = variable.as_ref().and_then(Word::plain).filter(|name| is_name(name)).map(str::to_owned)
+        else {
+            return self.unexpected("the variable of a loop");
+        };
+        self.skip_lines()?;
+        let mut words = Vec::new();
+        if self.keyword("in")? {
+            loop {
+                self.skip_blanks();
+                match self.word(Place::Argument)? {
+                    Some(word) => words.push(word),
+                    None => break,
+                }
+            }
+            if !matches!(self.peek(), Some(b';' | b'\n')) {
+                return self.unexpected("`;`");
+            }
+        }
+        let body = self.loop_body()?;
+        let (arithmetic, condition) = (Vec::new(), Script::default());
+        Ok(Compound::Loop { variable: Some(variable), words, arithmetic, condition, body })
+    }
+
+    /// `; do ... done`, with or without the separator.
+    fn loop_body(&mut self) -> Parsed<Script> {
+        self.skip_blanks();
+        self.take(b';');
+        self.skip_lines()?;
+        if self.keyword("{")? {
+            let body = self.body()?;
+            self.expect("}")?;
+            return Ok(body);
+        }
+        self.expect("do")?;
+        let body = self.body()?;
+        self.expect("done")?;
+        Ok(body)
+    }
+
+    fn cases(&mut self) -> Parsed<Compound> {
+        self.skip_blanks();
+        let Some(word) = self.word(Place::Argument)? else { return self.unexpected("a word") };
+        self.skip_lines()?;
+        self.expect("in")?;
+        let mut arms = Vec::new();
+        loop {
+            self.skip_lines()?;
+            if self.keyword("esac")? {
+                return Ok(Compound::Case { word, arms });
+            }
+            self.take(b'(');
+            let mut patterns = Vec::new();
+            loop {
+                self.skip_blanks();
+                match self.word(Place::Argument)? {
+                    Some(pattern) => patterns.push(pattern),
+                    None => return self.unexpected("a pattern"),
+                }
+                self.skip_blanks();
+                if !self.take(b'|') {
+                    break;
+                }
+            }
+            if !self.take(b')') {
+                return self.unexpected("`)`");
+            }
+            let body = self.list()?;
+            arms.push((patterns, body));
+            self.skip_lines()?;
+            if !self.take(b';') {
+                self.expect("esac")?;
+                return Ok(Compound::Case { word, arms });
+            }
+            // `;;`, `;&` or `;;&`.
+            let closed = self.take(b';');
+            if !self.take(b'&') && !closed {
+                return self.unexpected("`;;`");
+            }
+        }
+    }
+}

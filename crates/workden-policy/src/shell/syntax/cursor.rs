@@ -1,0 +1,118 @@
+//! Where the parser is in the text, and the steps that everything else is made of.
+//!
+//! Invariant: the position only ever stands at the beginning of a character, since it only stops at
+//! ASCII ones. A backslash before a newline is nothing at all, wherever the shell removes it.
+
+use super::{
+    super::guard::{Budget, Level, quoted},
+    Parsed,
+    heredocs::Pending,
+    syntax,
+};
+
+/// How much of the rest is shown when something is wrong with it.
+const SHOWN: usize = 80;
+
+pub(super) struct Parser<'text, 'budget> {
+    pub(super) text: &'text str,
+    pub(super) at: usize,
+    pub(super) budget: &'budget mut Budget,
+    /// Here-documents whose bodies begin after this line.
+    pub(super) pending: Vec<Pending>,
+}
+
+impl<'text, 'budget> Parser<'text, 'budget> {
+    pub(super) fn new(text: &'text str, budget: &'budget mut Budget) -> Self {
+        Self { text, at: 0, budget, pending: Vec::new() }
+    }
+
+    /// The byte at the position.
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// The byte that many after the position.
+    pub(super) fn peek_after(&self, count: usize) -> Option<u8> {
+        self.text.as_bytes().get(self.at + count).copied()
+    }
+
+    /// What is left.
+    pub(super) fn rest(&self) -> &'text str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// The text from there to the position.
+    pub(super) fn since(&self, start: usize) -> &'text str {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
+    /// The error that the text at the position is not what belongs there.
+    pub(super) fn unexpected<T>(&self, wanted: &str) -> Parsed<T> {
+        let rest = self.rest();
+        let end = rest.char_indices().map(|(at, _)| at).find(|at| *at >= SHOWN).unwrap_or(rest.len());
+        let shown = rest.get(..end).unwrap_or_default();
+        Err(syntax(if shown.is_empty() {
+            format!("it ends where {wanted} is missing")
+        } else {
+            format!("{wanted} is missing at {}", quoted(shown))
+        }))
+    }
+
+    /// Takes joined lines (a backslash before a newline).
+    pub(super) fn skip_joins(&mut self) {
+        while self.peek() == Some(b'\\') && self.peek_after(1) == Some(b'\n') {
+            self.at += 2;
+        }
+    }
+
+    /// Takes this byte, if it is next, and what joins the lines after it.
+    pub(super) fn take(&mut self, wanted: u8) -> bool {
+        let found = self.peek() == Some(wanted);
+        if found {
+            self.at += 1;
+            self.skip_joins();
+        }
+        found
+    }
+
+    /// Goes on to the beginning of the next token of this line.
+    pub(super) fn skip_blanks(&mut self) {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t') => self.at += 1,
+                Some(b'\\') if self.peek_after(1) == Some(b'\n') => self.at += 2,
+                Some(b'#') => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
+                _ => return,
+            }
+        }
+    }
+
+    /// Goes on to the beginning of the next token of any line.
+    pub(super) fn skip_lines(&mut self) -> Parsed<()> {
+        loop {
+            self.skip_blanks();
+            if self.peek() != Some(b'\n') {
+                return Ok(());
+            }
+            self.at += 1;
+            self.read_heredocs()?;
+        }
+    }
+
+    /// Does something one level down.
+    pub(super) fn nested<T>(&mut self, level: Level, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        self.budget.enter(level)?;
+        let outcome = inner(self)?;
+        self.budget.leave(level);
+        Ok(outcome)
+    }
+
+    /// Makes sure that the text is over, and nothing is missing.
+    pub(super) fn finish(&mut self) -> Parsed<()> {
+        self.skip_lines()?;
+        if self.at < self.text.len() {
+            return self.unexpected("a command");
+        }
+        if self.pending.is_empty() { Ok(()) } else { Err(syntax("a here-document has no text")) }
+    }
+}

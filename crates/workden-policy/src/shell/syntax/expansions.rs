@@ -1,0 +1,203 @@
+//! What begins with a dollar or a backtick, and quoted text in which such things are live.
+//!
+//! Invariant: the commands in a substitution are parsed where they stand, by the same grammar, so
+//! that a parenthesis in a `case` or in a comment does not end it early.
+
+use super::{
+    super::guard::{Level, syntax},
+    Parsed, Part, Script,
+    cursor::Parser,
+    tree::Parameter,
+    words::Parts,
+};
+
+/// In what kind of quotes a text stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quotes {
+    None,
+    /// Between `"` and `"`.
+    Double,
+    /// The text of a here-document: to the end.
+    Here,
+    /// Arithmetic that was cut out: to the end.
+    Arithmetic,
+    /// The subscript of an assignment: up to `]`.
+    Subscript,
+}
+
+impl Parser<'_, '_> {
+    /// Reads quoted text to its end, which is taken.
+    pub(super) fn quoted_parts(&mut self, quotes: Quotes) -> Parsed<Vec<Part>> {
+        let mut parts = Parts::default();
+        loop {
+            match (self.peek(), quotes) {
+                (None, Quotes::Here | Quotes::Arithmetic) => return Ok(parts.0),
+                (None, _) => return Err(syntax("a `\"` or `]` is missing")),
+                (Some(b'"'), Quotes::Double) | (Some(b']'), Quotes::Subscript) => {
+                    self.at += 1;
+                    return Ok(parts.0);
+                }
+                (Some(b'"' | b'\'' | b'\\' | b'['), Quotes::Arithmetic | Quotes::Subscript) => {
+                    // Quotes, and subscripts that nest, mean different things in different versions.
+                    return self.unexpected("arithmetic without quotes and nested brackets");
+                }
+                (Some(b'\\'), _) => self.quoted_backslash(&mut parts, quotes),
+                (Some(b'$'), _) => self.dollar(&mut parts, quotes)?,
+                (Some(b'`'), _) => self.backticks(&mut parts, quotes)?,
+                (Some(_), _) => {
+                    let rest = self.rest();
+                    let special = |byte: u8| b"\"'\\$`[]".contains(&byte);
+                    let length = rest.bytes().skip(1).position(special).map_or(rest.len(), |found| found + 1);
+                    let length = (length..=rest.len()).find(|end| rest.is_char_boundary(*end)).unwrap_or(rest.len());
+                    parts.quoted(rest.get(..length).unwrap_or_default());
+                    self.at += length;
+                }
+            }
+        }
+    }
+
+    /// In quotes a backslash is itself, except before what is live there.
+    fn quoted_backslash(&mut self, parts: &mut Parts, quotes: Quotes) {
+        match self.peek_after(1) {
+            Some(b'\n') => self.at += 2,
+            Some(byte @ (b'$' | b'`' | b'\\')) => {
+                parts.quoted(char::from(byte).encode_utf8(&mut [0; 4]));
+                self.at += 2;
+            }
+            Some(b'"') if quotes == Quotes::Double => {
+                parts.quoted("\"");
+                self.at += 2;
+            }
+            _ => {
+                parts.quoted("\\");
+                self.at += 1;
+            }
+        }
+    }
+
+    /// Reads what begins with a dollar.
+    pub(super) fn dollar(&mut self, parts: &mut Parts, quotes: Quotes) -> Parsed<()> {
+        self.at += 1;
+        self.skip_joins();
+        match self.peek() {
+            Some(b'(') => {
+                let part = match self.arithmetic()? {
+                    Some(inner) => Part::Arithmetic(inner),
+                    // Which of the two it is, versions decide differently.
+                    None if self.peek_after(1) == Some(b'(') => return self.unexpected("`))`"),
+                    None => Part::Command(self.substitution()?),
+                };
+                parts.0.push(part);
+            }
+            Some(b'{') => {
+                self.at += 1;
+                let parameter = self.nested(Level::Other, |parser| parser.parameter(quotes))?;
+                parts.0.push(Part::Parameter(parameter));
+            }
+            // Old arithmetic for bash, plain text for sh.
+            Some(b'[') => return self.unexpected("something other than `$[...]`"),
+            Some(b'\'') if quotes == Quotes::None => self.ansi(parts)?,
+            Some(b'"') if quotes == Quotes::None => self.piece(parts)?,
+            Some(b'?' | b'#' | b'$' | b'!') => {
+                self.at += 1;
+                parts.0.push(Part::Number);
+            }
+            Some(b'@' | b'*' | b'-' | b'0'..=b'9') => {
+                self.at += 1;
+                parts.0.push(Part::Parameter(Parameter::default()));
+            }
+            Some(b'_' | b'a'..=b'z' | b'A'..=b'Z') => {
+                self.name();
+                parts.0.push(Part::Parameter(Parameter::default()));
+            }
+            _ => parts.text("$", quotes),
+        }
+        Ok(())
+    }
+
+    /// Takes the name of a variable.
+    pub(super) fn name(&mut self) -> &str {
+        let rest = self.rest();
+        let part_of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let length = rest.bytes().position(|byte| !part_of_name(byte)).unwrap_or(rest.len());
+        self.at += length;
+        rest.get(..length).unwrap_or_default()
+    }
+
+    /// The commands between `(` and `)`.
+    pub(super) fn substitution(&mut self) -> Parsed<Script> {
+        let start = self.at;
+        self.at += 1;
+        // Where here-documents cross the border of a substitution, shells disagree.
+        let outer = std::mem::take(&mut self.pending);
+        let script = self.nested(Level::Other, Parser::list)?;
+        if self.peek() != Some(b')') {
+            return self.unexpected("`)`");
+        }
+        self.at += 1;
+        let crossed = !outer.is_empty() && self.since(start).contains('\n');
+        if crossed || !self.pending.is_empty() {
+            return Err(syntax("a here-document and a substitution overlap"));
+        }
+        self.pending = outer;
+        Ok(script)
+    }
+
+    /// The commands between backticks: a text of its own once the backslashes in it are taken off.
+    pub(super) fn backticks(&mut self, parts: &mut Parts, quotes: Quotes) -> Parsed<()> {
+        self.at += 1;
+        let mut text = String::new();
+        loop {
+            match (self.peek(), self.peek_after(1)) {
+                (None, _) => return Err(syntax("a backtick is missing")),
+                (Some(b'`'), _) => break,
+                (Some(b'\\'), Some(byte @ (b'$' | b'`' | b'\\'))) => {
+                    text.push(char::from(byte));
+                    self.at += 2;
+                }
+                // Quotes within quotes within backticks: versions and shells disagree.
+                (Some(b'"'), _) | (Some(b'\\'), Some(b'"')) if quotes != Quotes::None => {
+                    return self.unexpected("a command in backticks without quotes in quotes");
+                }
+                (Some(b'\\'), Some(b'\n')) => self.at += 2,
+                (Some(_), _) => {
+                    let rest = self.rest();
+                    let length =
+                        rest.bytes().skip(1).position(|byte| b"\\`\"".contains(&byte)).map_or(rest.len(), |n| n + 1);
+                    let length = (length..=rest.len()).find(|end| rest.is_char_boundary(*end)).unwrap_or(rest.len());
+                    text.push_str(rest.get(..length).unwrap_or_default());
+                    self.at += length;
+                }
+            }
+        }
+        self.at += 1;
+        self.budget.enter(Level::Other)?;
+        let script = super::parse(&text, self.budget)?;
+        self.budget.leave(Level::Other);
+        parts.0.push(Part::Command(script));
+        Ok(())
+    }
+
+    /// `$'...'`: text with escapes.
+    fn ansi(&mut self, parts: &mut Parts) -> Parsed<()> {
+        self.at += 1;
+        let rest = self.rest();
+        let mut end = 0;
+        while rest.as_bytes().get(end).is_some_and(|byte| *byte != b'\'') {
+            end += if rest.as_bytes().get(end) == Some(&b'\\') { 2 } else { 1 };
+        }
+        let Some(text) = rest.get(..end).filter(|_| end < rest.len()) else {
+            return Err(syntax("a `'` is missing"));
+        };
+        // To sh this is a dollar and ordinary quotes, which end at the first quote.
+        if text.contains('\'') {
+            return Err(syntax("a quote in `$'...'`, which bash and sh read differently"));
+        }
+        let Some(text) = super::ansi::decoded(text) else {
+            return Err(syntax("an escape in `$'...'` that is not looked into"));
+        };
+        self.at += end + 1;
+        parts.quoted(&text);
+        Ok(())
+    }
+}

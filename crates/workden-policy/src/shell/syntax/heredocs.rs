@@ -1,0 +1,125 @@
+//! Here-documents: the delimiter where the operator stands, the text after the line is over.
+//!
+//! Invariant: every document that was announced is read at the next end of a line, or it is an
+//! error. A document without its last line is an error as well, though shells accept it.
+
+use std::{cell::OnceCell, rc::Rc};
+
+use super::{
+    Parsed, Part,
+    cursor::Parser,
+    expansions::Quotes,
+    syntax,
+    tree::{HereDocument, Target},
+};
+
+/// A here-document that was announced.
+pub(super) struct Pending {
+    document: Rc<OnceCell<HereDocument>>,
+    delimiter: String,
+    expands: bool,
+    strips_tabs: bool,
+}
+
+/// Whether tabs in front of lines are taken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tabs {
+    Kept,
+    Stripped,
+}
+
+impl Parser<'_, '_> {
+    /// Reads the delimiter behind `<<` or `<<-`.
+    pub(super) fn announce_heredoc(&mut self, tabs: Tabs) -> Parsed<Target> {
+        self.skip_blanks();
+        let Some(word) = self.word(super::words::Place::Argument)? else { return self.unexpected("a delimiter") };
+        let mut delimiter = String::new();
+        let mut expands = true;
+        for part in &word.parts {
+            match part {
+                Part::Plain(text) => delimiter.push_str(text),
+                Part::Quoted(text) => {
+                    expands = false;
+                    delimiter.push_str(text);
+                }
+                Part::Number
+                | Part::Parameter(_)
+                | Part::Command(_)
+                | Part::Arithmetic(_)
+                | Part::Process(_)
+                | Part::Array(_)
+                | Part::Subscript(_)
+                | Part::Balanced(_) => return Err(syntax("the delimiter of a here-document is no plain text")),
+            }
+        }
+        // Shells disagree about these, and nobody writes them.
+        if delimiter.contains(['\n', '\\', '`', '$', '\'', '"']) || delimiter.is_empty() {
+            return Err(syntax("the delimiter of a here-document is no plain text"));
+        }
+        let document = Rc::new(OnceCell::new());
+        let strips_tabs = tabs == Tabs::Stripped;
+        self.pending.push(Pending { document: Rc::clone(&document), delimiter, expands, strips_tabs });
+        Ok(Target::HereDocument(document))
+    }
+
+    /// Reads the documents that were announced on the line that ended just before the position.
+    pub(super) fn read_heredocs(&mut self) -> Parsed<()> {
+        for pending in std::mem::take(&mut self.pending) {
+            let text = self.heredoc_text(&pending)?;
+            let parts = if pending.expands {
+                self.budget.text(text.len())?;
+                self.budget.enter(super::super::guard::Level::Other)?;
+                let mut inner = Parser::new(&text, self.budget);
+                let parts = inner.quoted_parts(Quotes::Here)?;
+                self.budget.leave(super::super::guard::Level::Other);
+                parts
+            } else {
+                vec![Part::Quoted(text)]
+            };
+            // Only this place fills it, and only once.
+            _ = pending.document.set(HereDocument { parts });
+        }
+        Ok(())
+    }
+
+    fn heredoc_text(&mut self, pending: &Pending) -> Parsed<String> {
+        let mut text = String::new();
+        loop {
+            if self.at >= self.text.len() {
+                return Err(syntax(format!("the here-document up to `{}` does not end", pending.delimiter)));
+            }
+            let line = self.heredoc_line(pending)?;
+            let line = if pending.strips_tabs { line.trim_start_matches('\t') } else { &line };
+            let ended = line.strip_suffix('\n').unwrap_or(line);
+            if ended == pending.delimiter {
+                return Ok(text);
+            }
+            if ended.strip_prefix(pending.delimiter.as_str()).is_some_and(|rest| rest.contains([')', '`'])) {
+                // In a substitution bash takes this for the end, and other shells do not.
+                return Err(syntax("it is not clear where a here-document ends"));
+            }
+            text.push_str(line);
+        }
+    }
+
+    /// One line with its newline. Where the text is expanded, joined lines are one.
+    fn heredoc_line(&mut self, pending: &Pending) -> Parsed<String> {
+        let mut line = String::new();
+        loop {
+            let rest = self.rest();
+            let piece = rest.find('\n').map_or(rest, |end| rest.get(..=end).unwrap_or(rest));
+            self.at += piece.len();
+            let backslashes = piece.strip_suffix('\n').map_or(0, |kept| kept.len() - kept.trim_end_matches('\\').len());
+            let joins = pending.expands && backslashes % 2 == 1 && self.at < self.text.len();
+            if !joins {
+                line.push_str(piece);
+                return Ok(line);
+            }
+            line.push_str(piece.get(..piece.len() - 2).unwrap_or_default());
+            let next = self.rest().lines().next().unwrap_or_default();
+            if next.trim_start_matches('\t') == pending.delimiter {
+                return Err(syntax("it is not clear where a here-document ends"));
+            }
+        }
+    }
+}

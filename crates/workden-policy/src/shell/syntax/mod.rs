@@ -1,0 +1,44 @@
+//! From text to tree: a parser for the shell language that bash reads, by recursive descent.
+//!
+//! Invariant: it reads forward only and pays for each token and level from a [`Budget`], so that it
+//! is linear and shallow on any input. What it does not know is an error, never a guess; where bash
+//! and sh would read a text differently it refuses or leaves a mark in the tree.
+
+mod ansi;
+mod commands;
+mod compound;
+mod conditions;
+mod cursor;
+mod expansions;
+mod heredocs;
+mod parameters;
+mod redirects;
+mod tree;
+mod words;
+
+pub(crate) use tree::{
+    Assign, Command, Compound, Descriptor, Item, Join, Part, Pipeline, Redirect, Runs, Script, Simple, Target, Word,
+};
+
+use super::guard::{Budget, Refused, syntax};
+use cursor::Parser;
+
+type Parsed<T> = Result<T, Refused>;
+
+/// Parses a whole script.
+pub(crate) fn parse(text: &str, budget: &mut Budget) -> Result<Script, Refused> {
+    budget.text(text.len())?;
+    let place = budget.place();
+    let mut parser = Parser::new(text, budget);
+    let parsed = parser.list().and_then(|script| parser.finish().map(|()| script));
+    // An error leaves in the middle of things.
+    budget.return_to(place);
+    parsed
+}
+
+/// Whether this is the name of a variable.
+pub(crate) fn is_name(text: &str) -> bool {
+    !text.starts_with(|c: char| c.is_ascii_digit())
+        && !text.is_empty()
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}

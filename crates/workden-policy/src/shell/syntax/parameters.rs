@@ -1,0 +1,100 @@
+//! `${...}` and arithmetic.
+//!
+//! Invariant: what these become is never known here, so only two things matter: the commands that
+//! are nested in them, and whether they run text as code.
+
+use super::{super::guard::syntax, Parsed, Part, cursor::Parser, expansions::Quotes, tree::Parameter, words::Parts};
+
+impl Parser<'_, '_> {
+    /// Reads the rest of `${...}`.
+    pub(super) fn parameter(&mut self, quotes: Quotes) -> Parsed<Parameter> {
+        self.skip_joins();
+        let mut parameter = Parameter::default();
+        match self.peek() {
+            // `${#x}` is a length, `${#}` and `${#-y}` are about the parameter `#`.
+            Some(b'#') => self.at += 1,
+            Some(b'!') => {
+                self.at += 1;
+                parameter.evaluates = true;
+            }
+            _ => {}
+        }
+        let name = self.name().to_owned();
+        if name.is_empty() {
+            match self.peek() {
+                Some(b'@' | b'*' | b'?' | b'-' | b'$' | b'#' | b'!') => self.at += 1,
+                Some(b'}') => {}
+                // `${ command; }` and `${|command;}` of newer shells.
+                _ => return self.unexpected("the name of a parameter"),
+            }
+        }
+        let (operator, following) = (self.peek(), self.peek_after(1));
+        match (operator, following) {
+            (Some(b':'), Some(b'=')) | (Some(b'='), _) => parameter.sets = Some(name),
+            (Some(b':'), Some(b'-' | b'+' | b'?')) => {}
+            (Some(b'}' | b'-' | b'+' | b'?' | b'#' | b'%' | b'/' | b'^' | b','), _) => {}
+            // Subscripts, substrings and `@` operators.
+            _ => parameter.evaluates = true,
+        }
+        parameter.inner = self.parameter_word(quotes)?;
+        Ok(parameter)
+    }
+
+    /// What follows the name, up to the brace.
+    fn parameter_word(&mut self, quotes: Quotes) -> Parsed<Vec<Part>> {
+        let mut parts = Parts::default();
+        loop {
+            match self.peek() {
+                None => return Err(syntax("a `}` is missing")),
+                Some(b'}') => {
+                    self.at += 1;
+                    return Ok(parts.0);
+                }
+                // Whether quotes quote within `"${...}"` depends on the operator.
+                Some(b'\'' | b'"') if quotes != Quotes::None => return self.unexpected("`${...}` without quotes"),
+                Some(b'$') => self.dollar(&mut parts, quotes)?,
+                Some(b'`') => self.backticks(&mut parts, quotes)?,
+                // Versions disagree whether this is a process substitution.
+                Some(b'<' | b'>') if self.peek_after(1) == Some(b'(') => return self.unexpected("`}`"),
+                Some(_) => self.piece(&mut parts)?,
+            }
+        }
+    }
+
+    /// Reads `((...))`, if that is what it is: a text in balanced parentheses that ends with two.
+    pub(super) fn arithmetic(&mut self) -> Parsed<Option<Vec<Part>>> {
+        if self.peek_after(1) == Some(b'\\') && self.peek_after(2) == Some(b'\n') {
+            return self.unexpected("something that is not torn apart");
+        }
+        if self.peek_after(1) != Some(b'(') {
+            return Ok(None);
+        }
+        let start = self.at + 2;
+        let Some(end) = self.arithmetic_end(start)? else { return Ok(None) };
+        let text = self.text.get(start..end).unwrap_or_default();
+        self.budget.token()?;
+        self.budget.text(text.len())?;
+        self.budget.enter(super::super::guard::Level::Other)?;
+        let inner = Parser::new(text, self.budget).quoted_parts(Quotes::Arithmetic)?;
+        self.budget.leave(super::super::guard::Level::Other);
+        self.at = end + 2;
+        Ok(Some(inner))
+    }
+
+    /// Where the two parentheses are, if those that open in between are closed.
+    fn arithmetic_end(&self, start: usize) -> Parsed<Option<usize>> {
+        let bytes = self.text.as_bytes();
+        let mut open = 0_usize;
+        for (at, byte) in bytes.iter().enumerate().skip(start) {
+            match byte {
+                b'(' => open += 1,
+                b')' if open > 0 => open -= 1,
+                b')' => return Ok((bytes.get(at + 1) == Some(&b')')).then_some(at)),
+                // With quotes it takes a shell to tell where it ends.
+                b'"' | b'\'' | b'\\' | b'`' => return Err(syntax("quotes behind `((`")),
+                _ => {}
+            }
+        }
+        Err(syntax("`))` is missing"))
+    }
+}

@@ -1,0 +1,102 @@
+//! Redirections: the operator and the file, descriptor or text behind it.
+//!
+//! Invariant: every operator of bash is known; `>&` to something that is not a number is a file.
+
+use super::{
+    Parsed, Redirect, Word,
+    cursor::Parser,
+    heredocs::Tabs,
+    tree::{Descriptor, Target},
+    words::Place,
+};
+
+impl Parser<'_, '_> {
+    /// Reads a redirection, if there is one, and tells whether sh would end the command at it.
+    pub(super) fn redirect(&mut self, from: Descriptor) -> Parsed<Option<(Redirect, bool)>> {
+        let first = match self.peek() {
+            Some(byte @ (b'<' | b'>')) if self.operator_after() != Some(b'(') => byte,
+            Some(b'&') if from == Descriptor::Usual && self.operator_after() == Some(b'>') => b'&',
+            _ => return Ok(None),
+        };
+        self.budget.token()?;
+        self.take(first);
+        let to = match first {
+            b'<' => self.input()?,
+            b'>' => self.output()?,
+            _ => {
+                self.take(b'>');
+                self.take(b'>');
+                Target::Write(self.file()?)
+            }
+        };
+        Ok(Some((Redirect { from, to }, first == b'&')))
+    }
+
+    fn input(&mut self) -> Parsed<Target> {
+        if self.take(b'<') {
+            if self.take(b'<') {
+                return Ok(Target::HereString(self.file()?));
+            }
+            let tabs = if self.take(b'-') { Tabs::Stripped } else { Tabs::Kept };
+            return self.announce_heredoc(tabs);
+        }
+        if self.take(b'>') {
+            return Ok(Target::ReadWrite(self.file()?));
+        }
+        if self.take(b'&') {
+            let word = self.file()?;
+            return Ok(if is_descriptor(&word) { Target::DuplicateInput } else { Target::Read(word) });
+        }
+        Ok(Target::Read(self.file()?))
+    }
+
+    fn output(&mut self) -> Parsed<Target> {
+        if self.take(b'&') {
+            let word = self.file()?;
+            // With a number in front, a file is an error when it runs; as a file it is looked at anyway.
+            return Ok(if is_descriptor(&word) { Target::DuplicateOutput } else { Target::Write(word) });
+        }
+        if !self.take(b'>') {
+            self.take(b'|');
+        }
+        Ok(Target::Write(self.file()?))
+    }
+
+    fn file(&mut self) -> Parsed<Word> {
+        self.skip_blanks();
+        match self.word(Place::Argument)? {
+            Some(word) => Ok(word),
+            None => self.unexpected("the target of a redirection"),
+        }
+    }
+
+    /// The redirections behind a compound command.
+    pub(super) fn redirects(&mut self) -> Parsed<Vec<Redirect>> {
+        let mut redirects = Vec::new();
+        loop {
+            self.skip_blanks();
+            if let Some((redirect, _)) = self.redirect(Descriptor::Usual)? {
+                redirects.push(redirect);
+                continue;
+            }
+            let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
+            if digits == 0 || !matches!(self.peek_after(digits), Some(b'<' | b'>')) {
+                return Ok(redirects);
+            }
+            let number = self.rest().get(..digits).unwrap_or_default().to_owned();
+            self.at += digits;
+            match self.redirect(Descriptor::Number(number))? {
+                Some((redirect, _)) => redirects.push(redirect),
+                None => return self.unexpected("a redirection"),
+            }
+        }
+    }
+}
+
+/// `1`, `-` or `1-`.
+fn is_descriptor(word: &Word) -> bool {
+    word.plain().is_some_and(|text| {
+        let digits = text.strip_suffix('-').unwrap_or(text);
+        digits.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}

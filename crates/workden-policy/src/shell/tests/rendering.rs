@@ -1,0 +1,91 @@
+//! An analysis in one line, for tables.
+//!
+//! Commands are separated by ` ; `. Before one stand the wrappers (`env>`) and the variables that it
+//! is given, behind it where it runs if that is not `/w` (`@/w/a,/w`) and `<` if it is fed. A pattern
+//! is in `/.../`, an unknown word in `?...?`, a word with blanks in quotes. Files come behind ` | `
+//! as `<name`, `>name` or `<>name`, doubts behind ` ! `.
+
+use workden_core::VirtualPath;
+
+use super::super::{Analysis, Directories, DoubtKind, Input, Invocation, Redirection, Use, Word, analyse};
+
+/// Holds the analysis of a script, from `/w`, to what it must be.
+#[track_caller]
+pub(super) fn check(script: &str, expected: &str) {
+    let from = VirtualPath::parse("/w").unwrap();
+    let found = rendered(&analyse(script, &from));
+    assert_eq!(found, expected, "\nin: {script}");
+}
+
+pub(super) fn rendered(analysis: &Analysis) -> String {
+    let invocations: Vec<String> = analysis.invocations.iter().map(invocation).collect();
+    let mut text = invocations.join(" ; ");
+    for redirection in &analysis.redirections {
+        text.push_str(" | ");
+        text.push_str(&file(redirection));
+    }
+    let mut kinds: Vec<&str> = Vec::new();
+    for doubt in &analysis.doubts {
+        let kind = match doubt.kind {
+            DoubtKind::Syntax => "syntax",
+            DoubtKind::TooMuch => "much",
+            DoubtKind::NotLiteral => "unknown",
+            DoubtKind::Construct => "construct",
+            DoubtKind::Environment => "environment",
+            DoubtKind::ForeignCode => "foreign",
+        };
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    if !kinds.is_empty() {
+        text.push_str(" ! ");
+        text.push_str(&kinds.join(" "));
+    }
+    text.trim_start().to_owned()
+}
+
+fn invocation(invocation: &Invocation) -> String {
+    let mut text = String::new();
+    for wrapper in &invocation.through {
+        text.push_str(&format!("{wrapper}>"));
+    }
+    for assignment in &invocation.assignments {
+        text.push_str(&format!("{}={} ", assignment.name, word(&assignment.value)));
+    }
+    let argv: Vec<String> = invocation.argv.iter().map(word).collect();
+    text.push_str(&argv.join(" "));
+    text.push_str(&place(&invocation.directories));
+    if invocation.input == Input::Fed {
+        text.push_str(" <");
+    }
+    text
+}
+
+fn place(directories: &Directories) -> String {
+    match directories {
+        Directories::Unknown => "@?".to_owned(),
+        Directories::AnyOf(paths) => match paths.as_slice() {
+            [only] if only.as_str() == "/w" => String::new(),
+            paths => format!("@{}", paths.iter().map(VirtualPath::as_str).collect::<Vec<_>>().join(",")),
+        },
+    }
+}
+
+fn file(redirection: &Redirection) -> String {
+    let usage = match redirection.usage {
+        Use::Read => "<",
+        Use::Write => ">",
+        Use::ReadWrite => "<>",
+    };
+    format!("{usage}{}{}", word(&redirection.target), place(&redirection.directories))
+}
+
+fn word(word: &Word) -> String {
+    match word {
+        Word::Literal(text) if text.is_empty() || text.contains([' ', '\n', ';']) => format!("{text:?}"),
+        Word::Literal(text) => text.clone(),
+        Word::Pattern(text) => format!("/{text}/"),
+        Word::Unknown(text) => format!("?{text}?"),
+    }
+}

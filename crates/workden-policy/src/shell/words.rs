@@ -1,0 +1,197 @@
+//! What a word becomes: a text, a pattern of names, or something that only the shell will know.
+//!
+//! Invariant: a [`Word::Literal`] is what the program gets, byte for byte, except that a tilde that
+//! the shell would leave alone is written `./~`, so that it is not taken for a home directory.
+
+use super::{
+    analysis::Word,
+    braces,
+    syntax::{Part, Word as Written},
+};
+
+/// A character of a word, and whether it can still mean something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Atom {
+    /// Not quoted.
+    Live(char),
+    /// Quoted.
+    Fixed(char),
+    /// Something that is not known.
+    Unknown,
+}
+
+/// Whether braces multiply a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Braces {
+    /// As in the words of a command.
+    Expand,
+    /// As behind a redirection, where shells disagree.
+    Refuse,
+}
+
+/// The words that a word becomes.
+pub(super) fn expanded(word: &Written, braces: Braces) -> Vec<Word> {
+    if let Some(text) = word.plain()
+        && !text.contains(['{', '~', '*', '?', '['])
+    {
+        return vec![Word::Literal(text.to_owned())];
+    }
+    let atoms = atoms(&word.parts);
+    let live = atoms.contains(&Atom::Live('{'));
+    match braces {
+        Braces::Expand if live => match braces::expanded(&atoms) {
+            Some(words) => words.iter().map(|atoms| finished(atoms, &word.written)).collect(),
+            None => vec![Word::Unknown(word.written.clone())],
+        },
+        Braces::Refuse if live => vec![Word::Unknown(word.written.clone())],
+        Braces::Expand | Braces::Refuse => vec![finished(&atoms, &word.written)],
+    }
+}
+
+/// The one word that it becomes where there can be only one.
+pub(super) fn single(word: &Written, braces: Braces) -> Word {
+    let mut words = expanded(word, braces);
+    match words.pop() {
+        Some(only) if words.is_empty() => only,
+        _ => Word::Unknown(word.written.clone()),
+    }
+}
+
+/// Its text, if it is only text.
+pub(super) fn text(parts: &[Part]) -> Option<String> {
+    let mut text = String::new();
+    for atom in atoms(parts) {
+        match atom {
+            Atom::Live(character) | Atom::Fixed(character) => text.push(character),
+            Atom::Unknown => return None,
+        }
+    }
+    Some(text)
+}
+
+fn atoms(parts: &[Part]) -> Vec<Atom> {
+    let mut atoms = Vec::new();
+    for part in parts {
+        match part {
+            Part::Plain(text) => atoms.extend(text.chars().map(Atom::Live)),
+            Part::Quoted(text) => atoms.extend(text.chars().map(Atom::Fixed)),
+            Part::Number => atoms.push(Atom::Fixed('0')),
+            Part::Parameter(_)
+            | Part::Command(_)
+            | Part::Arithmetic(_)
+            | Part::Process(_)
+            | Part::Array(_)
+            | Part::Subscript(_)
+            | Part::Balanced(_) => atoms.push(Atom::Unknown),
+        }
+    }
+    atoms
+}
+
+fn finished(atoms: &[Atom], written: &str) -> Word {
+    let unknown = || Word::Unknown(written.to_owned());
+    if atoms.contains(&Atom::Unknown) {
+        return unknown();
+    }
+    let text: String = match tilde(atoms) {
+        Tilde::Unknown => return unknown(),
+        Tilde::Kept => String::new(),
+        Tilde::NotOne => "./".to_owned(),
+    };
+    if atoms.iter().any(|atom| matches!(atom, Atom::Live('*' | '?'))) || brackets(atoms).next().is_some() {
+        return match pattern(atoms) {
+            Some(pattern) => Word::Pattern(text + &pattern),
+            None => unknown(),
+        };
+    }
+    Word::Literal(text + &characters(atoms))
+}
+
+fn characters(atoms: &[Atom]) -> String {
+    atoms
+        .iter()
+        .filter_map(|atom| match atom {
+            Atom::Live(character) | Atom::Fixed(character) => Some(*character),
+            Atom::Unknown => None,
+        })
+        .collect()
+}
+
+enum Tilde {
+    /// There is none, or one that means a home.
+    Kept,
+    /// There is one that means itself.
+    NotOne,
+    /// `~+`, `~-`, `~1`.
+    Unknown,
+}
+
+fn tilde(atoms: &[Atom]) -> Tilde {
+    match atoms.first() {
+        Some(Atom::Fixed('~')) => return Tilde::NotOne,
+        Some(Atom::Live('~')) => {}
+        _ => return Tilde::Kept,
+    }
+    let prefix = atoms.split(|atom| matches!(atom, Atom::Live('/') | Atom::Fixed('/'))).next().unwrap_or_default();
+    if prefix.iter().any(|atom| matches!(atom, Atom::Fixed(_))) {
+        return Tilde::NotOne;
+    }
+    match prefix.get(1) {
+        Some(Atom::Live('+' | '-' | '0'..='9')) => Tilde::Unknown,
+        _ => Tilde::Kept,
+    }
+}
+
+/// Where brackets that make a pattern open and close.
+fn brackets(atoms: &[Atom]) -> impl Iterator<Item = (usize, usize)> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let open = from + atoms.get(from..)?.iter().position(|atom| *atom == Atom::Live('['))?;
+            from = open + 1;
+            let negated = matches!(atoms.get(from), Some(Atom::Live('!' | '^')));
+            // A bracket right behind the first one stands for itself.
+            let inside = from + usize::from(negated) + 1;
+            let is_end = |atom: &Atom| matches!(atom, Atom::Live(']') | Atom::Fixed(']'));
+            if let Some(length) = atoms.get(inside..).and_then(|rest| rest.iter().position(is_end)) {
+                from = inside + length + 1;
+                return Some((open, inside + length));
+            }
+        }
+    })
+}
+
+/// The pattern with everything that means itself written so that it does.
+fn pattern(atoms: &[Atom]) -> Option<String> {
+    let mut pattern = String::new();
+    let mut inside = brackets(atoms).peekable();
+    for (at, atom) in atoms.iter().enumerate() {
+        if let Some((open, close)) = inside.peek().copied()
+            && at >= open
+        {
+            match atom {
+                // Classes, quotes and slashes in brackets: shells and matchers disagree.
+                Atom::Live('[') if at > open => return None,
+                Atom::Live('/' | '\\') | Atom::Fixed(_) | Atom::Unknown => return None,
+                Atom::Live(character) => pattern.push(*character),
+            }
+            if at == close {
+                inside.next();
+            }
+            continue;
+        }
+        match atom {
+            // Two stars are one, unless told otherwise.
+            Atom::Live('*') if pattern.ends_with('*') => {}
+            Atom::Live(character @ ('*' | '?')) => pattern.push(*character),
+            Atom::Fixed('\\') | Atom::Unknown => return None,
+            Atom::Live(character @ ('[' | '{' | '}')) | Atom::Fixed(character @ ('[' | '{' | '}' | '*' | '?')) => {
+                pattern.push('[');
+                pattern.push(*character);
+                pattern.push(']');
+            }
+            Atom::Live(character) | Atom::Fixed(character) => pattern.push(*character),
+        }
+    }
+    Some(pattern)
+}

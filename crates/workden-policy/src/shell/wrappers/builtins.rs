@@ -1,0 +1,160 @@
+//! Builtins that change what a script means.
+//!
+//! Invariant: after a builtin without a doubt, every word of the script means what it would have
+//! meant before.
+
+use super::super::{
+    analysis::{DoubtKind, Word},
+    environment::decides_what_runs,
+    guard::quoted,
+};
+
+/// Names that are the shell's own.
+const BUILTINS: &[&str] = &[
+    ".",
+    ":",
+    "[",
+    "alias",
+    "bg",
+    "bind",
+    "break",
+    "builtin",
+    "caller",
+    "cd",
+    "command",
+    "compgen",
+    "complete",
+    "compopt",
+    "continue",
+    "declare",
+    "dirs",
+    "disown",
+    "echo",
+    "enable",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "false",
+    "fc",
+    "fg",
+    "getopts",
+    "hash",
+    "help",
+    "history",
+    "jobs",
+    "kill",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "suspend",
+    "test",
+    "times",
+    "trap",
+    "true",
+    "type",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "wait",
+];
+/// Those that set the variables that they are given.
+const SETTERS: &[&str] = &[
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "read",
+    "readarray",
+    "mapfile",
+    "getopts",
+    "unset",
+    "printf",
+    "wait",
+];
+/// Those that evaluate subscripts in the names that they are given.
+const SUBSCRIPTS: &[&str] =
+    &["test", "[", "declare", "typeset", "local", "export", "readonly", "read", "unset", "printf", "wait"];
+/// Settings that do not change what a script means.
+const HARMLESS: &[&str] = &["errexit", "nounset", "pipefail", "xtrace", "verbose", "noclobber"];
+
+pub(super) fn is_builtin(name: &str) -> bool {
+    BUILTINS.contains(&name)
+}
+
+/// Adds what is doubtful about this builtin.
+pub(super) fn doubts(name: &str, words: &[Word], doubts: &mut Vec<(DoubtKind, String)>) {
+    if SETTERS.contains(&name) {
+        for word in words {
+            let variable = word.shown().split(['=', '[', '+']).next().unwrap_or_default();
+            if decides_what_runs(variable) && (name != "export" || word.shown().contains('=')) {
+                doubts.push((DoubtKind::Environment, format!("{} is set", quoted(variable))));
+            }
+        }
+    }
+    let evaluates = |word: &Word| {
+        let (text, pattern) = (word.shown(), matches!(word, Word::Pattern(_)));
+        text.contains('[') && (pattern && name != "[" && name != "test" || text.contains(['$', '`']))
+    };
+    if SUBSCRIPTS.contains(&name) && words.iter().any(evaluates) {
+        doubts.push((DoubtKind::Construct, format!("a subscript that `{name}` evaluates")));
+    }
+    let letter = |letters: &[char]| {
+        words.iter().any(|word| {
+            let text = word.shown();
+            text.starts_with(['-', '+']) && !text.starts_with("--") && text.contains(letters)
+        })
+    };
+    let doubtful = match name {
+        "enable" | "bind" | "complete" | "compgen" | "compopt" | "fc" | "history" | "let" => !words.is_empty(),
+        "hash" => words.iter().any(|word| word.shown() != "-r"),
+        "shopt" => letter(&['s', 'u', 'o']),
+        "set" => !is_harmless_set(words),
+        "mapfile" | "readarray" => letter(&['C', 'c']),
+        "declare" | "typeset" | "local" | "export" | "readonly" => letter(&['n', 'i', 'f', 'F']),
+        "jobs" => letter(&['x']),
+        _ => false,
+    };
+    if doubtful {
+        doubts.push((DoubtKind::Construct, format!("`{name}`, which can change what commands mean")));
+    }
+}
+
+/// `set -e`, `set -o pipefail`, `set -- a b`.
+fn is_harmless_set(words: &[Word]) -> bool {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let Some(text) = word.literal() else { return true };
+        if text == "--" || !text.starts_with(['-', '+']) {
+            return true;
+        }
+        let letters = text.trim_start_matches(['-', '+']);
+        if !letters.bytes().all(|letter| b"euxvCo".contains(&letter)) {
+            return false;
+        }
+        if letters.contains('o') {
+            match words.next().and_then(Word::literal) {
+                Some(setting) if HARMLESS.contains(&setting) => {}
+                None => return letters == "o",
+                Some(_) => return false,
+            }
+        }
+    }
+    true
+}

@@ -1,0 +1,178 @@
+//! `git`: its global options are taken off, and configuration that runs programs is a doubt.
+//!
+//! Invariant: what is left is `git` and a subcommand, so that rules can be written about that.
+
+use super::{
+    super::analysis::{DoubtKind, Word},
+    Place, Run, Unwrapped, joined,
+    options::{Known, taken},
+};
+
+const KNOWN: Known = Known {
+    flags: "pP",
+    values: "cC",
+    long_flags: &[
+        "paginate",
+        "no-pager",
+        "bare",
+        "no-replace-objects",
+        "literal-pathspecs",
+        "glob-pathspecs",
+        "noglob-pathspecs",
+        "icase-pathspecs",
+        "no-optional-locks",
+        "no-lazy-fetch",
+        "no-advice",
+        "version",
+        "help",
+        "html-path",
+        "man-path",
+        "info-path",
+        "exec-path",
+    ],
+    long_values: &["git-dir", "work-tree", "namespace", "super-prefix", "list-cmds", "attr-source"],
+};
+
+/// Keys whose last part names or contains a program.
+const PROGRAMS: &[&str] = &[
+    "askpass",
+    "clean",
+    "cmd",
+    "command",
+    "diff",
+    "driver",
+    "editor",
+    "external",
+    "fsmonitor",
+    "fsmonitorhookversion",
+    "helper",
+    "hookspath",
+    "pager",
+    "path",
+    "process",
+    "program",
+    "proxy",
+    "proxycommand",
+    "smudge",
+    "sshcommand",
+    "textconv",
+    "tool",
+    "uploadpack",
+    "receivepack",
+    "vcs",
+    "worktree",
+    "gitproxy",
+    "templatedir",
+    "sendpack",
+    "cvs",
+    "attributesfile",
+    "browser",
+    "viewer",
+    "alternaterefscommand",
+    "sequenceeditor",
+    "packobjectshook",
+    "url",
+];
+/// Sections none of whose keys do.
+const HARMLESS: &[&str] = &["color", "user", "advice"];
+/// Sections all of whose keys do.
+const SECTIONS: &[&str] = &["alias", "filter", "include", "includeif", "pager", "trailer", "credential", "protocol"];
+
+pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
+    let (given, rest) = match taken(argv.get(1..).unwrap_or_default(), &KNOWN) {
+        Ok(taken) => taken,
+        Err(option) => return Unwrapped::option("git", &option),
+    };
+    let mut unwrapped = subcommand(rest);
+    let mut directory: Option<Word> = None;
+    for (option, value) in &given {
+        match (option.as_str(), value) {
+            ("c", Some(setting)) if runs_programs(setting) => unwrapped.doubts.push((
+                DoubtKind::ForeignCode,
+                format!("git is told to run {}", super::super::guard::quoted(setting.shown())),
+            )),
+            ("C", Some(to)) => {
+                directory = Some(match (directory, to) {
+                    (None, to) => to.clone(),
+                    (Some(Word::Literal(from)), Word::Literal(to)) => Word::Literal(format!("{from}/{to}")),
+                    _ => Word::Unknown("-C".to_owned()),
+                });
+            }
+            // Configuration and hooks of a repository that could be anywhere.
+            ("git-dir" | "work-tree", _) => {
+                unwrapped.doubts.push((DoubtKind::ForeignCode, "git is told to use another repository".to_owned()));
+            }
+            _ => {}
+        }
+    }
+    if given.is_empty() {
+        return unwrapped;
+    }
+    // Once more, without the options.
+    let argv = argv.iter().take(1).chain(rest).cloned().collect();
+    let run = Run::Program { argv, assignments: Vec::new(), directory, input: None };
+    let doubts = unwrapped.doubts;
+    Unwrapped { kept: false, runs: vec![run], doubts }
+}
+
+fn runs_programs(setting: &Word) -> bool {
+    let Word::Literal(setting) = setting else { return true };
+    let key = setting.split('=').next().unwrap_or_default().to_ascii_lowercase();
+    let section = key.split('.').next().unwrap_or_default();
+    let last = key.rsplit('.').next().unwrap_or_default();
+    !HARMLESS.contains(&section) && (SECTIONS.contains(&section) || PROGRAMS.contains(&last))
+}
+
+/// Subcommands that run what they are told.
+fn subcommand(words: &[Word]) -> Unwrapped {
+    let unwrapped = Unwrapped::ordinary();
+    let rest = |from: usize| words.get(from..).unwrap_or_default();
+    let at = |at: usize| words.get(at).and_then(Word::literal);
+    let has = |options: &[&str]| {
+        words.iter().any(|word| {
+            options.iter().any(|option| {
+                word.shown().strip_prefix(option).is_some_and(|value| value.is_empty() || value.starts_with('='))
+            })
+        })
+    };
+    let foreign = |unwrapped: Unwrapped| unwrapped.and_doubt(DoubtKind::ForeignCode, "git is told to run a program");
+    match (at(0), at(1)) {
+        (Some("bisect"), Some("run")) if words.len() > 2 => {
+            let run = Run::Program { argv: rest(2).to_vec(), assignments: Vec::new(), directory: None, input: None };
+            Unwrapped { runs: vec![run], ..unwrapped }
+        }
+        (Some("submodule"), Some("foreach")) => {
+            let script =
+                rest(2).iter().filter(|word| word.literal() != Some("--recursive")).cloned().collect::<Vec<_>>();
+            match joined(&script) {
+                Some(text) => Unwrapped { runs: vec![Run::Script { text, place: Place::Later }], ..unwrapped },
+                None => foreign(unwrapped),
+            }
+        }
+        (Some("filter-branch" | "difftool" | "mergetool" | "instaweb" | "send-email" | "daemon"), _) => {
+            foreign(unwrapped)
+        }
+        (Some("rebase"), _) if has(&["-x", "--exec"]) => foreign(unwrapped),
+        (Some("grep"), _)
+            if words.iter().any(|word| word.shown().starts_with("-O")) || has(&["--open-files-in-pager"]) =>
+        {
+            foreign(unwrapped)
+        }
+        (Some("config"), _) if words.iter().any(sets_program) => foreign(unwrapped),
+        _ if has(&["--upload-pack", "--receive-pack", "--exec", "-u"])
+            && matches!(at(0), Some("clone" | "fetch" | "pull" | "ls-remote")) =>
+        {
+            foreign(unwrapped)
+        }
+        (Some("clone" | "fetch" | "pull" | "push" | "remote" | "submodule" | "ls-remote" | "archive"), _)
+            if words.iter().any(|word| word.shown().contains("ext::")) || has(&["--template", "--config"]) =>
+        {
+            foreign(unwrapped)
+        }
+        _ => unwrapped,
+    }
+}
+
+fn sets_program(word: &Word) -> bool {
+    !word.shown().starts_with('-') && word.shown().contains('.') && runs_programs(word)
+}

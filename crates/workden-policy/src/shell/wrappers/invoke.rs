@@ -1,0 +1,120 @@
+//! The walk through wrappers: from a command as written to those that run.
+//!
+//! Invariant: what is queued is shorter than what it came from, and no more than [`MOST_STEPS`]
+//! commands come from one.
+
+use std::collections::VecDeque;
+
+use super::{
+    super::{
+        analysis::{Directories, DoubtKind, Input, Invocation},
+        collect::Collector,
+        directories::{After, joined, moved},
+    },
+    Place, Run, program, unwrap,
+};
+
+/// How many wrappers and commands are looked at, from one command.
+const MOST_STEPS: usize = 24;
+
+impl Collector {
+    /// Writes down what a command runs, and tells where the shell is afterwards.
+    pub(in super::super) fn invoke(&mut self, invocation: Invocation, fed: Option<&str>) -> After {
+        let mut after = After::same(&self.directories);
+        for assignment in &invocation.assignments {
+            self.sets(&assignment.name);
+        }
+        let mut queue = VecDeque::from([invocation]);
+        let mut steps = 0;
+        while let Some(invocation) = queue.pop_front() {
+            steps += 1;
+            if steps > MOST_STEPS {
+                self.doubt(DoubtKind::TooMuch, format!("over {MOST_STEPS} wrappers around one another"));
+                self.analysis.invocations.push(invocation);
+                break;
+            }
+            let unwrapped = unwrap(&invocation, fed);
+            for (kind, about) in unwrapped.doubts {
+                self.doubt(kind, about);
+            }
+            if unwrapped.kept {
+                if let Some(there) = self.goes_to(&invocation) {
+                    after = there;
+                }
+                self.analysis.invocations.push(invocation.clone());
+            }
+            for run in unwrapped.runs {
+                match run {
+                    Run::Program { .. } => self.queue(&invocation, run, &mut queue),
+                    Run::Script { text, place } => {
+                        if let Some(there) = self.nested_script(&invocation, &text, place) {
+                            after = there;
+                        }
+                    }
+                }
+            }
+        }
+        after
+    }
+
+    /// Where the shell is after a builtin that goes somewhere.
+    fn goes_to(&mut self, invocation: &Invocation) -> Option<After> {
+        // Behind any other wrapper it is not the shell that goes.
+        let own = invocation.through.get(self.through.len()..).unwrap_or_default();
+        if !own.iter().all(|wrapper| matches!(wrapper.as_str(), "command" | "builtin" | "time")) {
+            return None;
+        }
+        let after = match invocation.argv.first()?.literal()? {
+            "source" | "." => After::same(&Directories::Unknown),
+            _ => moved(&self.directories, &invocation.argv)?,
+        };
+        self.moved = true;
+        Some(after)
+    }
+
+    fn queue(&mut self, outer: &Invocation, run: Run, queue: &mut VecDeque<Invocation>) {
+        let Run::Program { argv, assignments, directory, input } = run else { return };
+        for assignment in &assignments {
+            self.sets(&assignment.name);
+        }
+        let directories = match &directory {
+            None => outer.directories.clone(),
+            Some(to) => joined(&outer.directories, to),
+        };
+        let mut all = outer.assignments.clone();
+        all.extend(assignments);
+        let input = input.unwrap_or(outer.input);
+        if argv.first().is_some_and(|word| word.literal().is_none()) {
+            self.doubt(DoubtKind::NotLiteral, "which program a wrapper runs");
+        }
+        queue.push_back(Invocation { argv, through: through(outer), assignments: all, directories, input });
+    }
+
+    /// Walks a script that a command runs; where the shell is then, if it is this one.
+    fn nested_script(&mut self, outer: &Invocation, text: &str, place: Place) -> Option<After> {
+        let wrappers = std::mem::replace(&mut self.through, through(outer));
+        let after = self.deeper(|collector| match place {
+            Place::Here => Some(collector.text(text)),
+            Place::Apart | Place::Elsewhere => {
+                collector.apart(|collector| {
+                    let elsewhere = place == Place::Elsewhere;
+                    collector.directories = if elsewhere { Directories::Unknown } else { outer.directories.clone() };
+                    collector.input = outer.input;
+                    collector.text(text)
+                });
+                None
+            }
+            Place::Later => {
+                collector.later(Input::Inherited, |collector| collector.text(text));
+                None
+            }
+        });
+        self.through = wrappers;
+        after.flatten()
+    }
+}
+
+fn through(outer: &Invocation) -> Vec<String> {
+    let name = outer.argv.first().and_then(program).unwrap_or_default();
+    outer.through.iter().cloned().chain([name.to_owned()]).collect()
+}

@@ -1,0 +1,92 @@
+//! The options of a wrapper, taken apart by a table.
+//!
+//! Invariant: what is not in the table ends it with an error; nothing is guessed.
+
+use super::super::analysis::Word;
+
+/// Which options there are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    /// Letters without a value.
+    pub(super) flags: &'static str,
+    /// Letters with a value, in the same word or the next.
+    pub(super) values: &'static str,
+    /// Words behind `--` without a value.
+    pub(super) long_flags: &'static [&'static str],
+    /// Words behind `--` with a value, behind `=` or in the next word.
+    pub(super) long_values: &'static [&'static str],
+}
+
+/// An option as it was given: a letter or a word.
+pub(super) type Given = (String, Option<Word>);
+
+/// Takes options off; the rest begins with the first word that is none.
+pub(super) fn taken<'words>(words: &'words [Word], known: &Known) -> Result<(Vec<Given>, &'words [Word]), String> {
+    let mut given = Vec::new();
+    let mut rest = words;
+    while let [Word::Literal(word), after @ ..] = rest {
+        if word == "--" {
+            return Ok((given, after));
+        }
+        rest = if let Some(long) = word.strip_prefix("--") {
+            taken_long(word, long, after, known, &mut given)?
+        } else {
+            match word.strip_prefix('-').filter(|letters| !letters.is_empty()) {
+                Some(letters) => taken_letters(word, letters, after, known, &mut given)?,
+                None => return Ok((given, rest)),
+            }
+        };
+    }
+    Ok((given, rest))
+}
+
+fn taken_long<'words>(
+    word: &str,
+    long: &str,
+    after: &'words [Word],
+    known: &Known,
+    given: &mut Vec<Given>,
+) -> Result<&'words [Word], String> {
+    let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+    if known.long_values.contains(&name) {
+        if let Some(value) = value {
+            given.push((name.to_owned(), Some(Word::Literal(value.to_owned()))));
+            return Ok(after);
+        }
+        let (value, after) = after.split_first().ok_or(word)?;
+        given.push((name.to_owned(), Some(value.clone())));
+        return Ok(after);
+    }
+    if known.long_flags.contains(&name) && value.is_none() {
+        given.push((name.to_owned(), None));
+        return Ok(after);
+    }
+    Err(word.to_owned())
+}
+
+fn taken_letters<'words>(
+    word: &str,
+    letters: &str,
+    after: &'words [Word],
+    known: &Known,
+    given: &mut Vec<Given>,
+) -> Result<&'words [Word], String> {
+    for (at, letter) in letters.char_indices() {
+        if known.flags.contains(letter) {
+            given.push((letter.to_string(), None));
+            continue;
+        }
+        if !known.values.contains(letter) {
+            return Err(word.to_owned());
+        }
+        let inline = letters.get(at + letter.len_utf8()..).unwrap_or_default();
+        if !inline.is_empty() {
+            given.push((letter.to_string(), Some(Word::Literal(inline.to_owned()))));
+            return Ok(after);
+        }
+        let (value, after) = after.split_first().ok_or(word)?;
+        given.push((letter.to_string(), Some(value.clone())));
+        return Ok(after);
+    }
+    Ok(after)
+}

@@ -1,0 +1,52 @@
+//! Everything that is not looked through: builtins, and programs that run what they are fed.
+//!
+//! Invariant: such a command stays in the list as it is.
+
+use super::{
+    super::analysis::{DoubtKind, Input, Word},
+    Unwrapped, builtins, shells,
+};
+
+/// Programs that run what they read, unless they are given something else to run.
+const INTERPRETERS: &[&str] =
+    &["perl", "ruby", "node", "nodejs", "php", "lua", "tclsh", "osascript", "deno", "bun", "R"];
+/// Programs that run what they read in any case.
+const SCHEDULERS: &[&str] = &["at", "batch", "crontab"];
+
+pub(super) fn unwrap(name: &str, argv: &[Word], input: Input) -> Unwrapped {
+    let mut unwrapped = Unwrapped::ordinary();
+    let words = argv.get(1..).unwrap_or_default();
+    builtins::doubts(name, words, &mut unwrapped.doubts);
+    let runs_input = input == Input::Fed
+        && (SCHEDULERS.contains(&name)
+            || (is_interpreter(name) && reads_its_program(words))
+            || (matches!(name, "source" | ".") && words.first().is_none_or(shells::is_stdin)));
+    if runs_input {
+        unwrapped.doubts.push((DoubtKind::ForeignCode, format!("what `{name}` is fed would run")));
+    }
+    unwrapped
+}
+
+fn is_interpreter(name: &str) -> bool {
+    let python = name.strip_prefix("python").or_else(|| name.strip_prefix("pypy"));
+    let is_version = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    INTERPRETERS.contains(&name) || python.is_some_and(is_version)
+}
+
+/// Whether there is nothing among the words that is a program or names one.
+fn reads_its_program(words: &[Word]) -> bool {
+    words.iter().all(|word| {
+        let text = word.shown();
+        let gives = ["-c", "-m", "-e", "-r", "-p", "-E", "-V", "--version", "--eval", "--print", "--help", "-h"];
+        shells::is_stdin(word) || (text.starts_with('-') && !gives.contains(&text))
+    })
+}
+
+/// `busybox rm` is `rm`.
+pub(super) fn applet(name: &str, argv: &[Word]) -> Unwrapped {
+    match argv.get(1..) {
+        Some([Word::Literal(applet), ..]) if applet.starts_with('-') => Unwrapped::option(name, applet),
+        Some(rest @ [_, ..]) => Unwrapped::program(rest.to_vec()),
+        _ => Unwrapped::ordinary(),
+    }
+}

@@ -1,0 +1,188 @@
+//! Commands that take a script as text: `eval`, `trap`, `alias`, `su -c`, `watch`, `ssh` and others.
+//!
+//! Invariant: a text that is not known is a doubt, and so is everything that makes it unclear when
+//! or where a known one runs.
+
+use super::{
+    super::analysis::{DoubtKind, Word},
+    Place, Run, Unwrapped, joined,
+    options::{Known, taken},
+};
+
+const SU: Known = Known {
+    flags: "lmpPf",
+    values: "cgGw",
+    long_flags: &["login", "preserve-environment", "pty"],
+    long_values: &["command", "group", "supp-group", "whitelist-environment"],
+};
+const SSH: Known =
+    Known { flags: "46AaCfgKkNnqsTtVvXxYy", values: "BbcDEeIiJLlmOpQRSWw", long_flags: &[], long_values: &[] };
+const WATCH: Known = Known {
+    flags: "bcdegptxwr",
+    values: "n",
+    long_flags: &["beep", "color", "differences", "errexit", "chgexit", "no-title", "exec", "precise"],
+    long_values: &["interval"],
+};
+const SCRIPT: Known = Known {
+    flags: "aefq",
+    values: "cE",
+    long_flags: &["append", "return", "flush", "quiet"],
+    long_values: &["command", "echo"],
+};
+const FLOCK: Known = Known {
+    flags: "ensuxoF",
+    values: "wE",
+    long_flags: &["shared", "exclusive", "unlock", "nonblock", "nb", "close", "no-fork", "verbose"],
+    long_values: &["timeout", "wait", "conflict-exit-code"],
+};
+const PARALLEL: Known = Known {
+    flags: "0kvtuq",
+    values: "jnNIa",
+    long_flags: &["null", "keep-order", "verbose", "ungroup", "will-cite", "bar", "halt-on-error"],
+    long_values: &["jobs", "max-args", "halt", "delay", "timeout"],
+};
+
+pub(super) fn unwrap(name: &str, argv: &[Word]) -> Unwrapped {
+    let words = argv.get(1..).unwrap_or_default();
+    match name {
+        "eval" => evaluated(words),
+        "trap" => trap(words),
+        "alias" => alias(words),
+        "su" => su(words),
+        "ssh" => ssh(words),
+        "watch" => watch(words),
+        "script" => with_command("script", words, &SCRIPT),
+        "flock" => flock(words),
+        "parallel" => parallel(words),
+        _ => Unwrapped::ordinary(),
+    }
+}
+
+fn without_dashes(words: &[Word]) -> &[Word] {
+    match words {
+        [Word::Literal(dashes), rest @ ..] if dashes == "--" => rest,
+        _ => words,
+    }
+}
+
+fn evaluated(words: &[Word]) -> Unwrapped {
+    match joined(without_dashes(words)) {
+        Some(text) => Unwrapped::script(text, Place::Here),
+        None => Unwrapped::doubted(DoubtKind::ForeignCode, "what `eval` runs"),
+    }
+}
+
+fn trap(words: &[Word]) -> Unwrapped {
+    match without_dashes(words) {
+        [Word::Literal(code), _, ..] if code == "-" || code.is_empty() || code.starts_with('-') => {
+            Unwrapped::ordinary()
+        }
+        [Word::Literal(code), _, ..] => Unwrapped::script(code.clone(), Place::Later),
+        [_, _, ..] => Unwrapped::doubted(DoubtKind::ForeignCode, "what `trap` runs"),
+        _ => Unwrapped::ordinary(),
+    }
+}
+
+/// A name that means something else from then on: what is done with it is not followed.
+fn alias(words: &[Word]) -> Unwrapped {
+    let mut unwrapped = Unwrapped::ordinary();
+    for word in words {
+        if let Some((name, code)) = word.shown().split_once('=') {
+            let about = format!("{} becomes an alias", super::super::guard::quoted(name));
+            unwrapped.doubts.push((DoubtKind::Construct, about));
+            unwrapped.runs.push(Run::Script { text: code.to_owned(), place: Place::Later });
+        }
+    }
+    unwrapped
+}
+
+fn su(words: &[Word]) -> Unwrapped {
+    let (mut given, rest) = match taken(words, &SU) {
+        Ok(taken) => taken,
+        Err(option) => return Unwrapped::option("su", &option),
+    };
+    let rest = match rest {
+        [Word::Literal(dash), rest @ ..] if dash == "-" => rest,
+        rest => rest,
+    };
+    match taken(rest.get(1..).unwrap_or_default(), &SU) {
+        Ok((more, rest)) if rest.is_empty() => given.extend(more),
+        Ok((_, rest)) => return Unwrapped::option("su", rest.first().map_or("", Word::shown)),
+        Err(option) => return Unwrapped::option("su", &option),
+    }
+    command_of("su", given)
+}
+
+/// The script behind `-c`, the wrapper staying in the list.
+fn command_of(name: &str, given: Vec<(String, Option<Word>)>) -> Unwrapped {
+    match given.into_iter().rev().find(|(option, _)| matches!(option.as_str(), "c" | "command")) {
+        Some((_, Some(Word::Literal(text)))) => Unwrapped::script(text, Place::Elsewhere).and_kept(),
+        // A shell that reads what it is fed, or a text that is not known.
+        _ => Unwrapped::doubted(DoubtKind::ForeignCode, format!("what `{name}` runs")),
+    }
+}
+
+fn with_command(name: &str, words: &[Word], known: &Known) -> Unwrapped {
+    match taken(words, known) {
+        Ok((given, _)) => command_of(name, given),
+        Err(option) => Unwrapped::option(name, &option),
+    }
+}
+
+fn ssh(words: &[Word]) -> Unwrapped {
+    let (_, rest) = match taken(words, &SSH) {
+        Ok(taken) => taken,
+        Err(option) => return Unwrapped::option("ssh", &option),
+    };
+    let rest = match taken(rest.get(1..).unwrap_or_default(), &SSH) {
+        Ok((_, rest)) => rest,
+        Err(option) => return Unwrapped::option("ssh", &option),
+    };
+    match joined(rest) {
+        Some(text) if text.is_empty() => Unwrapped::ordinary(),
+        Some(text) => Unwrapped::script(text, Place::Elsewhere).and_kept(),
+        None => Unwrapped::doubted(DoubtKind::ForeignCode, "what `ssh` runs"),
+    }
+}
+
+fn watch(words: &[Word]) -> Unwrapped {
+    let (given, rest) = match taken(words, &WATCH) {
+        Ok(taken) => taken,
+        Err(option) => return Unwrapped::option("watch", &option),
+    };
+    if given.iter().any(|(option, _)| matches!(option.as_str(), "x" | "exec")) {
+        return Unwrapped::program(rest.to_vec());
+    }
+    match joined(rest) {
+        Some(text) => Unwrapped::script(text, Place::Apart),
+        None => Unwrapped::doubted(DoubtKind::ForeignCode, "what `watch` runs"),
+    }
+}
+
+fn flock(words: &[Word]) -> Unwrapped {
+    let rest = match taken(words, &FLOCK) {
+        Ok((_, rest)) => rest,
+        Err(option) => return Unwrapped::option("flock", &option),
+    };
+    match rest {
+        [_, Word::Literal(option), Word::Literal(text)] if option == "-c" || option == "--command" => {
+            Unwrapped::script(text.clone(), Place::Apart).and_kept()
+        }
+        [_, Word::Literal(option), ..] if option.starts_with('-') => Unwrapped::option("flock", option),
+        [_, command @ ..] if !command.is_empty() => Unwrapped::program(command.to_vec()).and_kept(),
+        _ => Unwrapped::ordinary(),
+    }
+}
+
+fn parallel(words: &[Word]) -> Unwrapped {
+    let rest = match taken(words, &PARALLEL) {
+        Ok((_, rest)) => rest,
+        Err(option) => return Unwrapped::option("parallel", &option),
+    };
+    let end = rest.iter().position(|word| word.shown().starts_with(":::")).unwrap_or(rest.len());
+    match joined(rest.get(..end).unwrap_or_default()) {
+        Some(text) if !text.is_empty() => Unwrapped::script(text, Place::Apart)
+            .and_doubt(DoubtKind::ForeignCode, "what `parallel` adds to its command"),
+        _ => Unwrapped::doubted(DoubtKind::ForeignCode, "what `parallel` runs"),
+    }
+}

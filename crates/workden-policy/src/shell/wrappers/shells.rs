@@ -1,0 +1,73 @@
+//! Shells: what stands behind `-c` is a script, and so is what is fed to a shell without one.
+//!
+//! Invariant: only shells that read the language of bash are looked into; of any other it is a doubt.
+
+use super::{
+    super::analysis::{DoubtKind, Input, Word},
+    Place, Unwrapped,
+    options::{Known, taken},
+};
+
+/// Shells whose language is parsed here.
+const UNDERSTOOD: &[&str] = &["sh", "bash", "dash", "ash"];
+/// Shells whose languages are others.
+const FOREIGN: &[&str] =
+    &["zsh", "ksh", "ksh93", "mksh", "yash", "rbash", "posh", "fish", "csh", "tcsh", "pwsh", "nu", "elvish", "xonsh"];
+const KNOWN: Known = Known {
+    flags: "aceuxvlsnCm",
+    values: "o",
+    long_flags: &["login", "norc", "noprofile", "verbose", "version", "help"],
+    long_values: &[],
+};
+/// Settings that do not change what a script means.
+const HARMLESS: &[&str] = &["errexit", "nounset", "pipefail", "xtrace", "verbose", "noclobber", "allexport"];
+
+pub(super) fn is_shell(name: &str) -> bool {
+    UNDERSTOOD.contains(&name) || FOREIGN.contains(&name)
+}
+
+/// Files that are the standard input.
+pub(super) fn is_stdin(word: &Word) -> bool {
+    matches!(word.literal(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
+}
+
+pub(super) fn unwrap(name: &str, argv: &[Word], input: Input, fed: Option<&str>) -> Unwrapped {
+    let words = argv.get(1..).unwrap_or_default();
+    if FOREIGN.contains(&name) {
+        return Unwrapped::doubted(DoubtKind::ForeignCode, format!("what `{name}` runs"));
+    }
+    // A letter behind `o` is an option of its own, not the value.
+    let torn = |word: &Word| {
+        let letters = word.literal().and_then(|text| text.strip_prefix('-')).filter(|text| !text.starts_with('-'));
+        letters.is_some_and(|letters| letters.trim_end_matches('o').contains('o'))
+    };
+    let options = words.iter().take_while(|word| word.shown().starts_with(['-', '+']));
+    if let Some(option) = options.clone().find(|word| torn(word) || word.shown().starts_with('+')) {
+        return Unwrapped::option(name, option.shown());
+    }
+    let (given, rest) = match taken(words, &KNOWN) {
+        Ok(taken) => taken,
+        Err(option) => return Unwrapped::option(name, &option),
+    };
+    let has = |wanted: &str| given.iter().any(|(option, _)| option == wanted);
+    let harmless = |value: &Option<Word>| {
+        value.as_ref().is_none_or(|value| value.literal().is_some_and(|value| HARMLESS.contains(&value)))
+    };
+    if let Some((_, Some(value))) = given.iter().find(|(_, value)| !harmless(value)) {
+        return Unwrapped::option(name, value.shown());
+    }
+    if has("c") {
+        return match rest.first() {
+            Some(Word::Literal(text)) => Unwrapped::script(text.clone(), Place::Apart),
+            _ => Unwrapped::doubted(DoubtKind::ForeignCode, format!("what `{name} -c` runs")),
+        };
+    }
+    if !has("s") && rest.first().is_some_and(|file| !is_stdin(file)) {
+        return Unwrapped::ordinary();
+    }
+    match (input, fed) {
+        (Input::Fed, Some(text)) => Unwrapped::script(text.to_owned(), Place::Apart),
+        (Input::Fed, None) => Unwrapped::doubted(DoubtKind::ForeignCode, format!("what `{name}` is fed would run")),
+        (Input::Inherited, _) => Unwrapped::ordinary(),
+    }
+}

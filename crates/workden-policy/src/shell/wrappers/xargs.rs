@@ -1,0 +1,39 @@
+//! `xargs`.
+//!
+//! Invariant: what it reads is not known, so a word of that kind is in every command that it runs.
+
+use super::{
+    super::analysis::{DoubtKind, Input, Word},
+    Run, Unwrapped,
+    options::{Known, taken},
+};
+
+const KNOWN: Known = Known {
+    flags: "0rtxo",
+    values: "dEILnPs",
+    long_flags: &["null", "no-run-if-empty", "verbose", "exit", "open-tty"],
+    long_values: &["delimiter", "max-lines", "max-args", "max-procs", "max-chars", "replace"],
+};
+
+pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
+    let (given, rest) = match taken(argv.get(1..).unwrap_or_default(), &KNOWN) {
+        Ok(taken) => taken,
+        Err(option) => return Unwrapped::option("xargs", &option),
+    };
+    let replaced = given.iter().rev().find(|(option, _)| matches!(option.as_str(), "I" | "replace"));
+    let mut argv = if rest.is_empty() { vec![Word::Literal("echo".to_owned())] } else { rest.to_vec() };
+    match replaced.map(|(_, value)| value.as_ref().and_then(Word::literal)) {
+        // Where it goes is not known either.
+        Some(None | Some("")) => return Unwrapped::doubted(DoubtKind::Construct, "what `xargs -I` replaces"),
+        Some(Some(marker)) => {
+            for word in &mut argv {
+                if word.shown().contains(marker) {
+                    *word = Word::Unknown(word.shown().to_owned());
+                }
+            }
+        }
+        None => argv.push(Word::Unknown("...".to_owned())),
+    }
+    let run = Run::Program { argv, assignments: Vec::new(), directory: None, input: Some(Input::Inherited) };
+    Unwrapped { kept: false, runs: vec![run], doubts: vec![(DoubtKind::NotLiteral, "what `xargs` reads".to_owned())] }
+}
