@@ -215,6 +215,10 @@ impl<B: Backend> Backend for Guarded<B> {
         self.inner.identify(at).await
     }
 
+    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+        self.inner.origins().await
+    }
+
     async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
         self.inner.names_of(files).await
     }
