@@ -14,7 +14,10 @@ mod gate;
 mod judging;
 mod preview;
 mod reading;
+#[cfg(test)]
+mod tests;
 mod trace;
+mod trees;
 mod writing;
 
 use std::sync::Arc;
