@@ -30,7 +30,8 @@ cargo xtask <command>
                     files    grep, glob, list, read, edit against rg, find and pydantic-ai-backend
                              (`--check` fails when a target is missed, `--only grep` for some rows)
                     race     every call, a million times, while directories are exchanged with
-                             links that lead outside (`--seconds 30` for less)
+                             links that lead outside, or to a directory that a rule denies
+                             (`--seconds 30` for less)
   help            this text
 
 To fuzz alone: cargo run --release -p workden-fuzz -- --seconds 60

@@ -37,7 +37,7 @@ pub(crate) const FULL: &[Step] = &[
 /// All fuzz targets, on the stable compiler.
 const FUZZ: &[&str] = &["run", "--release", "--package", "workden-fuzz", "--", "--seconds", "60"];
 
-/// The short form of `cargo xtask bench race`.
+/// The short form of `cargo xtask bench race`: half of the time for each of its two grounds.
 const RACE: &[&str] = &["run", "--release", "--package", "workden-bench", "--", "race", "--seconds", "30"];
 
 /// What is worth running after every few edits.

@@ -29,9 +29,10 @@ files: time and memory of the file half beside rg, find and pydantic-ai-backend
   --rounds N      how often each contender runs (7, and at least 5 count)
   --only TEXT     rows whose name contains TEXT
 
-race: every call while directories are exchanged with links that lead outside
-  --operations N  how many calls to make (1000000)
-  --seconds N     when to stop at the latest (3600)
+race: every call while directories are exchanged with links that lead outside, and then with links
+that lead to a directory inside which a rule denies
+  --operations N  how many calls to make in each (1000000)
+  --seconds N     when to stop at the latest, half of it for each (3600)
 ";
 
 fn main() -> ExitCode {

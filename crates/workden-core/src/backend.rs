@@ -161,6 +161,11 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// it.
     async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>>;
 
+    /// The directories in which the files of this backend really are, each with its path here: of a
+    /// host directory its root, of a mount table those of its mounts. None where nothing else can
+    /// show the files.
+    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>>;
+
     /// The paths under which this backend shows files that some backend has identified. An answer
     /// for each, in order.
     ///
@@ -375,6 +380,9 @@ macro_rules! forward {
             }
             async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
                 (**self).identify(at).await
+            }
+            async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+                (**self).origins().await
             }
             async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
                 (**self).names_of(files).await

@@ -225,6 +225,10 @@ impl Backend for CompositeBackend {
         names::identify(&self.mounts, at).await
     }
 
+    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+        names::origins(&self.mounts).await
+    }
+
     async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
         names::names_of(&self.mounts, files).await
     }

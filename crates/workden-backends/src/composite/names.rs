@@ -64,28 +64,33 @@ fn below(names: &[VirtualPath], at: &VirtualPath) -> Vec<VirtualPath> {
     names.iter().map(|name| name.below(at)).collect()
 }
 
+pub(super) async fn origins(mounts: &MountTable) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+    let mut all = Vec::new();
+    for mount in mounts.all() {
+        let origins = mount.backend.origins().await.map_err(|error| mount.told(error))?;
+        all.extend(origins.into_iter().map(|(path, identity)| (path.below(mount.at), identity)));
+    }
+    Ok(all)
+}
+
 /// Where else the agent sees what is in a mount, for a search of it under rules.
 pub(super) async fn aliases(mounts: &MountTable, mount: &Mount<'_>, outer: &View) -> Result<Vec<Alias>> {
     let mut aliases: Vec<Alias> = outer.aliases.iter().filter_map(|alias| inside(alias, mount.at)).collect();
-    let root = Resolved::literal(VirtualPath::root());
-    if let Some(own) = mount.backend.identify(&root).await.map_err(|error| mount.told(error))? {
-        // This mount's directory is in another mount, or is that.
-        let names = names_of(mounts, std::slice::from_ref(&own)).await?;
-        for name in names.into_iter().flatten().filter(|name| name != mount.at) {
-            aliases.push(Alias { local: VirtualPath::root(), seen: name.below(&outer.prefix) });
-        }
-        // Another mount's directory is in this one.
-        for other in mounts.all().filter(|other| other.at != mount.at) {
-            let Some(identity) = other.backend.identify(&root).await.map_err(|error| other.told(error))? else {
-                continue;
-            };
-            let names = mount.backend.names_of(std::slice::from_ref(&identity)).await;
-            for local in names.map_err(|error| mount.told(error))?.into_iter().flatten() {
-                let is_itself = local.below(mount.at) == *other.at;
-                let alias = Alias { local, seen: other.at.below(&outer.prefix) };
-                if !is_itself && !aliases.contains(&alias) {
-                    aliases.push(alias);
-                }
+    if mounts.only().is_some() {
+        return Ok(aliases);
+    }
+    let (places, identities): (Vec<_>, Vec<_>) = origins(mounts).await?.into_iter().unzip();
+    let everywhere = names_of(mounts, &identities).await?;
+    let here = mount.backend.names_of(&identities).await.map_err(|error| mount.told(error))?;
+    for ((place, everywhere), here) in places.iter().zip(everywhere).zip(here) {
+        // A directory of this mount is in another one, too, or another one's directory is in this.
+        let own = place.strip_prefix(mount.at).into_iter();
+        let pairs = own.flat_map(|local| everywhere.iter().map(move |seen| (local.clone(), seen)));
+        for (local, seen) in pairs.chain(here.iter().map(|local| (local.clone(), place))) {
+            let is_itself = local.below(mount.at) == *seen;
+            let alias = Alias { local, seen: seen.below(&outer.prefix) };
+            if !is_itself && !aliases.contains(&alias) {
+                aliases.push(alias);
             }
         }
     }

@@ -335,6 +335,11 @@ impl Backend for LocalBackend {
         self.run(at, move |inner, real| identity::identify(&inner.root, real).map(Some)).await
     }
 
+    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+        let root = Resolved::literal(VirtualPath::root());
+        Ok(self.identify(&root).await?.map(|identity| (root.real, identity)).into_iter().collect())
+    }
+
     async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
         if !files.iter().any(|file| identity::may_be_here(&self.inner.root, file)) {
             return Ok(vec![Vec::new(); files.len()]);

@@ -136,6 +136,7 @@ const IN_THE_WAY: &[(&str, &[&str])] = &[
     ("removing::what_was_removed_can_be_made_anew", EVERY),
     ("renaming::a_directory_moves_with_all_that_is_in_it", &["/d", "/d/e", "/src", "/secret"]),
     ("views::a_file_on_the_way_to_another_mount_is_covered", EVERY),
+    ("views::rules_hold_under_the_names_that_other_mounts_give", EVERY),
     ("views::rules_mean_the_paths_that_the_agent_sees", EVERY),
     ("views::what_another_mount_covers_is_not_entered", EVERY),
     ("visibility::a_glob_leaves_out_what_may_not_be_listed_and_counts_it", &["/d", "/d/e", "/new", "/src"]),

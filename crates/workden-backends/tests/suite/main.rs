@@ -6,6 +6,7 @@
 mod bad_input;
 mod composite;
 mod conformance;
+mod guarded;
 mod hostile;
 mod links;
 mod local;

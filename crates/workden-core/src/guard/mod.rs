@@ -14,7 +14,10 @@ mod gate;
 mod judging;
 mod preview;
 mod reading;
+#[cfg(test)]
+mod tests;
 mod trace;
+mod trees;
 mod writing;
 
 use std::sync::Arc;
@@ -213,6 +216,10 @@ impl<B: Backend> Backend for Guarded<B> {
 
     async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
         self.inner.identify(at).await
+    }
+
+    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+        self.inner.origins().await
     }
 
     async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {

@@ -262,6 +262,10 @@ impl Backend for StateBackend {
         Ok(None)
     }
 
+    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+        Ok(Vec::new())
+    }
+
     async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
         Ok(vec![Vec::new(); files.len()])
     }

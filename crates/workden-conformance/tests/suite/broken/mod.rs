@@ -130,6 +130,9 @@ impl Backend for Broken {
     async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
         self.inner.identify(at).await
     }
+    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+        self.inner.origins().await
+    }
     async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
         self.inner.names_of(files).await
     }

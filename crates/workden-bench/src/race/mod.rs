@@ -1,25 +1,27 @@
-//! A race for the way out: one process keeps exchanging directories with links that lead outside,
-//! while every call of a backend is made on the paths that go through them.
+//! A race for the way out: one process keeps exchanging directories with links that lead to where
+//! nobody may go, while every call of a backend is made on the paths that go through them. Once that
+//! is outside the root, once a directory inside that a rule denies.
 //!
-//! Nothing from outside may come back, not even a name, and nothing may be written there. A control
+//! Nothing from there may come back, not even a name, and nothing may be written there. A control
 //! that checks a path and then opens it by name runs beside it: it must leak, or the race is none.
 
+mod exchange;
+mod ground;
+
 use std::{
-    collections::BTreeMap,
     fs,
-    io::Read,
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
+use exchange::Exchanger;
+pub(crate) use exchange::exchange;
 use futures_executor::block_on;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use workden_backends::{Durability, LocalBackend, PathOpening};
+use ground::{Forbidden, Ground, MARK, PAIRS};
+use workden_backends::PathOpening;
 use workden_core::{
-    BackendExt, Existing, Expect, Removal, Result, VirtualPath,
+    Backend, BackendExt, Existing, Expect, Removal, Result, VirtualPath,
     search::{GlobKinds, GlobRequest, GrepRequest, Hidden, ListRequest},
     text::Replacement,
 };
@@ -48,10 +50,6 @@ impl Options {
     }
 }
 
-/// In every content and every second name outside, and nowhere inside.
-const MARK: &str = "OUTSIDE";
-const PAIRS: [(&str, &str); 2] = [("swap-a", "link-a"), ("swap-b", "link-b")];
-
 /// Calls by name: how many, how many were answered, how many leaked.
 #[derive(Default)]
 struct Count {
@@ -63,30 +61,33 @@ struct Count {
 const CALLS: [&str; 10] = ["read", "lines", "write", "edit", "list", "glob", "grep", "copy", "move", "remove"];
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let home = std::env::temp_dir().join(format!("workden-race-{}", std::process::id()));
-    let _gone_at_the_end = Gone(home.clone());
-    let (root, outside) = (home.join("root"), home.join("outside"));
-    fill(&root, &outside)?;
-    let before = tree(&outside)?;
+    for (what, told) in [
+        (Forbidden::Outside, "links lead outside the root"),
+        (Forbidden::Denied, "links lead to a directory inside that a rule denies"),
+    ] {
+        println!("\n{told}\n");
+        run_on(&Ground::new(what)?, options)?;
+    }
+    Ok(())
+}
 
+fn run_on(ground: &Ground, options: &Options) -> Result<(), Failure> {
+    let before = ground.forbidden_tree()?;
     let counts: Vec<Count> = CALLS.iter().map(|_| Count::default()).collect();
     let control = Count::default();
     let over = AtomicBool::new(false);
-    let exchanger = Exchanger::start(&root)?;
+    let racers = [ground.files(PathOpening::Detect)?, ground.files(PathOpening::StepByStep)?];
+    let exchanger = Exchanger::start(&ground.root)?;
     let started = Instant::now();
     thread::scope(|scope| -> Result<(), Failure> {
-        let workers = [PathOpening::Detect, PathOpening::StepByStep].map(|opening| {
-            let files = LocalBackend::options().durability(Durability::None).path_opening(opening).open(&root);
+        for files in &racers {
             let (counts, over) = (&counts, &over);
-            files.map(|files| scope.spawn(move || race(&files, counts, over)))
-        });
-        for worker in workers {
-            worker?;
+            scope.spawn(move || race(files, counts, over));
         }
-        scope.spawn(|| check_then_open(&root, &control, &over));
+        scope.spawn(|| check_then_open(ground, &control, &over));
         let mut told = started;
         let total = || counts.iter().map(|count| count.all.load(Ordering::Relaxed)).sum::<u64>();
-        while total() < options.operations && started.elapsed() < options.most {
+        while total() < options.operations && started.elapsed() < options.most / 2 {
             thread::sleep(Duration::from_millis(50));
             if told.elapsed() > Duration::from_secs(5) {
                 eprintln!("{} operations in {:.0} s", total(), started.elapsed().as_secs_f64());
@@ -109,11 +110,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         }
     }
     println!("\n{all} operations, {exchanges} exchanges, {:.0} s, {leaked} leaks", started.elapsed().as_secs_f64());
-    if tree(&outside)? != before {
-        return Err("something was written outside".into());
+    if ground.forbidden_tree()? != before {
+        return Err("something was written where nobody may go".into());
     }
     if leaked > 0 {
-        return Err(format!("{leaked} answers had something from outside").into());
+        return Err(format!("{leaked} answers had something from where nobody may go").into());
     }
     if control.leaked.load(Ordering::Relaxed) == 0 {
         return Err("not even the control leaked: this was no race".into());
@@ -121,91 +122,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Removes the place of the race at the end.
-struct Gone(PathBuf);
-
-impl Drop for Gone {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn fill(root: &Path, outside: &Path) -> Result<(), Failure> {
-    for (directory, word) in [(outside, MARK), (&root.join(PAIRS[0].0), "inside"), (&root.join(PAIRS[1].0), "inside")] {
-        fs::create_dir_all(directory.join("sub"))?;
-        fs::write(directory.join("file.txt"), format!("{word} needle\n"))?;
-        fs::write(directory.join("sub/file.txt"), format!("{word} needle\n"))?;
-        fs::write(directory.join(format!("{word}-name.txt")), format!("{word}\n"))?;
-    }
-    // One link as host tools write it, one that climbs.
-    std::os::unix::fs::symlink(outside, root.join(PAIRS[0].1))?;
-    std::os::unix::fs::symlink("../outside", root.join(PAIRS[1].1))?;
-    Ok(())
-}
-
-/// Every path below a directory with its content.
-fn tree(directory: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, Failure> {
-    let mut all = BTreeMap::new();
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            all.extend(tree(&path)?);
-        } else {
-            all.insert(path.clone(), fs::read(&path)?);
-        }
-    }
-    Ok(all)
-}
-
-/// The process that exchanges; it ends with its standard input.
-struct Exchanger(Child);
-
-impl Exchanger {
-    fn start(root: &Path) -> Result<Self, Failure> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg("race-exchange").arg(root).stdin(Stdio::piped()).stdout(Stdio::piped());
-        Ok(Self(command.spawn()?))
-    }
-
-    /// Ends it; says how often it exchanged.
-    fn stop(mut self) -> Result<u64, Failure> {
-        drop(self.0.stdin.take());
-        let mut told = String::new();
-        if let Some(mut out) = self.0.stdout.take() {
-            out.read_to_string(&mut told)?;
-        }
-        self.0.wait()?;
-        Ok(told.trim().parse()?)
-    }
-}
-
-/// Exchanges directories and links until standard input ends; an even number of times each.
-pub(crate) fn exchange(root: &str) -> Result<(), Failure> {
-    let over = AtomicBool::new(false);
-    let mut exchanges = 0_u64;
-    thread::scope(|scope| -> Result<(), Failure> {
-        scope.spawn(|| {
-            let _ = std::io::stdin().read(&mut [0]);
-            over.store(true, Ordering::Relaxed);
-        });
-        let root = Path::new(root);
-        while !over.load(Ordering::Relaxed) {
-            for (one, other) in PAIRS {
-                for _ in 0..2 {
-                    renameat_with(CWD, root.join(one), CWD, root.join(other), RenameFlags::EXCHANGE)?;
-                    exchanges += 1;
-                    // Long enough for a call to begin in one state and end in the other.
-                    thread::sleep(Duration::from_micros(exchanges % 40));
-                }
-            }
-        }
-        Ok(())
-    })?;
-    println!("{exchanges}");
-    Ok(())
-}
-
-fn race(files: &LocalBackend, counts: &[Count], over: &AtomicBool) {
+fn race(files: &dyn Backend, counts: &[Count], over: &AtomicBool) {
     for round in 0_u64.. {
         for (name, count) in CALLS.iter().zip(counts) {
             if over.load(Ordering::Relaxed) {
@@ -226,7 +143,7 @@ fn race(files: &LocalBackend, counts: &[Count], over: &AtomicBool) {
 }
 
 /// Makes one call and gives back all it answered.
-async fn call(files: &LocalBackend, name: &str, directory: &str, round: u64) -> Result<String> {
+async fn call(files: &dyn Backend, name: &str, directory: &str, round: u64) -> Result<String> {
     let path = |below: &str| VirtualPath::parse(&format!("{directory}{below}"));
     let file = path(if round.is_multiple_of(3) { "/sub/file.txt" } else { "/file.txt" })?;
     let new = path(&format!("/sub/new-{}", round % 4))?;
@@ -250,15 +167,14 @@ async fn call(files: &LocalBackend, name: &str, directory: &str, round: u64) -> 
     })
 }
 
-/// What others do: follow the links, see that it is inside, open it by name.
-fn check_then_open(root: &Path, control: &Count, over: &AtomicBool) {
-    let Ok(root) = fs::canonicalize(root) else { return };
+/// What others do: follow the links, see that it is allowed, open it by name.
+fn check_then_open(ground: &Ground, control: &Count, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         for (swap, _) in PAIRS {
-            let typed = root.join(swap).join("file.txt");
+            let typed = ground.root.join(swap).join("file.txt");
             control.all.fetch_add(1, Ordering::Relaxed);
             let Ok(real) = fs::canonicalize(&typed) else { continue };
-            if !real.starts_with(&root) {
+            if !ground.is_allowed(&real) {
                 continue;
             }
             if let Ok(content) = fs::read_to_string(real) {
