@@ -81,11 +81,13 @@ pub const SECRETS: &[Protected] = &[
     Protected { pattern: "{*service{,-,_}account*.json,*serviceaccount*.json}", except: &[EXAMPLE, "*schema*"] },
     all("{api,auth,access,refresh}{,-,_}{key,keys,token,tokens}{,.txt,.json}"),
     // What says so itself.
-    Protected { pattern: "{*secret*,*passwd*,*passphrase*}", except: &[CODE, PROSE, EXAMPLE, MIGRATION, "*secretar*"] },
+    Protected { pattern: "{*secret*,*passphrase*}", except: &[CODE, PROSE, EXAMPLE, MIGRATION, "*secretar*"] },
     Protected { pattern: "*password*", except: &[CODE, PROSE, EXAMPLE, MIGRATION, RESET] },
+    // The system's list of users is no secret, and half of its programs read it.
+    Protected { pattern: "*passwd*", except: &[CODE, PROSE, EXAMPLE, "/{etc,usr,bin}/**"] },
     Protected { pattern: "*credential*", except: &[CODE, PROSE, EXAMPLE, MIGRATION] },
     // Code and prose that is known to hold values: of microcontrollers, of Ruby on Rails, and notes.
-    all("{secrets.{py,rb,h,hpp},arduino_secrets.h,passwords.md,passwd}"),
+    all("{secrets.{py,rb,h,hpp},arduino_secrets.h,passwords.md}"),
     Protected {
         pattern: "**/{,.}{secrets,secrets-*,secrets_*,secrets.*,secret,passwords,credentials}/**",
         except: &[CODE, MANIFEST],

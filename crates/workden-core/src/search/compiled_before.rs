@@ -20,8 +20,9 @@ const KEPT: usize = 32;
 const KEPT_BYTES: usize = 64 * 1024;
 
 type Key = Vec<(String, Vec<String>, RuleCase)>;
+type Kept = VecDeque<(Key, Arc<Compiled>)>;
 
-static BEFORE: LazyLock<Mutex<VecDeque<(Key, Arc<Compiled>)>>> = LazyLock::new(Mutex::default);
+static BEFORE: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
 
 /// What these rules compiled to before, or compile to now.
 pub(super) fn get_or_compile<E>(
@@ -33,9 +34,7 @@ pub(super) fn get_or_compile<E>(
         return compile().map(Arc::new);
     }
     let is_same = |key: &Key| key.len() == rules.len() && key.iter().zip(rules).all(|(kept, rule)| same(kept, rule));
-    let found = |kept: &VecDeque<(Key, Arc<Compiled>)>| {
-        kept.iter().find(|(key, _)| is_same(key)).map(|(_, rules)| Arc::clone(rules))
-    };
+    let found = |kept: &Kept| kept.iter().find(|(key, _)| is_same(key)).map(|(_, rules)| Arc::clone(rules));
     if let Some(compiled) = found(&BEFORE.lock().unwrap_or_else(PoisonError::into_inner)) {
         return Ok(compiled);
     }

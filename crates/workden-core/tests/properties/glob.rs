@@ -6,7 +6,10 @@ use futures_executor::block_on;
 use proptest::prelude::*;
 use workden_core::{
     BackendExt, ErrorKind, Expect, RuleCase, StateBackend, SteppingClock, VirtualPath,
-    search::{GlobKinds, GlobRequest, PathPattern, glob},
+    search::{
+        GlobKinds, GlobRequest, PathPattern,
+        glob::{self, PathRules, PatternOf},
+    },
 };
 
 use crate::{names, slow, virtual_path};
@@ -80,6 +83,37 @@ proptest! {
         prop_assert!(path.is_root() || rule.is_match(&path) == glob.is_match(&path), "{} on {}", absolute, path);
         let insensitive = glob::compile(&absolute, RuleCase::Insensitive).unwrap();
         prop_assert!(!rule.is_match(&path) || insensitive.is_match(&path) || absolute.contains("[!") || absolute.contains("[^"));
+    }
+
+    #[test]
+    fn many_rules_together_match_what_they_match_one_by_one(
+        rules in prop::collection::vec((pattern(), prop::collection::vec(pattern(), 0..3), any::<bool>()), 0..8),
+        paths in prop::collection::vec(path(), 1..6),
+    ) {
+        let case = |is_insensitive| if is_insensitive { RuleCase::Insensitive } else { RuleCase::Sensitive };
+        let together: Vec<PatternOf<'_>> =
+            rules.iter().map(|(pattern, except, folds)| PatternOf { pattern, except, case: case(*folds) }).collect();
+        let one = |pattern: &str, folds: bool| glob::compile(pattern, case(folds));
+        let compiled = PathRules::compile(&together);
+        let bad = rules.iter().position(|(pattern, except, folds)| {
+            one(pattern, *folds).is_err() || except.iter().any(|except| one(except, *folds).is_err())
+        });
+        let compiled = match (compiled, bad) {
+            (Ok(compiled), None) => compiled,
+            (Err((nth, error)), Some(_)) => {
+                prop_assert_eq!(error.kind(), ErrorKind::InvalidPattern);
+                prop_assert!(nth < rules.len());
+                return Ok(());
+            }
+            (compiled, bad) => return Err(TestCaseError::fail(format!("{compiled:?} though {bad:?} is bad"))),
+        };
+        for path in paths {
+            let matches = |(pattern, except, folds): &(String, Vec<String>, bool)| {
+                let is_match = |pattern: &str| one(pattern, *folds).unwrap().is_match(&path);
+                is_match(pattern) && !except.iter().any(|except| is_match(except))
+            };
+            prop_assert_eq!(compiled.first_match(&path), rules.iter().position(matches), "{}", path);
+        }
     }
 
     #[test]

@@ -53,7 +53,9 @@ impl CommandFacts {
                 if let (Touch::InCode, Word::Literal(text)) = (touch, &word)
                     && text.contains(' ')
                 {
-                    found.extend(dangers(&analyse(text, directory)).into_iter().filter(|danger| danger.action == Action::Deny));
+                    found.extend(
+                        dangers(&analyse(text, directory)).into_iter().filter(|danger| danger.action == Action::Deny),
+                    );
                 }
             }
         }
@@ -72,11 +74,6 @@ impl CommandFacts {
         files.sort();
         files.dedup();
         Self { analysis, files, doubts, dangers: found }
-    }
-
-    /// Whether everything about it was understood.
-    pub(crate) fn is_understood(&self) -> bool {
-        self.doubts.is_empty()
     }
 }
 

@@ -4,7 +4,9 @@
 mod danger;
 mod effects;
 mod inline;
+mod judge;
 mod judgement;
+mod layers;
 mod options;
 mod places;
 mod programs;

@@ -1,0 +1,80 @@
+//! What every layer of a policy says of a command line.
+
+use workden_core::VirtualPath;
+
+use super::{
+    effects::Touch,
+    judge::{CommandFacts, by_rules, doubts},
+    judgement::{CommandJudgement, Reason, ReasonKind},
+    places::Place,
+};
+use crate::{
+    Action, Operation, Policy, PolicyLayer,
+    need::{Need, Objection},
+};
+
+impl Policy {
+    /// What holds for a command line that would run in a directory. It takes its time for a long
+    /// one: not for an async thread.
+    #[must_use]
+    pub fn judge_command(&self, script: &str, directory: &VirtualPath) -> CommandJudgement {
+        let facts = CommandFacts::of(script, directory);
+        let mut reasons = Vec::new();
+        for layer in self.layers() {
+            match layer {
+                PolicyLayer::Rules(rules) => reasons.extend(by_rules(rules, &facts)),
+                PolicyLayer::Mounts(_) | PolicyLayer::AllowList(_) => {
+                    reasons.extend(doubts(&facts));
+                    let files = facts.files.iter();
+                    reasons.extend(files.filter_map(|(touch, place)| self.by_place(layer, *touch, place)));
+                }
+            }
+        }
+        CommandJudgement { script: script.to_owned(), directory: directory.clone(), analysis: facts.analysis, reasons }
+    }
+
+    /// What a layer that knows places, but no commands, says of a file.
+    fn by_place(&self, layer: &PolicyLayer, touch: Touch, place: &Place) -> Option<Reason> {
+        let (operation, need) = match touch {
+            Touch::List => (Operation::Ls, Need::List),
+            Touch::Read => (Operation::Read, Need::Read),
+            Touch::Write => (Operation::Write, Need::Write),
+            Touch::Edit => (Operation::Edit, Need::Change),
+            Touch::Delete | Touch::Move => (Operation::Delete, Need::Remove),
+            // Most words of an unknown program are no files.
+            Touch::Mention | Touch::InCode => return None,
+        };
+        let path = match place {
+            Place::At(path) => path.clone(),
+            // What matches is below this, or nowhere.
+            Place::Matching(pattern) => plain_start(pattern),
+            Place::Unknown(_) => return None,
+        };
+        // A name without an ending is a directory more often than not, and has none to be limited by.
+        let need = match need {
+            Need::Read if !path.name().is_some_and(|name| name.contains('.')) => Need::ReadAnything,
+            need => need,
+        };
+        let objection = layer.object(need, &path)?;
+        let action = if objection.is_ask() { Action::Ask } else { Action::Deny };
+        let why = match objection {
+            Objection::Denied { description, .. } | Objection::Asks { description, .. } if !description.is_empty() => {
+                description
+            }
+            objection => self.refuse(&path, objection).sentence().to_owned(),
+        };
+        Some(Reason {
+            action,
+            kind: ReasonKind::File(operation),
+            about: format!("{operation} `{path}`"),
+            why,
+            rule: None,
+        })
+    }
+}
+
+/// The directory in which all matches of a pattern lie.
+fn plain_start(pattern: &str) -> VirtualPath {
+    let plain: Vec<&str> = pattern.split('/').take_while(|name| !name.contains(['*', '?', '[', '\\', '{'])).collect();
+    VirtualPath::parse(&plain.join("/")).unwrap_or_else(|_| VirtualPath::root())
+}

@@ -1,0 +1,198 @@
+//! The mount table: which parts of a workspace may be used, and how.
+//!
+//! Invariant: of the mounts that a path is in, the most specific speaks alone, and paths are looked
+//! up in their normal form, so that no spelling leads past a mount.
+
+use serde::{Deserialize, Serialize};
+use workden_core::{
+    Error, ErrorKind, Result, VirtualPath,
+    suffix::{self, Suffixes},
+};
+
+use crate::need::{Need, Objection};
+
+/// The limits of one mount.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct MountRules {
+    /// Where it is.
+    pub at: VirtualPath,
+    /// Whether it may be written.
+    #[serde(default)]
+    pub access: Access,
+    /// The only endings that files may have (`md` or `.md`; an empty one for files without); absent
+    /// for all. An empty list allows none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suffixes: Option<Vec<String>>,
+    /// The largest file that may be read or written, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_file_bytes: Option<u64>,
+    /// Whether reading has to be approved.
+    #[serde(default)]
+    pub read_approval: Approval,
+    /// Whether writing has to be approved.
+    #[serde(default)]
+    pub write_approval: Approval,
+}
+
+/// Whether a mount may be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Access {
+    /// It may only be read.
+    #[default]
+    #[serde(rename = "ro")]
+    ReadOnly,
+    /// It may be read and written.
+    #[serde(rename = "rw")]
+    ReadWrite,
+}
+
+/// Whether somebody has to approve first; `true` and `false` where it is written down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "bool"))]
+#[serde(from = "bool", into = "bool")]
+pub enum Approval {
+    /// Nobody has to.
+    #[default]
+    NotNeeded,
+    /// Somebody has to.
+    Needed,
+}
+
+impl From<bool> for Approval {
+    fn from(is_needed: bool) -> Self {
+        if is_needed { Self::Needed } else { Self::NotNeeded }
+    }
+}
+
+impl From<Approval> for bool {
+    fn from(approval: Approval) -> Self {
+        approval == Approval::Needed
+    }
+}
+
+impl MountRules {
+    /// A mount that may only be read, without other limits.
+    #[must_use]
+    pub fn read_only(at: VirtualPath) -> Self {
+        Self {
+            at,
+            access: Access::ReadOnly,
+            suffixes: None,
+            max_file_bytes: None,
+            read_approval: Approval::NotNeeded,
+            write_approval: Approval::NotNeeded,
+        }
+    }
+
+    /// A mount that may be read and written, without other limits.
+    #[must_use]
+    pub fn read_write(at: VirtualPath) -> Self {
+        Self { access: Access::ReadWrite, ..Self::read_only(at) }
+    }
+}
+
+/// Mounts, in the order in which they were configured.
+#[derive(Clone, Debug, Default)]
+pub struct MountTable {
+    mounts: Vec<Mount>,
+}
+
+#[derive(Clone, Debug)]
+struct Mount {
+    rules: MountRules,
+    suffixes: Option<Suffixes>,
+}
+
+impl MountTable {
+    /// A table of these mounts; without any, nothing may be used.
+    ///
+    /// # Errors
+    ///
+    /// `AlreadyExists` when two are at the same path.
+    pub fn new(mounts: Vec<MountRules>) -> Result<Self> {
+        for (nth, mount) in mounts.iter().enumerate() {
+            if mounts[..nth].iter().any(|other| other.at == mount.at) {
+                return Err(Error::new(ErrorKind::AlreadyExists, format!("Duplicate mount point: '{}'", mount.at))
+                    .hint("each mount needs a path of its own"));
+            }
+        }
+        let mount = |rules: MountRules| Mount { suffixes: rules.suffixes.as_deref().map(Suffixes::new), rules };
+        Ok(Self { mounts: mounts.into_iter().map(mount).collect() })
+    }
+
+    /// The mounts, in the order in which they were configured.
+    pub fn iter(&self) -> impl Iterator<Item = &MountRules> {
+        self.mounts.iter().map(|mount| &mount.rules)
+    }
+
+    /// The mount that a path is in: the most specific one.
+    #[must_use]
+    pub fn find(&self, path: &VirtualPath) -> Option<&MountRules> {
+        self.mount_of(path).map(|mount| &mount.rules)
+    }
+
+    fn mount_of(&self, path: &VirtualPath) -> Option<&Mount> {
+        let around = self.mounts.iter().filter(|mount| path.is_within(&mount.rules.at));
+        around.max_by_key(|mount| mount.rules.at.depth())
+    }
+
+    pub(crate) fn object(&self, need: Need, path: &VirtualPath) -> Option<Objection> {
+        let Some(mount) = self.mount_of(path) else {
+            let leads_to_one = self.iter().any(|mount| mount.at.is_within(path));
+            let only_looks = matches!(need, Need::Stat | Need::List | Need::Glob | Need::Grep);
+            return if only_looks && leads_to_one { None } else { Some(Objection::Outside) };
+        };
+        match need {
+            Need::Stat | Need::List | Need::Glob => None,
+            Need::Grep | Need::ReadAnything => mount.asks_to_read(),
+            Need::Read => mount.object_to_ending(path).or_else(|| mount.asks_to_read()),
+            Need::Write | Need::Change => {
+                mount.object_to_writing().or_else(|| mount.object_to_ending(path)).or_else(|| mount.asks_to_write())
+            }
+            Need::MakeDir => mount.object_to_writing().or_else(|| mount.asks_to_write()),
+            Need::Remove => self.object_to_removing(mount, path),
+        }
+    }
+
+    /// What is removed goes with everything that is mounted in it.
+    fn object_to_removing(&self, mount: &Mount, path: &VirtualPath) -> Option<Objection> {
+        let within = || self.mounts.iter().filter(|other| other.rules.at != *path && other.rules.at.is_within(path));
+        let all = || std::iter::once(mount).chain(within());
+        // Without an ending it may be a directory, which no list of endings speaks of.
+        let ending = || {
+            let is_clear = !suffix::of(path.name().unwrap_or("")).is_empty()
+                || mount.suffixes.as_ref().is_some_and(Suffixes::allow_nothing);
+            if is_clear { mount.object_to_ending(path) } else { None }
+        };
+        all().find_map(Mount::object_to_writing).or_else(ending).or_else(|| all().find_map(Mount::asks_to_write))
+    }
+}
+
+impl Mount {
+    fn object_to_writing(&self) -> Option<Objection> {
+        (self.rules.access == Access::ReadOnly).then_some(Objection::ReadOnly)
+    }
+
+    fn object_to_ending(&self, path: &VirtualPath) -> Option<Objection> {
+        let name = path.name().unwrap_or("");
+        let suffixes = self.suffixes.as_ref()?;
+        let allowed = self.rules.suffixes.clone().unwrap_or_default();
+        (!suffixes.allow(name)).then(|| Objection::Suffix { suffix: suffix::of(name), allowed })
+    }
+
+    fn asks_to_read(&self) -> Option<Objection> {
+        let description = || format!("reading in `{}` has to be approved", self.rules.at);
+        (self.rules.read_approval == Approval::Needed)
+            .then(|| Objection::Asks { operation: "read", description: description() })
+    }
+
+    fn asks_to_write(&self) -> Option<Objection> {
+        let description = || format!("writing in `{}` has to be approved", self.rules.at);
+        (self.rules.write_approval == Approval::Needed)
+            .then(|| Objection::Asks { operation: "write", description: description() })
+    }
+}

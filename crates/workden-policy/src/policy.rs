@@ -1,0 +1,157 @@
+//! `Policy`: layers of rules, mounts and allow-lists, of which the strictest wins.
+//!
+//! Invariant: a layer can only take away. Whatever is pushed onto a policy, it allows no call that
+//! it did not allow before; that is all there is to deriving one safely.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use workden_core::{Error, Gate, Op, Refusal, Resolved, Result, Verdict, VirtualPath, Visibility};
+
+use crate::{
+    AllowList, CompiledRuleset, MountTable, Ruleset,
+    need::{Need, Objection, needs},
+};
+
+/// Who may do what in a workspace. An empty one allows everything.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    layers: Vec<PolicyLayer>,
+}
+
+/// One of the things that have to permit a call.
+#[derive(Clone, Debug)]
+pub enum PolicyLayer {
+    /// Rules by operation and path.
+    Rules(Arc<CompiledRuleset>),
+    /// The parts of the workspace, with their limits.
+    Mounts(Arc<MountTable>),
+    /// The only places that may be used.
+    AllowList(Arc<AllowList>),
+}
+
+impl Policy {
+    /// Allows everything.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same, and these rules as well.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ruleset::compile`].
+    pub fn with_rules(self, rules: &Ruleset) -> Result<Self> {
+        Ok(self.with(PolicyLayer::Rules(Arc::new(rules.compile()?))))
+    }
+
+    /// The same, within these mounts.
+    #[must_use]
+    pub fn with_mounts(self, mounts: MountTable) -> Self {
+        self.with(PolicyLayer::Mounts(Arc::new(mounts)))
+    }
+
+    /// The same, and one layer more.
+    #[must_use]
+    pub fn with(mut self, layer: PolicyLayer) -> Self {
+        self.layers.push(layer);
+        self
+    }
+
+    /// Whether it allows everything, so that there is nothing to ask it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.layers.is_empty()
+    }
+
+    /// The layers, the first one first.
+    #[must_use]
+    pub fn layers(&self) -> &[PolicyLayer] {
+        &self.layers
+    }
+
+    /// What holds for a call. Every path of it is judged as it was typed and as it really is.
+    #[must_use]
+    pub fn judge(&self, op: Op<'_>) -> Verdict {
+        let mut strictest = Verdict::Allow;
+        for (need, at) in needs(op) {
+            let verdict = match self.object(need, at) {
+                None => continue,
+                Some(objection) if objection.is_ask() => Verdict::Ask(self.refuse(&at.typed, objection)),
+                // Nothing is stricter.
+                Some(objection) => return Verdict::Deny(self.refuse(&at.typed, objection)),
+            };
+            strictest = strictest.strictest(verdict);
+        }
+        strictest
+    }
+
+    /// The largest file that may be read or written at a path, in bytes, if there is a limit.
+    #[must_use]
+    pub fn most_bytes(&self, path: &VirtualPath) -> Option<u64> {
+        let mounts = self.layers.iter().filter_map(|layer| match layer {
+            PolicyLayer::Mounts(mounts) => mounts.find(path),
+            PolicyLayer::Rules(_) | PolicyLayer::AllowList(_) => None,
+        });
+        mounts.filter_map(|mount| mount.max_file_bytes).min()
+    }
+
+    /// What stands in the way, the strictest first said.
+    pub(crate) fn object(&self, need: Need, at: &Resolved) -> Option<Objection> {
+        let mut strictest = None;
+        for path in std::iter::once(&at.typed).chain((at.real != at.typed).then_some(&at.real)) {
+            for layer in &self.layers {
+                strictest = Objection::strictest(strictest, layer.object(need, path));
+                if strictest.as_ref().is_some_and(|objection| !objection.is_ask()) {
+                    return strictest;
+                }
+            }
+        }
+        strictest
+    }
+
+    /// An objection in full, with what is allowed instead. Names the path as it was typed: where a
+    /// link led is nobody's business.
+    pub(crate) fn refuse(&self, typed: &VirtualPath, objection: Objection) -> Error {
+        let path = typed.clone();
+        let target = || typed.as_str().to_owned();
+        Error::from(match objection {
+            Objection::Outside => Refusal::Outside { path, readable: self.readable_roots() },
+            Objection::ReadOnly => Refusal::ReadOnly { path, writable: self.writable_roots() },
+            Objection::Suffix { suffix, allowed } => Refusal::Suffix { path, suffix, allowed },
+            Objection::Denied { operation, description } => {
+                Refusal::Rule { operation: operation.to_owned(), target: target(), description }
+            }
+            Objection::Asks { operation, description } => {
+                Refusal::Unapproved { operation: operation.to_owned(), target: target(), description }
+            }
+        })
+    }
+}
+
+impl PolicyLayer {
+    pub(crate) fn object(&self, need: Need, path: &VirtualPath) -> Option<Objection> {
+        match self {
+            Self::Rules(rules) => rules.object(need, path),
+            Self::Mounts(mounts) => mounts.object(need, path),
+            Self::AllowList(places) => places.object(need, path),
+        }
+    }
+}
+
+#[async_trait]
+impl Gate for Policy {
+    async fn judge(&self, op: Op<'_>) -> Verdict {
+        Self::judge(self, op)
+    }
+
+    fn visibility(&self, op: Op<'_>) -> Visibility {
+        self.sight(op)
+    }
+
+    fn most_bytes(&self, at: &Resolved, _: workden_core::Access) -> Option<u64> {
+        let limits = [&at.typed, &at.real].map(|path| Self::most_bytes(self, path));
+        limits.into_iter().flatten().min()
+    }
+}

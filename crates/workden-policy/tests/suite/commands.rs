@@ -1,0 +1,55 @@
+//! Commands, and the verdict that each must get under every preset. One command a line; `␤` stands
+//! for a newline.
+
+use workden_core::VirtualPath;
+use workden_policy::{Action, Policy, Preset};
+
+use Action::{Allow, Ask, Deny};
+
+/// Runs every command of a list under every preset: default, permissive, readonly, strict.
+fn check(list: &str, expected: [Action; 4]) {
+    let directory = VirtualPath::parse("/workspace").unwrap();
+    let mut wrong = Vec::new();
+    for (preset, expected) in Preset::ALL.into_iter().zip(expected) {
+        let policy = Policy::new().with_rules(&preset.ruleset()).unwrap();
+        for script in list.lines().map(|line| line.replace('␤', "\n")) {
+            let judged = policy.judge_command(&script, &directory);
+            if judged.action() != expected {
+                let strictest = judged.deciding();
+                wrong
+                    .push(format!("{script:?} under {preset}: {:?}, not {expected:?}: {strictest:?}", judged.action()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn benign_commands_are_allowed_where_commands_are() {
+    check(include_str!("corpus/benign.txt"), [Ask, Allow, Deny, Ask]);
+}
+
+#[test]
+fn dangerous_commands_and_secrets_are_denied_everywhere() {
+    check(include_str!("corpus/dangerous.txt"), [Deny, Deny, Deny, Deny]);
+}
+
+#[test]
+fn what_is_not_understood_is_asked_about() {
+    check(include_str!("corpus/doubtful.txt"), [Ask, Ask, Deny, Ask]);
+}
+
+#[test]
+fn the_system_is_protected_where_everything_else_may_be_written() {
+    check(include_str!("corpus/system.txt"), [Ask, Deny, Deny, Ask]);
+}
+
+#[test]
+fn the_corpus_is_as_large_as_it_should_be() {
+    let count = |list: &str| list.lines().count();
+    let benign = count(include_str!("corpus/benign.txt"));
+    let others = count(include_str!("corpus/dangerous.txt"))
+        + count(include_str!("corpus/doubtful.txt"))
+        + count(include_str!("corpus/system.txt"));
+    assert!(benign >= 180 && others >= 180, "{benign} benign, {others} others");
+}
