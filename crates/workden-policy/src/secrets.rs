@@ -77,7 +77,7 @@ pub const SECRETS: &[Protected] = &[
     all("**/.config/{gcloud,gh,hub,rclone,doctl,op}/**"),
     all(".{bash,zsh,sh,psql,mysql,sqlite,rediscli}_history"),
     // What holds them by its kind.
-    all("*.{tfstate,tfstate.*}"),
+    all("{*.tfstate,*.tfstate.backup,terraform.tfstate*}"),
     Protected { pattern: "{*service{,-,_}account*.json,*serviceaccount*.json}", except: &[EXAMPLE, "*schema*"] },
     all("{api,auth,access,refresh}{,-,_}{key,keys,token,tokens}{,.txt,.json}"),
     // What says so itself.

@@ -1,7 +1,9 @@
 //! Whether two path patterns could match the same path: what a shell would make of `*.p*` is not
 //! known before it runs, but whether it could be a file of a rule is.
 //!
-//! Errs towards yes: a class against a class is taken to overlap.
+//! A pattern that only could become such a file because a wildcard of it could become anything (`*`,
+//! `*.log`) says nothing of the rule. What counts is that some written character of the one is one of
+//! the other. Beyond that it errs towards yes: a class against a class is taken to overlap.
 
 use super::glob_syntax::{Alternative, Component, Piece, alternatives};
 use crate::RuleCase;
@@ -20,8 +22,10 @@ impl Shape {
         Self { alternatives: alternatives(pattern).ok() }
     }
 
-    /// Whether this pattern of a shell and a pattern of a rule could match the same path. A pattern of
-    /// a shell does not match names that start with a dot, unless it starts with one itself.
+    /// Whether this pattern of a shell and a pattern of a rule could mean the same path, and the one
+    /// has something in it of what is written in the other: an ending that both have does not count,
+    /// unless it is all that the rule says. A pattern of a shell does not match names that start with a
+    /// dot, unless it starts with one itself.
     #[must_use]
     pub fn could_meet(&self, rule: &Self, case: RuleCase) -> bool {
         let (Some(shell), Some(rule)) = (&self.alternatives, &rule.alternatives) else { return true };
@@ -104,58 +108,101 @@ fn sample_of(piece: &Piece) -> char {
     }
 }
 
+/// Whether two patterns, or parts of them, could match the same.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Meets {
+    /// They cannot.
+    Not,
+    /// They can, if wildcards become what the other has written.
+    ByWildcard,
+    /// They can, and something is written in both.
+    ByText,
+}
+
+impl Meets {
+    /// Of two parts, both of which have to meet.
+    fn and(self, other: Self) -> Self {
+        if self == Self::Not || other == Self::Not { Self::Not } else { self.max(other) }
+    }
+}
+
 fn components_meet(shell: &Alternative, rule: &Alternative, case: RuleCase) -> bool {
     let (a, b) = (&shell.components, &rule.components);
     // Whether the rests from `i` and from `j` on could match the same, filled in from the end.
-    let mut meets = vec![vec![false; b.len() + 1]; a.len() + 1];
+    let mut meets = vec![vec![Meets::Not; b.len() + 1]; a.len() + 1];
     for i in (0..=a.len()).rev() {
         for j in (0..=b.len()).rev() {
             meets[i][j] = match (a.get(i), b.get(j)) {
-                (None, None) => true,
+                (None, None) => Meets::ByWildcard,
                 (Some(Component::AnyDepth), None) => meets[i + 1][j],
                 (None, Some(Component::AnyDepth)) => meets[i][j + 1],
-                (None, Some(Component::Name(_))) | (Some(Component::Name(_)), None) => false,
-                (Some(Component::AnyDepth), Some(Component::AnyDepth)) => meets[i + 1][j] || meets[i][j + 1],
-                (Some(Component::AnyDepth), Some(Component::Name(_))) => meets[i + 1][j] || meets[i][j + 1],
-                (Some(Component::Name(_)), Some(Component::AnyDepth)) => meets[i][j + 1] || meets[i + 1][j],
-                (Some(Component::Name(shell)), Some(Component::Name(rule))) => {
-                    meets[i + 1][j + 1] && names_meet(shell, rule, case)
+                (None, Some(Component::Name(_))) | (Some(Component::Name(_)), None) => Meets::Not,
+                (Some(Component::AnyDepth), Some(_)) | (Some(Component::Name(_)), Some(Component::AnyDepth)) => {
+                    meets[i + 1][j].max(meets[i][j + 1])
                 }
+                (Some(Component::Name(shell)), Some(Component::Name(rule))) => match meets[i + 1][j + 1] {
+                    Meets::Not => Meets::Not,
+                    rest => rest.and(names_meet(shell, rule, case)),
+                },
             };
         }
     }
-    meets[0][0]
+    meets[0][0] == Meets::ByText
 }
 
-fn names_meet(shell: &[Piece], rule: &[Piece], case: RuleCase) -> bool {
+fn names_meet(shell: &[Piece], rule: &[Piece], case: RuleCase) -> Meets {
     let dot_is_written = matches!(shell.first(), Some(Piece::Char('.')));
-    // Reachable pairs of positions, with nothing matched yet and after the first character.
-    let (rows, columns) = (shell.len() + 1, rule.len() + 1);
-    let mut seen = vec![[false; 2]; rows * columns];
-    let mut open = vec![(0, 0, true)];
-    while let Some((i, j, at_start)) = open.pop() {
-        if std::mem::replace(&mut seen[i * columns + j][usize::from(at_start)], true) {
+    let (shell, rule) = without_shared_ending(shell, rule, case);
+    // Reachable pairs of positions, by whether something was matched yet, and by text.
+    let columns = rule.len() + 1;
+    let mut seen = vec![[false; 4]; (shell.len() + 1) * columns];
+    let mut open = vec![(0, 0, true, false)];
+    let mut best = Meets::Not;
+    while let Some((i, j, at_start, by_text)) = open.pop() {
+        let flags = usize::from(at_start) * 2 + usize::from(by_text);
+        if std::mem::replace(&mut seen[i * columns + j][flags], true) {
             continue;
         }
         if i == shell.len() && j == rule.len() {
-            return true;
+            best = best.max(if by_text { Meets::ByText } else { Meets::ByWildcard });
         }
         let (a, b) = (shell.get(i), rule.get(j));
         if a == Some(&Piece::AnyChars) {
-            open.push((i + 1, j, at_start));
+            open.push((i + 1, j, at_start, by_text));
         }
         if b == Some(&Piece::AnyChars) {
-            open.push((i, j + 1, at_start));
+            open.push((i, j + 1, at_start, by_text));
         }
         let (Some(a), Some(b)) = (a, b) else { continue };
         let is_hidden_dot = at_start && !dot_is_written && *b == Piece::Char('.');
         if is_hidden_dot || !characters_meet(a, b, case) {
             continue;
         }
+        // A dot within a name is in most names.
+        let is_written = |piece: &Piece| match piece {
+            Piece::Char('.') => at_start,
+            Piece::Char(_) | Piece::Class { .. } => true,
+            Piece::AnyChar | Piece::AnyChars => false,
+        };
         let step = |piece: &Piece, at: usize| if *piece == Piece::AnyChars { at } else { at + 1 };
-        open.push((step(a, i), step(b, j), false));
+        open.push((step(a, i), step(b, j), false, by_text || is_written(a) && is_written(b)));
     }
-    false
+    best
+}
+
+/// Both without an ending like `.py` that both have, where the rule has more to say than that.
+fn without_shared_ending<'a>(shell: &'a [Piece], rule: &'a [Piece], case: RuleCase) -> (&'a [Piece], &'a [Piece]) {
+    let both = shell.iter().rev().zip(rule.iter().rev());
+    let shared =
+        both.take_while(|(a, b)| matches!((a, b), (Piece::Char(_), Piece::Char(_))) && characters_meet(a, b, case));
+    let Some(ending) = shared.map(|(a, _)| a).position(|piece| *piece == Piece::Char('.')).map(|at| at + 1) else {
+        return (shell, rule);
+    };
+    let stem = &rule[..rule.len() - ending];
+    match stem.iter().any(|piece| matches!(piece, Piece::Char(_))) {
+        true => (&shell[..shell.len() - ending], stem),
+        false => (shell, rule),
+    }
 }
 
 fn characters_meet(a: &Piece, b: &Piece, case: RuleCase) -> bool {
@@ -182,6 +229,15 @@ mod tests {
         for (shell, rule, expected) in [
             ("/w/*.rs", "**/*.pem", false),
             ("/w/*.p*", "**/*.pem", true),
+            ("/w/*.pem", "**/*.pem", true),
+            ("/w/*", "**/*.pem", false),
+            ("/w/*.log", "**/*secret*", false),
+            ("/w/*.log", "**/secrets.*/**", false),
+            ("/w/.*", "**/.ssh/**", true),
+            ("/w/s*", "**/*secret*", true),
+            ("/w/*.py", "**/secrets.py", false),
+            ("/w/s*.py", "**/secrets.py", true),
+            ("/w/*.json", "**/*account*.json", false),
             ("/w/*", "**/.env", false),
             ("/w/.*", "**/.env", true),
             ("/w/.e?v", "**/.env", true),
@@ -194,12 +250,14 @@ mod tests {
             ("/w/id_[!r]sa", "**/id_rsa", true),
             ("/w/id_[!r]sa.x", "**/id_rsa", false),
             ("/w/ID_*", "**/id_rsa", true),
-            ("/w/**/*.pyc", "**/secrets/**", true),
+            ("/w/**/*.pyc", "**/secrets/**", false),
+            ("/w/sec*/x", "**/secrets/**", true),
             ("/w/src/*.pyc", "**/secrets/**", false),
-            ("/w/*/x.txt", "**/secrets/**", true),
+            ("/w/*/x.txt", "**/secrets/**", false),
             ("/etc/*", "/etc/**", true),
             ("/w/*", "/etc/**", false),
-            ("/*", "/etc", true),
+            ("/*", "/etc", false),
+            ("/e*", "/etc", true),
             ("/w/{a,b}.pem", "**/*.pem", true),
             ("/w/[", "**/*.pem", true),
         ] {

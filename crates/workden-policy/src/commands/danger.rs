@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Action,
-    shell::{Analysis, Directories, Invocation, Use, Word},
+    shell::{Analysis, Directories, DoubtKind, Invocation, Use, Word},
 };
 
 /// Something dangerous, and how dangerous.
@@ -82,6 +82,8 @@ pub(crate) fn is_harmless_device(path: &VirtualPath) -> bool {
 /// What is dangerous in what a command line would do.
 pub(crate) fn dangers(analysis: &Analysis) -> Vec<Danger> {
     let mut found = Vec::new();
+    let endless = analysis.doubts.iter().filter(|doubt| doubt.kind == DoubtKind::Recursion);
+    found.extend(endless.map(|doubt| deny(doubt.about.clone())));
     for redirection in &analysis.redirections {
         if redirection.usage != Use::Read {
             devices(&redirection.target, &redirection.directories, &mut found);
@@ -95,7 +97,10 @@ pub(crate) fn dangers(analysis: &Analysis) -> Vec<Danger> {
         program(invocation, &mut found);
         for (touch, word) in effects(invocation).files {
             match touch {
-                Touch::Delete | Touch::Move => destroyed(invocation, touch, &word, &mut found),
+                Touch::Delete | Touch::Move => {
+                    devices(&word, &invocation.directories, &mut found);
+                    destroyed(invocation, touch, &word, &mut found);
+                }
                 Touch::Write | Touch::Edit => devices(&word, &invocation.directories, &mut found),
                 Touch::List | Touch::Read | Touch::Mention | Touch::InCode => {}
             }
@@ -133,8 +138,8 @@ fn is_vital(place: &Place) -> bool {
         Place::At(path) => path.as_str(),
         Place::Matching(pattern) => pattern.strip_suffix("/*").or(pattern.strip_suffix("/.*")).unwrap_or(pattern),
         Place::Unknown(written) => {
-            let bare = written.trim_matches(['"', '\'']).trim_end_matches(['*', '/', '.']);
-            return matches!(bare, "$HOME" | "${HOME}" | "$PWD" | "${PWD}" | "$OLDPWD") || bare.is_empty();
+            let bare: String = written.chars().filter(|c| !matches!(c, '"' | '\'' | '{' | '}')).collect();
+            return matches!(bare.trim_end_matches(['*', '/', '.']), "$HOME" | "$PWD" | "$OLDPWD");
         }
     };
     let text = if text.is_empty() { "/" } else { text };
@@ -233,6 +238,17 @@ fn program(invocation: &Invocation, found: &mut Vec<Danger>) {
         {
             found.push(deny("it gives a program to whoever connects"));
         }
+        "find" | "fd" if takes_away(arguments) => {
+            let starts = arguments.iter().take_while(|word| !word.shown().starts_with('-'));
+            let is_here = |place: &Place| match (place, &invocation.directories) {
+                (Place::At(path), Directories::AnyOf(all)) => all.contains(path),
+                _ => false,
+            };
+            let mut starts = starts.flat_map(|word| places(word, &invocation.directories));
+            if starts.any(|place| is_vital(&place) && !is_here(&place)) {
+                found.push(deny("it removes or changes what it finds in all of the machine"));
+            }
+        }
         "crontab" if letters('r') => found.push(deny("it removes every scheduled job")),
         "userdel" | "groupdel" | "deluser" | "delgroup" | "passwd" | "chpasswd" | "usermod" | "useradd" | "adduser"
         | "visudo" | "vipw" => {
@@ -252,6 +268,17 @@ fn program(invocation: &Invocation, found: &mut Vec<Danger>) {
         "history" if letters('c') => found.push(ask("it removes the history of commands")),
         _ => {}
     }
+}
+
+/// Whether a `find` removes or changes what it finds.
+fn takes_away(arguments: &[Word]) -> bool {
+    let programs = ["rm", "rmdir", "unlink", "shred", "mv", "dd", "chmod", "chown", "truncate"];
+    arguments.iter().any(|word| word.literal() == Some("-delete"))
+        || arguments.windows(2).any(|pair| {
+            let name = pair[1].shown();
+            let name = name.rsplit('/').next().unwrap_or(name);
+            matches!(pair[0].literal(), Some("-exec" | "-execdir" | "-ok" | "-okdir")) && programs.contains(&name)
+        })
 }
 
 fn is_root_shell(name: &str, arguments: &[Word]) -> bool {

@@ -210,7 +210,9 @@ fn awk(arguments: &[Word], effects: &mut Effects) {
 fn awk_does_more(program: &str) -> bool {
     let pipes = program.replace("||", "").contains('|');
     let calls = program.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    let redirects = program.contains("print") && program.contains('>');
+    let statements = program.split(['}', ';', '\n']);
+    let redirects =
+        statements.filter_map(|text| text.find("print").map(|at| &text[at..])).any(|rest| rest.contains('>'));
     pipes || redirects || program.contains('@') || calls.into_iter().any(|name| matches!(name, "system" | "getline"))
 }
 

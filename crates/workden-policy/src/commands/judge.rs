@@ -48,7 +48,16 @@ impl CommandFacts {
             let did = effects(invocation);
             doubts.extend(did.doubts);
             for (touch, word) in did.files {
-                files.extend(places(&word, &invocation.directories).into_iter().map(|place| (touch, place)));
+                let at = places(&word, &invocation.directories);
+                let is_file = !matches!(touch, Touch::Mention | Touch::InCode);
+                if is_file
+                    && !matches!(word, Word::Unknown(_))
+                    && at.iter().any(|place| matches!(place, Place::Unknown(_)))
+                {
+                    let about = format!("in which directory `{}` would be", word.shown());
+                    doubts.push(Doubt { kind: DoubtKind::NotLiteral, about });
+                }
+                files.extend(at.into_iter().map(|place| (touch, place)));
                 // A text in code may be a command for a shell.
                 if let (Touch::InCode, Word::Literal(text)) = (touch, &word)
                     && text.contains(' ')
@@ -132,7 +141,10 @@ fn of_file(rules: &CompiledRuleset, operation: Operation, touch: Touch, place: &
         // A doubt says so already.
         Place::Unknown(_) => None,
         Place::At(path) => {
+            // It may be a directory, and all that is in it is meant.
+            let below = rules.decide_path(operation, &path.child_unchecked("x"));
             let decision = rules.decide_path(operation, path);
+            let decision = if below.rule().is_some() { decision.strictest(below) } else { decision };
             let only_named = matches!(touch, Touch::Mention | Touch::InCode);
             if only_named && (decision.rule().is_none() || decision.action == Action::Allow) {
                 return None;
@@ -153,8 +165,7 @@ fn of_pattern(rules: &CompiledRuleset, operation: Operation, pattern: &str, abou
     let shape = Shape::of(pattern);
     let typical = VirtualPath::parse(&shape.sample()).unwrap_or_else(|_| VirtualPath::root());
     let decision = rules.decide_path(operation, &typical);
-    // Everything in a directory is judged as the directory is: no name in it was asked for.
-    if decision.action == Action::Deny || pattern.ends_with("/*") {
+    if decision.action == Action::Deny {
         return reason(decision, kind, about);
     }
     let served = rules.source().served_by(operation);

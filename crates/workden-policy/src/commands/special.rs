@@ -175,10 +175,16 @@ pub(crate) fn find(arguments: &[Word], effects: &mut Effects) {
         .take_while(|word| !is_expression(word))
         .collect();
     let deletes = arguments.iter().any(|word| word.literal() == Some("-delete"));
-    let touch = if deletes { Touch::Delete } else { Touch::List };
-    effects.files.extend(starts.iter().map(|word| (touch, (*word).clone())));
-    if deletes && starts.is_empty() {
-        effects.files.push((touch, Word::Literal(".".to_owned())));
+    let here = Word::Literal(".".to_owned());
+    let starts = if starts.is_empty() { vec![&here] } else { starts };
+    effects.files.extend(starts.iter().map(|word| (Touch::List, (*word).clone())));
+    if deletes {
+        let mut named = arguments.windows(2).filter(|pair| matches!(pair[0].literal(), Some("-name" | "-iname")));
+        let name = named.next().and_then(|pair| pair[1].literal());
+        effects.files.extend(starts.iter().map(|start| match (name, start.literal()) {
+            (Some(name), Some(start)) => (Touch::Delete, Word::Pattern(format!("{start}/**/{name}"))),
+            _ => (Touch::Delete, (*start).clone()),
+        }));
     }
     for pair in arguments.windows(2) {
         match pair[0].literal() {

@@ -117,6 +117,8 @@ pub enum DoubtKind {
     Construct,
     /// A variable that changes which programs run (`PATH`, `LD_PRELOAD`, `GIT_SSH_COMMAND`).
     Environment,
+    /// A function that starts itself more than once: there is no end to it.
+    Recursion,
     /// Code of another language, or from somewhere else, that would run.
     ForeignCode,
 }

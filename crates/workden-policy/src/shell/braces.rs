@@ -10,16 +10,23 @@ const MOST_WORDS: usize = 64;
 /// How long they are together.
 const MOST_CHARACTERS: usize = 16 * 1024;
 
+/// How many braces one word has.
+const MOST_BRACES: usize = 16;
+
 /// The words, or none if that is not clear or too much.
 pub(super) fn expanded(atoms: &[Atom]) -> Option<Vec<Vec<Atom>>> {
     let mut depth = 0_usize;
+    let mut braces = 0_usize;
     for atom in atoms {
         match atom {
-            Atom::Live('{') => depth += 1,
+            Atom::Live('{') => {
+                depth += 1;
+                braces += 1;
+            }
             Atom::Live('}') => depth = depth.checked_sub(1)?,
             _ => {}
         }
-        if depth > 8 {
+        if braces > MOST_BRACES {
             return None;
         }
     }

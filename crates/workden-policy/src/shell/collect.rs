@@ -16,6 +16,9 @@ use super::{
 /// How deep commands are walked, scripts within scripts included: it costs stack.
 const DEEPEST: usize = 32;
 
+/// How many words braces add to a script.
+const MOST_ADDED: usize = 1_024;
+
 /// Where code runs that is run later, in functions and traps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deferred {
@@ -39,6 +42,8 @@ pub(super) struct Collector {
     pub(super) defers: bool,
     /// How deep the walk is.
     depth: usize,
+    /// How many words braces may still add.
+    words: usize,
 }
 
 /// What redirections say about the input.
@@ -79,7 +84,18 @@ impl Collector {
         let analysis = Analysis::default();
         let budget = Budget::new();
         let (input, through) = (Input::Inherited, Vec::new());
-        Self { analysis, budget, directories, input, through, deferred, moved: false, defers: false, depth: 0 }
+        Self {
+            analysis,
+            budget,
+            directories,
+            input,
+            through,
+            deferred,
+            moved: false,
+            defers: false,
+            depth: 0,
+            words: MOST_ADDED,
+        }
     }
 
     pub(super) fn doubt(&mut self, kind: DoubtKind, about: impl Into<String>) {
@@ -205,6 +221,19 @@ impl Collector {
         }
     }
 
+    /// A function that starts itself once more than it ends never comes to an end.
+    fn recursion(&mut self, name: &str, known: usize) {
+        let own = self.analysis.invocations.iter().skip(known);
+        let calls = own.filter(|invocation| invocation.argv.first().and_then(Word::literal) == Some(name));
+        match calls.count() {
+            0 => {}
+            1 => self.doubt(DoubtKind::Construct, format!("the function {} calls itself", quoted(name))),
+            _ => {
+                self.doubt(DoubtKind::Recursion, format!("the function {} starts itself again and again", quoted(name)))
+            }
+        }
+    }
+
     /// The body is walked where it is defined. When it is called, and with what input, nobody knows.
     fn function(&mut self, name: &str, body: &Command) -> After {
         if super::wrappers::means_something(name) {
@@ -212,7 +241,9 @@ impl Collector {
         }
         let before = self.directories.clone();
         let moved = std::mem::replace(&mut self.moved, false);
+        let known = self.analysis.invocations.len();
         self.later(Input::Fed, |collector| collector.command(body));
+        self.recursion(name, known);
         // Where a call of it leads is not followed.
         let after = if self.moved { Directories::Unknown } else { before };
         self.moved |= moved;
@@ -250,7 +281,17 @@ impl Collector {
         for assignment in &assignments {
             self.unknown(&assignment.value);
         }
-        let argv: Vec<Word> = simple.words.iter().flat_map(|word| words::expanded(word, Braces::Expand)).collect();
+        let mut argv = Vec::new();
+        for word in &simple.words {
+            let expanded = words::expanded(word, Braces::Expand);
+            match self.words.checked_sub(expanded.len() - expanded.len().min(1)) {
+                Some(left) => {
+                    self.words = left;
+                    argv.extend(expanded);
+                }
+                None => argv.push(Word::Unknown(word.written.clone())),
+            }
+        }
         argv.iter().for_each(|word| self.unknown(word));
         if let Some(Word::Pattern(pattern)) = argv.first() {
             self.doubt(DoubtKind::NotLiteral, format!("which program {} is", quoted(pattern)));

@@ -146,18 +146,15 @@ fn tilde(atoms: &[Atom]) -> Tilde {
 fn brackets(atoms: &[Atom]) -> impl Iterator<Item = (usize, usize)> {
     let mut from = 0;
     std::iter::from_fn(move || {
-        loop {
-            let open = from + atoms.get(from..)?.iter().position(|atom| *atom == Atom::Live('['))?;
-            from = open + 1;
-            let negated = matches!(atoms.get(from), Some(Atom::Live('!' | '^')));
-            // A bracket right behind the first one stands for itself.
-            let inside = from + usize::from(negated) + 1;
-            let is_end = |atom: &Atom| matches!(atom, Atom::Live(']') | Atom::Fixed(']'));
-            if let Some(length) = atoms.get(inside..).and_then(|rest| rest.iter().position(is_end)) {
-                from = inside + length + 1;
-                return Some((open, inside + length));
-            }
-        }
+        let open = from + atoms.get(from..)?.iter().position(|atom| *atom == Atom::Live('['))?;
+        let negated = matches!(atoms.get(open + 1), Some(Atom::Live('!' | '^')));
+        // A bracket right behind the first one stands for itself.
+        let inside = open + usize::from(negated) + 2;
+        let is_end = |atom: &Atom| matches!(atom, Atom::Live(']') | Atom::Fixed(']'));
+        // If nothing closes this one, nothing closes those behind it.
+        let close = inside + atoms.get(inside..)?.iter().position(is_end)?;
+        from = close + 1;
+        Some((open, close))
     })
 }
 

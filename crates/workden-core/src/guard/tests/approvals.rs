@@ -45,6 +45,7 @@ fn a_question_says_what_on_whose_behalf_and_why() {
         paths: vec![Resolved::literal(path("/a.md"))],
         other_names: Vec::new(),
         below: 0,
+        command: None,
         description: "Edit `/a.md`: replace 3 characters with 1".into(),
         why: "the gate says so".into(),
         refusal: None,

@@ -130,35 +130,25 @@ impl Parser<'_, '_> {
 
     /// Takes this word, if it is next and not quoted.
     pub(super) fn keyword(&mut self, wanted: &str) -> Parsed<bool> {
-        // Most words are not, and need not be read twice. A joined line could be in the middle.
-        let first = wanted.as_bytes().first().copied();
-        if self.peek() != first || !matches!(self.peek(), Some(b'!' | b'-' | b'a'..=b'z' | b'{' | b'}' | b'[')) {
-            return Ok(false);
+        let start = self.at;
+        for byte in wanted.bytes() {
+            if self.peek() != Some(byte) {
+                self.at = start;
+                return Ok(false);
+            }
+            self.at += 1;
+            self.skip_joins();
         }
-        let rest = self.rest().as_bytes();
-        if !rest.starts_with(wanted.as_bytes()) {
-            let torn = rest.iter().take(wanted.len()).any(|byte| *byte == b'\\');
-            return if torn && self.rest().contains("\\\n") { self.torn_keyword(wanted) } else { Ok(false) };
-        }
-        match rest.get(wanted.len()) {
+        match self.peek() {
             None | Some(b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>') => {
                 self.budget.token()?;
-                self.at += wanted.len();
                 Ok(true)
             }
-            Some(b'\\') => self.torn_keyword(wanted),
-            Some(_) => Ok(false),
+            Some(_) => {
+                self.at = start;
+                Ok(false)
+            }
         }
-    }
-
-    /// A word that a joined line is in the middle of.
-    fn torn_keyword(&mut self, wanted: &str) -> Parsed<bool> {
-        let start = self.at;
-        let found = self.word(Place::Argument)?.is_some_and(|word| word.plain() == Some(wanted));
-        if !found {
-            self.at = start;
-        }
-        Ok(found)
     }
 
     /// Takes this word, which must be there.
@@ -197,10 +187,12 @@ impl Parser<'_, '_> {
         if let Some(compound) = self.compound()? {
             return Ok(Command::Coprocess(Box::new(compound)));
         }
-        let named = self.word(Place::Argument)?.is_some_and(|word| word.plain().is_some_and(is_name));
-        self.skip_blanks();
-        if named && let Some(compound) = self.compound()? {
-            return Ok(Command::Coprocess(Box::new(compound)));
+        let named = is_name(self.name());
+        if named && matches!(self.peek(), Some(b' ' | b'\t')) {
+            self.skip_blanks();
+            if let Some(compound) = self.compound()? {
+                return Ok(Command::Coprocess(Box::new(compound)));
+            }
         }
         self.at = start;
         match self.simple()? {
@@ -297,8 +289,10 @@ fn descriptor(word: &Word) -> Option<Descriptor> {
 fn assignment(mut word: Word) -> Result<Assign, Word> {
     let head = match word.parts.as_slice() {
         [Part::Plain(text), ..] if text.contains('=') => 0,
-        [Part::Plain(name), Part::Subscript(_), Part::Plain(text), ..] if is_name(name) => {
-            if text.starts_with('=') || text.starts_with("+=") { 2 } else { return Err(word) }
+        [Part::Plain(name), Part::Subscript(_), Part::Plain(text), ..]
+            if is_name(name) && (text.starts_with('=') || text.starts_with("+=")) =>
+        {
+            2
         }
         _ => return Err(word),
     };

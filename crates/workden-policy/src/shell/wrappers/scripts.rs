@@ -106,8 +106,8 @@ fn su(words: &[Word]) -> Unwrapped {
         rest => rest,
     };
     match taken(rest.get(1..).unwrap_or_default(), &SU) {
-        Ok((more, rest)) if rest.is_empty() => given.extend(more),
-        Ok((_, rest)) => return Unwrapped::option("su", rest.first().map_or("", Word::shown)),
+        Ok((more, [])) => given.extend(more),
+        Ok((_, [odd, ..])) => return Unwrapped::option("su", odd.shown()),
         Err(option) => return Unwrapped::option("su", &option),
     }
     command_of("su", given)
