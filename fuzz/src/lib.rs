@@ -1,4 +1,4 @@
-//! Fuzz targets: each takes any bytes, and panics where workden-core breaks a promise.
+//! Fuzz targets: each takes any bytes, and panics where workden breaks a promise.
 //!
 //! A target holds the engine to a slow second opinion where there is one (shared with the property
 //! tests), to its invariants everywhere, and to a time that no small input may exceed. The driver
@@ -14,7 +14,7 @@ mod targets;
 
 use std::time::{Duration, Instant};
 
-pub use targets::{document, edit, glob, grep, hashline, path, window};
+pub use targets::{document, edit, glob, grep, hashline, path, shell, window};
 
 /// A target by name, with inputs to start from.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "window", run: window, seeds: targets::WINDOW_SEEDS },
     Target { name: "document", run: document, seeds: targets::DOCUMENT_SEEDS },
     Target { name: "grep", run: grep, seeds: targets::GREP_SEEDS },
+    Target { name: "shell", run: shell, seeds: targets::SHELL_SEEDS },
 ];
 
 /// How long one input may take; a build with checks and sanitizers is given more.

@@ -48,6 +48,9 @@ pub(crate) const NEEDS: &[Need] = &[
     need(Probe::Program("mount"), Source::Debian("mount"), "tests of a full disk and of bind-mounted files"),
     need(Probe::Program("setfacl"), Source::Debian("acl"), "tests that a write keeps access lists"),
     need(Probe::Program("setfattr"), Source::Debian("attr"), "tests that a write keeps extended attributes"),
+    need(Probe::Program("bwrap"), Source::Debian("bubblewrap"), "scripts run only in a sandbox, to see what they run"),
+    need(Probe::Program("bash"), Source::Debian("bash"), "the shell analysis is compared with bash"),
+    need(Probe::Program("dash"), Source::Debian("dash"), "the shell analysis is compared with sh"),
     need(
         Probe::Succeeds(&["python3", "-c", "import venv, ensurepip"]),
         Source::Debian("python3-venv"),

@@ -31,11 +31,16 @@ pub(crate) const FULL: &[Step] = &[
     Step { name: "tests", action: Action::Cargo(&["test", "--workspace", "--all-targets"]) },
     Step { name: "doctests", action: Action::Cargo(&["test", "--workspace", "--doc"]) },
     Step { name: "race", action: Action::Cargo(RACE) },
+    Step { name: "differential", action: Action::Cargo(DIFFERENTIAL) },
     Step { name: "fuzz", action: Action::Cargo(FUZZ) },
 ];
 
 /// All fuzz targets, on the stable compiler.
 const FUZZ: &[&str] = &["run", "--release", "--package", "workden-fuzz", "--", "--seconds", "60"];
+
+/// The shell analysis beside what shells really run.
+const DIFFERENTIAL: &[&str] =
+    &["test", "--release", "--package", "workden-policy", "--test", "differential", "--", "--seconds", "60"];
 
 /// The short form of `cargo xtask bench race`: half of the time for each of its two grounds.
 const RACE: &[&str] = &["run", "--release", "--package", "workden-bench", "--", "race", "--seconds", "30"];

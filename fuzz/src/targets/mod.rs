@@ -6,6 +6,7 @@ mod glob;
 mod grep;
 mod hashline;
 mod path;
+mod shell;
 mod window;
 
 pub(crate) use document::SEEDS as DOCUMENT_SEEDS;
@@ -20,5 +21,7 @@ pub(crate) use hashline::SEEDS as HASHLINE_SEEDS;
 pub use hashline::hashline;
 pub(crate) use path::SEEDS as PATH_SEEDS;
 pub use path::path;
+pub(crate) use shell::SEEDS as SHELL_SEEDS;
+pub use shell::shell;
 pub(crate) use window::SEEDS as WINDOW_SEEDS;
 pub use window::window;

@@ -350,7 +350,7 @@ impl Collector {
     }
 
     fn file(&mut self, usage: Use, word: &syntax::Word) {
-        let target = words::single(word, Braces::Refuse);
+        let target = words::file(word);
         self.unknown(&target);
         let directories = self.directories.clone();
         self.analysis.redirections.push(Redirection { usage, target, directories });

@@ -48,9 +48,13 @@ pub(super) fn expanded(word: &Written, braces: Braces) -> Vec<Word> {
     }
 }
 
-/// The one word that it becomes where there can be only one.
-pub(super) fn single(word: &Written, braces: Braces) -> Word {
-    let mut words = expanded(word, braces);
+/// The one file that it names behind a redirection.
+pub(super) fn file(word: &Written) -> Word {
+    // To sh this is a file of another name.
+    if word.written.contains("$'") {
+        return Word::Unknown(word.written.clone());
+    }
+    let mut words = expanded(word, Braces::Refuse);
     match words.pop() {
         Some(only) if words.is_empty() => only,
         _ => Word::Unknown(word.written.clone()),

@@ -97,7 +97,8 @@ impl Parser<'_, '_> {
             // Old arithmetic for bash, plain text for sh.
             Some(b'[') => return self.unexpected("something other than `$[...]`"),
             Some(b'\'') if quotes == Quotes::None => self.ansi(parts)?,
-            Some(b'"') if quotes == Quotes::None => self.piece(parts)?,
+            // Translated text for bash, a dollar and quoted text for sh.
+            Some(b'"') if quotes == Quotes::None => return self.unexpected("something other than `$\"...\"`"),
             Some(b'?' | b'#' | b'$' | b'!') => {
                 self.at += 1;
                 parts.0.push(Part::Number);

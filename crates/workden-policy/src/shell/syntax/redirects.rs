@@ -3,7 +3,7 @@
 //! Invariant: every operator of bash is known; `>&` to something that is not a number is a file.
 
 use super::{
-    Parsed, Redirect, Word,
+    Parsed, Part, Redirect, Word,
     cursor::Parser,
     heredocs::Tabs,
     tree::{Descriptor, Target},
@@ -44,7 +44,7 @@ impl Parser<'_, '_> {
             return Ok(Target::ReadWrite(self.file()?));
         }
         if self.take(b'&') {
-            let word = self.file()?;
+            let word = self.descriptor_or_file()?;
             return Ok(if is_descriptor(&word) { Target::DuplicateInput } else { Target::Read(word) });
         }
         Ok(Target::Read(self.file()?))
@@ -52,7 +52,7 @@ impl Parser<'_, '_> {
 
     fn output(&mut self) -> Parsed<Target> {
         if self.take(b'&') {
-            let word = self.file()?;
+            let word = self.descriptor_or_file()?;
             // With a number in front, a file is an error when it runs; as a file it is looked at anyway.
             return Ok(if is_descriptor(&word) { Target::DuplicateOutput } else { Target::Write(word) });
         }
@@ -60,6 +60,15 @@ impl Parser<'_, '_> {
             self.take(b'|');
         }
         Ok(Target::Write(self.file()?))
+    }
+
+    /// Behind `>&` and `<&` bash takes quotes off in a way of its own.
+    fn descriptor_or_file(&mut self) -> Parsed<Word> {
+        let word = self.file()?;
+        if word.parts.iter().any(|part| matches!(part, Part::Quoted(_))) {
+            return self.unexpected("a descriptor or a file without quotes");
+        }
+        Ok(word)
     }
 
     fn file(&mut self) -> Parsed<Word> {

@@ -125,6 +125,9 @@ fn redirections() {
     check("a &>f rm -rf /", "a rm -rf / | >f ! construct");
     check("exec > f", "exec | >f");
     check("a >", "! syntax");
+    check("a > $'f'", "a | >?$'f'? ! unknown");
+    check("a >& \"f\"", "! syntax");
+    check("a >& $x", "a | >?$x? ! unknown");
 }
 
 #[test]
@@ -164,7 +167,7 @@ fn words_and_quotes() {
     check("echo \"a\\\"b\\$c\\d\"", "echo a\"b$c\\d");
     check("echo a'b'\"c\"d", "echo abcd");
     check("echo $'a\\tb'", "echo a\tb");
-    check("echo $\"a\"", "echo a");
+    check("echo $\"a\"", "! syntax");
     check("echo $ $% a$", "echo $ $% a$");
     check("echo $x", "echo ?$x? ! unknown");
     check("echo \"${x}\"", "echo ?\"${x}\"? ! unknown");

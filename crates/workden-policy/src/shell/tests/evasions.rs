@@ -110,6 +110,8 @@ fn what_bash_and_sh_read_differently_is_doubted() {
     check("((rm -rf /))", "! construct");
     check("[[ a || rm ]]", "! construct");
     check("[[ a\nrm ]]", "! construct");
+    check("sh -c '~/a'", "sh>./~/a ! construct");
+    check("eval a '~/b'", "eval>a ./~/b ! construct");
     check("echo &>f; rm x", "echo ; rm x | >f");
     check("echo $[ 1 ; rm x ]", "! syntax");
     check("a &>f b", "a b | >f ! construct");

@@ -81,7 +81,11 @@ fn found(words: &[Word]) -> Vec<Word> {
     }
     let below = format!("{}/**/", start.trim_end_matches('/'));
     let mut found = vec![Word::Pattern(format!("{below}{name}"))];
-    // Its `*` and `?` take hidden names as well, which those of a shell do not.
+    // Its `*` and `?` take hidden names as well, which those of a shell do not. Whoever asks for an
+    // ending does not ask for those.
+    if name.starts_with("*.") {
+        return found;
+    }
     if name.starts_with('*') {
         found.push(Word::Pattern(format!("{below}.{name}")));
     } else if let Some(rest) = name.strip_prefix('?') {

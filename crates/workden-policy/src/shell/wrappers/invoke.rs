@@ -92,6 +92,10 @@ impl Collector {
 
     /// Walks a script that a command runs; where the shell is then, if it is this one.
     fn nested_script(&mut self, outer: &Invocation, text: &str, place: Place) -> Option<After> {
+        // A quoted tilde was written `./~` before it was known that this is code, where it is live again.
+        if text.contains("./~") {
+            self.doubt(DoubtKind::Construct, "a tilde in a script within a script");
+        }
         let wrappers = std::mem::replace(&mut self.through, through(outer));
         let after = self.deeper(|collector| match place {
             Place::Here => Some(collector.text(text)),

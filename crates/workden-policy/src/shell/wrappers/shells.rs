@@ -41,7 +41,7 @@ pub(super) fn unwrap(name: &str, argv: &[Word], input: Input, fed: Option<&str>)
         let letters = word.literal().and_then(|text| text.strip_prefix('-')).filter(|text| !text.starts_with('-'));
         letters.is_some_and(|letters| letters.trim_end_matches('o').contains('o'))
     };
-    let options = words.iter().take_while(|word| word.shown().starts_with(['-', '+']));
+    let options = words.iter().take_while(|word| word.shown() != "--" && word.shown().starts_with(['-', '+']));
     if let Some(option) = options.clone().find(|word| torn(word) || word.shown().starts_with('+')) {
         return Unwrapped::option(name, option.shown());
     }
