@@ -23,7 +23,8 @@ pub(crate) struct Denies {
 
 impl Denies {
     pub(crate) fn new(pattern: &str) -> Self {
-        let rule = Rule { pattern: pattern.to_owned(), sight: Sight::Hidden, case: RuleCase::Insensitive };
+        let rule =
+            Rule { pattern: pattern.to_owned(), except: Vec::new(), sight: Sight::Hidden, case: RuleCase::Insensitive };
         let rules = Rules { rules: vec![rule], otherwise: Sight::Shown };
         let visibility = Visibility { layers: vec![Layer { list: rules.clone(), read: rules, ..Layer::open() }] };
         Self { compiled: visibility.compile().unwrap(), visibility }
