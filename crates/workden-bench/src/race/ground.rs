@@ -117,7 +117,12 @@ impl Gate for NotTheVault {
     }
 
     fn visibility(&self, _: Op<'_>) -> Visibility {
-        let hide = |pattern: &str| Rule { pattern: pattern.into(), sight: Sight::Hidden, case: RuleCase::Sensitive };
+        let hide = |pattern: &str| Rule {
+            pattern: pattern.into(),
+            except: Vec::new(),
+            sight: Sight::Hidden,
+            case: RuleCase::Sensitive,
+        };
         let rules = Rules { rules: vec![hide("/vault"), hide("/vault/**")], otherwise: Sight::Shown };
         Visibility { layers: vec![Layer { list: rules.clone(), read: rules, ..Layer::open() }] }
     }

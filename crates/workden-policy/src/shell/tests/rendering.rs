@@ -33,6 +33,7 @@ pub(super) fn rendered(analysis: &Analysis) -> String {
             DoubtKind::Construct => "construct",
             DoubtKind::Environment => "environment",
             DoubtKind::ForeignCode => "foreign",
+            DoubtKind::Recursion => "recursion",
         };
         if !kinds.contains(&kind) {
             kinds.push(kind);
