@@ -124,7 +124,7 @@ fn xargs_and_find() {
     check("a | xargs -a f rm", "a ; xargs -a f rm < ! construct");
     check(
         "find . -name '*.pyc' -exec rm {} +",
-        "find . -name *.pyc -exec rm {} + ; find>rm /./**/*.pyc/ /./**/.*.pyc/",
+        "find . -name *.pyc -exec rm {} + ; find>rm /./**/*.pyc/",
     );
     check(
         "find src -name x -exec rm {} \\;",
