@@ -23,8 +23,6 @@
 
 mod blocking;
 mod composite;
-#[cfg(doctest)]
-mod doctests;
 #[cfg(unix)]
 mod local;
 mod system_clock;

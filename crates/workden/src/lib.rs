@@ -1,5 +1,42 @@
-//! A place for an AI agent to work.
+//! A place for an AI agent to work: files under a policy that holds.
+//!
+//! [`Workspace`] is what a program builds and an agent works in. This crate puts the others together
+//! and decides nothing itself: files come from `workden-backends`, decisions from `workden-policy`, and
+//! what both agree on from `workden-core`.
+//!
+//! ```
+//! use workden::{Approvals, Preset, Workspace};
+//!
+//! # let project = tempfile::tempdir().unwrap();
+//! let workspace = Workspace::builder()
+//!     .root(project.path())
+//!     .preset(Preset::Default)
+//!     .approvals(Approvals::approve_all())
+//!     .build_blocking()?;
+//!
+//! workspace.write("notes.md", "remember the milk\n")?; // asked about, and approved
+//! assert!(workspace.exists("notes.md"));
+//! let refused = workspace.write(".env", "KEY=1").unwrap_err(); // denied, and nobody is asked
+//! assert!(refused.to_string().contains("Protect sensitive files"));
+//! # Ok::<(), workden::Error>(())
+//! ```
 
+pub mod blocking;
+mod builder;
 mod config;
+#[cfg(doctest)]
+mod doctests;
+mod stack;
+mod workspace;
 
-pub use config::{ApprovalMode, ApprovalsConfig, Config, LimitsConfig, Mode, MountConfig, RulesConfig};
+pub use builder::WorkspaceBuilder;
+pub use config::{ApprovalMode, ApprovalsConfig, Config, LimitsConfig, MountConfig, RulesConfig};
+pub use workden_backends as backends;
+pub use workden_core as core;
+pub use workden_core::{Backend, BackendExt, Error, ErrorKind, Refusal, Result, Verdict, VirtualPath};
+pub use workden_policy as policy;
+pub use workden_policy::{
+    Action, Derive, Operation, Policy, Preset, Ruleset, Surroundings,
+    approvals::{Approvals, Decision, Scope},
+};
+pub use workspace::{Files, Workspace};

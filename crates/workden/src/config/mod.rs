@@ -7,7 +7,9 @@ mod locate;
 
 use serde::{Deserialize, Serialize};
 use workden_core::{Error, ErrorKind, Result, VirtualPath};
-use workden_policy::{Action, Operation, OperationRules, Preset, Ruleset};
+use workden_policy::{
+    Access, Action, Approval, MountRules, MountTable, Operation, OperationRules, Policy, Preset, Ruleset, Surroundings,
+};
 
 use self::locate::{Step, at_offset, position};
 
@@ -66,7 +68,7 @@ pub struct MountConfig {
     pub directory: String,
     /// Whether it may be written.
     #[serde(default)]
-    pub mode: Mode,
+    pub mode: Access,
     /// The only endings that files may have, like `.md`; absent, any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suffixes: Option<Vec<String>>,
@@ -75,22 +77,10 @@ pub struct MountConfig {
     pub max_file_bytes: Option<u64>,
     /// Whether somebody has to approve each read.
     #[serde(default)]
-    pub read_approval: bool,
+    pub read_approval: Approval,
     /// Whether somebody has to approve each write.
     #[serde(default)]
-    pub write_approval: bool,
-}
-
-/// Whether a mount may be written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// It may be read.
-    #[default]
-    Ro,
-    /// It may be read and written.
-    Rw,
+    pub write_approval: Approval,
 }
 
 /// Rules of a configuration: as a ruleset, but what is absent is the preset's.
@@ -185,12 +175,33 @@ impl Config {
 
     /// The rules of the preset and those before it; `None` when there are neither.
     #[must_use]
-    pub fn ruleset(&self) -> Option<Ruleset> {
+    pub fn ruleset(&self, surroundings: Surroundings) -> Option<Ruleset> {
         match self.extends {
             None if self.rules.is_empty() => None,
             None => Some(self.rules.before(Ruleset::all(self.rules.default.unwrap_or(Action::Ask)))),
-            Some(preset) => Some(self.rules.before(preset.ruleset())),
+            Some(preset) => Some(self.rules.before(preset.ruleset_in(surroundings))),
         }
+    }
+
+    /// What it refuses and asks about.
+    ///
+    /// # Errors
+    ///
+    /// None for a configuration that [`Config::parse`] returned; as there for another.
+    pub fn policy(&self, surroundings: Surroundings) -> Result<Policy> {
+        let mut policy = Policy::new();
+        if let Some(rules) = self.ruleset(surroundings) {
+            policy = policy.with_rules(&rules)?;
+        }
+        if !self.mounts.is_empty() {
+            policy = policy.with_mounts(MountTable::new(self.mounts.iter().map(MountConfig::rules).collect())?);
+        }
+        if !self.limits.is_empty() {
+            let LimitsConfig { suffixes, max_file_bytes } = self.limits.clone();
+            let everywhere = MountRules { suffixes, max_file_bytes, ..MountRules::read_write(VirtualPath::root()) };
+            policy = policy.with_mounts(MountTable::new(vec![everywhere])?);
+        }
+        Ok(policy)
     }
 
     /// Each rule on its own, so that an error can be shown where it is.
@@ -203,8 +214,9 @@ impl Config {
                 *rules_of(&mut alone, operation) = Some(of);
                 if let Err(error) = alone.compile() {
                     let path = [Step::Key("rules"), Step::Key(operation.name()), Step::Key("rules"), Step::Nth(nth)];
-                    let error = Error::new(ErrorKind::InvalidArgument, format!("{}{error}", position(text, &path)));
-                    return Err(error);
+                    let sentence = format!("{}{}", position(text, &path), error.sentence());
+                    let located = Error::new(ErrorKind::InvalidArgument, sentence);
+                    return Err(error.hint_text().map_or(located.clone(), |hint| located.clone().hint(hint)));
                 }
             }
         }
@@ -220,6 +232,19 @@ impl Config {
             }
         }
         Ok(())
+    }
+}
+
+impl MountConfig {
+    fn rules(&self) -> MountRules {
+        MountRules {
+            at: self.at.clone(),
+            access: self.mode,
+            suffixes: self.suffixes.clone(),
+            max_file_bytes: self.max_file_bytes,
+            read_approval: self.read_approval,
+            write_approval: self.write_approval,
+        }
     }
 }
 

@@ -122,10 +122,7 @@ fn xargs_and_find() {
     check("a | xargs -I% sh -c 'rm %'", "a ; xargs>sh -c ?rm %? ! unknown foreign");
     check("a | xargs sh -c 'rm x'", "a ; xargs>sh>rm x ! unknown");
     check("a | xargs -a f rm", "a ; xargs -a f rm < ! construct");
-    check(
-        "find . -name '*.pyc' -exec rm {} +",
-        "find . -name *.pyc -exec rm {} + ; find>rm /./**/*.pyc/",
-    );
+    check("find . -name '*.pyc' -exec rm {} +", "find . -name *.pyc -exec rm {} + ; find>rm /./**/*.pyc/");
     check(
         "find src -name x -exec rm {} \\;",
         "find src -name x -exec rm {} ; ; find>rm /src/**/x/".replace("{} ;", "{} \";\"").as_str(),

@@ -9,3 +9,6 @@ mod contributing {}
 
 #[doc = include_str!("../../../docs/files.md")]
 mod files {}
+
+#[doc = include_str!("../../../docs/policy.md")]
+mod policy {}

@@ -1,0 +1,172 @@
+//! Building a workspace: where its files are, what may be done with them, and who is asked.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use workden_backends::{CompositeBackend, LocalBackend, memory};
+use workden_core::{Audit, Backend, Result, VirtualPath};
+use workden_policy::{Policy, PolicyLayer, Preset, Ruleset, Surroundings, approvals::Approvals};
+
+use crate::{ApprovalMode, Config, Workspace, blocking, stack::Parts};
+
+/// A workspace to be. Nothing is opened or checked before [`WorkspaceBuilder::build`].
+///
+/// Without places it is in memory, without rules it refuses nothing, and without approvals what would
+/// have to be asked is refused.
+#[derive(Debug, Default)]
+pub struct WorkspaceBuilder {
+    places: Vec<(String, Place)>,
+    layers: Vec<Layer>,
+    approvals: Option<Approvals>,
+    mode: ApprovalMode,
+    audits: Vec<Arc<dyn Audit>>,
+    directory: String,
+}
+
+#[derive(Debug)]
+enum Place {
+    Directory(PathBuf),
+    Backend(Arc<dyn Backend>),
+}
+
+#[derive(Debug)]
+enum Layer {
+    Rules(Ruleset),
+    Policy(Policy),
+    Config(Box<Config>),
+}
+
+impl WorkspaceBuilder {
+    /// A directory of the host is the whole workspace.
+    #[must_use]
+    pub fn root(self, directory: impl AsRef<Path>) -> Self {
+        self.directory_at("/", directory)
+    }
+
+    /// A directory of the host at a place.
+    #[must_use]
+    pub fn directory_at(mut self, at: &str, directory: impl AsRef<Path>) -> Self {
+        self.places.push((at.to_owned(), Place::Directory(directory.as_ref().to_owned())));
+        self
+    }
+
+    /// Any backend at a place.
+    #[must_use]
+    pub fn mount(mut self, at: &str, backend: impl Backend + 'static) -> Self {
+        self.places.push((at.to_owned(), Place::Backend(Arc::new(backend))));
+        self
+    }
+
+    /// The rules of a preset, for files.
+    #[must_use]
+    pub fn preset(self, preset: Preset) -> Self {
+        self.rules(preset.ruleset_in(Surroundings::FilesOnly))
+    }
+
+    /// Rules. Of everything that is said the strictest wins.
+    #[must_use]
+    pub fn rules(mut self, rules: Ruleset) -> Self {
+        self.layers.push(Layer::Rules(rules));
+        self
+    }
+
+    /// A policy. Of everything that is said the strictest wins.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.layers.push(Layer::Policy(policy));
+        self
+    }
+
+    /// What a `workden.toml` says; its relative directories count from `base`.
+    #[must_use]
+    pub fn config(mut self, config: Config, base: impl AsRef<Path>) -> Self {
+        for mount in &config.mounts {
+            self = self.directory_at(mount.at.as_str(), base.as_ref().join(&mount.directory));
+        }
+        self.mode = config.approvals.mode;
+        self.layers.push(Layer::Config(Box::new(config)));
+        self
+    }
+
+    /// Who is asked when the policy asks.
+    #[must_use]
+    pub fn approvals(mut self, approvals: Approvals) -> Self {
+        self.approvals = Some(approvals);
+        self
+    }
+
+    /// Somebody who keeps records of all calls.
+    #[must_use]
+    pub fn audit(mut self, audit: Arc<dyn Audit>) -> Self {
+        self.audits.push(audit);
+        self
+    }
+
+    /// Where relative paths start, and where commands would run; `/`, if nothing is said.
+    #[must_use]
+    pub fn working_directory(mut self, directory: &str) -> Self {
+        self.directory = directory.to_owned();
+        self
+    }
+
+    /// Opens the directories and checks the rules.
+    ///
+    /// # Errors
+    ///
+    /// When a directory cannot be opened, two places are the same, or a rule is wrong.
+    pub fn build(self) -> Result<Workspace> {
+        let mut policy = Policy::new();
+        for layer in self.layers {
+            let next = match layer {
+                Layer::Rules(rules) => Policy::new().with_rules(&rules)?,
+                Layer::Policy(policy) => policy,
+                Layer::Config(config) => config.policy(Surroundings::FilesOnly)?,
+            };
+            let layers: &[PolicyLayer] = next.layers();
+            policy = layers.iter().cloned().fold(policy, Policy::with);
+        }
+        let approvals = match self.mode {
+            ApprovalMode::Interactive => self.approvals.unwrap_or_else(Approvals::nobody),
+            ApprovalMode::ApproveAll => Approvals::approve_all(),
+            ApprovalMode::Strict => Approvals::strict(),
+        };
+        Ok(Workspace::of(Parts {
+            backend: opened(self.places)?,
+            policy: Arc::new(policy),
+            approvals,
+            audits: self.audits,
+            directory: VirtualPath::parse(&self.directory)?,
+        }))
+    }
+
+    /// As [`WorkspaceBuilder::build`], for programs that do not use async.
+    ///
+    /// # Errors
+    ///
+    /// As there, and as [`blocking::Workspace::new`].
+    pub fn build_blocking(self) -> Result<blocking::Workspace> {
+        blocking::Workspace::new(self.build()?)
+    }
+}
+
+/// The places as one backend; one that is all there is stands for itself.
+fn opened(places: Vec<(String, Place)>) -> Result<Arc<dyn Backend>> {
+    if places.is_empty() {
+        return Ok(Arc::new(memory()));
+    }
+    let mut mounts = CompositeBackend::builder();
+    let is_all = places.len() == 1;
+    for (at, place) in places {
+        let backend: Arc<dyn Backend> = match place {
+            Place::Directory(directory) => Arc::new(LocalBackend::open(directory)?),
+            Place::Backend(backend) => backend,
+        };
+        if is_all && VirtualPath::parse(&at)?.is_root() {
+            return Ok(backend);
+        }
+        mounts = mounts.mount(&at, backend)?;
+    }
+    Ok(Arc::new(mounts.build()))
+}
