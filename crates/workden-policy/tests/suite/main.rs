@@ -1,6 +1,6 @@
 //! What the policy promises, from outside.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod configs;
 mod derive;
