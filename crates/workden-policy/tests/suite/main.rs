@@ -5,6 +5,7 @@
 mod configs;
 mod derive;
 mod mounts;
+mod operations;
 mod paths;
 mod preset_table;
 mod properties;
