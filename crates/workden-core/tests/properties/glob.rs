@@ -41,6 +41,12 @@ fn pattern() -> impl Strategy<Value = String> {
     })
 }
 
+/// Patterns of rules, most of which are fit to be one.
+fn rule() -> impl Strategy<Value = String> {
+    let is_fit = |pattern: &String| glob::compile(pattern, RuleCase::Insensitive).is_ok();
+    prop_oneof![60 => pattern().prop_filter("no rule", is_fit), 1 => pattern()]
+}
+
 fn path() -> impl Strategy<Value = VirtualPath> {
     prop::collection::vec("[abcé.*,]{1,3}", 0..4)
         .prop_filter_map("climbs out", |names| VirtualPath::parse(&names.join("/")).ok())
@@ -86,8 +92,21 @@ proptest! {
     }
 
     #[test]
+    fn a_rule_without_a_slash_is_a_name_anywhere_and_another_starts_at_the_root(pattern in pattern(), path in path()) {
+        // Braces may mix both kinds.
+        if pattern.contains(['{', '\\', '[']) || pattern.starts_with('/') {
+            return Ok(());
+        }
+        let whole = if pattern.contains('/') { format!("/{pattern}") } else { format!("**/{pattern}") };
+        let (Ok(rule), Ok(whole)) = (glob::compile(&pattern, RuleCase::Sensitive), glob::compile(&whole, RuleCase::Sensitive)) else {
+            return Ok(());
+        };
+        prop_assert!(path.is_root() || rule.is_match(&path) == whole.is_match(&path), "{} on {}", pattern, path);
+    }
+
+    #[test]
     fn many_rules_together_match_what_they_match_one_by_one(
-        rules in prop::collection::vec((pattern(), prop::collection::vec(pattern(), 0..3), any::<bool>()), 0..8),
+        rules in prop::collection::vec((rule(), prop::collection::vec(rule(), 0..3), any::<bool>()), 0..8),
         paths in prop::collection::vec(path(), 1..6),
     ) {
         let case = |is_insensitive| if is_insensitive { RuleCase::Insensitive } else { RuleCase::Sensitive };

@@ -1,11 +1,12 @@
 //! What the policy promises, from outside.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod commands;
 mod configs;
 mod derive;
 mod mounts;
+mod operations;
 mod paths;
 mod preset_table;
 mod properties;

@@ -207,6 +207,9 @@ fn questions_are_answered_beforehand() {
         assert_eq!(policy.most_bytes(&path(typed)), most, "{typed}");
     }
     assert_eq!(Policy::new().readable_roots(), paths(&["/"]));
+    let inside = MountTable::new(vec![MountRules::read_write(path("/output/frozen/x"))]).unwrap();
+    let inside = usual().with_mounts(inside);
+    assert_eq!((inside.readable_roots(), inside.writable_roots()), (paths(&["/output/frozen/x"]), vec![]));
     let readonly = Policy::new().with_rules(&Preset::Readonly.ruleset()).unwrap();
     assert_eq!((readonly.readable_roots(), readonly.writable_roots()), (paths(&["/"]), vec![]));
 }

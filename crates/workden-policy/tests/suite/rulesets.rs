@@ -169,3 +169,16 @@ fn misspelled_fields_and_actions_are_errors() {
         assert!(serde_json::from_str::<Ruleset>(bad).is_err(), "{bad}");
     }
 }
+
+#[cfg(feature = "schema")]
+#[test]
+fn the_schema_names_what_can_be_written() {
+    let schema = serde_json::to_string(&schemars::schema_for!(Ruleset)).unwrap();
+    for word in ["dangerous_commands", "\"match\"", "not_match", "insensitive", "additionalProperties\":false"] {
+        assert!(schema.contains(word), "{word} in {schema}");
+    }
+    let schema = serde_json::to_string(&schemars::schema_for!(workden_policy::MountRules)).unwrap();
+    for word in ["\"ro\"", "\"rw\"", "\"read_approval\":{\"description\"", "\"type\":\"boolean\""] {
+        assert!(schema.contains(word), "{word} in {schema}");
+    }
+}
