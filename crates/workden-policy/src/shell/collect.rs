@@ -314,8 +314,7 @@ impl Collector {
 
     fn assignment(&mut self, assign: &Assign) -> Assignment {
         self.sets(&assign.name);
-        self.evaluated(&assign.subscript);
-        self.parts(&assign.subscript);
+        self.subscript(&assign.subscript);
         let written = || Word::Unknown(assign.value.written.clone());
         let value = words::text(&assign.value.parts).map_or_else(written, Word::Literal);
         Assignment { name: assign.name.clone(), value }
@@ -381,10 +380,11 @@ impl Collector {
                     });
                 }
                 Part::Array(words) => words.iter().for_each(|word| self.parts(&word.parts)),
-                Part::Arithmetic(inner) | Part::Subscript(inner) => {
+                Part::Arithmetic(inner) => {
                     self.evaluated(inner);
                     self.parts(inner);
                 }
+                Part::Subscript(inner) => self.subscript(inner),
                 Part::Balanced(inner) => self.parts(inner),
             }
         }
@@ -400,6 +400,15 @@ impl Collector {
         if !parts.iter().all(number) {
             self.doubt(DoubtKind::Construct, "arithmetic with variables");
         }
+    }
+
+    /// A subscript is arithmetic, and to sh it is no subscript at all.
+    fn subscript(&mut self, parts: &[Part]) {
+        let digits = |part: &Part| matches!(part, Part::Quoted(text) if text.bytes().all(|byte| byte.is_ascii_digit()));
+        if !parts.iter().all(digits) {
+            self.doubt(DoubtKind::Construct, "a subscript that is not a number");
+        }
+        self.parts(parts);
     }
 
     /// One level down, for scripts in scripts; nothing when that is too deep.

@@ -75,12 +75,16 @@ pub(super) fn text(parts: &[Part]) -> Option<String> {
 
 fn atoms(parts: &[Part]) -> Vec<Atom> {
     let mut atoms = Vec::new();
+    let is_empty = |part: &&Part| matches!(part, Part::Plain(text) | Part::Quoted(text) if text.is_empty());
+    let alone = parts.iter().filter(|part| !is_empty(part)).count() == 1;
     for part in parts {
         match part {
             Part::Plain(text) => atoms.extend(text.chars().map(Atom::Live)),
             Part::Quoted(text) => atoms.extend(text.chars().map(Atom::Fixed)),
-            Part::Number => atoms.push(Atom::Fixed('0')),
-            Part::Parameter(_)
+            // Alone it is some number; as a part of a name it decides which one.
+            Part::Number if alone => atoms.push(Atom::Fixed('0')),
+            Part::Number
+            | Part::Parameter(_)
             | Part::Command(_)
             | Part::Arithmetic(_)
             | Part::Process(_)

@@ -94,6 +94,7 @@ fn foresees(found: &Invocation, call: &Call, exact: bool) -> bool {
         Directories::AnyOf(paths) => paths.iter().any(|path| path.as_str() == call.directory),
     };
     let literal: Option<Vec<&str>> = arguments.iter().map(Word::literal).collect();
+    // A number of the shell's, such as its process, stands as 0.
     // A home that is only known when it runs keeps its tilde, and a text that only looks like one gets a dot.
     let one = |(word, argument): (&&str, &String)| {
         word.starts_with('~')

@@ -8,6 +8,8 @@
 //!
 //! `cargo test --release -p workden-policy --test differential -- --seconds 60 [--seed N] [--show]`
 
+#![expect(clippy::print_stdout, clippy::expect_used, reason = "a test that is a program of its own")]
+
 mod driver;
 mod generate;
 mod judge;

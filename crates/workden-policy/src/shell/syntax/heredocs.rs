@@ -53,7 +53,8 @@ impl Parser<'_, '_> {
             }
         }
         // Shells disagree about these, and nobody writes them.
-        if delimiter.contains(['\n', '\\', '`', '$', '\'', '"']) || delimiter.is_empty() {
+        let odd = delimiter.contains(['\n', '\\', '`', '\'', '"']) || word.written.contains('$');
+        if odd || delimiter.is_empty() {
             return Err(syntax("the delimiter of a here-document is no plain text"));
         }
         let document = Rc::new(OnceCell::new());

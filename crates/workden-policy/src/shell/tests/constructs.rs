@@ -146,6 +146,7 @@ fn here_documents_and_strings() {
     check("cat <<E\n\\$(rm x) \\`b\\`\nE", "cat <");
     check("cat <<E\n${x:-$(rm x)}\nE", "cat < ; rm x");
     check("cat <<E\n$x ' \" (\nE", "cat <");
+    check("cat <<$'E'\nx\nE", "! syntax");
     check("cat <<E\nx", "! syntax");
     check("cat <<E\nx\n E\n", "! syntax");
     check("cat <<E && a\nE\nb", "cat < ; a ; b");
@@ -194,6 +195,7 @@ fn words_and_quotes() {
     check("x=(\na # )\n)", "");
     check("x[$(a)]=1", "a ! construct");
     check("x[1]=2", "");
+    check("x[;rm y;]=1", "! construct");
     check("x+=1", "");
     check("declare -a x=(a $(b))", "declare -a ?x=(a $(b))? ; b ! unknown");
     check("echo x=(a)", "! syntax");

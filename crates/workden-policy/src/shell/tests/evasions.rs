@@ -50,6 +50,9 @@ fn names_that_are_not_known_are_doubted() {
     check("~/rm x", "~/rm x");
     check("rm${x+ -rf} /", "?rm${x+ -rf}? / ! unknown");
     check("{r,}m x", "rm m x");
+    check("(exit 9); cat id_ed2551$?", "exit 9 ; cat ?id_ed2551$?? ! unknown");
+    check("cat \"a$$\"", "cat ?\"a$$\"? ! unknown");
+    check("exit \"$?\"", "exit 0");
 }
 
 #[test]

@@ -15,7 +15,10 @@ fn transparent_wrappers_vanish() {
     check("env", "env");
     check("env A=b", "env A=b");
     check("/usr/bin/env rm x", "env>rm x");
-    check("./env rm x", "./env rm x");
+    check("//usr/./bin/../bin/env rm x", "env>rm x");
+    check("./env rm x", "./env rm x ! construct");
+    check("/tmp/sh -c 'rm x'", "/tmp/sh -c \"rm x\" ! construct");
+    check("./build.sh x", "./build.sh x");
     check("nice rm x", "nice>rm x");
     check("nice -n 5 rm x", "nice>rm x");
     check("nice -5 rm x", "nice>rm x");
@@ -121,6 +124,7 @@ fn xargs_and_find() {
     check("a | xargs -I {} rm {} x", "a ; xargs>rm ?{}? x ! unknown");
     check("a | xargs -I% sh -c 'rm %'", "a ; xargs>sh -c ?rm %? ! unknown foreign");
     check("a | xargs sh -c 'rm x'", "a ; xargs>sh>rm x ! unknown");
+    check("a | xargs --replace rm {}", "a ; xargs --replace rm {} < ! construct");
     check("a | xargs -a f rm", "a ; xargs -a f rm < ! construct");
     check("find . -name '*.pyc' -exec rm {} +", "find . -name *.pyc -exec rm {} + ; find>rm /./**/*.pyc/");
     check(

@@ -16,6 +16,8 @@ mod shells;
 mod table;
 mod xargs;
 
+use workden_core::VirtualPath;
+
 use super::analysis::{Assignment, DoubtKind, Input, Invocation, Word};
 
 /// What is behind an invocation.
@@ -101,15 +103,27 @@ const USUAL: &[&str] = &["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sb
 /// The name of the program, if it is the usual one.
 fn program(word: &Word) -> Option<&str> {
     let text = word.literal()?;
-    match text.rsplit_once('/') {
-        None => Some(text),
-        Some((directory, name)) => USUAL.contains(&directory).then_some(name),
-    }
+    let Some((_, name)) = text.rsplit_once('/') else { return Some(text) };
+    let path = VirtualPath::parse(text).ok().filter(|_| text.starts_with('/'))?;
+    let directory = path.parent()?;
+    (USUAL.contains(&directory.as_str()) && path.name() == Some(name)).then_some(name)
+}
+
+/// One that only has the name of something that would be looked through.
+fn is_lookalike(word: &Word) -> bool {
+    let name = word.literal().and_then(|text| text.rsplit_once('/')).map(|(_, name)| name);
+    program(word).is_none() && name.is_some_and(means_something)
 }
 
 /// Looks behind an invocation. The text is what it is fed, where that is known.
 fn unwrap(invocation: &Invocation, fed: Option<&str>) -> Unwrapped {
-    let Some(name) = invocation.argv.first().and_then(program) else { return Unwrapped::ordinary() };
+    let Some(name) = invocation.argv.first().and_then(program) else {
+        return if invocation.argv.first().is_some_and(is_lookalike) {
+            Unwrapped::doubted(DoubtKind::Construct, "a program from an unusual place with a usual name")
+        } else {
+            Unwrapped::ordinary()
+        };
+    };
     let argv = invocation.argv.as_slice();
     if let Some(wrapper) = table::find(name) {
         return table::unwrap(wrapper, argv, invocation.input);

@@ -12,7 +12,7 @@ const KNOWN: Known = Known {
     flags: "0rtxo",
     values: "dEILnPs",
     long_flags: &["null", "no-run-if-empty", "verbose", "exit", "open-tty"],
-    long_values: &["delimiter", "max-lines", "max-args", "max-procs", "max-chars", "replace"],
+    long_values: &["delimiter", "max-args", "max-procs", "max-chars"],
 };
 
 pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
@@ -20,7 +20,7 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
         Ok(taken) => taken,
         Err(option) => return Unwrapped::option("xargs", &option),
     };
-    let replaced = given.iter().rev().find(|(option, _)| matches!(option.as_str(), "I" | "replace"));
+    let replaced = given.iter().rev().find(|(option, _)| option == "I");
     let mut argv = if rest.is_empty() { vec![Word::Literal("echo".to_owned())] } else { rest.to_vec() };
     match replaced.map(|(_, value)| value.as_ref().and_then(Word::literal)) {
         // Where it goes is not known either.
