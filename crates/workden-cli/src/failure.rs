@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     Machine(io::Error),
     /// The output could not be written.
     Output(io::Error),
+    /// What was asked for makes no sense; the sentence says why.
+    Request(String),
 }
 
 impl Failure {
@@ -34,6 +36,7 @@ impl fmt::Display for Failure {
                  hint: set TMPDIR to a directory that exists and can be written to"
             ),
             Self::Machine(error) => write!(f, "the demo cannot be set up here: {error}"),
+            Self::Request(sentence) => f.write_str(sentence),
             Self::Output(error) => write!(f, "the output cannot be written: {error}"),
         }
     }

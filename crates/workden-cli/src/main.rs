@@ -3,16 +3,17 @@
 
 mod demo;
 mod failure;
+mod policy;
 
 use std::{io::Write, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 use failure::Failure;
 
-/// File storage for AI agents (sandboxes to come).
+/// File storage for AI agents, under a policy (sandboxes to come).
 ///
 /// This is 0.1, under construction. Files are one half of workden and are here: directories, memory,
-/// mounts, search, edits. Running code is the other half and is not here yet.
+/// mounts, search, edits, and a policy over them. Running code is the other half and is not here yet.
 #[derive(Debug, Parser)]
 #[command(name = "workden", version)]
 struct Arguments {
@@ -29,6 +30,9 @@ enum Command {
     /// Nothing outside the temporary directory is touched, and that is removed at the end.
     #[command(after_help = AFTER_DEMO_HELP)]
     Demo,
+    /// Ask a policy what it says, without doing anything.
+    #[command(subcommand)]
+    Policy(policy::PolicyCommand),
 }
 
 const AFTER_DEMO_HELP: &str = "\
@@ -45,6 +49,7 @@ Environment:
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Demo => run_demo(),
+        Command::Policy(command) => policy::run(&command),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -30,6 +30,8 @@ mod stack;
 mod workspace;
 
 pub use builder::WorkspaceBuilder;
+#[cfg(feature = "schema")]
+pub use config::config_schema;
 pub use config::{ApprovalMode, ApprovalsConfig, Config, LimitsConfig, MountConfig, RulesConfig};
 pub use workden_backends as backends;
 pub use workden_core as core;

@@ -37,6 +37,7 @@ use self::locate::{Step, at_offset, position};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "workden.toml", description = "What may be done in a workspace."))]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// The preset that the rules below come before. Absent, there are only the rules below; with
@@ -299,4 +300,12 @@ fn rules_of(ruleset: &mut Ruleset, operation: Operation) -> &mut Option<Operatio
         Operation::Grep => &mut ruleset.grep,
         Operation::Ls => &mut ruleset.ls,
     }
+}
+
+/// The JSON Schema of a `workden.toml`, for editors.
+#[cfg(feature = "schema")]
+#[must_use]
+pub fn config_schema() -> String {
+    let schema = schemars::schema_for!(Config);
+    serde_json::to_string_pretty(&schema).unwrap_or_default()
 }

@@ -1,0 +1,120 @@
+//! One request to a policy, and what came of it.
+
+use serde::Serialize;
+use workden::{
+    Error, Verdict, VirtualPath,
+    core::{Op, Resolved},
+    policy::{Action, CommandJudgement, Operation, PolicyLayer},
+};
+
+use super::{Asked, OpName};
+
+/// A verdict, with what decided.
+#[derive(Debug, Serialize)]
+pub(super) struct Judged {
+    /// What holds.
+    pub(super) action: Action,
+    /// The pattern of the rule that decided, if one did.
+    pub(super) rule: Option<String>,
+    /// Why, in a sentence.
+    pub(super) why: String,
+    /// What was found out about a command.
+    #[serde(skip)]
+    pub(super) command: Option<CommandJudgement>,
+    /// The path that was meant.
+    #[serde(skip)]
+    pub(super) path: Option<VirtualPath>,
+    /// What is allowed instead.
+    #[serde(skip)]
+    pub(super) hint: Option<String>,
+}
+
+impl Asked {
+    /// What the policy says.
+    ///
+    /// # Errors
+    ///
+    /// When the target is not a path.
+    pub(super) fn judge(&self, op: OpName, target: &str) -> Result<Judged, Error> {
+        if op == OpName::Execute {
+            return Ok(self.judge_command(target));
+        }
+        let path = VirtualPath::parse_from(&self.directory, target)?;
+        let at = Resolved::literal(path.clone());
+        let asked = match op {
+            OpName::Read => Op::Read(&at),
+            OpName::Write => Op::Write(&at),
+            OpName::Edit => Op::Change(&at),
+            OpName::Delete => Op::Remove(&at),
+            OpName::Glob => Op::Glob(&at),
+            OpName::Grep => Op::Grep(&at),
+            OpName::Ls | OpName::Execute => Op::List(&at),
+        };
+        let (action, error) = match self.policy.judge(asked) {
+            Verdict::Allow => (Action::Allow, None),
+            Verdict::Ask(error) => (Action::Ask, Some(error)),
+            Verdict::Deny(error) => (Action::Deny, Some(error)),
+        };
+        let rule = self.deciding_rule(op, &path, action);
+        let why = match &error {
+            Some(error) => error.sentence().to_owned(),
+            None => "nothing stands in the way".to_owned(),
+        };
+        let hint = error.as_ref().and_then(|error| error.hint_text()).map(str::to_owned);
+        Ok(Judged { action, rule, why, command: None, path: Some(path), hint })
+    }
+
+    fn judge_command(&self, script: &str) -> Judged {
+        let judged = self.policy.judge_command(script, &self.directory);
+        let action = judged.action();
+        let deciding = judged.deciding();
+        let rule = deciding.and_then(|reason| reason.rule.clone());
+        let why = match deciding {
+            Some(reason) => format!("{}: {}", reason.why, reason.about),
+            None => "nothing stands in the way".to_owned(),
+        };
+        let hint = match judged.verdict() {
+            Verdict::Allow => None,
+            Verdict::Ask(error) | Verdict::Deny(error) => error.hint_text().map(str::to_owned),
+        };
+        Judged { action, rule, why, hint, path: None, command: Some(judged) }
+    }
+
+    /// The rule of a ruleset that came to what the whole policy came to.
+    fn deciding_rule(&self, op: OpName, path: &VirtualPath, action: Action) -> Option<String> {
+        let rulesets = self.policy.layers().iter().filter_map(|layer| match layer {
+            PolicyLayer::Rules(rules) => Some(rules),
+            PolicyLayer::Mounts(_) | PolicyLayer::AllowList(_) => None,
+        });
+        let decisions = rulesets.flat_map(|rules| {
+            op.operations().iter().map(|operation| rules.decide_path(*operation, path)).collect::<Vec<_>>()
+        });
+        let mut deciding = decisions.filter(|decision| decision.action == action);
+        deciding.find_map(|decision| decision.rule().map(|rule| rule.pattern.clone()))
+    }
+}
+
+impl OpName {
+    /// The operations of a ruleset that it demands.
+    pub(super) fn operations(self) -> &'static [Operation] {
+        match self {
+            Self::Read => &[Operation::Read],
+            Self::Write => &[Operation::Write],
+            Self::Edit => &[Operation::Edit, Operation::Read, Operation::Write],
+            Self::Delete => &[Operation::Delete],
+            Self::Execute => &[Operation::Execute],
+            Self::Glob => &[Operation::Glob],
+            Self::Grep => &[Operation::Grep, Operation::Read],
+            Self::Ls => &[Operation::Ls],
+        }
+    }
+}
+
+impl Judged {
+    /// The verdict on a target that is none: nobody can allow it.
+    pub(super) fn no_target(error: &Error) -> Self {
+        let hint = error.hint_text().map(str::to_owned);
+        let why = error.sentence().to_owned();
+        Self { action: Action::Deny, rule: None, why, command: None, path: None, hint }
+    }
+}

@@ -1,0 +1,137 @@
+//! `workden policy`: what a policy says, without doing anything.
+
+mod check;
+mod explain;
+mod judged;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use workden::{Config, Policy, Preset, Surroundings, VirtualPath};
+
+use crate::failure::Failure;
+
+/// What can be asked about a policy.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Judge many operations: JSON lines in, verdicts out, in order.
+    ///
+    /// Each line of standard input is a request like {"op": "execute", "target": "git status"} or
+    /// {"op": "read", "target": "/src/main.rs"}. Each line of output is its verdict:
+    /// {"action": "allow|ask|deny", "rule": ..., "why": ...}. Nothing is run, opened or changed.
+    Check {
+        #[command(flatten)]
+        which: Which,
+        /// Print JSON also on a terminal, where a readable line is printed otherwise.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show how one verdict comes about: what was parsed, which rule decided, and what would pass.
+    Explain {
+        #[command(flatten)]
+        which: Which,
+        /// What would be done.
+        op: OpName,
+        /// The path, or the command as it would be given to a shell.
+        target: String,
+    },
+    /// Print the JSON Schema of `workden.toml`, for editors.
+    Schema,
+}
+
+/// Which policy is asked.
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// The preset; `default`, if no file is given either.
+    #[arg(long, value_parser = preset)]
+    preset: Option<Preset>,
+    /// A `workden.toml`. With a preset as well, both hold, and the stricter wins.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Whose paths are meant: those of a whole machine, or of a workspace that is only files.
+    #[arg(long, value_enum, default_value_t = Paths::Machine)]
+    paths: Paths,
+    /// Where relative paths start, and where commands would run.
+    #[arg(long, value_name = "PATH", default_value = "/workspace")]
+    directory: String,
+}
+
+/// Whose paths are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Paths {
+    /// A whole machine, as in a sandbox: `/etc` is the system's.
+    Machine,
+    /// A workspace of files: `/etc` is a directory like any other.
+    Files,
+}
+
+/// An operation, by its name in a ruleset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OpName {
+    Read,
+    Write,
+    Edit,
+    Delete,
+    Execute,
+    Glob,
+    Grep,
+    Ls,
+}
+
+fn preset(name: &str) -> Result<Preset, String> {
+    name.parse().map_err(|error: workden::Error| error.to_string())
+}
+
+/// A policy, and where it is asked from.
+pub(crate) struct Asked {
+    policy: Policy,
+    directory: VirtualPath,
+}
+
+impl Which {
+    fn open(&self) -> Result<Asked, Failure> {
+        let surroundings = match self.paths {
+            Paths::Machine => Surroundings::Machine,
+            Paths::Files => Surroundings::FilesOnly,
+        };
+        let mut policy = match &self.config {
+            None => Policy::new(),
+            Some(file) => {
+                let text = std::fs::read_to_string(file)
+                    .map_err(|error| Failure::Request(format!("cannot read {}: {error}", file.display())))?;
+                let config =
+                    Config::parse(&text).map_err(|error| Failure::Request(format!("{}: {error}", file.display())))?;
+                config.policy(surroundings).map_err(told)?
+            }
+        };
+        let preset = match (self.preset, &self.config) {
+            (None, None) => Some(Preset::Default),
+            (preset, _) => preset,
+        };
+        if let Some(preset) = preset {
+            policy = policy.with_rules(&preset.ruleset_in(surroundings)).map_err(told)?;
+        }
+        Ok(Asked { policy, directory: VirtualPath::parse(&self.directory).map_err(told)? })
+    }
+}
+
+/// An error of the library, as it is.
+fn told(error: workden::Error) -> Failure {
+    Failure::Request(error.to_string())
+}
+
+/// Runs one of them.
+pub(crate) fn run(command: &PolicyCommand) -> Result<(), Failure> {
+    match command {
+        PolicyCommand::Check { which, json } => check::run(&which.open()?, *json),
+        PolicyCommand::Explain { which, op, target } => explain::run(&which.open()?, *op, target),
+        PolicyCommand::Schema => schema(),
+    }
+}
+
+fn schema() -> Result<(), Failure> {
+    use std::io::Write;
+    let text = workden::config_schema();
+    writeln!(anstream::stdout().lock(), "{text}").map_err(Failure::Output)
+}
