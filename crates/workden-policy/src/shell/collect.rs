@@ -126,6 +126,9 @@ impl Collector {
     }
 
     pub(super) fn script(&mut self, script: &Script) -> After {
+        if let Some(doubt) = script.doubt {
+            self.doubt(DoubtKind::Construct, doubt);
+        }
         let mut after = After::same(&self.directories);
         for item in &script.items {
             after = self.item(item);

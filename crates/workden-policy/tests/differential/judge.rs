@@ -97,7 +97,9 @@ fn foresees(found: &Invocation, call: &Call, exact: bool) -> bool {
     // A number of the shell's, such as its process, stands as 0.
     // A home that is only known when it runs keeps its tilde, and a text that only looks like one gets a dot.
     let one = |(word, argument): (&&str, &String)| {
-        word.starts_with('~')
+        let number = *word == "0" && argument.bytes().all(|byte| byte.is_ascii_digit());
+        number
+            || word.starts_with('~')
             || word.strip_prefix("./").filter(|word| word.starts_with('~')).unwrap_or(word) == argument
     };
     let all = |words: Vec<&str>| words.len() == call.arguments.len() && words.iter().zip(&call.arguments).all(one);

@@ -19,11 +19,13 @@ pub(super) struct Parser<'text, 'budget> {
     pub(super) budget: &'budget mut Budget,
     /// Here-documents whose bodies begin after this line.
     pub(super) pending: Vec<Pending>,
+    /// How many of them were read.
+    pub(super) heredocs: usize,
 }
 
 impl<'text, 'budget> Parser<'text, 'budget> {
     pub(super) fn new(text: &'text str, budget: &'budget mut Budget) -> Self {
-        Self { text, at: 0, budget, pending: Vec::new() }
+        Self { text, at: 0, budget, pending: Vec::new(), heredocs: 0 }
     }
 
     /// The byte at the position.

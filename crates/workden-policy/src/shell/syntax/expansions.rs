@@ -77,6 +77,7 @@ impl Parser<'_, '_> {
 
     /// Reads what begins with a dollar.
     pub(super) fn dollar(&mut self, parts: &mut Parts, quotes: Quotes) -> Parsed<()> {
+        self.budget.token()?;
         self.at += 1;
         self.skip_joins();
         match self.peek() {
@@ -127,11 +128,17 @@ impl Parser<'_, '_> {
 
     /// The commands between `(` and `)`.
     pub(super) fn substitution(&mut self) -> Parsed<Script> {
+        self.budget.token()?;
         let start = self.at;
         self.at += 1;
         // Where here-documents cross the border of a substitution, shells disagree.
         let outer = std::mem::take(&mut self.pending);
-        let script = self.nested(Level::Other, Parser::list)?;
+        let heredocs = self.heredocs;
+        let mut script = self.nested(Level::Other, Parser::list)?;
+        if self.heredocs > heredocs && !script.is_one_command() {
+            // Bash 5.2 writes a substitution down and parses that once more, and loses a `;` on the way.
+            script.doubt = Some("a here-document among commands in a substitution");
+        }
         if self.peek() != Some(b')') {
             return self.unexpected("`)`");
         }
@@ -146,6 +153,7 @@ impl Parser<'_, '_> {
 
     /// The commands between backticks: a text of its own once the backslashes in it are taken off.
     pub(super) fn backticks(&mut self, parts: &mut Parts, quotes: Quotes) -> Parsed<()> {
+        self.budget.token()?;
         self.at += 1;
         let mut text = String::new();
         loop {

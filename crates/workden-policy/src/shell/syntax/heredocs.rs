@@ -66,6 +66,7 @@ impl Parser<'_, '_> {
     /// Reads the documents that were announced on the line that ended just before the position.
     pub(super) fn read_heredocs(&mut self) -> Parsed<()> {
         for pending in std::mem::take(&mut self.pending) {
+            self.heredocs += 1;
             let text = self.heredoc_text(&pending)?;
             let parts = if pending.expands {
                 self.budget.text(text.len())?;

@@ -9,6 +9,8 @@ use std::{cell::OnceCell, rc::Rc};
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     pub(crate) items: Vec<Item>,
+    /// Why a shell may not run what is written here.
+    pub(crate) doubt: Option<&'static str>,
 }
 
 /// One entry of a list.
@@ -174,6 +176,14 @@ pub(crate) struct Parameter {
     pub(crate) sets: Option<String>,
     /// It evaluates text as code: `${x@P}`, `${!x}`, `${a[i]}`, `${x:i}`.
     pub(crate) evaluates: bool,
+}
+
+impl Script {
+    /// Whether it is no more than one simple command.
+    pub(crate) fn is_one_command(&self) -> bool {
+        let [Item { first, rest, .. }] = self.items.as_slice() else { return false };
+        rest.is_empty() && matches!(first.commands.as_slice(), [Command::Simple(_)])
+    }
 }
 
 impl Word {

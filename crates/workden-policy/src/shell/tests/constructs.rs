@@ -147,6 +147,8 @@ fn here_documents_and_strings() {
     check("cat <<E\n${x:-$(rm x)}\nE", "cat < ; rm x");
     check("cat <<E\n$x ' \" (\nE", "cat <");
     check("cat <<$'E'\nx\nE", "! syntax");
+    check("x=$(cat <<E\ny\nE\n)", "cat <");
+    check("x=$(if a\nb <<E\ny\nE\nthen c; d; fi)", "a ; b < ; c ; d ! construct");
     check("cat <<E\nx", "! syntax");
     check("cat <<E\nx\n E\n", "! syntax");
     check("cat <<E && a\nE\nb", "cat < ; a ; b");
