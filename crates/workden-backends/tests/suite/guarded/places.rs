@@ -82,6 +82,7 @@ pub(crate) fn places() -> Vec<Place> {
         mounted_memory(),
         mounted_directory(),
         two_mounts_of_one_directory(),
+        two_mounts_and_one_name(),
         a_mount_inside_another(),
         a_mount_above_another(),
         links_between_mounts(),
@@ -129,6 +130,21 @@ fn two_mounts_of_one_directory() -> Place {
         name: "two mounts of one directory",
         files: Arc::new(files),
         ways: ways(&["/twin/secret.txt", "/twin/deep/hard", "/vault/deep/hard"]),
+        _host: Some(host),
+    }
+}
+
+fn two_mounts_and_one_name() -> Place {
+    let host = tempfile::tempdir().unwrap();
+    let vault = host.path().join("vault");
+    fs::create_dir(&vault).unwrap();
+    let table = CompositeBackend::builder().mount("/", memory()).unwrap().mount("/vault", local(&vault)).unwrap();
+    let files = table.mount("/twin", local(&vault)).unwrap().mount("/all", local(host.path())).unwrap().build();
+    fill(&files);
+    Place {
+        name: "two mounts of one directory, and one above, of a file with one name",
+        files: Arc::new(files),
+        ways: ways(&["/twin/secret.txt", "/all/vault/secret.txt"]),
         _host: Some(host),
     }
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use futures_executor::block_on;
+use workden_backends::{CompositeBackend, LocalBackend, memory};
 use workden_core::{
     Backend, BackendExt, ByteRange, ErrorKind, Existing, Expect, Guarded, Last, OpenGate, Removal, Result, Version,
     VirtualPath,
@@ -244,4 +245,20 @@ fn files_with_several_names_that_no_rule_hides_are_used_as_ever() {
         }
         assert!(block_on(searched(&files)).contains(MARK), "{}", place.name);
     }
+}
+
+#[test]
+fn a_name_that_another_mount_covers_has_no_say() {
+    let host = tempfile::tempdir().unwrap();
+    for directory in ["vault", "open"] {
+        std::fs::create_dir(host.path().join(directory)).unwrap();
+    }
+    std::fs::write(host.path().join("open/file"), "harmless").unwrap();
+    std::fs::hard_link(host.path().join("open/file"), host.path().join("vault/secret.txt")).unwrap();
+    let table = CompositeBackend::builder().mount("/", LocalBackend::open(host.path()).unwrap()).unwrap();
+    let files: Arc<dyn Backend> = Arc::new(table.mount("/vault", memory()).unwrap().build());
+    let files = Guarded::new(files).gate(Arc::new(Denies::new(SECRET)));
+    assert_eq!(block_on(files.read_bytes(&path("/open/file"))).unwrap(), "harmless");
+    let found = block_on(files.grep_path(&path("/open"), &GrepRequest::literal("harmless"))).unwrap();
+    assert_eq!((found.matches, found.skipped.denied), (1, 0));
 }
