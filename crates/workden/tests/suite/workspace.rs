@@ -110,10 +110,10 @@ fn the_blocking_twin_waits_also_within_async_code() {
 
 #[tokio::test]
 async fn relative_paths_start_at_the_working_directory() {
-    let workspace = Workspace::builder().working_directory("/work").build().unwrap();
+    let workspace = Workspace::builder().working_directory("/area").build().unwrap();
     workspace.write("a.md", "text").await.unwrap();
-    assert!(workspace.exists("/work/a.md").await);
-    assert_eq!(workspace.read_bytes("../work/./a.md").await.unwrap(), "text");
+    assert!(workspace.exists("/area/a.md").await);
+    assert_eq!(workspace.read_bytes("../area/./a.md").await.unwrap(), "text");
 }
 
 #[test]
