@@ -132,6 +132,8 @@ impl Parser<'_, '_> {
         // Where here-documents cross the border of a substitution, shells disagree.
         let outer = std::mem::take(&mut self.pending);
         let script = self.nested(Level::Other, Parser::list)?;
+        #[cfg(feature = "second-reader")]
+        let script = Script { text: Some(self.since(start + 1).to_owned()), ..script };
         if self.peek() != Some(b')') {
             return self.unexpected("`)`");
         }
@@ -174,6 +176,8 @@ impl Parser<'_, '_> {
         self.at += 1;
         self.budget.enter(Level::Other)?;
         let script = super::parse(&text, self.budget)?;
+        #[cfg(feature = "second-reader")]
+        let script = Script { text: Some(text), ..script };
         self.budget.leave(Level::Other);
         parts.0.push(Part::Command(script));
         Ok(())

@@ -9,6 +9,9 @@ use std::{cell::OnceCell, rc::Rc};
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     pub(crate) items: Vec<Item>,
+    /// As it is written, if it is that of a substitution.
+    #[cfg(feature = "second-reader")]
+    pub(crate) text: Option<String>,
 }
 
 /// One entry of a list.
