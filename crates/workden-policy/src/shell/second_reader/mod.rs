@@ -3,7 +3,8 @@
 //! Invariant: it only reads what our own parser accepted, which is within the caps and closed, so
 //! that it stays fast and shallow. Where it sees other commands, words or files, or does not accept
 //! the text, or gives up, there is a doubt. The texts of `$(...)`, `<(...)` and backticks are read as
-//! scripts of their own; what is inside of `((...))` and `${...}` is not compared beyond that.
+//! scripts of their own; what is inside of `((...))` and `${...}` is not compared beyond that,
+//! and neither are the texts of here-documents: where one ends elsewhere, the commands differ.
 
 mod effort;
 mod ours;
