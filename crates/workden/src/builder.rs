@@ -33,7 +33,7 @@ enum Place {
 
 #[derive(Debug)]
 enum Layer {
-    Rules(Ruleset),
+    Rules(Box<Ruleset>),
     Policy(Policy),
     Config(Box<Config>),
 }
@@ -68,7 +68,7 @@ impl WorkspaceBuilder {
     /// Rules. Of everything that is said the strictest wins.
     #[must_use]
     pub fn rules(mut self, rules: Ruleset) -> Self {
-        self.layers.push(Layer::Rules(rules));
+        self.layers.push(Layer::Rules(Box::new(rules)));
         self
     }
 
