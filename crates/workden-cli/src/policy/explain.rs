@@ -140,12 +140,20 @@ fn limits(mount: &workden::policy::MountRules) -> String {
         Access::ReadOnly => "read only".to_owned(),
         Access::ReadWrite => "read and write".to_owned(),
     }];
-    limits.extend(mount.suffixes.as_ref().map(|all| format!("endings {}", all.join(" "))));
+    limits.extend(mount.suffixes.as_deref().map(endings));
     limits.extend(mount.max_file_bytes.map(|most| format!("at most {most} bytes")));
     let asks = [(mount.read_approval, "reads ask"), (mount.write_approval, "writes ask")];
     limits
         .extend(asks.iter().filter(|(approval, _)| *approval == Approval::Needed).map(|(_, text)| (*text).to_owned()));
     limits.join(", ")
+}
+
+fn endings(all: &[String]) -> String {
+    let shown = |ending: &String| if ending.is_empty() { "none at all".to_owned() } else { ending.clone() };
+    match all {
+        [] => "no files".to_owned(),
+        all => format!("only the endings {}", all.iter().map(shown).collect::<Vec<_>>().join(" ")),
+    }
 }
 
 fn would_pass(judged: &Judged) -> String {
