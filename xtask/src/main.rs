@@ -29,6 +29,7 @@ cargo xtask <command>
   bench <name>    a benchmark, in release mode; arguments after the name are passed on.
                     files    grep, glob, list, read, edit against rg, find and pydantic-ai-backend
                              (`--check` fails when a target is missed, `--only grep` for some rows)
+                    policy   decisions a second, about paths and commands, against pydantic-ai-backend
                     race     every call, a million times, while directories are exchanged with
                              links that lead outside, or to a directory that a rule denies
                              (`--seconds 30` for less)
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
         ["test"] => needs::provide(needs::NEEDS).and_then(|()| steps::run(steps::FULL)),
         ["test", "--fast"] => steps::run(steps::FAST),
         ["tidy"] => tidy::run(),
-        ["bench"] => Err("which benchmark? files or race\nhint: cargo xtask bench files".to_owned()),
+        ["bench"] => Err("which benchmark? files, policy or race\nhint: cargo xtask bench files".to_owned()),
         ["bench", name, rest @ ..] => bench(name, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");

@@ -6,6 +6,7 @@
 mod contender;
 mod files;
 mod material;
+mod policy;
 mod race;
 mod random;
 mod reference;
@@ -22,12 +23,16 @@ type Failure = Box<dyn std::error::Error>;
 
 const USAGE: &str = "\
 usage: cargo xtask bench files [--check] [--rounds N] [--only TEXT]
+       cargo xtask bench policy [--check] [--rounds N] [--only TEXT]
        cargo xtask bench race [--operations N] [--seconds N]
 
 files: time and memory of the file half beside rg, find and pydantic-ai-backend
   --check         fail when a target is missed
   --rounds N      how often each contender runs (7, and at least 5 count)
   --only TEXT     rows whose name contains TEXT
+
+policy: decisions a second, about paths and about commands, beside pydantic-ai-backend
+  the same options
 
 race: every call while directories are exchanged with links that lead outside, and then with links
 that lead to a directory inside which a rule denies
@@ -40,6 +45,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["files", rest @ ..] => rows::Options::parse(rest).and_then(|options| files::run(&options)),
+        ["policy", rest @ ..] => rows::Options::parse(rest).and_then(|options| policy::run(&options)),
         ["race", rest @ ..] => race::Options::parse(rest).and_then(|options| race::run(&options)),
         ["race-exchange", root] => race::exchange(root),
         // How the benchmark starts itself: every contender is a process of its own.

@@ -8,10 +8,12 @@ use std::path::Path;
 use tokio::runtime::Runtime;
 use workden_backends::{Durability, LocalBackend, memory};
 use workden_core::{
-    BackendExt, Expect, VirtualPath,
+    BackendExt, Expect, Op, Resolved, Verdict, VirtualPath,
     search::{GlobRequest, GrepRequest, Grepped, ListRequest},
     text::Replacement,
 };
+
+use workden_policy::{Policy, Preset};
 
 use crate::{
     Failure,
@@ -74,8 +76,30 @@ pub(crate) fn prepare(task: &Task) -> Result<Work, Failure> {
             let request = grep_request(&pattern, Syntax::Regex);
             Ok(Box::new(move || hits(&runtime.block_on(files.grep_path(&root, &request))?)))
         }
+        Task::Decide { operation, targets, times } => decide(&operation, targets, times),
         Task::Command { .. } | Task::SaveAlone { .. } => Err(format!("this is for others to do: {task:?}").into()),
     }
+}
+
+/// Decisions of the default preset, on one thread, as a gate makes them: from the path to the verdict.
+fn decide(operation: &str, targets: Vec<String>, times: u32) -> Result<Work, Failure> {
+    let policy = Policy::new().with_rules(&Preset::Default.ruleset())?;
+    let directory = VirtualPath::parse("/workspace")?;
+    let is_denied = |verdict: &Verdict| u64::from(matches!(verdict, Verdict::Deny(_)));
+    if operation == "execute" {
+        return Ok(Box::new(move || {
+            let once = || targets.iter().map(|script| is_denied(&policy.judge_command(script, &directory).verdict()));
+            Ok((0..times).flat_map(|_| once()).sum())
+        }));
+    }
+    let paths = targets.iter().map(|target| Ok(Resolved::literal(VirtualPath::parse(target)?)));
+    let paths: Vec<Resolved> = paths.collect::<Result<_, Failure>>()?;
+    let is_read = operation == "read";
+    Ok(Box::new(move || {
+        let op = |at| if is_read { Op::Read(at) } else { Op::Write(at) };
+        let once = || paths.iter().map(|at| is_denied(&policy.judge(op(at))));
+        Ok((0..times).flat_map(|_| once()).sum())
+    }))
 }
 
 fn open(runtime: &Runtime, dir: &Path, fsync: Fsync) -> Result<LocalBackend, Failure> {

@@ -24,6 +24,9 @@ pub(crate) enum Task {
     SaveAlone { dir: PathBuf, file: String },
     /// Fill a workspace in memory, untimed, then find lines in it. Answers how many.
     StateGrep { files: u32, lines: u32, pattern: String },
+    /// Decide about paths or commands under the default preset, again and again. Answers how many
+    /// were denied.
+    Decide { operation: String, targets: Vec<String>, times: u32 },
     /// Run a program, its output going to a file. Answers how many lines it wrote.
     Command { program: String, arguments: Vec<String>, dir: PathBuf, output: PathBuf },
 }

@@ -169,7 +169,7 @@ impl CompiledRuleset {
     fn by_default(&self, operation: Operation) -> Decision<'_> {
         match self.source.of(operation).and_then(|rules| rules.default) {
             Some(action) => Decision { action, because: Because::OperationDefault(operation) },
-            None => Decision { action: self.source.default, because: Because::RulesetDefault },
+            None => Decision { action: self.source.default_action(), because: Because::RulesetDefault },
         }
     }
 }

@@ -28,12 +28,13 @@ use crate::{Action, Operation};
 /// assert_eq!(decide(Operation::Write, "/a.md")?, Action::Ask);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Ruleset {
-    /// What holds where an operation says nothing.
-    pub default: Action,
+    /// What holds where an operation says nothing; absent, somebody is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<Action>,
     /// What is done about commands that are known to be dangerous, whatever the rules of `execute`
     /// allow; absent, they are commands like any other.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,28 +106,58 @@ pub struct Rule {
     pub case: Option<RuleCase>,
 }
 
-impl Default for Ruleset {
-    /// Asks about everything.
-    fn default() -> Self {
-        Self::all(Action::Ask)
-    }
-}
+/// What holds where nothing is said at all.
+const UNSAID: Action = Action::Ask;
 
 impl Ruleset {
     /// The same answer to everything.
     #[must_use]
     pub fn all(default: Action) -> Self {
-        Self {
-            default,
-            dangerous_commands: None,
-            read: None,
-            write: None,
-            edit: None,
-            delete: None,
-            execute: None,
-            glob: None,
-            grep: None,
-            ls: None,
+        Self { default: Some(default), ..Self::default() }
+    }
+
+    /// Whether it says nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What holds where an operation says nothing.
+    #[must_use]
+    pub fn default_action(&self) -> Action {
+        self.default.unwrap_or(UNSAID)
+    }
+
+    /// These rules before those of `base`: of each operation they are looked at first, and what they
+    /// do not say is as it is there.
+    #[must_use]
+    pub fn before(&self, base: &Self) -> Self {
+        let mut all = Self {
+            default: self.default.or(base.default),
+            dangerous_commands: self.dangerous_commands.or(base.dangerous_commands),
+            ..base.clone()
+        };
+        for operation in Operation::ALL {
+            let Some(own) = self.of(operation) else { continue };
+            // Rules for removing come before those that served for it so far.
+            let served = base.of(base.served_by(operation)).cloned().unwrap_or_default();
+            let rules = own.rules.iter().chain(&served.rules).cloned().collect();
+            *all.of_mut(operation) = Some(OperationRules { default: own.default.or(served.default), rules });
+        }
+        all
+    }
+
+    /// The place for the rules of an operation.
+    pub fn of_mut(&mut self, operation: Operation) -> &mut Option<OperationRules> {
+        match operation {
+            Operation::Read => &mut self.read,
+            Operation::Write => &mut self.write,
+            Operation::Edit => &mut self.edit,
+            Operation::Delete => &mut self.delete,
+            Operation::Execute => &mut self.execute,
+            Operation::Glob => &mut self.glob,
+            Operation::Grep => &mut self.grep,
+            Operation::Ls => &mut self.ls,
         }
     }
 
@@ -158,7 +189,7 @@ impl Ruleset {
     /// What holds for an operation where none of its rules match.
     #[must_use]
     pub fn default_of(&self, operation: Operation) -> Action {
-        self.of(self.served_by(operation)).and_then(|rules| rules.default).unwrap_or(self.default)
+        self.of(self.served_by(operation)).and_then(|rules| rules.default).unwrap_or(self.default_action())
     }
 }
 

@@ -32,7 +32,7 @@ mod workspace;
 pub use builder::WorkspaceBuilder;
 #[cfg(feature = "schema")]
 pub use config::config_schema;
-pub use config::{ApprovalMode, ApprovalsConfig, Config, LimitsConfig, MountConfig, RulesConfig};
+pub use config::{ApprovalMode, ApprovalsConfig, Config, LimitsConfig, MountConfig};
 pub use workden_backends as backends;
 pub use workden_core as core;
 pub use workden_core::{Backend, BackendExt, Error, ErrorKind, Refusal, Result, Verdict, VirtualPath};

@@ -93,7 +93,7 @@ impl Workspace {
     ///
     /// As [`BackendExt::read_numbered`], and when the policy refuses; so for all calls below.
     pub async fn read(&self, path: &str, offset: u64, limit: u64) -> Result<Numbered> {
-        spelled(path, async { self.files.read_numbered(&self.path(path)?, offset, limit).await }).await
+        self.spelled(path, async { self.files.read_numbered(&self.path(path)?, offset, limit).await }).await
     }
 
     /// Reads a whole file.
@@ -102,7 +102,7 @@ impl Workspace {
     ///
     /// As [`BackendExt::read_bytes`].
     pub async fn read_bytes(&self, path: &str) -> Result<Bytes> {
-        spelled(path, async { self.files.read_bytes(&self.path(path)?).await }).await
+        self.spelled(path, async { self.files.read_bytes(&self.path(path)?).await }).await
     }
 
     /// Writes a whole file, and makes the directories above it.
@@ -112,7 +112,7 @@ impl Workspace {
     /// As [`BackendExt::write_path`].
     pub async fn write(&self, path: &str, content: impl Into<Bytes> + Send) -> Result<Written> {
         let content = content.into();
-        spelled(path, async { self.files.write_path(&self.path(path)?, content, Expect::Anything).await }).await
+        self.spelled(path, async { self.files.write_path(&self.path(path)?, content, Expect::Anything).await }).await
     }
 
     /// Replaces text, all or nothing; says how many places that were.
@@ -121,7 +121,7 @@ impl Workspace {
     ///
     /// As [`BackendExt::edit`].
     pub async fn edit(&self, path: &str, replacements: &[Replacement]) -> Result<u64> {
-        spelled(path, async { self.files.edit(&self.path(path)?, replacements).await }).await
+        self.spelled(path, async { self.files.edit(&self.path(path)?, replacements).await }).await
     }
 
     /// Lists a directory.
@@ -130,7 +130,7 @@ impl Workspace {
     ///
     /// As [`BackendExt::list_path`].
     pub async fn list(&self, path: &str) -> Result<Listing> {
-        spelled(path, async { self.files.list_path(&self.path(path)?, &ListRequest::default()).await }).await
+        self.spelled(path, async { self.files.list_path(&self.path(path)?, &ListRequest::default()).await }).await
     }
 
     /// Finds paths below a directory.
@@ -139,7 +139,7 @@ impl Workspace {
     ///
     /// As [`BackendExt::glob_path`].
     pub async fn glob(&self, path: &str, request: &GlobRequest) -> Result<Globbed> {
-        spelled(path, async { self.files.glob_path(&self.path(path)?, request).await }).await
+        self.spelled(path, async { self.files.glob_path(&self.path(path)?, request).await }).await
     }
 
     /// Finds lines below a directory or in a file.
@@ -148,7 +148,7 @@ impl Workspace {
     ///
     /// As [`BackendExt::grep_path`].
     pub async fn grep(&self, path: &str, request: &GrepRequest) -> Result<Grepped> {
-        spelled(path, async { self.files.grep_path(&self.path(path)?, request).await }).await
+        self.spelled(path, async { self.files.grep_path(&self.path(path)?, request).await }).await
     }
 
     /// Whether there is a file that may be read.
@@ -165,7 +165,7 @@ impl Workspace {
     ///
     /// As [`BackendExt::make_dir_path`].
     pub async fn make_dir(&self, path: &str) -> Result<()> {
-        spelled(path, async { self.files.make_dir_path(&self.path(path)?).await }).await
+        self.spelled(path, async { self.files.make_dir_path(&self.path(path)?).await }).await
     }
 
     /// Removes a file, a link, or an empty directory.
@@ -174,7 +174,7 @@ impl Workspace {
     ///
     /// As [`BackendExt::remove_path`].
     pub async fn remove(&self, path: &str) -> Result<()> {
-        spelled(path, async { self.files.remove_path(&self.path(path)?, Removal::One).await }).await
+        self.spelled(path, async { self.files.remove_path(&self.path(path)?, Removal::One).await }).await
     }
 
     /// Renames a file or a directory; nothing is replaced.
@@ -184,7 +184,7 @@ impl Workspace {
     /// As [`BackendExt::move_path`].
     pub async fn rename(&self, from: &str, to: &str) -> Result<()> {
         let renamed = async { self.files.move_path(&self.path(from)?, &self.path(to)?, Existing::Refuse).await };
-        spelled(from, renamed).await
+        self.spelled(from, renamed).await
     }
 
     /// Copies a file; nothing is replaced.
@@ -194,15 +194,17 @@ impl Workspace {
     /// As [`BackendExt::copy_path`].
     pub async fn copy(&self, from: &str, to: &str) -> Result<Written> {
         let copied = async { self.files.copy_path(&self.path(from)?, &self.path(to)?, Existing::Refuse).await };
-        spelled(from, copied).await
+        self.spelled(from, copied).await
+    }
+
+    /// An answer whose error speaks of paths as the caller spelled them. Below a working directory
+    /// that would be guesswork, so there they are whole.
+    async fn spelled<T>(&self, typed: &str, call: impl Future<Output = Result<T>>) -> Result<T> {
+        let spelling = if self.parts.directory.is_root() { Spelling::of(typed) } else { Spelling::Rooted };
+        call.await.map_err(|error| error.spelled(spelling))
     }
 
     fn path(&self, typed: &str) -> Result<VirtualPath> {
         VirtualPath::parse_from(&self.parts.directory, typed)
     }
-}
-
-/// An answer whose error speaks of paths as the caller spelled them.
-async fn spelled<T>(typed: &str, call: impl Future<Output = Result<T>>) -> Result<T> {
-    call.await.map_err(|error| error.spelled(Spelling::of(typed)))
 }

@@ -222,10 +222,11 @@ fn program(invocation: &Invocation, found: &mut Vec<Danger>) {
         "mv" if arguments.last().and_then(Word::literal) == Some("/dev/null") => {
             found.push(deny("moving something to `/dev/null` destroys both"));
         }
-        "rsync" if arguments.iter().filter_map(Word::literal).any(|text| text.starts_with("--delete")) => {
-            if arguments.last().is_some_and(|word| places(word, &invocation.directories).iter().any(is_vital)) {
-                found.push(deny("it removes what is not in the source"));
-            }
+        "rsync"
+            if arguments.iter().filter_map(Word::literal).any(|text| text.starts_with("--delete"))
+                && arguments.last().is_some_and(|word| places(word, &invocation.directories).iter().any(is_vital)) =>
+        {
+            found.push(deny("it removes what is not in the source"));
         }
         "nc" | "ncat" | "netcat" if letters('e') || letters('c') || has("--exec") || has("--sh-exec") => {
             found.push(deny("it gives a shell to whoever connects"));

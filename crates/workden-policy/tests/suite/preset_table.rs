@@ -49,7 +49,11 @@ fn searches_and_commands_have_only_defaults() {
             assert_eq!(decided.action, searches, "{operation} of {typed} under {preset}");
         }
         assert_eq!(rules.decide_argv(&["ls"]).action, execute, "{preset}");
-        assert_eq!((rules.source().default, rules.source().dangerous_commands), (other, dangerous), "{preset}");
+        assert_eq!(
+            (rules.source().default_action(), rules.source().dangerous_commands),
+            (other, dangerous),
+            "{preset}"
+        );
     }
 }
 

@@ -197,7 +197,7 @@ proptest! {
                 is_match(&rule.pattern) && !rule.except.iter().any(|except| is_match(except))
             };
             let first = own.and_then(|own| own.rules.iter().find(matches));
-            let expected = first.map(|rule| rule.action).or(own.and_then(|own| own.default)).unwrap_or(rules.default);
+            let expected = first.map(|rule| rule.action).or(own.and_then(|own| own.default)).unwrap_or(rules.default_action());
             let decided = compiled.decide_path(operation, &path);
             prop_assert_eq!(decided.action, expected, "{} of {}", operation, path);
             prop_assert_eq!(decided.rule(), first);

@@ -8,7 +8,7 @@ mod locate;
 use serde::{Deserialize, Serialize};
 use workden_core::{Error, ErrorKind, Result, VirtualPath};
 use workden_policy::{
-    Access, Action, Approval, MountRules, MountTable, Operation, OperationRules, Policy, Preset, Ruleset, Surroundings,
+    Access, Approval, MountRules, MountTable, Operation, OperationRules, Policy, Preset, Ruleset, Surroundings,
 };
 
 use self::locate::{Step, at_offset, position};
@@ -48,8 +48,8 @@ pub struct Config {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<MountConfig>,
     /// Rules; the first that matches decides, before those of the preset.
-    #[serde(skip_serializing_if = "RulesConfig::is_empty")]
-    pub rules: RulesConfig,
+    #[serde(skip_serializing_if = "Ruleset::is_empty")]
+    pub rules: Ruleset,
     /// What holds everywhere.
     #[serde(skip_serializing_if = "LimitsConfig::is_empty")]
     pub limits: LimitsConfig,
@@ -82,43 +82,6 @@ pub struct MountConfig {
     /// Whether somebody has to approve each write.
     #[serde(default)]
     pub write_approval: Approval,
-}
-
-/// Rules of a configuration: as a ruleset, but what is absent is the preset's.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields, default)]
-pub struct RulesConfig {
-    /// What holds where an operation says nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub default: Option<Action>,
-    /// What is done about commands that are known to be dangerous.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dangerous_commands: Option<Action>,
-    /// Reading content.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub read: Option<OperationRules>,
-    /// Writing whole files, and making directories.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub write: Option<OperationRules>,
-    /// Changing parts of files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub edit: Option<OperationRules>,
-    /// Removing; absent, what holds for writing holds for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delete: Option<OperationRules>,
-    /// Running commands; patterns are over the words of a command.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub execute: Option<OperationRules>,
-    /// Finding paths.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub glob: Option<OperationRules>,
-    /// Finding lines.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub grep: Option<OperationRules>,
-    /// Listing directories.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ls: Option<OperationRules>,
 }
 
 /// What holds for every file, in whatever mount.
@@ -179,8 +142,8 @@ impl Config {
     pub fn ruleset(&self, surroundings: Surroundings) -> Option<Ruleset> {
         match self.extends {
             None if self.rules.is_empty() => None,
-            None => Some(self.rules.before(Ruleset::all(self.rules.default.unwrap_or(Action::Ask)))),
-            Some(preset) => Some(self.rules.before(preset.ruleset_in(surroundings))),
+            None => Some(self.rules.clone()),
+            Some(preset) => Some(self.rules.before(&preset.ruleset_in(surroundings))),
         }
     }
 
@@ -210,9 +173,9 @@ impl Config {
         for operation in Operation::ALL {
             let rules = self.rules.of(operation).map_or(&[][..], |rules| &rules.rules);
             for (nth, rule) in rules.iter().enumerate() {
-                let mut alone = Ruleset::all(Action::Ask);
+                let mut alone = Ruleset::default();
                 let of = OperationRules { default: None, rules: vec![rule.clone()] };
-                *rules_of(&mut alone, operation) = Some(of);
+                *alone.of_mut(operation) = Some(of);
                 if let Err(error) = alone.compile() {
                     let path = [Step::Key("rules"), Step::Key(operation.name()), Step::Key("rules"), Step::Nth(nth)];
                     let sentence = format!("{}{}", position(text, &path), error.sentence());
@@ -249,56 +212,9 @@ impl MountConfig {
     }
 }
 
-impl RulesConfig {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
-    fn of(&self, operation: Operation) -> Option<&OperationRules> {
-        match operation {
-            Operation::Read => self.read.as_ref(),
-            Operation::Write => self.write.as_ref(),
-            Operation::Edit => self.edit.as_ref(),
-            Operation::Delete => self.delete.as_ref(),
-            Operation::Execute => self.execute.as_ref(),
-            Operation::Glob => self.glob.as_ref(),
-            Operation::Grep => self.grep.as_ref(),
-            Operation::Ls => self.ls.as_ref(),
-        }
-    }
-
-    /// These rules before those of a base.
-    fn before(&self, base: Ruleset) -> Ruleset {
-        let mut all = base.clone();
-        all.default = self.default.unwrap_or(base.default);
-        all.dangerous_commands = self.dangerous_commands.or(base.dangerous_commands);
-        for operation in Operation::ALL {
-            let Some(own) = self.of(operation) else { continue };
-            // Rules for removing come before those that served for it so far.
-            let served = base.of(base.served_by(operation)).cloned().unwrap_or_default();
-            let rules = own.rules.iter().chain(&served.rules).cloned().collect();
-            *rules_of(&mut all, operation) = Some(OperationRules { default: own.default.or(served.default), rules });
-        }
-        all
-    }
-}
-
 impl LimitsConfig {
     fn is_empty(&self) -> bool {
         *self == Self::default()
-    }
-}
-
-fn rules_of(ruleset: &mut Ruleset, operation: Operation) -> &mut Option<OperationRules> {
-    match operation {
-        Operation::Read => &mut ruleset.read,
-        Operation::Write => &mut ruleset.write,
-        Operation::Edit => &mut ruleset.edit,
-        Operation::Delete => &mut ruleset.delete,
-        Operation::Execute => &mut ruleset.execute,
-        Operation::Glob => &mut ruleset.glob,
-        Operation::Grep => &mut ruleset.grep,
-        Operation::Ls => &mut ruleset.ls,
     }
 }
 

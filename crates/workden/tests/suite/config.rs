@@ -1,0 +1,98 @@
+//! `workden.toml`: what it means, and where its errors are.
+
+use workden::{Action, Config, Operation, Surroundings, Verdict, VirtualPath, Workspace, policy::Policy};
+
+fn policy(text: &str) -> Policy {
+    Config::parse(text).unwrap().policy(Surroundings::Machine).unwrap()
+}
+
+fn says(policy: &Policy, script: &str) -> Action {
+    policy.judge_command(script, &VirtualPath::parse("/workspace").unwrap()).action()
+}
+
+#[test]
+fn errors_name_line_and_column() {
+    for (text, expected) in [
+        ("extends = \"defualt\"", "line 1, column 11: "),
+        ("\n\n[rules]\nreed = 1\n", "line 4, column 1: unknown field `reed`"),
+        ("[rules.read]\nrules = [\n  { pattern = \"[z-a]\", action = \"deny\" },\n]\n", "line 3, column 3: "),
+        (
+            "[rules.read]\nrules = [\n  { pattern = \"*.md\", action = \"deny\" },\n  { pattern = \"*.pem\", action = \"deny\", match = [\"/a.key\"] },\n]\n",
+            "line 4, column 3: ",
+        ),
+        (
+            "[[rules.execute.rules]]\npattern = \"git *\"\naction = \"maybe\"\n",
+            "line 3, column 10: unknown variant `maybe`",
+        ),
+        (
+            "[[mounts]]\nat = \"/a\"\ndirectory = \".\"\n[[mounts]]\nat = \"/a/\"\ndirectory = \".\"\n",
+            "line 5, column 6: something is mounted at `/a` already",
+        ),
+        ("[[mounts]]\nat = \"/../x\"\ndirectory = \".\"\n", "line 2, column 6: "),
+        ("[limits]\nmax_file_bytes = -1\n", "line 2, column 18: "),
+        ("extends = [", "line 1, column "),
+    ] {
+        let error = Config::parse(text).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{text:?}: {error}");
+    }
+}
+
+#[test]
+fn own_rules_come_before_those_of_the_preset() {
+    let policy = policy(
+        "extends = \"default\"\n\
+         [rules.execute]\n\
+         rules = [{ pattern = \"git status *\", action = \"allow\" }, { pattern = \"git push *\", action = \"deny\" }]\n",
+    );
+    assert_eq!(says(&policy, "git status -s"), Action::Allow);
+    assert_eq!(says(&policy, "git push"), Action::Deny);
+    assert_eq!(says(&policy, "make"), Action::Ask);
+    assert_eq!(says(&policy, "rm -rf /"), Action::Deny);
+    // What comes with an allowed command is judged by itself.
+    assert_eq!(says(&policy, "git status -s > .env"), Action::Deny);
+    assert_eq!(says(&policy, "git status $(make)"), Action::Ask);
+}
+
+#[test]
+fn rules_for_deleting_keep_what_the_preset_protects() {
+    let config = Config::parse("extends = \"permissive\"\n[rules.delete]\ndefault = \"ask\"\n").unwrap();
+    let rules = config.ruleset(Surroundings::Machine).unwrap().compile().unwrap();
+    let decide = |typed| rules.decide_path(Operation::Delete, &VirtualPath::parse(typed).unwrap()).action;
+    assert_eq!((decide("/a.md"), decide("/.env")), (Action::Ask, Action::Deny));
+}
+
+#[test]
+fn nothing_said_is_nothing_refused() {
+    assert!(policy("").is_empty());
+    assert!(!policy("[rules]\ndefault = \"deny\"\n").is_empty());
+}
+
+#[tokio::test]
+async fn a_file_makes_a_whole_workspace() {
+    let base = tempfile::tempdir().unwrap();
+    for name in ["in", "out"] {
+        std::fs::create_dir(base.path().join(name)).unwrap();
+    }
+    std::fs::write(base.path().join("in/a.md"), "text").unwrap();
+    let config = Config::parse(
+        "extends = \"permissive\"\n\
+         [[mounts]]\nat = \"/input\"\ndirectory = \"in\"\nsuffixes = [\".md\"]\n\
+         [[mounts]]\nat = \"/output\"\ndirectory = \"out\"\nmode = \"rw\"\nmax_file_bytes = 5\n\
+         [approvals]\nmode = \"strict\"\n",
+    )
+    .unwrap();
+    let workspace = Workspace::builder().config(config, base.path()).build().unwrap();
+    assert_eq!(workspace.read_bytes("input/a.md").await.unwrap(), "text");
+    let error = workspace.write("input/b.md", "x").await.unwrap_err();
+    assert_eq!(error.to_string(), "cannot write `input/b.md`: it may only be read\nhint: writable: output");
+    let error = workspace.write("/output/b.md", "123456").await.unwrap_err();
+    assert!(error.to_string().contains("6 bytes, and 5 is the most"), "{error}");
+    workspace.copy("/input/a.md", "/output/a.md").await.unwrap();
+    let error = workspace.read_bytes("/etc/passwd").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot access `/etc/passwd`: it is outside of what may be used\nhint: readable: /input, /output"
+    );
+    assert!(matches!(workspace.judge_command("cat /input/a.md").await, Verdict::Allow));
+    assert!(matches!(workspace.judge_command("touch /input/x.md").await, Verdict::Deny(_)));
+}

@@ -1,0 +1,6 @@
+//! A workspace from outside: as a program builds it, and as an agent meets it.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+mod config;
+mod workspace;
