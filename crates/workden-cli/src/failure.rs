@@ -13,6 +13,8 @@ pub(crate) enum Failure {
     NoStage(io::Error),
     /// The machine has no room, no threads, or does otherwise not do what it should.
     Machine(io::Error),
+    /// The input could not be read.
+    Input(io::Error),
     /// The output could not be written.
     Output(io::Error),
     /// What was asked for makes no sense; the sentence says why.
@@ -37,6 +39,7 @@ impl fmt::Display for Failure {
             ),
             Self::Machine(error) => write!(f, "the demo cannot be set up here: {error}"),
             Self::Request(sentence) => f.write_str(sentence),
+            Self::Input(error) => write!(f, "the input cannot be read: {error}"),
             Self::Output(error) => write!(f, "the output cannot be written: {error}"),
         }
     }

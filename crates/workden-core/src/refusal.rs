@@ -152,12 +152,15 @@ impl Refusal {
                 format!("Cannot edit '{}': {reason}.\nSearched for: {}", spelling.spell(path), preview(old_text))
             }
             Self::Rule { operation, target, description } => {
+                let target = spelled_target(operation, target, spelling);
                 with_reason(format!("Permission denied for {operation} on '{target}'"), description)
             }
             Self::Unapproved { operation, target, description } => {
+                let target = spelled_target(operation, target, spelling);
                 with_reason(format!("Permission required for {operation} on '{target}'"), description)
             }
             Self::Disapproved { operation, target, note } => {
+                let target = spelled_target(operation, target, spelling);
                 let note = if note.is_empty() { "no reason given" } else { note };
                 format!("User denied {operation} on '{target}': {note}")
             }
@@ -278,6 +281,14 @@ impl From<Refusal> for Error {
     }
 }
 
+/// What a rule was about: a path is spelled, a command is as it is.
+fn spelled_target(operation: &str, target: &str, spelling: Spelling) -> String {
+    match VirtualPath::parse(target) {
+        Ok(path) if operation != "execute" && path.as_str() == target => spelling.spell(&path).to_owned(),
+        _ => target.to_owned(),
+    }
+}
+
 fn verb(operation: &str) -> &str {
     match operation {
         "execute" => "run",
@@ -362,6 +373,16 @@ mod tests {
             Refusal::Edit { path: path("/a"), matches: 3, old_text: "it's".into() },
             "Cannot edit 'a': text found 3 times (must be unique).\nSearched for: \"it's\"",
         );
+    }
+
+    #[test]
+    fn what_a_rule_is_about_is_spelled_unless_it_is_a_command() {
+        let rule = |operation: &str, target: &str| {
+            let (operation, target) = (operation.to_owned(), target.to_owned());
+            Refusal::Rule { operation, target, description: String::new() }.message(Spelling::Bare)
+        };
+        assert_eq!(rule("read", "/in/.env"), "Permission denied for read on 'in/.env'");
+        assert_eq!(rule("execute", "/in/x"), "Permission denied for execute on '/in/x'");
     }
 
     #[test]

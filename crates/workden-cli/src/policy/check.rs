@@ -21,35 +21,46 @@ pub(super) fn run(asked: &Asked, json: bool) -> Result<(), Failure> {
     let is_for_people = !json && std::io::stdout().is_terminal();
     let mut out = anstream::stdout().lock();
     let mut wrong = 0_usize;
-    for line in std::io::stdin().lock().lines() {
-        let line = line.map_err(Failure::Machine)?;
-        if line.trim().is_empty() {
+    // Bytes, not text: a line that is not UTF-8 gets its answer, too.
+    for (nth, line) in std::io::stdin().lock().split(b'\n').enumerate() {
+        let line = line.map_err(Failure::Input)?;
+        if line.trim_ascii().is_empty() {
             continue;
         }
-        let request = serde_json::from_str::<Request>(&line);
+        let request = serde_json::from_slice::<Request>(&line);
         let judged = match &request {
             Ok(request) => asked.judge(request.op, &request.target).unwrap_or_else(|error| Judged::no_target(&error)),
             // One answer a line, whatever the line is.
             Err(error) => {
                 wrong += 1;
-                let sentence = format!("this line is not a request: {error}");
-                Judged::no_target(&Error::new(ErrorKind::InvalidArgument, sentence))
+                Judged::no_target(&no_request(nth + 1, error))
             }
         };
-        let target = request.as_ref().map_or(line.as_str(), |request| &request.target);
         let text = match is_for_people {
-            true => format!("{:<5}  {target}  ({})", action_name(judged.action), judged.why),
+            true => {
+                let shown = String::from_utf8_lossy(&line);
+                let target = request.as_ref().map_or(shown.as_ref(), |request| &request.target);
+                format!("{:<5}  {target}  ({})", action_name(judged.action), judged.why)
+            }
             false => serde_json::to_string(&judged).map_err(|error| Failure::Request(error.to_string()))?,
         };
         writeln!(out, "{text}").map_err(Failure::Output)?;
     }
     out.flush().map_err(Failure::Output)?;
-    match wrong {
-        0 => Ok(()),
-        wrong => Err(Failure::Request(format!(
-            "{wrong} lines of the input were no requests\nhint: a request is {{\"op\": \"read\", \"target\": \"/a.md\"}}"
-        ))),
-    }
+    let what = match wrong {
+        0 => return Ok(()),
+        1 => "1 line of the input is no request, and was answered with deny".to_owned(),
+        wrong => format!("{wrong} lines of the input are no requests, and were answered with deny"),
+    };
+    Err(Failure::Request(format!("{what}\nhint: a request is {{\"op\": \"read\", \"target\": \"/a.md\"}}")))
+}
+
+/// The parser sees one line at a time; the reader sees all of them.
+fn no_request(nth: usize, error: &serde_json::Error) -> Error {
+    let said = error.to_string();
+    let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
+    let sentence = format!("line {nth}, column {}, is no request: {said}", error.column());
+    Error::new(ErrorKind::InvalidArgument, sentence)
 }
 
 pub(super) fn action_name(action: Action) -> &'static str {

@@ -2,9 +2,12 @@
 
 use std::io::Write;
 
-use workden::policy::{
-    Action, CommandJudgement, PolicyLayer, Reason, ReasonKind,
-    shell::{Directories, Invocation},
+use workden::{
+    Policy, VirtualPath,
+    policy::{
+        Action, Because, CommandJudgement, PolicyLayer, Reason, ReasonKind,
+        shell::{Directories, Invocation, Use},
+    },
 };
 
 use super::{Asked, OpName, check::action_name, judged::Judged, told};
@@ -18,36 +21,63 @@ pub(super) fn run(asked: &Asked, op: OpName, target: &str) -> Result<(), Failure
 }
 
 fn explained(asked: &Asked, op: OpName, target: &str, judged: &Judged) -> String {
-    let mut text = format!("{}: {target}\n", action_name(judged.action));
+    let mut text = format!("{}: {} {target}\n", action_name(judged.action), op.name());
     let mut line = |indent: usize, content: String| text.push_str(&format!("{:indent$}{content}\n", ""));
     match (&judged.command, &judged.path) {
-        (Some(command), _) => of_command(command, &mut line),
-        (None, Some(path)) => {
-            line(0, format!("path: {path}"));
-            line(0, "layers:".to_owned());
-            for layer in asked.policy.layers() {
-                of_layer(layer, op, path, &mut line);
-            }
+        (Some(command), _) => {
+            line(0, "parsed:".to_owned());
+            parsed(command, &mut line);
         }
+        (None, Some(path)) => line(0, format!("path: {path}")),
         (None, None) => {}
+    }
+    line(0, "layers:".to_owned());
+    for (layer, name) in asked.policy.layers().iter().zip(&asked.names) {
+        line(2, format!("{name}:"));
+        match (&judged.command, &judged.path) {
+            (Some(command), _) => {
+                let alone = Policy::new().with(layer.clone());
+                reasons(&alone.judge_command(&command.script, &command.directory), &mut line);
+            }
+            (None, Some(path)) => of_layer(layer, op, path, &mut line),
+            (None, None) => {}
+        }
+    }
+    if asked.names.is_empty() {
+        line(2, "none, so that everything is allowed".to_owned());
     }
     line(0, format!("why: {}", judged.why));
     line(0, format!("would pass: {}", would_pass(judged)));
+    if op == OpName::Grep && judged.action != Action::Deny {
+        line(0, "note: what may not be read is passed over, and counted".to_owned());
+    }
     text
 }
 
-fn of_command(command: &CommandJudgement, line: &mut impl FnMut(usize, String)) {
-    line(0, "parsed:".to_owned());
+fn parsed(command: &CommandJudgement, line: &mut impl FnMut(usize, String)) {
     for invocation in &command.analysis.invocations {
-        line(2, shown(invocation));
+        line(2, format!("run {}", shown(invocation)));
     }
     for redirection in &command.analysis.redirections {
-        line(2, format!("redirection, {:?}: {}", redirection.usage, redirection.target.shown()).to_lowercase());
+        let usage = match redirection.usage {
+            Use::Read => "read from",
+            Use::Write => "write to",
+            Use::ReadWrite => "read from and write to",
+        };
+        line(2, format!("{usage} {:?}  in {}", redirection.target.shown(), places(&redirection.directories)));
     }
-    line(0, "verdicts:".to_owned());
+    if command.analysis.invocations.is_empty() && command.analysis.redirections.is_empty() {
+        line(2, "nothing that runs".to_owned());
+    }
+}
+
+fn reasons(command: &CommandJudgement, line: &mut impl FnMut(usize, String)) {
     let mut reasons: Vec<&Reason> = command.reasons.iter().collect();
     // The strictest first; the order in which they were said within that.
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.action));
+    if reasons.is_empty() {
+        line(4, "allow (nothing that this layer speaks of)".to_owned());
+    }
     for reason in reasons {
         let rule = reason.rule.as_ref().map_or_else(String::new, |rule| format!(", rule `{rule}`"));
         let kind = match reason.kind {
@@ -57,7 +87,7 @@ fn of_command(command: &CommandJudgement, line: &mut impl FnMut(usize, String)) 
             ReasonKind::Danger => "danger",
         };
         let action = action_name(reason.action);
-        line(2, format!("{action:<5} {kind:<7} {} ({}{rule})", reason.about, reason.why));
+        line(4, format!("{action:<5} {kind:<7} {} ({}{rule})", reason.about, reason.why));
     }
 }
 
@@ -67,31 +97,40 @@ fn shown(invocation: &Invocation) -> String {
         [] => String::new(),
         through => format!("  through {}", through.join(", ")),
     };
-    let directories = match &invocation.directories {
-        Directories::Unknown => "an unknown directory".to_owned(),
-        Directories::AnyOf(all) => all.iter().map(|path| path.as_str()).collect::<Vec<_>>().join(" or "),
-    };
-    format!("{}  in {directories}{through}", words.join(" "))
+    format!("{}  in {}{through}", words.join(" "), places(&invocation.directories))
 }
 
-fn of_layer(layer: &PolicyLayer, op: OpName, path: &workden::VirtualPath, line: &mut impl FnMut(usize, String)) {
+fn places(directories: &Directories) -> String {
+    match directories {
+        Directories::Unknown => "an unknown directory".to_owned(),
+        Directories::AnyOf(all) => all.iter().map(|path| path.as_str()).collect::<Vec<_>>().join(" or "),
+    }
+}
+
+fn of_layer(layer: &PolicyLayer, op: OpName, path: &VirtualPath, line: &mut impl FnMut(usize, String)) {
     match layer {
         PolicyLayer::Rules(rules) => {
-            for operation in op.operations() {
-                let decision = rules.decide_path(*operation, path);
-                let by = match decision.rule() {
-                    Some(rule) if rule.description.is_empty() => format!("rule `{}`", rule.pattern),
-                    Some(rule) => format!("rule `{}`: {}", rule.pattern, rule.description),
-                    None => "the default".to_owned(),
-                };
-                line(2, format!("rules, {operation}: {} by {by}", action_name(decision.action)));
+            for (operation, decision) in op.decisions(rules, path) {
+                let action = action_name(decision.action);
+                line(4, format!("{action:<5} {:<6} ({})", operation.name(), because(decision.because)));
             }
         }
         PolicyLayer::Mounts(mounts) => match mounts.find(path) {
-            None => line(2, "mounts: it is in none".to_owned()),
-            Some(mount) => line(2, format!("mounts: in `{}`, {}", mount.at, limits(mount))),
+            None => line(4, "it is in no mount".to_owned()),
+            Some(mount) => line(4, format!("in `{}`: {}", mount.at, limits(mount))),
         },
-        PolicyLayer::AllowList(_) => line(2, "an allow-list of a derived policy".to_owned()),
+        PolicyLayer::AllowList(_) => line(4, "an allow-list of a derived policy".to_owned()),
+    }
+}
+
+fn because(because: Because<'_>) -> String {
+    match because {
+        Because::Rule { rule, .. } if !rule.description.is_empty() => {
+            format!("{}, rule `{}`", rule.description, rule.pattern)
+        }
+        Because::Rule { rule, .. } => format!("rule `{}`", rule.pattern),
+        Because::OperationDefault(operation) => format!("default of `{operation}`"),
+        Because::RulesetDefault => "default of the ruleset".to_owned(),
     }
 }
 
@@ -101,7 +140,7 @@ fn limits(mount: &workden::policy::MountRules) -> String {
         Access::ReadOnly => "read only".to_owned(),
         Access::ReadWrite => "read and write".to_owned(),
     }];
-    limits.extend(mount.suffixes.as_ref().map(|all| format!("endings {}", all.join(" "))));
+    limits.extend(mount.suffixes.as_deref().map(endings));
     limits.extend(mount.max_file_bytes.map(|most| format!("at most {most} bytes")));
     let asks = [(mount.read_approval, "reads ask"), (mount.write_approval, "writes ask")];
     limits
@@ -109,11 +148,32 @@ fn limits(mount: &workden::policy::MountRules) -> String {
     limits.join(", ")
 }
 
+fn endings(all: &[String]) -> String {
+    let shown = |ending: &String| if ending.is_empty() { "none at all".to_owned() } else { ending.clone() };
+    match all {
+        [] => "no files".to_owned(),
+        all => format!("only the endings {}", all.iter().map(shown).collect::<Vec<_>>().join(" ")),
+    }
+}
+
 fn would_pass(judged: &Judged) -> String {
-    match (judged.action, &judged.hint) {
-        (Action::Allow, _) => "this does".to_owned(),
-        (Action::Ask, _) => "this does, once somebody approves it".to_owned(),
-        (Action::Deny, Some(hint)) => hint.clone(),
-        (Action::Deny, None) => "nothing like it".to_owned(),
+    match (judged.action, &judged.command, &judged.hint) {
+        (Action::Allow, ..) => "this does".to_owned(),
+        (Action::Ask, ..) => "this does, once somebody approves it".to_owned(),
+        (Action::Deny, Some(command), _) => without_what_is_denied(command),
+        (Action::Deny, None, Some(hint)) => hint.clone(),
+        (Action::Deny, None, None) => "nothing like it".to_owned(),
+    }
+}
+
+/// What is left of a command when every denied part of it is left out.
+fn without_what_is_denied(command: &CommandJudgement) -> String {
+    let is_denied = |reason: &&Reason| reason.action == Action::Deny;
+    if command.reasons.iter().any(|reason| is_denied(&reason) && matches!(reason.kind, ReasonKind::Program(_))) {
+        return "a command without the programs that are denied above".to_owned();
+    }
+    match command.reasons.iter().any(|reason| reason.action == Action::Ask) {
+        true => "the same without what is denied above, once somebody approves it".to_owned(),
+        false => "the same without what is denied above".to_owned(),
     }
 }

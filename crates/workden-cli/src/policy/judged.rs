@@ -4,7 +4,7 @@ use serde::Serialize;
 use workden::{
     Error, Verdict, VirtualPath,
     core::{Op, Resolved},
-    policy::{Action, CommandJudgement, Operation, PolicyLayer},
+    policy::{Action, CommandJudgement, CompiledRuleset, Decision, Operation, PolicyLayer},
 };
 
 use super::{Asked, OpName};
@@ -86,18 +86,20 @@ impl Asked {
             PolicyLayer::Rules(rules) => Some(rules),
             PolicyLayer::Mounts(_) | PolicyLayer::AllowList(_) => None,
         });
-        let decisions = rulesets.flat_map(|rules| {
-            op.operations().iter().map(|operation| rules.decide_path(*operation, path)).collect::<Vec<_>>()
-        });
-        let mut deciding = decisions.filter(|decision| decision.action == action);
+        let decisions = rulesets.flat_map(|rules| op.decisions(rules, path));
+        let mut deciding = decisions.map(|(_, decision)| decision).filter(|decision| decision.action == action);
         deciding.find_map(|decision| decision.rule().map(|rule| rule.pattern.clone()))
     }
 }
 
 impl OpName {
-    /// The operations of a ruleset that it demands.
-    pub(super) fn operations(self) -> &'static [Operation] {
-        match self {
+    /// What a ruleset says of the operations that it demands, as far as that counts.
+    pub(super) fn decisions<'r>(
+        self,
+        rules: &'r CompiledRuleset,
+        path: &VirtualPath,
+    ) -> Vec<(Operation, Decision<'r>)> {
+        let demanded: &[Operation] = match self {
             Self::Read => &[Operation::Read],
             Self::Write => &[Operation::Write],
             Self::Edit => &[Operation::Edit, Operation::Read, Operation::Write],
@@ -106,7 +108,15 @@ impl OpName {
             Self::Glob => &[Operation::Glob],
             Self::Grep => &[Operation::Grep, Operation::Read],
             Self::Ls => &[Operation::Ls],
-        }
+        };
+        let decided = demanded.iter().map(|operation| (*operation, rules.decide_path(*operation, path)));
+        // An edit is not a write, but a rule that denies writing denies it.
+        let counts = |(operation, decision): &(Operation, Decision<'_>)| {
+            self != Self::Edit
+                || *operation != Operation::Write
+                || decision.rule().is_some() && decision.action == Action::Deny
+        };
+        decided.filter(counts).collect()
     }
 }
 

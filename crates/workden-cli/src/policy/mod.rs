@@ -7,7 +7,7 @@ mod judged;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use workden::{Config, Policy, Preset, Surroundings, VirtualPath};
+use workden::{Config, Policy, Preset, Surroundings, VirtualPath, policy::PolicyLayer};
 
 use crate::failure::Failure;
 
@@ -18,7 +18,10 @@ pub(crate) enum PolicyCommand {
     ///
     /// Each line of standard input is a request like {"op": "execute", "target": "git status"} or
     /// {"op": "read", "target": "/src/main.rs"}. Each line of output is its verdict:
-    /// {"action": "allow|ask|deny", "rule": ..., "why": ...}. Nothing is run, opened or changed.
+    /// {"action": "allow|ask|deny", "rule": ..., "why": ...}. Nothing is run, opened or changed: links
+    /// are not followed, and whether a file is there makes no difference.
+    ///
+    /// A line that is no request is answered with deny, and the exit code is then 1.
     Check {
         #[command(flatten)]
         which: Which,
@@ -26,7 +29,10 @@ pub(crate) enum PolicyCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show how one verdict comes about: what was parsed, which rule decided, and what would pass.
+    /// Show how one verdict comes about: what was parsed, which layer and rule decided, what would pass.
+    ///
+    /// Nothing is run, opened or changed: links are not followed, and whether a file is there makes no
+    /// difference. The exit code is 0 whatever the verdict.
     Explain {
         #[command(flatten)]
         which: Which,
@@ -51,9 +57,10 @@ pub(crate) struct Which {
     /// Whose paths are meant: those of a whole machine, or of a workspace that is only files.
     #[arg(long, value_enum, default_value_t = Paths::Machine)]
     paths: Paths,
-    /// Where relative paths start, and where commands would run.
-    #[arg(long, value_name = "PATH", default_value = "/workspace")]
-    directory: String,
+    /// Where relative paths start, and where commands would run [default: /workspace on a machine, /
+    /// where there are only files].
+    #[arg(long, value_name = "PATH")]
+    directory: Option<String>,
 }
 
 /// Whose paths are meant.
@@ -79,6 +86,22 @@ pub(crate) enum OpName {
     Ls,
 }
 
+impl OpName {
+    /// Its name in a ruleset.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Edit => "edit",
+            Self::Delete => "delete",
+            Self::Execute => "execute",
+            Self::Glob => "glob",
+            Self::Grep => "grep",
+            Self::Ls => "ls",
+        }
+    }
+}
+
 fn preset(name: &str) -> Result<Preset, String> {
     name.parse().map_err(|error: workden::Error| error.to_string())
 }
@@ -86,34 +109,50 @@ fn preset(name: &str) -> Result<Preset, String> {
 /// A policy, and where it is asked from.
 pub(crate) struct Asked {
     policy: Policy,
+    /// What each layer of the policy is called, in the same order.
+    names: Vec<String>,
     directory: VirtualPath,
 }
 
 impl Which {
     fn open(&self) -> Result<Asked, Failure> {
-        let surroundings = match self.paths {
-            Paths::Machine => Surroundings::Machine,
-            Paths::Files => Surroundings::FilesOnly,
+        let (surroundings, directory) = match self.paths {
+            Paths::Machine => (Surroundings::Machine, "/workspace"),
+            Paths::Files => (Surroundings::FilesOnly, "/"),
         };
-        let mut policy = match &self.config {
-            None => Policy::new(),
-            Some(file) => {
-                let text = std::fs::read_to_string(file)
-                    .map_err(|error| Failure::Request(format!("cannot read {}: {error}", file.display())))?;
-                let config =
-                    Config::parse(&text).map_err(|error| Failure::Request(format!("{}: {error}", file.display())))?;
-                config.policy(surroundings).map_err(told)?
-            }
-        };
+        let mut names = Vec::new();
+        let mut policy = Policy::new();
+        if let Some(file) = &self.config {
+            let shown = file.display();
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| Failure::Request(format!("cannot read {shown}: {error}")))?;
+            let config = Config::parse(&text).map_err(|error| Failure::Request(format!("{shown}: {error}")))?;
+            policy = config.policy(surroundings).map_err(told)?;
+            names = layer_names(&config, policy.layers(), &shown.to_string());
+        }
         let preset = match (self.preset, &self.config) {
             (None, None) => Some(Preset::Default),
             (preset, _) => preset,
         };
         if let Some(preset) = preset {
             policy = policy.with_rules(&preset.ruleset_in(surroundings)).map_err(told)?;
+            names.push(format!("preset `{preset}`"));
         }
-        Ok(Asked { policy, directory: VirtualPath::parse(&self.directory).map_err(told)? })
+        let directory = VirtualPath::parse(self.directory.as_deref().unwrap_or(directory)).map_err(told)?;
+        Ok(Asked { policy, names, directory })
     }
+}
+
+/// What the layers of a configuration are called. Its limits are a table of one mount, after that of
+/// its mounts.
+fn layer_names(config: &Config, layers: &[PolicyLayer], file: &str) -> Vec<String> {
+    let mut tables = if config.mounts.is_empty() { vec!["limits"] } else { vec!["limits", "mounts"] };
+    let name = |layer: &PolicyLayer| match layer {
+        PolicyLayer::Rules(_) => format!("rules of `{file}`"),
+        PolicyLayer::Mounts(_) => format!("{} of `{file}`", tables.pop().unwrap_or("mounts")),
+        PolicyLayer::AllowList(_) => format!("places of `{file}`"),
+    };
+    layers.iter().map(name).collect()
 }
 
 /// An error of the library, as it is.

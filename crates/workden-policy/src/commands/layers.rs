@@ -26,24 +26,30 @@ impl Policy {
                 PolicyLayer::Mounts(_) | PolicyLayer::AllowList(_) => {
                     reasons.extend(doubts(&facts));
                     let files = facts.files.iter();
-                    reasons.extend(files.filter_map(|(touch, place)| self.by_place(layer, *touch, place)));
+                    reasons.extend(files.flat_map(|(touch, place)| self.by_place(layer, *touch, place)));
                 }
             }
         }
         CommandJudgement { script: script.to_owned(), directory: directory.clone(), analysis: facts.analysis, reasons }
     }
 
-    /// What a layer that knows places, but no commands, says of a file.
-    fn by_place(&self, layer: &PolicyLayer, touch: Touch, place: &Place) -> Option<Reason> {
-        let (operation, need) = match touch {
-            Touch::List => (Operation::Ls, Need::List),
-            Touch::Read => (Operation::Read, Need::Read),
-            Touch::Write => (Operation::Write, Need::Write),
-            Touch::Edit => (Operation::Edit, Need::Change),
-            Touch::Delete | Touch::Move => (Operation::Delete, Need::Remove),
+    /// What a layer that knows places, but no commands, says of a file. What is moved or edited is read
+    /// as well, as it is in a call on files.
+    fn by_place(&self, layer: &PolicyLayer, touch: Touch, place: &Place) -> Vec<Reason> {
+        let needs: &[(Operation, Need)] = match touch {
+            Touch::List => &[(Operation::Ls, Need::List)],
+            Touch::Read => &[(Operation::Read, Need::Read)],
+            Touch::Write => &[(Operation::Write, Need::Write)],
+            Touch::Edit => &[(Operation::Read, Need::Read), (Operation::Edit, Need::Change)],
+            Touch::Delete => &[(Operation::Delete, Need::Remove)],
+            Touch::Move => &[(Operation::Read, Need::Read), (Operation::Delete, Need::Remove)],
             // Most words of an unknown program are no files.
-            Touch::Mention | Touch::InCode => return None,
+            Touch::Mention | Touch::InCode => &[],
         };
+        needs.iter().filter_map(|(operation, need)| self.by_need(layer, *operation, *need, place)).collect()
+    }
+
+    fn by_need(&self, layer: &PolicyLayer, operation: Operation, need: Need, place: &Place) -> Option<Reason> {
         let path = match place {
             Place::At(path) => path.clone(),
             // What matches is below this, or nowhere.

@@ -2,7 +2,7 @@
 //! for a newline.
 
 use workden_core::VirtualPath;
-use workden_policy::{Action, Policy, Preset};
+use workden_policy::{Action, Approval, MountRules, MountTable, Policy, Preset};
 
 use Action::{Allow, Ask, Deny};
 
@@ -52,4 +52,23 @@ fn the_corpus_is_as_large_as_it_should_be() {
         + count(include_str!("corpus/doubtful.txt"))
         + count(include_str!("corpus/system.txt"));
     assert!(benign >= 180 && others >= 180, "{benign} benign, {others} others");
+}
+
+#[test]
+fn what_a_command_moves_or_edits_in_a_mount_it_also_reads() {
+    let path = |typed: &str| VirtualPath::parse(typed).unwrap();
+    let asks_to_read = MountRules { read_approval: Approval::Needed, ..MountRules::read_write(path("/private")) };
+    let mounts = MountTable::new(vec![asks_to_read, MountRules::read_write(path("/out"))]).unwrap();
+    let policy = Policy::new().with_mounts(mounts);
+    for (script, expected) in [
+        ("cat /private/a.md", Ask),
+        ("mv /private/a.md /out/b.md", Ask),
+        ("sed -i s/a/b/ /private/a.md", Ask),
+        ("cp /private/a.md /out/b.md", Ask),
+        ("rm /private/a.md", Allow),
+        ("mv /out/a.md /out/b.md", Allow),
+        ("sed -i s/a/b/ /out/a.md", Allow),
+    ] {
+        assert_eq!(policy.judge_command(script, &path("/out")).action(), expected, "{script}");
+    }
 }

@@ -1,24 +1,10 @@
-//! The binary as a user runs it: the whole transcript, its colours, its exit codes,
-//! and README.md's claim to show it.
+//! `workden demo`: the whole transcript, its colours, its exit codes, and README.md's claim to show it.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
-use std::process::{Command, Output};
-
-fn workden(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_workden"));
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
-        command.env_remove(name);
-    }
-    command.args(arguments).envs(environment.iter().copied()).output().unwrap()
-}
+use crate::{document, printed, workden};
 
 /// What the demo prints where there is no terminal.
 fn transcript() -> String {
-    let output = workden(&["demo"], &[]);
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && complaint.is_empty(), "{complaint}");
-    String::from_utf8(output.stdout).unwrap()
+    printed(workden(&["demo"], &[]))
 }
 
 #[test]
@@ -28,7 +14,7 @@ fn the_demo_comes_out_as_shown() {
 
 #[test]
 fn the_readme_shows_what_the_demo_prints() {
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
+    let readme = document("README.md");
     let (_, after) = readme.split_once("leaves something out. -->\n```text\n").unwrap();
     let (excerpt, _) = after.split_once("```").unwrap();
     let transcript = transcript();
