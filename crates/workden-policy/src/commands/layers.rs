@@ -42,7 +42,7 @@ impl Policy {
             Touch::Edit => (Operation::Edit, Need::Change),
             Touch::Delete | Touch::Move => (Operation::Delete, Need::Remove),
             // Most words of an unknown program are no files.
-            Touch::Mention | Touch::InCode => return None,
+            Touch::Mention | Touch::MentionedPath | Touch::InCode => return None,
         };
         let path = match place {
             Place::At(path) => path.clone(),
