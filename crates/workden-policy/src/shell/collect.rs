@@ -311,7 +311,7 @@ impl Collector {
         }
         let input = if feed.fed { Input::Fed } else { self.input };
         let (through, directories) = (self.through.clone(), self.directories.clone());
-        self.invoke(Invocation { argv, through, assignments, directories, input }, feed.text.as_deref())
+        self.invoke(Invocation { argv, through, assignments, directories, input, fed: feed.text })
     }
 
     /// Adds the doubt that belongs to a word that is not known.
