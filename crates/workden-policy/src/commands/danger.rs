@@ -118,11 +118,11 @@ pub(crate) fn dangers(analysis: &Analysis) -> Vec<Danger> {
             }
         }
     }
-    said_once(found)
+    found
 }
 
 /// Each danger once, as its strictest.
-fn said_once(mut found: Vec<Danger>) -> Vec<Danger> {
+pub(crate) fn said_once(mut found: Vec<Danger>) -> Vec<Danger> {
     // The sort keeps the order in which they were found among equally strict ones.
     found.sort_by_key(|danger| std::cmp::Reverse(danger.action));
     let mut said = std::collections::HashSet::new();

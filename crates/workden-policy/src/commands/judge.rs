@@ -4,7 +4,7 @@
 use workden_core::{VirtualPath, search::overlap::Shape};
 
 use super::{
-    danger::{Danger, dangers, is_harmless_device},
+    danger::{Danger, dangers, is_harmless_device, said_once},
     effects::{Touch, effects, handed_on},
     judgement::{Reason, ReasonKind},
     places::{Place, places},
@@ -89,7 +89,7 @@ impl CommandFacts {
         files.retain(|(_, place)| !is_harmless(place));
         files.sort();
         files.dedup();
-        Self { analysis, files, doubts, dangers: found }
+        Self { analysis, files, doubts, dangers: said_once(found) }
     }
 }
 
