@@ -166,15 +166,31 @@ pub(crate) fn runs(name: &str, option: &str, word: &Word) -> Doubt {
     }
 }
 
+/// How many bytes of possible names are looked at: each `=` in a word starts one more.
+const MOST_MENTIONED: usize = 32 * 1024;
+
 /// The words of a program that is not known: each could be a file, also behind `=`, `@` or `:`.
 fn mentions(arguments: &[Word], effects: &mut Effects) {
+    let mut left = MOST_MENTIONED;
     for word in arguments {
         let Some(text) = word.literal() else {
             effects.files.push((Touch::Mention, word.clone()));
             continue;
         };
+        effects.files.extend(mentioned(text));
         let behind = text.char_indices().filter(|(_, c)| "=@:".contains(*c)).map(|(at, _)| &text[at + 1..]);
-        let words = std::iter::once(text).chain(behind).filter(|text| !text.is_empty() && !text.starts_with('-'));
-        effects.files.extend(words.map(|text| (Touch::Mention, Word::Literal(text.to_owned()))));
+        for name in behind {
+            let Some(rest) = left.checked_sub(name.len()) else {
+                let about = "its words could name more files than are looked at".to_owned();
+                return effects.doubts.push(Doubt { kind: DoubtKind::TooMuch, about });
+            };
+            left = rest;
+            effects.files.extend(mentioned(name));
+        }
     }
+}
+
+fn mentioned(name: &str) -> Option<(Touch, Word)> {
+    let is_one = !name.is_empty() && !name.starts_with('-');
+    is_one.then(|| (Touch::Mention, Word::Literal(name.to_owned())))
 }
