@@ -72,3 +72,17 @@ fn what_a_command_moves_or_edits_in_a_mount_it_also_reads() {
         assert_eq!(policy.judge_command(script, &path("/out")).action(), expected, "{script}");
     }
 }
+
+#[test]
+fn a_word_that_could_name_many_files_takes_little_time_and_is_asked_about() {
+    let policy = Policy::new().with_rules(&Preset::Permissive.ruleset()).unwrap();
+    let directory = VirtualPath::parse("/workspace").unwrap();
+    for word in [":".repeat(65_000), "a=".repeat(32_000), "@/".repeat(32_000)] {
+        let started = std::time::Instant::now();
+        assert_eq!(policy.judge_command(&format!("mytool {word}"), &directory).action(), Ask);
+        // Without a cap it is quadratic, and takes ten times as long.
+        assert!(started.elapsed().as_millis() < 3_000, "{:?}", started.elapsed());
+    }
+    let message = "fix: a long message: with colons, ".repeat(20);
+    assert_eq!(policy.judge_command(&format!("git commit -m '{message}'"), &directory).action(), Allow);
+}
