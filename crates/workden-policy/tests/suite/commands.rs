@@ -53,3 +53,25 @@ fn the_corpus_is_as_large_as_it_should_be() {
         + count(include_str!("corpus/system.txt"));
     assert!(benign >= 180 && others >= 180, "{benign} benign, {others} others");
 }
+
+#[test]
+fn words_of_many_pieces_are_decided_in_little_time() {
+    let policy = Policy::new().with_rules(&Preset::Permissive.ruleset()).unwrap();
+    let directory = VirtualPath::parse("/workspace").unwrap();
+    for (before, piece, after) in [
+        ("foo ", "a:", ""),
+        ("foo ", "=", ""),
+        ("foo ", "a/:", ""),
+        ("foo '", "a b:", "'"),
+        ("foo ", "'rm -rf /' ", ""),
+        ("python3 -c '", "\"rm -rf /\",", "'"),
+        ("tar ", "f", ""),
+        ("curl -d ", "@a", ""),
+    ] {
+        let script = format!("{before}{}{after}", piece.repeat(60_000 / piece.len()));
+        let started = std::time::Instant::now();
+        let _ = policy.judge_command(&script, &directory);
+        // Without optimisation, beside other tests; it was half a minute.
+        assert!(started.elapsed().as_secs() < 3, "{before}{piece}: {:?}", started.elapsed());
+    }
+}
