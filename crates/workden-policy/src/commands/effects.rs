@@ -289,9 +289,10 @@ pub(crate) fn mention(word: &Word, effects: &mut Effects) {
     let letter = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
     let letter = letter.and_then(|rest| rest.char_indices().nth(1).map(|(at, _)| &rest[at..]));
     let behind = text.split_once(MARKS).map(|(_, behind)| behind);
+    let last = text.rsplit_once(MARKS).map(|(_, last)| last);
     let pieces = text.split(|c: char| MARKS.contains(&c) || BETWEEN_WORDS.contains(&c));
     let pieces = pieces.filter(|piece| piece.len() < text.len());
-    for text in [Some(text), behind, letter].into_iter().flatten().chain(pieces) {
+    for text in [Some(text), behind, last, letter].into_iter().flatten().chain(pieces) {
         if text.is_empty() || text.starts_with('-') {
             continue;
         }
