@@ -59,6 +59,17 @@ impl ArgvPattern {
     /// Whether this command matches.
     #[must_use]
     pub fn matches_with(&self, argv: &[&str], programs: Programs) -> bool {
+        self.reached(argv, programs)[argv.len()]
+    }
+
+    /// Whether this command matches, or one that is the beginning of it: `rm` in `rm -rf x`.
+    #[must_use]
+    pub fn matches_start(&self, argv: &[&str], programs: Programs) -> bool {
+        self.reached(argv, programs).contains(&true)
+    }
+
+    /// After how many words of a command the pattern could be at its end.
+    fn reached(&self, argv: &[&str], programs: Programs) -> Vec<bool> {
         // Which of the words read so far could end where; like a regular expression, so that no
         // pattern takes more than words times words.
         let mut reached = vec![false; argv.len() + 1];
@@ -82,7 +93,7 @@ impl ArgvPattern {
             }
             reached = next;
         }
-        reached[argv.len()]
+        reached
     }
 }
 

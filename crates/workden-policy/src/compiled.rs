@@ -189,19 +189,36 @@ impl CommandRule {
         Ok(compiled)
     }
 
-    /// Whether it matches, as strictly as can be: a rule that allows does not trust a program by its
-    /// name alone, one that forbids does, and the other way round for its exceptions.
+    /// Whether it matches, as strictly as can be. A rule that allows means these words and no more,
+    /// and does not trust a program by its name alone; one that forbids holds with more arguments,
+    /// too, and wherever the program is. The other way round for their exceptions.
     fn matches(&self, action: Action, argv: &[&str]) -> bool {
-        let (programs, excepted) = match action {
-            Action::Allow => (Programs::OfTheSystem, Programs::Anywhere),
-            Action::Ask | Action::Deny => (Programs::Anywhere, Programs::OfTheSystem),
-        };
-        self.pattern.matches_with(argv, programs)
-            && !self.except.iter().any(|except| except.matches_with(argv, excepted))
+        let exactly = |pattern: &ArgvPattern| pattern.matches_with(argv, Programs::OfTheSystem);
+        let widely = |pattern: &ArgvPattern| pattern.matches_start(argv, Programs::Anywhere);
+        match action {
+            Action::Allow => exactly(&self.pattern) && !self.except.iter().any(widely),
+            Action::Ask | Action::Deny => widely(&self.pattern) && !self.except.iter().any(exactly),
+        }
     }
 }
 
+/// Patterns that mean something elsewhere, and here would be names that nobody has.
+fn check_spelling(pattern: &str) -> Result<()> {
+    let wrong = match pattern {
+        pattern if pattern.trim() != pattern => "a blank at an end of it is a part of the name",
+        pattern if pattern.starts_with('!') => "`!` does not turn a pattern round",
+        pattern if pattern.starts_with("~/") => "`~` is not a home directory",
+        _ => return Ok(()),
+    };
+    Err(Error::new(ErrorKind::InvalidPattern, wrong)
+        .hint("exceptions go into `except`, a path starts at `/`, and `\\` or `[...]` makes a character itself"))
+}
+
 fn compile_paths(operation: Operation, rules: &[Rule]) -> Result<PathRules> {
+    for (nth, rule) in rules.iter().enumerate() {
+        let mut all = std::iter::once(&rule.pattern).chain(&rule.except);
+        all.try_for_each(|pattern| check_spelling(pattern)).map_err(|error| about(operation, nth, rule, &error))?;
+    }
     let patterns: Vec<PatternOf<'_>> = rules
         .iter()
         .map(|rule| PatternOf { pattern: &rule.pattern, except: &rule.except, case: rule.effective_case() })

@@ -84,7 +84,8 @@ pub struct OperationRules {
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// For paths: `*` within a name, `**` across directories, `{a,b}`, `[a-z]`; without a `/` it is a
-    /// name in any directory, otherwise it starts at the root. For `execute`: the words of a command.
+    /// name in any directory, otherwise it starts at the root. For `execute`: the words of a command;
+    /// what is denied or asked about is so with more words behind them, what is allowed only as written.
     pub pattern: String,
     /// Patterns of what this rule does not match all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -62,7 +62,11 @@ pub const SECRETS: &[Protected] = &[
     },
     all("**/.envs/**"),
     // Keys and stores of keys.
-    all("*.{pem,key,crt,p8,p12,pfx,jks,jceks,bks,keystore,kdb,kdbx,ppk,keytab,agekey,ovpn}"),
+    all(
+        "*.{pem,key,crt,p8,p12,pfx,jks,jceks,bks,keystore,kdb,kdbx,ppk,keytab,agekey,ovpn}{,~,.bak,.old,.orig,.backup}",
+    ),
+    // What editors leave behind of them.
+    all("{..env.sw?,..env.*.sw?,.#.env*,#.env*#,.id_{rsa,dsa,ecdsa,ed25519}.sw?}"),
     Protected { pattern: "id_{rsa,dsa,ecdsa,ed25519,xmss}*", except: &["*.pub", CODE, PROSE] },
     all("*{_,-,.}{rsa,dsa,ecdsa,ed25519}"),
     Protected { pattern: "*private{,-,_,.}key*", except: &[CODE, PROSE] },
@@ -75,6 +79,10 @@ pub const SECRETS: &[Protected] = &[
     all("**/.kube/config*"),
     all("**/{.aws,.ssh,.gnupg,.azure,.gcloud,.oci,.password-store}/**"),
     all("**/.config/{gcloud,gh,hub,rclone,doctl,op}/**"),
+    all("**/.local/share/keyrings/**"),
+    all(
+        "**/{.mozilla,.config/google-chrome,.config/chromium}/**/{logins.json,key4.db,cookies.sqlite,Login Data,Cookies}",
+    ),
     all(".{bash,zsh,sh,psql,mysql,sqlite,rediscli}_history"),
     // What holds them by its kind.
     all("{*.tfstate,*.tfstate.backup,terraform.tfstate*}"),
@@ -93,7 +101,8 @@ pub const SECRETS: &[Protected] = &[
         except: &[CODE, MANIFEST],
     },
     // What the system keeps to itself.
-    all("/etc/{shadow,gshadow,sudoers,shadow-,gshadow-}"),
+    all("/etc/{shadow,gshadow,sudoers}*"),
+    all("/etc/sudoers.d/**"),
     all("/proc/**/{environ,mem,kcore}"),
     all("/proc/**/{root,cwd}/**"),
 ];

@@ -267,7 +267,7 @@ fn program(invocation: &Invocation, found: &mut Vec<Danger>) {
             found.push(ask("it gives another name to what belongs to the machine"));
         }
         "rsync"
-            if arguments.iter().filter_map(Word::literal).any(|text| text.starts_with("--delete"))
+            if arguments.iter().filter_map(Word::literal).any(|text| text.starts_with("--del"))
                 && arguments.last().is_some_and(|word| places(word, &invocation.directories).iter().any(is_vital)) =>
         {
             found.push(deny("it removes what is not in the source"));

@@ -276,25 +276,37 @@ fn mentions(arguments: &[Word], effects: &mut Effects) {
     arguments.iter().for_each(|word| mention(word, effects));
 }
 
-/// Each word could be a file, also behind `=`, `@` or `:`, behind the letter of an option, or in what
-/// may be a command of its own.
+/// How many words of one command are looked at, pieces of words included.
+const MOST_MENTIONS: usize = 2_048;
+
+/// Each word could be a file, and so could its pieces: behind `=`, `@` or `:`, behind the letter of an
+/// option, or in what may be a command of its own. All of it is no more than a few times the word.
 pub(crate) fn mention(word: &Word, effects: &mut Effects) {
     let Some(text) = word.literal() else {
         effects.files.push((Touch::Mention, word.clone()));
         return;
     };
-    let behind = text.char_indices().filter(|(_, c)| "=@:+".contains(*c)).map(|(at, c)| &text[at + c.len_utf8()..]);
-    let before = text.char_indices().filter(|(_, c)| ":,".contains(*c)).map(|(at, _)| &text[..at]);
     let letter = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
     let letter = letter.and_then(|rest| rest.char_indices().nth(1).map(|(at, _)| &rest[at..]));
-    let words = std::iter::once(text).chain(behind).chain(before).chain(letter);
-    for text in words.filter(|text| !text.is_empty() && !text.starts_with('-')) {
-        named_in(text, effects);
-        if text.contains(BETWEEN_WORDS) {
-            text.split(BETWEEN_WORDS).filter(|piece| !piece.is_empty()).for_each(|piece| named_in(piece, effects));
+    let behind = text.split_once(MARKS).map(|(_, behind)| behind);
+    let last = text.rsplit_once(MARKS).map(|(_, last)| last);
+    let pieces = text.split(|c: char| MARKS.contains(&c) || BETWEEN_WORDS.contains(&c));
+    let pieces = pieces.filter(|piece| piece.len() < text.len());
+    for text in [Some(text), behind, last, letter].into_iter().flatten().chain(pieces) {
+        if text.is_empty() || text.starts_with('-') {
+            continue;
         }
+        if effects.files.len() >= MOST_MENTIONS {
+            let about = "it has more words than are looked at".to_owned();
+            effects.doubts.push(Doubt { kind: DoubtKind::TooMuch, about });
+            return;
+        }
+        named_in(text, effects);
     }
 }
+
+/// What stands before a file in a word.
+const MARKS: &[char] = &['=', '@', ':', '+'];
 
 /// What stands between the words of a command, in whatever language.
 const BETWEEN_WORDS: &[char] = &[' ', '\t', '\n', '\'', '"', '`', ';', '|', '&', '<', '>', '(', ')', ',', '{', '}'];

@@ -97,6 +97,14 @@ pub(crate) fn look_into(name: &str, arguments: &[Word], invocation: &Invocation,
         "php" => ("rBRE", &["run", "process-begin", "process-code", "process-end"][..], "dcz"),
         "sed" | "gsed" => return sed(arguments, effects),
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk" => return awk(arguments, effects),
+        // Filters that read files of their own.
+        "jq" | "yq" => {
+            let reads = |text: &&str| ["load", "import", "include"].iter().any(|name| text.contains(name));
+            for text in arguments.iter().filter_map(Word::literal).filter(reads).flat_map(strings) {
+                effects.files.push((Touch::InCode, Word::Literal(text.to_owned())));
+            }
+            return;
+        }
         "deno" => match arguments {
             [Word::Literal(first), rest @ ..] if first == "eval" => {
                 return rest.iter().for_each(|word| code(name, word, effects));

@@ -27,6 +27,11 @@ pub(crate) struct CommandFacts {
 const MOST_PATTERNS: usize = 32;
 const LONGEST_PATTERN: usize = 512;
 
+/// How much text in words is taken for commands, each counted with what it costs at least, and how
+/// many files that are only named are held against the rules.
+const MOST_TEXT: usize = 64 * 1_024;
+const MOST_NAMED: usize = 2_048;
+
 impl CommandFacts {
     /// Finds out what a command line would do when it is run in a directory.
     pub(crate) fn of(script: &str, directory: &VirtualPath) -> Self {
@@ -34,6 +39,7 @@ impl CommandFacts {
         let mut doubts = analysis.doubts.clone();
         let mut files: Vec<(Touch, Place)> = Vec::new();
         let mut found = dangers(&analysis);
+        let mut texts = 0;
         for redirection in &analysis.redirections {
             let touches: &[Touch] = match redirection.usage {
                 Use::Read => &[Touch::Read],
@@ -68,12 +74,25 @@ impl CommandFacts {
                 if let (Some(most), Word::Literal(text)) = (as_command(touch), &word)
                     && text.contains(' ')
                 {
+                    texts += text.len() + 1_024;
+                    if texts > MOST_TEXT {
+                        continue;
+                    }
                     let inside = analyse(text, directory);
                     let denied = dangers(&inside).into_iter().filter(|danger| danger.action == Action::Deny);
                     found.extend(denied.map(|danger| Danger { action: most, ..danger }));
                     doubts.extend(inside.doubts.into_iter().filter(|doubt| doubt.kind == DoubtKind::ForeignCode));
                 }
             }
+        }
+        files.sort();
+        files.dedup();
+        let named = files.iter().filter(|(touch, _)| touch.is_only_named()).count();
+        if texts > MOST_TEXT || named > MOST_NAMED {
+            // None of these is ever worth more than a question.
+            files.retain(|(touch, _)| named <= MOST_NAMED || !touch.is_only_named());
+            let about = "it names more than is looked at".to_owned();
+            doubts.push(Doubt { kind: DoubtKind::TooMuch, about });
         }
         let patterns = files.iter().filter(|(_, place)| matches!(place, Place::Matching(_)));
         let (many, long) = patterns.fold((0, 0), |(many, long), (_, place)| match place {
@@ -87,8 +106,6 @@ impl CommandFacts {
         }
         let is_harmless = |place: &Place| matches!(place, Place::At(path) if is_harmless_device(path));
         files.retain(|(_, place)| !is_harmless(place));
-        files.sort();
-        files.dedup();
         Self { analysis, files, doubts, dangers: said_once(found) }
     }
 }

@@ -126,8 +126,8 @@ const PROGRAMS: &[Program] = &[
     of(&["patch"], All(Edit), &[("i", File(Read)), ("input", File(Read)), ("p", Plain), ("strip", Plain), ("d", File(Write)), ("directory", File(Write)), ("o", File(Write)), ("output", File(Write)), ("r", File(Write)), ("F", Plain)]),
     of(&["sed", "gsed"], AfterFirst(Read, &["e", "f", "expression", "file"]), &[("e", Text), ("expression", Text), ("f", File(Read)), ("file", File(Read)), ("l", Plain), ("line-length", Plain)]),
     of(&["awk", "gawk", "mawk", "nawk", "original-awk", "goawk"], AfterFirst(Read, &["f", "file", "e", "source", "E", "exec"]), &[("f", File(Read)), ("file", File(Read)), ("E", File(Read)), ("exec", File(Read)), ("e", Text), ("source", Text), ("F", Text), ("field-separator", Text), ("v", Plain), ("assign", Plain), ("i", File(Read)), ("include", File(Read)), ("W", Runs), ("l", Runs), ("load", Runs)]),
-    of(&["csplit"], AfterFirst(Read, &[]), &[("f", Plain), ("b", Plain), ("n", Plain)]),
-    of(&["split"], All(Read), &[("l", Plain), ("b", Plain), ("n", Plain), ("a", Plain), ("filter", Runs), ("lines", Plain), ("bytes", Plain)]),
+    of(&["csplit"], All(Read), &[("f", Plain), ("b", Plain), ("n", Plain)]),
+    of(&["split"], Into { sources: Read, destination: Write }, &[("l", Plain), ("b", Plain), ("n", Plain), ("a", Plain), ("filter", Runs), ("lines", Plain), ("bytes", Plain)]),
     // Away with it.
     of(&["rm", "rmdir", "unlink"], All(Delete), &[]),
     of(&["shred", "srm", "wipe"], All(Delete), &[("n", Plain), ("iterations", Plain), ("s", Plain), ("size", Plain), ("random-source", File(Read))]),

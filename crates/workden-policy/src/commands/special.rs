@@ -62,7 +62,7 @@ pub(crate) fn tar(arguments: &[Word], effects: &mut Effects) {
     // The first word may be letters without a dash, and then the values of all of them follow it in
     // their order: `tar czf x.tar.gz src`.
     let dashed: Vec<Word> = match arguments.split_first() {
-        Some((Word::Literal(first), rest)) if !first.starts_with('-') => {
+        Some((Word::Literal(first), rest)) if !first.starts_with('-') && first.len() < 64 => {
             let mut rest = rest.iter().cloned();
             let mut dashed = Vec::new();
             for letter in first.chars() {

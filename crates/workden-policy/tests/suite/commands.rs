@@ -74,15 +74,23 @@ fn what_a_command_moves_or_edits_in_a_mount_it_also_reads() {
 }
 
 #[test]
-fn a_word_that_could_name_many_files_takes_little_time_and_is_asked_about() {
+fn words_of_many_pieces_are_decided_in_little_time() {
     let policy = Policy::new().with_rules(&Preset::Permissive.ruleset()).unwrap();
     let directory = VirtualPath::parse("/workspace").unwrap();
-    for word in [":".repeat(65_000), "a=".repeat(32_000), "@/".repeat(32_000)] {
+    for (before, piece, after) in [
+        ("foo ", "a:", ""),
+        ("foo ", "=", ""),
+        ("foo ", "a/:", ""),
+        ("foo '", "a b:", "'"),
+        ("foo ", "'rm -rf /' ", ""),
+        ("python3 -c '", "\"rm -rf /\",", "'"),
+        ("tar ", "f", ""),
+        ("curl -d ", "@a", ""),
+    ] {
+        let script = format!("{before}{}{after}", piece.repeat(60_000 / piece.len()));
         let started = std::time::Instant::now();
-        assert_eq!(policy.judge_command(&format!("mytool {word}"), &directory).action(), Ask);
-        // Without a cap it is quadratic, and takes ten times as long.
-        assert!(started.elapsed().as_millis() < 3_000, "{:?}", started.elapsed());
+        let _ = policy.judge_command(&script, &directory);
+        // Without optimisation, beside other tests; it was half a minute.
+        assert!(started.elapsed().as_secs() < 3, "{before}{piece}: {:?}", started.elapsed());
     }
-    let message = "fix: a long message: with colons, ".repeat(20);
-    assert_eq!(policy.judge_command(&format!("git commit -m '{message}'"), &directory).action(), Allow);
 }

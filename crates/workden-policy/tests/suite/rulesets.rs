@@ -182,3 +182,43 @@ fn the_schema_names_what_can_be_written() {
         assert!(schema.contains(word), "{word} in {schema}");
     }
 }
+
+#[test]
+fn a_command_that_is_forbidden_is_so_with_more_arguments() {
+    let rules: Ruleset = toml::from_str(
+        r#"
+        default = "allow"
+        [execute]
+        rules = [
+            { pattern = "rm", action = "deny" },
+            { pattern = "git push", action = "ask", except = ["git push --dry-run"] },
+            { pattern = "ls", action = "allow" },
+        ]
+        default = "ask"
+        "#,
+    )
+    .unwrap();
+    let compiled = rules.compile().unwrap();
+    for (command, expected) in [
+        ("rm", Action::Deny),
+        ("rm -rf x", Action::Deny),
+        ("git push --force", Action::Ask),
+        ("git push --dry-run", Action::Ask),
+        ("ls", Action::Allow),
+        ("ls -l", Action::Ask),
+    ] {
+        let argv: Vec<&str> = command.split(' ').collect();
+        assert_eq!(compiled.decide_argv(&argv).action, expected, "{command}");
+    }
+    assert!(compiled.decide_argv(&["git", "push", "--dry-run"]).rule().is_none(), "it is excepted");
+    assert!(compiled.decide_argv(&["git", "push", "--dry-run", "x"]).rule().is_some(), "but not with more");
+}
+
+#[test]
+fn patterns_that_mean_something_elsewhere_are_errors() {
+    for pattern in ["!b", "~/x", " .foo", "x "] {
+        let rules = OperationRules { default: None, rules: vec![Rule::new(pattern, Action::Deny)] };
+        let error = Ruleset { read: Some(rules), ..Ruleset::all(Action::Allow) }.compile().unwrap_err();
+        assert!(error.to_string().contains(&format!("pattern `{pattern}`")), "{error}");
+    }
+}

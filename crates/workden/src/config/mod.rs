@@ -132,6 +132,7 @@ impl Config {
             let offset = error.span().map_or(0, |span| span.start);
             at_offset(text, offset, error.message())
         })?;
+        config.check_default(text)?;
         config.check_rules(text)?;
         config.check_mounts(text)?;
         Ok(config)
@@ -168,6 +169,18 @@ impl Config {
         Ok(policy)
     }
 
+    /// Every operation of a preset has a default of its own, so that another one would never hold.
+    fn check_default(&self, text: &str) -> Result<()> {
+        if self.extends.is_none() || self.rules.default.is_none() {
+            return Ok(());
+        }
+        let place = position(text, &[Step::Key("rules"), Step::Key("default")]);
+        let sentence =
+            format!("{place}`default` means nothing beside `extends`: each operation of a preset has its own");
+        Err(Error::new(ErrorKind::InvalidArgument, sentence)
+            .hint("set it where it is meant: `[rules.write]`, `default`"))
+    }
+
     /// Each rule on its own, so that an error can be shown where it is.
     fn check_rules(&self, text: &str) -> Result<()> {
         for operation in Operation::ALL {
@@ -189,6 +202,11 @@ impl Config {
 
     fn check_mounts(&self, text: &str) -> Result<()> {
         for (nth, mount) in self.mounts.iter().enumerate() {
+            if mount.directory.trim().is_empty() {
+                let place = position(text, &[Step::Key("mounts"), Step::Nth(nth), Step::Key("directory")]);
+                return Err(Error::new(ErrorKind::InvalidArgument, format!("{place}`directory` is empty"))
+                    .hint("`.` is the directory of the file itself"));
+            }
             if self.mounts[..nth].iter().any(|other| other.at == mount.at) {
                 let place = position(text, &[Step::Key("mounts"), Step::Nth(nth), Step::Key("at")]);
                 let sentence = format!("{place}something is mounted at `{}` already", mount.at);
