@@ -30,6 +30,7 @@ use crate::{Action, Operation};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(description = "What may be done, operation by operation."))]
 #[serde(deny_unknown_fields, default)]
 pub struct Ruleset {
     /// What holds where an operation says nothing; absent, somebody is asked.

@@ -147,7 +147,7 @@ fn a_configuration_that_is_not_there_and_a_preset_that_is_none_are_told() {
 fn the_schema_in_the_documents_is_current() {
     let printed = printed(workden(&["policy", "schema"], &[]));
     let hint = "run `cargo run -p workden-cli -- policy schema > docs/workden.schema.json`";
-    assert_eq!(printed, document("docs/workden.schema.json"), "{hint}");
+    assert!(printed == document("docs/workden.schema.json"), "the schema has changed: {hint}");
 }
 
 #[test]
