@@ -94,7 +94,8 @@ pub const SECRETS: &[Protected] = &[
     },
     // What the system keeps to itself.
     all("/etc/{shadow,gshadow,sudoers,shadow-,gshadow-}"),
-    all("/proc/**/environ"),
+    all("/proc/**/{environ,mem,kcore}"),
+    all("/proc/**/{root,cwd}/**"),
 ];
 
 /// What belongs to the system, where the paths of a workspace are those of a whole machine.

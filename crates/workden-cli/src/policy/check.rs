@@ -3,16 +3,16 @@
 use std::io::{BufRead, IsTerminal, Write};
 
 use serde::Deserialize;
-use workden::{Error, ErrorKind, policy::Action};
+use workden::{Error, ErrorKind, Operation, policy::Action};
 
-use super::{Asked, OpName, judged::Judged};
+use super::{Asked, judged::Judged};
 use crate::failure::Failure;
 
 /// A line of input.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request {
-    op: OpName,
+    op: Operation,
     target: String,
 }
 

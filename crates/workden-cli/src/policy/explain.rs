@@ -3,24 +3,29 @@
 use std::io::Write;
 
 use workden::{
-    Policy, VirtualPath,
+    Operation, Policy, VirtualPath,
     policy::{
         Action, Because, CommandJudgement, PolicyLayer, Reason, ReasonKind,
         shell::{Directories, Invocation, Use},
     },
 };
 
-use super::{Asked, OpName, check::action_name, judged::Judged, told};
+use super::{
+    Asked,
+    check::action_name,
+    judged::{Judged, decisions},
+    told,
+};
 use crate::failure::Failure;
 
 /// Explains one verdict.
-pub(super) fn run(asked: &Asked, op: OpName, target: &str) -> Result<(), Failure> {
+pub(super) fn run(asked: &Asked, op: Operation, target: &str) -> Result<(), Failure> {
     let judged = asked.judge(op, target).map_err(told)?;
     let text = explained(asked, op, target, &judged);
     anstream::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
 }
 
-fn explained(asked: &Asked, op: OpName, target: &str, judged: &Judged) -> String {
+fn explained(asked: &Asked, op: Operation, target: &str, judged: &Judged) -> String {
     let mut text = format!("{}: {} {target}\n", action_name(judged.action), op.name());
     let mut line = |indent: usize, content: String| text.push_str(&format!("{:indent$}{content}\n", ""));
     match (&judged.command, &judged.path) {
@@ -48,7 +53,7 @@ fn explained(asked: &Asked, op: OpName, target: &str, judged: &Judged) -> String
     }
     line(0, format!("why: {}", judged.why));
     line(0, format!("would pass: {}", would_pass(judged)));
-    if op == OpName::Grep && judged.action != Action::Deny {
+    if op == Operation::Grep && judged.action != Action::Deny {
         line(0, "note: what may not be read is passed over, and counted".to_owned());
     }
     text
@@ -107,10 +112,10 @@ fn places(directories: &Directories) -> String {
     }
 }
 
-fn of_layer(layer: &PolicyLayer, op: OpName, path: &VirtualPath, line: &mut impl FnMut(usize, String)) {
+fn of_layer(layer: &PolicyLayer, op: Operation, path: &VirtualPath, line: &mut impl FnMut(usize, String)) {
     match layer {
         PolicyLayer::Rules(rules) => {
-            for (operation, decision) in op.decisions(rules, path) {
+            for (operation, decision) in decisions(op, rules, path) {
                 let action = action_name(decision.action);
                 line(4, format!("{action:<5} {:<6} ({})", operation.name(), because(decision.because)));
             }

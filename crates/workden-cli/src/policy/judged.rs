@@ -7,7 +7,7 @@ use workden::{
     policy::{Action, CommandJudgement, CompiledRuleset, Decision, Operation, PolicyLayer},
 };
 
-use super::{Asked, OpName};
+use super::Asked;
 
 /// A verdict, with what decided.
 #[derive(Debug, Serialize)]
@@ -35,20 +35,20 @@ impl Asked {
     /// # Errors
     ///
     /// When the target is not a path.
-    pub(super) fn judge(&self, op: OpName, target: &str) -> Result<Judged, Error> {
-        if op == OpName::Execute {
+    pub(super) fn judge(&self, op: Operation, target: &str) -> Result<Judged, Error> {
+        if op == Operation::Execute {
             return Ok(self.judge_command(target));
         }
         let path = VirtualPath::parse_from(&self.directory, target)?;
         let at = Resolved::literal(path.clone());
         let asked = match op {
-            OpName::Read => Op::Read(&at),
-            OpName::Write => Op::Write(&at),
-            OpName::Edit => Op::Change(&at),
-            OpName::Delete => Op::Remove(&at),
-            OpName::Glob => Op::Glob(&at),
-            OpName::Grep => Op::Grep(&at),
-            OpName::Ls | OpName::Execute => Op::List(&at),
+            Operation::Read => Op::Read(&at),
+            Operation::Write => Op::Write(&at),
+            Operation::Edit => Op::Change(&at),
+            Operation::Delete => Op::Remove(&at),
+            Operation::Glob => Op::Glob(&at),
+            Operation::Grep => Op::Grep(&at),
+            Operation::Ls | Operation::Execute => Op::List(&at),
         };
         let (action, error) = match self.policy.judge(asked) {
             Verdict::Allow => (Action::Allow, None),
@@ -81,43 +81,41 @@ impl Asked {
     }
 
     /// The rule of a ruleset that came to what the whole policy came to.
-    fn deciding_rule(&self, op: OpName, path: &VirtualPath, action: Action) -> Option<String> {
+    fn deciding_rule(&self, op: Operation, path: &VirtualPath, action: Action) -> Option<String> {
         let rulesets = self.policy.layers().iter().filter_map(|layer| match layer {
             PolicyLayer::Rules(rules) => Some(rules),
             PolicyLayer::Mounts(_) | PolicyLayer::AllowList(_) => None,
         });
-        let decisions = rulesets.flat_map(|rules| op.decisions(rules, path));
+        let decisions = rulesets.flat_map(|rules| decisions(op, rules, path));
         let mut deciding = decisions.map(|(_, decision)| decision).filter(|decision| decision.action == action);
         deciding.find_map(|decision| decision.rule().map(|rule| rule.pattern.clone()))
     }
 }
 
-impl OpName {
-    /// What a ruleset says of the operations that it demands, as far as that counts.
-    pub(super) fn decisions<'r>(
-        self,
-        rules: &'r CompiledRuleset,
-        path: &VirtualPath,
-    ) -> Vec<(Operation, Decision<'r>)> {
-        let demanded: &[Operation] = match self {
-            Self::Read => &[Operation::Read],
-            Self::Write => &[Operation::Write],
-            Self::Edit => &[Operation::Edit, Operation::Read, Operation::Write],
-            Self::Delete => &[Operation::Delete],
-            Self::Execute => &[Operation::Execute],
-            Self::Glob => &[Operation::Glob],
-            Self::Grep => &[Operation::Grep, Operation::Read],
-            Self::Ls => &[Operation::Ls],
-        };
-        let decided = demanded.iter().map(|operation| (*operation, rules.decide_path(*operation, path)));
-        // An edit is not a write, but a rule that denies writing denies it.
-        let counts = |(operation, decision): &(Operation, Decision<'_>)| {
-            self != Self::Edit
-                || *operation != Operation::Write
-                || decision.rule().is_some() && decision.action == Action::Deny
-        };
-        decided.filter(counts).collect()
-    }
+/// What a ruleset says of the operations that one of them demands, as far as that counts.
+pub(super) fn decisions<'r>(
+    op: Operation,
+    rules: &'r CompiledRuleset,
+    path: &VirtualPath,
+) -> Vec<(Operation, Decision<'r>)> {
+    let demanded: &[Operation] = match op {
+        Operation::Edit => &[Operation::Edit, Operation::Read, Operation::Write],
+        Operation::Grep => &[Operation::Grep, Operation::Read],
+        Operation::Read
+        | Operation::Write
+        | Operation::Delete
+        | Operation::Execute
+        | Operation::Glob
+        | Operation::Ls => &[op],
+    };
+    let decided = demanded.iter().map(|operation| (*operation, rules.decide_path(*operation, path)));
+    // An edit is not a write, but a rule that denies writing denies it.
+    let counts = |(operation, decision): &(Operation, Decision<'_>)| {
+        op != Operation::Edit
+            || *operation != Operation::Write
+            || decision.rule().is_some() && decision.action == Action::Deny
+    };
+    decided.filter(counts).collect()
 }
 
 impl Judged {

@@ -6,8 +6,11 @@ mod judged;
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
-use workden::{Config, Policy, Preset, Surroundings, VirtualPath, policy::PolicyLayer};
+use clap::{
+    Args, Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use workden::{Config, Operation, Policy, Preset, Surroundings, VirtualPath, policy::PolicyLayer};
 
 use crate::failure::Failure;
 
@@ -37,7 +40,8 @@ pub(crate) enum PolicyCommand {
         #[command(flatten)]
         which: Which,
         /// What would be done.
-        op: OpName,
+        #[arg(value_parser = operations())]
+        op: Operation,
         /// The path, or the command as it would be given to a shell.
         target: String,
     },
@@ -72,34 +76,12 @@ enum Paths {
     Files,
 }
 
-/// An operation, by its name in a ruleset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum OpName {
-    Read,
-    Write,
-    Edit,
-    Delete,
-    Execute,
-    Glob,
-    Grep,
-    Ls,
-}
-
-impl OpName {
-    /// Its name in a ruleset.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Edit => "edit",
-            Self::Delete => "delete",
-            Self::Execute => "execute",
-            Self::Glob => "glob",
-            Self::Grep => "grep",
-            Self::Ls => "ls",
-        }
-    }
+/// Operations by their names in a ruleset.
+fn operations() -> impl TypedValueParser<Value = Operation> {
+    let named =
+        |name: String| Operation::ALL.into_iter().find(|operation| operation.name() == name).unwrap_or(Operation::Read);
+    // Only names that are there get as far as being looked up.
+    PossibleValuesParser::new(Operation::ALL.map(Operation::name)).map(named)
 }
 
 fn preset(name: &str) -> Result<Preset, String> {

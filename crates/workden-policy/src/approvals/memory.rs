@@ -7,6 +7,9 @@ use workden_core::{ApprovalRequest, CommandLine, Resolved, VirtualPath};
 
 use super::Scope;
 
+/// How much is remembered; the oldest goes first. A person does not approve as much.
+const MOST_REMEMBERED: usize = 4_096;
+
 /// What was approved for longer than one call. Shared by everything that belongs to one session.
 #[derive(Debug, Default)]
 pub struct ApprovalMemory {
@@ -103,6 +106,10 @@ impl ApprovalMemory {
         let mut inner = self.lock();
         if inner.all.iter().any(|remembered| remembered.covers == covers) {
             return;
+        }
+        // What was forgotten is asked about again.
+        if inner.all.len() >= MOST_REMEMBERED {
+            inner.all.remove(0);
         }
         let id = RememberedId(inner.next);
         inner.next += 1;

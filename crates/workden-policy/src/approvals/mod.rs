@@ -298,6 +298,28 @@ mod tests {
     }
 
     #[test]
+    fn a_memory_does_not_grow_for_ever() {
+        let (approvals, asked) = answering(Decision::Approve(Scope::Session));
+        for n in 0..5_000 {
+            assert!(granted(&approvals, &question("read", &format!("/{n}"))));
+        }
+        assert_eq!(approvals.memory().list().len(), 4_096);
+        assert!(granted(&approvals, &question("read", "/4999")) && granted(&approvals, &question("read", "/0")));
+        assert_eq!(asked.load(Ordering::Relaxed), 5_001, "the oldest is asked about again");
+    }
+
+    #[test]
+    fn a_prefix_in_a_directory_does_not_go_to_another() {
+        use crate::{Policy, Preset};
+        let policy = Policy::new().with_rules(&Preset::Default.ruleset()).unwrap();
+        let understood = |script: &str| policy.judge_command(script, &path("/workspace/app")).command_line().understood;
+        assert!(understood("git push").is_some() && understood("git -C sub push").is_some());
+        for elsewhere in ["git -C /other push", "git -C .. push", "env -C /other git push", "sudo -D / make"] {
+            assert_eq!(understood(elsewhere), None, "{elsewhere}");
+        }
+    }
+
+    #[test]
     fn a_tree_is_asked_about_every_time() {
         let (approvals, asked) = answering(Decision::Approve(Scope::Session));
         let tree = ApprovalRequest { below: 3, ..question("delete", "/d") };

@@ -85,6 +85,9 @@ pub(crate) fn dangers(analysis: &Analysis) -> Vec<Danger> {
     let endless = analysis.doubts.iter().filter(|doubt| doubt.kind == DoubtKind::Recursion);
     found.extend(endless.map(|doubt| deny(doubt.about.clone())));
     for redirection in &analysis.redirections {
+        if redirection.usage == Use::Read && reads_device(&redirection.target, &redirection.directories) {
+            found.push(ask(format!("it reads the device `{}`", redirection.target.shown())));
+        }
         if redirection.usage != Use::Read {
             devices(&redirection.target, &redirection.directories, &mut found);
         } else if redirection.target.shown().starts_with("/dev/tcp/")
@@ -101,11 +104,29 @@ pub(crate) fn dangers(analysis: &Analysis) -> Vec<Danger> {
                     devices(&word, &invocation.directories, &mut found);
                     destroyed(invocation, touch, &word, &mut found);
                 }
-                Touch::Write | Touch::Edit => devices(&word, &invocation.directories, &mut found),
-                Touch::List | Touch::Read | Touch::Mention | Touch::InCode => {}
+                Touch::Write | Touch::Edit => {
+                    devices(&word, &invocation.directories, &mut found);
+                    if places(&word, &invocation.directories).contains(&Place::At(VirtualPath::root())) {
+                        found.push(ask("it writes into the root of the file system"));
+                    }
+                }
+                // A disk has everybody's files, whatever they are called.
+                Touch::Read if reads_device(&word, &invocation.directories) => {
+                    found.push(ask(format!("it reads the device `{}`", word.shown())));
+                }
+                Touch::List | Touch::Read | Touch::Mention | Touch::MentionedPath | Touch::InCode => {}
             }
         }
     }
+    found
+}
+
+/// Each danger once, as its strictest.
+pub(crate) fn said_once(mut found: Vec<Danger>) -> Vec<Danger> {
+    // The sort keeps the order in which they were found among equally strict ones.
+    found.sort_by_key(|danger| std::cmp::Reverse(danger.action));
+    let mut said = std::collections::HashSet::new();
+    found.retain(|danger| said.insert(danger.why.clone()));
     found
 }
 
@@ -115,6 +136,14 @@ fn deny(why: impl Into<String>) -> Danger {
 
 fn ask(why: impl Into<String>) -> Danger {
     Danger { action: Action::Ask, why: why.into() }
+}
+
+fn reads_device(word: &Word, directories: &Directories) -> bool {
+    let is_device = |place: &Place| match place {
+        Place::At(path) => path.as_str().starts_with("/dev/") && !is_harmless_device(path),
+        Place::Matching(text) | Place::Unknown(text) => text.starts_with("/dev/"),
+    };
+    places(word, directories).iter().any(is_device)
 }
 
 fn devices(word: &Word, directories: &Directories, found: &mut Vec<Danger>) {
@@ -163,6 +192,9 @@ fn destroyed(invocation: &Invocation, touch: Touch, word: &Word, found: &mut Vec
             (Place::Matching(_), _) if matches!(word.shown(), "*" | "./*" | ".*" | "**") => {
                 found.push(ask(format!("it {what} everything in the directory it runs in")));
             }
+            (Place::At(path), _) if path.name() == Some(".git") => {
+                found.push(ask(format!("it {what} the history of a repository")));
+            }
             (place, _) if is_vital(place) => found.push(deny(format!("it {what} `{}`", word.shown()))),
             _ => {}
         }
@@ -178,9 +210,13 @@ fn program(invocation: &Invocation, found: &mut Vec<Danger>) {
             .filter_map(Word::literal)
             .any(|text| text.strip_prefix('-').is_some_and(|flags| !flags.starts_with('-') && flags.contains(letter)))
     };
+    let long = |option: &str| {
+        arguments.iter().filter_map(Word::literal).any(|text| text.len() > 3 && option.starts_with(text))
+    };
     let first = arguments.first().and_then(Word::literal).unwrap_or("");
+    let here = Place::At(VirtualPath::root().child_unchecked("workspace"));
     match name {
-        "rm" if has("--no-preserve-root") => found.push(deny("it removes the root of the file system")),
+        "rm" if long("--no-preserve-root") => found.push(deny("it removes the root of the file system")),
         "mke2fs" | "mkswap" | "wipefs" | "fdisk" | "sfdisk" | "cfdisk" | "gdisk" | "sgdisk" | "parted"
         | "blkdiscard" | "mkdosfs" | "newfs" => {
             found.push(deny(format!("`{name}` changes disks")));
@@ -222,6 +258,14 @@ fn program(invocation: &Invocation, found: &mut Vec<Danger>) {
         "mv" if arguments.last().and_then(Word::literal) == Some("/dev/null") => {
             found.push(deny("moving something to `/dev/null` destroys both"));
         }
+        "ln" | "link"
+            if arguments
+                .iter()
+                .flat_map(|word| places(word, &invocation.directories))
+                .any(|place| is_vital(&place) && place != here) =>
+        {
+            found.push(ask("it gives another name to what belongs to the machine"));
+        }
         "rsync"
             if arguments.iter().filter_map(Word::literal).any(|text| text.starts_with("--delete"))
                 && arguments.last().is_some_and(|word| places(word, &invocation.directories).iter().any(is_vital)) =>
@@ -250,6 +294,16 @@ fn program(invocation: &Invocation, found: &mut Vec<Danger>) {
                 found.push(deny("it removes or changes what it finds in all of the machine"));
             }
         }
+        "git" if first == "clean" && (letters('f') || long("--force")) => {
+            found.push(ask("it removes every file that is not in the repository"));
+        }
+        "git"
+            if first == "push"
+                && (letters('f')
+                    || ["--force", "--mirror", "--delete", "--prune"].iter().any(|option| has(option))) =>
+        {
+            found.push(ask("it removes what others may have only there"));
+        }
         "crontab" if letters('r') => found.push(deny("it removes every scheduled job")),
         "userdel" | "groupdel" | "deluser" | "delgroup" | "passwd" | "chpasswd" | "usermod" | "useradd" | "adduser"
         | "visudo" | "vipw" => {
@@ -263,12 +317,68 @@ fn program(invocation: &Invocation, found: &mut Vec<Danger>) {
         "sudo" | "doas" | "su" if is_root_shell(name, arguments) => {
             found.push(ask("it opens a shell with all rights"));
         }
-        "docker" | "podman" if has("--privileged") || arguments.iter().any(|word| word.shown().starts_with("/:")) => {
+        "docker" | "podman" | "nerdctl" if opens_the_machine(arguments) || mounts_the_machine(arguments) => {
             found.push(ask("it runs a container that can change the machine"));
         }
+        "docker" | "podman" | "nerdctl" | "docker-compose"
+            if has("prune") || first == "volume" && has("rm") || has("down") && (has("-v") || has("--volumes")) =>
+        {
+            found.push(ask("it removes data that containers have kept"));
+        }
+        "kubectl" | "oc" | "helm" | "terraform" | "tofu" | "pulumi" | "cdk" | "aws" | "gcloud" | "az" | "gsutil"
+        | "gh" | "doctl" | "flyctl" | "heroku" | "vercel"
+            if arguments.iter().filter_map(Word::literal).any(removes_from_afar) =>
+        {
+            found.push(ask(format!("`{name}` removes something on another machine")));
+        }
+        "gh" | "gcloud" | "aws" | "gpg" | "gpg2" | "security" | "pass" | "op" | "vault" | "secret-tool"
+            if arguments.iter().filter_map(Word::literal).any(tells_a_secret) =>
+        {
+            found.push(ask(format!("`{name}` prints a secret")));
+        }
+        "dropdb" | "dropuser" => found.push(ask("it removes a database")),
         "history" if letters('c') => found.push(ask("it removes the history of commands")),
         _ => {}
     }
+}
+
+/// Whether a container would have rights over the machine.
+fn opens_the_machine(arguments: &[Word]) -> bool {
+    let mut before = "";
+    arguments.iter().map(Word::shown).any(|text| {
+        let (option, value) = text.split_once('=').filter(|_| text.starts_with('-')).unwrap_or((before, text));
+        before = text;
+        text == "--privileged"
+            || matches!(option, "--cap-add" | "--security-opt" | "--device")
+            || matches!(option, "--pid" | "--ipc" | "--uts" | "--userns") && value == "host"
+            || value.contains("docker.sock")
+    })
+}
+
+fn removes_from_afar(word: &str) -> bool {
+    matches!(word, "delete" | "destroy" | "uninstall" | "rm" | "rb" | "drain")
+        || ["delete-", "terminate-"].iter().any(|start| word.starts_with(start))
+}
+
+fn tells_a_secret(word: &str) -> bool {
+    let words =
+        ["token", "print-access-token", "print-identity-token", "find-generic-password", "show", "read", "lookup"];
+    words.contains(&word)
+        || ["get-secret", "get-session-token", "--export-secret", "--delete-secret", "find-internet"]
+            .iter()
+            .any(|start| word.starts_with(start))
+}
+
+/// Whether a container would see what belongs to the machine.
+fn mounts_the_machine(arguments: &[Word]) -> bool {
+    let is_mount = |text: &str| {
+        let text = text.strip_prefix("--volume=").or(text.strip_prefix("-v")).unwrap_or(text);
+        let source = text.split(',').find_map(|part| part.strip_prefix("source=").or(part.strip_prefix("src=")));
+        let host = source.or_else(|| text.split_once(':').map(|(host, _)| host)).unwrap_or("");
+        let host = if host.starts_with('/') { host.trim_end_matches('/') } else { return host == "~" };
+        VITAL.contains(&if host.is_empty() { "/" } else { host }) && host != "/workspace"
+    };
+    arguments.iter().map(Word::shown).any(is_mount)
 }
 
 /// Whether a `find` removes or changes what it finds.

@@ -31,18 +31,25 @@ pub(crate) enum Touch {
     Move,
     /// It is named to a program that is not known.
     Mention,
+    /// The same, by a path: it may be written as well.
+    MentionedPath,
     /// It is named in code of another language.
     InCode,
 }
 
 impl Touch {
+    /// Whether it is only named, and nobody knows what becomes of it.
+    pub(crate) fn is_only_named(self) -> bool {
+        matches!(self, Self::Mention | Self::MentionedPath | Self::InCode)
+    }
+
     /// The operations whose rules it has to pass.
     pub(crate) fn operations(self) -> &'static [Operation] {
         match self {
             Self::List => &[Operation::Ls],
             Self::Read | Self::Mention => &[Operation::Read],
             Self::Write => &[Operation::Write],
-            Self::InCode => &[Operation::Read, Operation::Write],
+            Self::InCode | Self::MentionedPath => &[Operation::Read, Operation::Write],
             Self::Edit => &[Operation::Read, Operation::Edit],
             Self::Delete => &[Operation::Delete],
             Self::Move => &[Operation::Read, Operation::Delete],
@@ -57,19 +64,51 @@ pub(crate) struct Effects {
     pub(crate) files: Vec<(Touch, Word)>,
     /// What cannot be told.
     pub(crate) doubts: Vec<Doubt>,
+    /// How many bytes of possible names were looked at.
+    mentioned: usize,
+}
+
+/// How many bytes of possible names are looked at: each `=` in a word starts one more.
+const MOST_MENTIONED: usize = 32 * 1024;
+
+/// Programs by which it is told that the words of another are a command: nobody means anything else.
+const COMMANDS: &[&str] = &[
+    "rm", "rmdir", "shred", "dd", "find", "awk", "gawk", "sed", "perl", "python", "python3", "node", "ruby", "php",
+    "lua", "sh", "bash", "dash", "zsh", "chmod", "chown", "nc", "ncat", "vim", "tar", "curl", "wget", "mv", "cp",
+    "socat", "tee",
+];
+
+/// The command that an unknown program seems to be given: `npm exec -- rm -rf x`.
+pub(crate) fn handed_on(invocation: &Invocation) -> Option<Invocation> {
+    let (name, arguments) = named(invocation)?;
+    if program(name).is_some() || matches!(name, "find" | "tar" | "curl" | "git") {
+        return None;
+    }
+    let is_command = |word: &Word| {
+        word.literal().is_some_and(|text| COMMANDS.contains(&without_version(text.rsplit('/').next().unwrap_or(text))))
+    };
+    let at = arguments.iter().position(is_command)?;
+    Some(Invocation { argv: arguments[at..].to_vec(), ..invocation.clone() })
 }
 
 /// What a command does to files.
 pub(crate) fn effects(invocation: &Invocation) -> Effects {
     let mut effects = Effects::default();
+    invocation.assignments.iter().for_each(|assignment| mention(&assignment.value, &mut effects));
     let Some((name, arguments)) = named(invocation) else { return effects };
     match program(name) {
         Some(program) => known(program, name, arguments, &mut effects),
         None => match name {
             "tar" | "bsdtar" | "gtar" => special::tar(arguments, &mut effects),
             "curl" => special::curl(arguments, &mut effects),
-            "find" | "fd" | "fdfind" => special::find(arguments, &mut effects),
-            _ => mentions(arguments, &mut effects),
+            "find" => special::find(arguments, &mut effects),
+            "fd" | "fdfind" => special::fd(arguments, &mut effects),
+            name => {
+                if name == "git" {
+                    special::git(arguments, &mut effects);
+                }
+                unknown(name, arguments, &mut effects);
+            }
         },
     }
     inline::look_into(name, arguments, invocation, &mut effects);
@@ -80,7 +119,17 @@ pub(crate) fn effects(invocation: &Invocation) -> Effects {
 pub(crate) fn named(invocation: &Invocation) -> Option<(&str, &[Word])> {
     let (program, arguments) = invocation.argv.split_first()?;
     let name = program.literal()?;
-    Some((name.rsplit('/').next().unwrap_or(name), arguments))
+    Some((without_version(name.rsplit('/').next().unwrap_or(name)), arguments))
+}
+
+/// `python3.12` is `python`.
+fn without_version(name: &str) -> &str {
+    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+    match bare {
+        "ipython" => "python",
+        "python" | "pypy" | "perl" | "ruby" | "lua" | "luajit" | "php" | "node" | "bash" | "vim" => bare,
+        _ => name,
+    }
 }
 
 fn known(program: &Program, name: &str, arguments: &[Word], effects: &mut Effects) {
@@ -94,19 +143,30 @@ fn known(program: &Program, name: &str, arguments: &[Word], effects: &mut Effect
     // What follows the script is the script's business.
     let is_script = matches!(program.operands, Operands::Script);
     let limit = if is_script { script_at(arguments, &value_of) } else { arguments.len() };
-    for argument in told_apart(&arguments[..limit], |option| value_of(option).is_some()) {
+    let valued: Vec<&'static str> = program.options.iter().map(|(name, _)| *name).collect();
+    for argument in told_apart(&arguments[..limit], &valued) {
         match argument {
-            Argument::Operand(word) => operands.push(word),
+            Argument::Operand(word) => {
+                if PAGERS.contains(&name) && does_more(word) {
+                    effects.doubts.push(runs(name, "+", word));
+                }
+                operands.push(word);
+            }
             Argument::Option(option, value) => {
                 given.push(option);
                 match (value_of(option), value) {
                     (Some(Value::File(touch)), Some(word)) => effects.files.push((touch, word)),
                     (Some(Value::Destination(touch)), Some(word)) => destination = Some((touch, word)),
                     (Some(Value::Runs), Some(word)) => effects.doubts.push(runs(name, option, &word)),
-                    (Some(Value::Plain | Value::File(_) | Value::Destination(_) | Value::Runs) | None, _) => {}
+                    // Of an option that is not known, or not to take a value, it may be anything.
+                    (Some(Value::Plain) | None, Some(word)) => mention(&word, effects),
+                    (_, None) | (Some(Value::Text), Some(_)) => {}
                 }
             }
         }
+    }
+    if !matches!(program.operands, Operands::None) {
+        behind_letters(&arguments[..limit], &valued, effects);
     }
     let mut touch_all =
         |touch, words: &[&Word]| effects.files.extend(words.iter().map(|word| (touch, (*word).clone())));
@@ -114,7 +174,8 @@ fn known(program: &Program, name: &str, arguments: &[Word], effects: &mut Effect
         Operands::All(touch) => touch_all(touch, &operands),
         Operands::AfterFirst(touch, unless) => {
             let skipped = usize::from(!given.iter().any(|option| unless.contains(option)));
-            let in_place = given.iter().any(|option| *option == "i" || *option == "in-place");
+            let long = |option: &str| option.len() > 1 && "in-place".starts_with(option);
+            let in_place = given.iter().any(|option| *option == "i" || long(option));
             let touch = if in_place && matches!(name, "sed" | "gsed" | "yq") { Touch::Edit } else { touch };
             touch_all(touch, operands.get(skipped..).unwrap_or_default());
         }
@@ -138,9 +199,27 @@ fn known(program: &Program, name: &str, arguments: &[Word], effects: &mut Effect
         Operands::Script => touch_all(Touch::Read, &operands),
         Operands::None | Operands::Dd => {}
     }
+    // What a link leads to is reached by another name from then on.
+    if matches!(name, "ln" | "link")
+        || name == "cp" && given.iter().any(|option| matches!(*option, "s" | "l" | "link" | "symbolic-link"))
+    {
+        operands.iter().for_each(|word| mention(word, effects));
+    }
+    if name == "install" && given.iter().any(|option| matches!(*option, "d" | "directory")) {
+        effects.files.extend(operands.iter().map(|word| (Touch::Write, (*word).clone())));
+    }
     if is_script {
         mentions(&arguments[limit..], effects);
     }
+}
+
+/// Programs that obey a word with a plus in front.
+const PAGERS: &[&str] = &["less", "more", "most", "vi", "vim", "nvim", "view", "ex", "emacs"];
+
+/// Whether it is more than a line to go to, or a text to search for.
+fn does_more(word: &Word) -> bool {
+    let Some(command) = word.literal().and_then(|text| text.strip_prefix('+')) else { return false };
+    !(command.bytes().all(|byte| byte.is_ascii_digit()) || matches!(command, "G" | "F") || command.starts_with('/'))
 }
 
 /// How many of an interpreter's arguments are its own: options, and the script.
@@ -166,31 +245,91 @@ pub(crate) fn runs(name: &str, option: &str, word: &Word) -> Doubt {
     }
 }
 
-/// How many bytes of possible names are looked at: each `=` in a word starts one more.
-const MOST_MENTIONED: usize = 32 * 1024;
+/// Options of programs that keep a diary, whose values are sentences.
+const SENTENCES: &[&str] =
+    &["-m", "-am", "--message", "--body", "--title", "--notes", "--description", "--grep", "-S", "-G"];
+const DIARIES: &[&str] = &["git", "gh", "hg", "jj", "glab", "svn"];
+/// Options of programs that run tests, whose values choose some.
+const CHOICES: &[&str] = &["-k", "-t", "-run", "--filter", "--testNamePattern", "--grep"];
+const TESTERS: &[&str] = &["pytest", "py.test", "jest", "vitest", "mocha", "go"];
+/// Compilers read what these name, and write something else.
+const INCLUDES: &[&str] = &["-I", "-L", "-isystem"];
+const COMPILERS: &[&str] = &["gcc", "g++", "cc", "c++", "clang", "clang++"];
 
-/// The words of a program that is not known: each could be a file, also behind `=`, `@` or `:`.
-fn mentions(arguments: &[Word], effects: &mut Effects) {
-    let mut left = MOST_MENTIONED;
+/// The words of a program that is not known.
+fn unknown(name: &str, arguments: &[Word], effects: &mut Effects) {
+    let mut before = "";
     for word in arguments {
-        let Some(text) = word.literal() else {
-            effects.files.push((Touch::Mention, word.clone()));
-            continue;
+        let text = word.shown();
+        let told_by = |options: &[&str]| {
+            options.contains(&before) || text.split_once('=').is_some_and(|(option, _)| options.contains(&option))
         };
-        effects.files.extend(mentioned(text));
-        let behind = text.char_indices().filter(|(_, c)| "=@:".contains(*c)).map(|(at, _)| &text[at + 1..]);
-        for name in behind {
-            let Some(rest) = left.checked_sub(name.len()) else {
-                let about = "its words could name more files than are looked at".to_owned();
-                return effects.doubts.push(Doubt { kind: DoubtKind::TooMuch, about });
-            };
-            left = rest;
-            effects.files.extend(mentioned(name));
+        let is_text = DIARIES.contains(&name) && told_by(SENTENCES) || TESTERS.contains(&name) && told_by(CHOICES);
+        // Subcommands and names of tests.
+        let is_plain = name == "cargo" && word.literal().is_some() && !text.contains(['/', '=', '.', ' ']);
+        if COMPILERS.contains(&name) && INCLUDES.iter().any(|option| before == *option || text.starts_with(option)) {
+            let path = text.trim_start_matches("-isystem").trim_start_matches("-I").trim_start_matches("-L");
+            effects.files.push((Touch::Mention, Word::Literal(path.to_owned())));
+        } else if !is_text && !is_plain {
+            mention(word, effects);
+        }
+        before = text;
+    }
+}
+
+fn mentions(arguments: &[Word], effects: &mut Effects) {
+    arguments.iter().for_each(|word| mention(word, effects));
+}
+
+/// Each word could be a file, also behind `=`, `@` or `:`, behind the letter of an option, or in what
+/// may be a command of its own.
+pub(crate) fn mention(word: &Word, effects: &mut Effects) {
+    let Some(text) = word.literal() else {
+        effects.files.push((Touch::Mention, word.clone()));
+        return;
+    };
+    let behind = text.char_indices().filter(|(_, c)| "=@:+".contains(*c)).map(|(at, c)| &text[at + c.len_utf8()..]);
+    let before = text.char_indices().filter(|(_, c)| ":,".contains(*c)).map(|(at, _)| &text[..at]);
+    let letter = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    let letter = letter.and_then(|rest| rest.char_indices().nth(1).map(|(at, _)| &rest[at..]));
+    let words = std::iter::once(text).chain(behind).chain(before).chain(letter);
+    for (nth, text) in words.enumerate().filter(|(_, text)| !text.is_empty() && !text.starts_with('-')) {
+        // The word itself is paid for by whoever read it.
+        effects.mentioned += if nth == 0 { 0 } else { text.len() };
+        if effects.mentioned > MOST_MENTIONED {
+            let about = "its words could name more files than are looked at".to_owned();
+            let doubt = Doubt { kind: DoubtKind::TooMuch, about };
+            // Said once, however many words are left.
+            if !effects.doubts.contains(&doubt) {
+                effects.doubts.push(doubt);
+            }
+            return;
+        }
+        named_in(text, effects);
+        if text.contains(BETWEEN_WORDS) {
+            text.split(BETWEEN_WORDS).filter(|piece| !piece.is_empty()).for_each(|piece| named_in(piece, effects));
         }
     }
 }
 
-fn mentioned(name: &str) -> Option<(Touch, Word)> {
-    let is_one = !name.is_empty() && !name.starts_with('-');
-    is_one.then(|| (Touch::Mention, Word::Literal(name.to_owned())))
+/// What stands between the words of a command, in whatever language.
+const BETWEEN_WORDS: &[char] = &[' ', '\t', '\n', '\'', '"', '`', ';', '|', '&', '<', '>', '(', ')', ',', '{', '}'];
+
+fn named_in(text: &str, effects: &mut Effects) {
+    let is_path = text.starts_with(['/', '~']) || text.contains('/');
+    let touch = if is_path { Touch::MentionedPath } else { Touch::Mention };
+    effects.files.push((touch, Word::Literal(text.to_owned())));
+}
+
+/// What follows a letter that is not known to take a value: `-oFILE`.
+fn behind_letters(arguments: &[Word], valued: &[&str], effects: &mut Effects) {
+    let words = arguments.iter().filter_map(Word::literal).take_while(|text| *text != "--");
+    for letters in words.filter_map(|text| text.strip_prefix('-')).filter(|letters| !letters.starts_with('-')) {
+        let mut all = letters.char_indices();
+        let first_known =
+            all.next().is_none_or(|(_, first)| valued.iter().any(|option| option.strip_prefix(first) == Some("")));
+        if let (false, Some((at, _))) = (first_known, all.next()) {
+            mention(&Word::Literal(letters[at..].to_owned()), effects);
+        }
+    }
 }

@@ -29,6 +29,12 @@ const POWERS: &[&str] = &[
     "execvpe",
     "execSync",
     "execFile",
+    "execute",
+    "binding",
+    "b64decode",
+    "fromhex",
+    "fromCharCode",
+    "chr",
     "execFileSync",
     "spawn",
     "spawnSync",
@@ -82,43 +88,157 @@ const POWERS: &[&str] = &[
 
 /// Looks at the code that a command brings along.
 pub(crate) fn look_into(name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut Effects) {
-    let code_options: &[&str] = match name {
-        "python" | "python2" | "python3" | "pypy" | "pypy3" => &["c"],
-        "perl" | "ruby" | "lua" | "luajit" | "Rscript" | "julia" | "osascript" => &["e", "E"],
-        "node" | "nodejs" | "bun" => &["e", "p", "eval", "print"],
-        "php" => &["r", "B", "R", "E"],
+    let (letters, longs, others) = match name {
+        "python" | "python2" | "python3" | "pypy" | "pypy3" => ("c", &[][..], "WXQ"),
+        "perl" => ("eE", &[][..], "I"),
+        "ruby" => ("e", &[][..], "ICr"),
+        "lua" | "luajit" | "Rscript" | "julia" | "osascript" => ("eE", &["eval", "print"][..], "l"),
+        "node" | "nodejs" | "bun" => ("ep", &["eval", "print"][..], "rC"),
+        "php" => ("rBRE", &["run", "process-begin", "process-code", "process-end"][..], "dcz"),
         "sed" | "gsed" => return sed(arguments, effects),
-        "awk" | "gawk" | "mawk" | "nawk" => return awk(arguments, effects),
+        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk" => return awk(arguments, effects),
         "deno" => match arguments {
             [Word::Literal(first), rest @ ..] if first == "eval" => {
                 return rest.iter().for_each(|word| code(name, word, effects));
             }
-            _ => &[],
+            _ => ("", &[][..], ""),
         },
-        _ => return,
+        name => return unknown_language(name, arguments, invocation, effects),
     };
-    let versioned =
-        |option: &str| code_options.contains(&option) || matches!(option, "W" | "X" | "I" | "M" | "m" | "r");
-    let mut brought = false;
     let mut from_input = true;
-    for argument in told_apart(arguments, versioned) {
-        match argument {
-            Argument::Option(option, Some(word)) if code_options.contains(&option) => {
-                brought = true;
-                from_input = false;
-                code(name, &word, effects);
-            }
-            Argument::Option("m" | "version" | "help" | "V" | "v" | "h", _) => from_input = false,
-            Argument::Option(..) => {}
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let Some(text) = word.literal().filter(|text| text.starts_with('-') && *text != "-") else {
             // The script; what follows it is its own business.
-            Argument::Operand(word) => {
-                from_input &= word.literal() == Some("-");
+            from_input &= is_input(word);
+            break;
+        };
+        if let Some(long) = text.strip_prefix("--") {
+            let (option, value) = long.split_once('=').map_or((long, None), |(option, value)| (option, Some(value)));
+            if longs.contains(&option) {
+                from_input = false;
+                match value {
+                    Some(value) => code(name, &Word::Literal(value.to_owned()), effects),
+                    None => words.by_ref().take(1).for_each(|word| code(name, word, effects)),
+                }
+            }
+            from_input &= !matches!(option, "version" | "help");
+            continue;
+        }
+        let mut given = text.char_indices().skip(1);
+        // Where one letter takes a value, that is the rest of the word, or else the next one.
+        let valued = given.find(|(_, letter)| letters.contains(*letter) || others.contains(*letter) || *letter == 'm');
+        let Some((at, letter)) = valued else {
+            from_input &= !matches!(text, "-V" | "-v" | "-h");
+            continue;
+        };
+        let rest = &text[at + letter.len_utf8()..];
+        match letter {
+            'm' => {
+                from_input = false;
+                // Modules that take code, and others that do not.
+                let module = if rest.is_empty() { words.next().map_or("", Word::shown) } else { rest };
+                if matches!(module, "timeit" | "pdb" | "trace" | "profile" | "cProfile") {
+                    words.by_ref().for_each(|word| code(name, word, effects));
+                }
                 break;
+            }
+            letter if letters.contains(letter) => {
+                from_input = false;
+                if !rest.is_empty() {
+                    code(name, &Word::Literal(rest.to_owned()), effects);
+                }
+                // `-pe code`: letters of both kinds.
+                if rest.is_empty() || rest.chars().all(|c| c.is_ascii_alphabetic()) {
+                    words.by_ref().take(1).for_each(|word| code(name, word, effects));
+                }
+            }
+            _ if rest.is_empty() => drop(words.next()),
+            _ => {}
+        }
+    }
+    if from_input && invocation.input == Input::Fed {
+        match &invocation.fed {
+            Some(text) => code(name, &Word::Literal(text.clone()), effects),
+            None => {
+                let about = format!("`{name}` runs code that comes through its input");
+                effects.doubts.push(Doubt { kind: DoubtKind::ForeignCode, about });
             }
         }
     }
-    if from_input && !brought && invocation.input == Input::Fed {
-        let about = format!("`{name}` runs code that comes through its input");
+}
+
+fn is_input(word: &Word) -> bool {
+    matches!(word.literal(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
+}
+
+/// Programs with a language of their own, in which other programs can be started, and the words
+/// without which they do not.
+fn unknown_language(name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut Effects) {
+    let (options, signs): (&[&str], &[&str]) = match name {
+        "R" | "ghc" | "ghci" | "runghc" | "erl" | "elixir" | "iex" | "scala" | "groovy" | "kotlin" | "swift"
+        | "rake" | "octave" | "gnuplot" | "sbcl" | "clisp" | "guile" | "jshell" | "raku" | "deno" | "make"
+        | "gmake" => (&["-e", "-eval", "--eval", "-c", "-x"], &[]),
+        "expect" | "gdb" | "lldb" => (&["-c", "-ex", "-o", "--eval-command", "-iex"], &[]),
+        "ed" | "ex" | "vi" | "vim" | "nvim" | "view" | "dc" | "irb" | "pry" | "tclsh" => (&[], &[]),
+        "sqlite3" => (
+            &["*"],
+            &[
+                ".sh",
+                ".sy",
+                ".im",
+                ".ou",
+                ".on",
+                ".re",
+                ".op",
+                ".lo",
+                ".ba",
+                ".sa",
+                "readfile",
+                "writefile",
+                "load_ext",
+            ],
+        ),
+        "psql" | "mysql" | "mariadb" | "mongosh" => (
+            &["*"],
+            &[
+                "\\!",
+                "\\c",
+                "\\o",
+                "\\i",
+                "\\w",
+                "\\g",
+                "\\e",
+                "PROGRAM",
+                "program",
+                "OUTFILE",
+                "outfile",
+                "pg_read_file",
+                "load_file",
+                "LOAD_FILE",
+                "system",
+            ],
+        ),
+        _ => return,
+    };
+    let does_more = |text: &str| signs.is_empty() || signs.iter().any(|sign| text.contains(sign));
+    let mut before = "";
+    let mut found = false;
+    for text in arguments.iter().map(Word::shown) {
+        let attached = options.iter().any(|option| {
+            let longer = text.strip_prefix(option);
+            longer.is_some_and(|rest| !rest.is_empty() && (option.starts_with("--") && rest.starts_with('=')))
+        });
+        found |= (attached || options.contains(&before) || options == ["*"]) && does_more(text);
+        before = text;
+    }
+    let is_make = matches!(name, "make" | "gmake");
+    let fed = invocation.input == Input::Fed
+        && (!is_make || arguments.iter().any(|word| word.shown().trim_start_matches("-f") == "-" || is_input(word)))
+        && invocation.fed.as_deref().is_none_or(does_more);
+    let elsewhere = is_make && arguments.iter().any(|word| word.shown().starts_with("SHELL="));
+    if found || fed || elsewhere {
+        let about = format!("what `{name}` is told to do, in a language of its own");
         effects.doubts.push(Doubt { kind: DoubtKind::ForeignCode, about });
     }
 }
@@ -128,14 +248,65 @@ fn code(language: &str, word: &Word, effects: &mut Effects) {
     let Some(text) = word.literal() else { return };
     let mut names = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let power = names.find(|name| POWERS.contains(name));
-    let quoted = matches!(language, "perl" | "ruby" | "php") && text.contains(['`', '|']);
+    let quoted = matches!(language, "perl" | "ruby" | "php" | "julia") && text.contains(['`', '|'])
+        || language == "ruby" && text.contains("%x");
     if let Some(power) = power.or(quoted.then_some("`")) {
         let about = format!("`{language}` code that could run programs or remove files (`{power}`)");
         effects.doubts.push(Doubt { kind: DoubtKind::ForeignCode, about });
     }
+    if let Some(opener) = opens_unnamed(text) {
+        let about = format!("which file `{language}` code opens (`{opener}`)");
+        effects.doubts.push(Doubt { kind: DoubtKind::NotLiteral, about });
+    }
     for quoted in strings(text) {
         effects.files.push((Touch::InCode, Word::Literal(quoted.to_owned())));
     }
+}
+
+/// Names with which code opens files.
+const OPENERS: &[&str] = &[
+    "open(",
+    "Path(",
+    "readFileSync(",
+    "readFile(",
+    "createReadStream(",
+    "writeFileSync(",
+    "writeFile(",
+    "appendFileSync(",
+    "file_get_contents(",
+    "file_put_contents(",
+    "fopen(",
+    "File.read(",
+    "File.write(",
+    "IO.read(",
+    "readlines(",
+    "readLines(",
+];
+
+/// Something with which the code opens a file whose name is not written out: put together, computed,
+/// or in other characters than its own.
+fn opens_unnamed(code: &str) -> Option<&'static str> {
+    for opener in OPENERS {
+        for (at, _) in code.match_indices(opener) {
+            let rest = code[at + opener.len()..].trim_start();
+            let Some(quote) = rest.chars().next().filter(|c| "'\"`".contains(*c)) else {
+                // What the command is given is looked at as its words, and numbers are open already.
+                let known = ["sys.argv[", "process.argv[", "sys.stdin", ")"];
+                let number =
+                    rest.split([',', ')']).next().is_some_and(|name| name.trim().bytes().all(|b| b.is_ascii_digit()));
+                if number || known.iter().any(|known| rest.starts_with(known)) {
+                    continue;
+                }
+                return Some(opener);
+            };
+            let mut parts = rest[1..].splitn(2, quote);
+            let (name, after) = (parts.next().unwrap_or(""), parts.next().unwrap_or("").trim_start());
+            if name.contains(['\\', '$']) || !after.starts_with([',', ')']) {
+                return Some(opener);
+            }
+        }
+    }
+    None
 }
 
 /// The texts in quotes that a piece of code holds.
@@ -158,9 +329,7 @@ fn sed(arguments: &[Word], effects: &mut Effects) {
     let mut scripts = Vec::new();
     let mut first_operand = None;
     let mut has_script = false;
-    for argument in
-        told_apart(arguments, |option| matches!(option, "e" | "expression" | "f" | "file" | "l" | "line-length"))
-    {
+    for argument in told_apart(arguments, &["e", "expression", "f", "file", "l", "line-length"]) {
         match argument {
             Argument::Option("e" | "expression", Some(word)) => {
                 has_script = true;
@@ -185,27 +354,35 @@ fn sed(arguments: &[Word], effects: &mut Effects) {
 }
 
 fn awk(arguments: &[Word], effects: &mut Effects) {
-    let takes_value =
-        |option: &str| matches!(option, "F" | "v" | "f" | "i" | "l" | "field-separator" | "assign" | "file");
-    let mut from_file = false;
-    for argument in told_apart(arguments, takes_value) {
+    let mut from_elsewhere = false;
+    let mut programs = Vec::new();
+    for argument in told_apart(arguments, AWK_VALUED) {
         match argument {
-            Argument::Option("f" | "file", _) => from_file = true,
+            Argument::Option("f" | "file" | "E" | "exec", _) => from_elsewhere = true,
+            Argument::Option("e" | "source", Some(word)) => {
+                from_elsewhere = true;
+                programs.push(word);
+            }
             Argument::Option(..) => {}
             Argument::Operand(word) => {
-                let program = if from_file { None } else { word.literal() };
-                if program.is_some_and(awk_does_more) {
-                    let about = format!(
-                        "an `awk` program that could write files or run programs: `{}`",
-                        shortened(word.shown())
-                    );
-                    effects.doubts.push(Doubt { kind: DoubtKind::ForeignCode, about });
+                if !from_elsewhere {
+                    programs.push(word.clone());
                 }
                 break;
             }
         }
     }
+    for program in programs.iter().filter_map(Word::literal) {
+        if awk_does_more(program) {
+            let about = format!("an `awk` program that could write files or run programs: `{}`", shortened(program));
+            effects.doubts.push(Doubt { kind: DoubtKind::ForeignCode, about });
+        }
+    }
 }
+
+/// The options of awks that take a value.
+const AWK_VALUED: &[&str] =
+    &["F", "v", "f", "i", "l", "E", "e", "field-separator", "assign", "file", "exec", "source", "include", "load"];
 
 fn awk_does_more(program: &str) -> bool {
     let pipes = program.replace("||", "").contains('|');
@@ -213,7 +390,10 @@ fn awk_does_more(program: &str) -> bool {
     let statements = program.split(['}', ';', '\n']);
     let redirects =
         statements.filter_map(|text| text.find("print").map(|at| &text[at..])).any(|rest| rest.contains('>'));
-    pipes || redirects || program.contains('@') || calls.into_iter().any(|name| matches!(name, "system" | "getline"))
+    pipes
+        || redirects
+        || program.contains('@')
+        || calls.into_iter().any(|name| matches!(name, "system" | "getline" | "ARGV"))
 }
 
 fn shortened(text: &str) -> String {

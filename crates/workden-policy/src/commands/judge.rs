@@ -4,8 +4,8 @@
 use workden_core::{VirtualPath, search::overlap::Shape};
 
 use super::{
-    danger::{Danger, dangers, is_harmless_device},
-    effects::{Touch, effects},
+    danger::{Danger, dangers, is_harmless_device, said_once},
+    effects::{Touch, effects, handed_on},
     judgement::{Reason, ReasonKind},
     places::{Place, places},
 };
@@ -45,11 +45,17 @@ impl CommandFacts {
             }
         }
         for invocation in &analysis.invocations {
+            // A program that is not known may run another, and that is among its words.
+            if let Some(inner) = handed_on(invocation) {
+                doubts.extend(effects(&inner).doubts);
+                let one = Analysis { invocations: vec![inner], ..Analysis::default() };
+                found.extend(dangers(&one).into_iter().map(|danger| Danger { action: Action::Ask, ..danger }));
+            }
             let did = effects(invocation);
             doubts.extend(did.doubts);
             for (touch, word) in did.files {
                 let at = places(&word, &invocation.directories);
-                let is_file = !matches!(touch, Touch::Mention | Touch::InCode);
+                let is_file = !touch.is_only_named();
                 if is_file
                     && !matches!(word, Word::Unknown(_))
                     && at.iter().any(|place| matches!(place, Place::Unknown(_)))
@@ -58,13 +64,14 @@ impl CommandFacts {
                     doubts.push(Doubt { kind: DoubtKind::NotLiteral, about });
                 }
                 files.extend(at.into_iter().map(|place| (touch, place)));
-                // A text in code may be a command for a shell.
-                if let (Touch::InCode, Word::Literal(text)) = (touch, &word)
+                // A text in code may be a command for a shell, and so may a word of an unknown program.
+                if let (Some(most), Word::Literal(text)) = (as_command(touch), &word)
                     && text.contains(' ')
                 {
-                    found.extend(
-                        dangers(&analyse(text, directory)).into_iter().filter(|danger| danger.action == Action::Deny),
-                    );
+                    let inside = analyse(text, directory);
+                    let denied = dangers(&inside).into_iter().filter(|danger| danger.action == Action::Deny);
+                    found.extend(denied.map(|danger| Danger { action: most, ..danger }));
+                    doubts.extend(inside.doubts.into_iter().filter(|doubt| doubt.kind == DoubtKind::ForeignCode));
                 }
             }
         }
@@ -82,7 +89,16 @@ impl CommandFacts {
         files.retain(|(_, place)| !is_harmless(place));
         files.sort();
         files.dedup();
-        Self { analysis, files, doubts, dangers: found }
+        Self { analysis, files, doubts, dangers: said_once(found) }
+    }
+}
+
+/// What a danger in a text is worth that may be a command, if it may be one.
+fn as_command(touch: Touch) -> Option<Action> {
+    match touch {
+        Touch::InCode => Some(Action::Deny),
+        Touch::Mention | Touch::MentionedPath => Some(Action::Ask),
+        Touch::List | Touch::Read | Touch::Write | Touch::Edit | Touch::Delete | Touch::Move => None,
     }
 }
 
@@ -145,7 +161,7 @@ fn of_file(rules: &CompiledRuleset, operation: Operation, touch: Touch, place: &
             let below = rules.decide_path(operation, &path.child_unchecked("x"));
             let decision = rules.decide_path(operation, path);
             let decision = if below.rule().is_some() { decision.strictest(below) } else { decision };
-            let only_named = matches!(touch, Touch::Mention | Touch::InCode);
+            let only_named = touch.is_only_named();
             if only_named && (decision.rule().is_none() || decision.action == Action::Allow) {
                 return None;
             }

@@ -3,7 +3,10 @@
 use serde::Serialize;
 use workden_core::{CommandLine, Error, Refusal, Verdict, VirtualPath};
 
-use crate::{Action, Operation, shell::Analysis};
+use crate::{
+    Action, Operation,
+    shell::{Analysis, Directories},
+};
 
 /// What a policy says of a command line, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -88,7 +91,17 @@ impl CommandJudgement {
             ReasonKind::Program(argv) => Some(argv.clone()),
             ReasonKind::File(_) | ReasonKind::Doubt | ReasonKind::Danger => None,
         });
-        CommandLine { script: self.script.clone(), directory: self.directory.clone(), understood: understood.collect() }
+        let understood = if self.stays() { understood.collect() } else { None };
+        CommandLine { script: self.script.clone(), directory: self.directory.clone(), understood }
+    }
+
+    /// Whether everything runs where the command line does, or below: an approval for a directory is
+    /// not one for `git -C` to another.
+    fn stays(&self) -> bool {
+        self.analysis.invocations.iter().all(|invocation| match &invocation.directories {
+            Directories::AnyOf(all) => all.iter().all(|directory| directory.is_within(&self.directory)),
+            Directories::Unknown => false,
+        })
     }
 }
 

@@ -44,7 +44,7 @@ impl Policy {
             Touch::Delete => &[(Operation::Delete, Need::Remove)],
             Touch::Move => &[(Operation::Read, Need::Read), (Operation::Delete, Need::Remove)],
             // Most words of an unknown program are no files.
-            Touch::Mention | Touch::InCode => &[],
+            Touch::Mention | Touch::MentionedPath | Touch::InCode => &[],
         };
         needs.iter().filter_map(|(operation, need)| self.by_need(layer, *operation, *need, place)).collect()
     }

@@ -10,8 +10,14 @@ pub(crate) enum Argument<'a> {
     Operand(&'a Word),
 }
 
-/// Tells options and operands apart. `takes_value` knows the options that are followed by one.
-pub(crate) fn told_apart<'a>(arguments: &'a [Word], takes_value: impl Fn(&str) -> bool) -> Vec<Argument<'a>> {
+/// Tells options and operands apart. `valued` are the options that are followed by a value; the
+/// beginning of a long one stands for it, as most programs have it.
+pub(crate) fn told_apart<'a>(arguments: &'a [Word], valued: &[&'static str]) -> Vec<Argument<'a>> {
+    let takes_value = |name: &str| valued.iter().copied().find(|option| *option == name);
+    let begins = |name: &str| {
+        let long = || valued.iter().copied().filter(|option| option.len() > 1);
+        long().find(|option| *option == name).or_else(|| long().find(|option| option.starts_with(name)))
+    };
     let mut told = Vec::new();
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -26,13 +32,21 @@ pub(crate) fn told_apart<'a>(arguments: &'a [Word], takes_value: impl Fn(&str) -
             told.extend(words.by_ref().map(Argument::Operand));
         } else if let Some(long) = text.strip_prefix("--") {
             match long.split_once('=') {
-                Some((name, value)) => told.push(Argument::Option(name, Some(Word::Literal(value.to_owned())))),
-                None if takes_value(long) => told.push(Argument::Option(long, words.next().cloned())),
-                None => told.push(Argument::Option(long, None)),
+                Some((name, value)) => {
+                    told.push(Argument::Option(begins(name).unwrap_or(name), Some(Word::Literal(value.to_owned()))));
+                }
+                None => match begins(long) {
+                    Some(option) if option == long => told.push(Argument::Option(option, words.next().cloned())),
+                    // It may be a whole option of another name: what follows is told again.
+                    Some(option) => told.push(Argument::Option(option, words.clone().next().cloned())),
+                    None => told.push(Argument::Option(long, None)),
+                },
             }
-        } else if text.len() > 2 && takes_value(&text[1..]) {
+        } else if text.len() > 2
+            && let Some(option) = takes_value(&text[1..])
+        {
             // One dash and a long name, as some have it.
-            told.push(Argument::Option(&text[1..], words.next().cloned()));
+            told.push(Argument::Option(option, words.next().cloned()));
         } else {
             short_options(&text[1..], &takes_value, &mut words, &mut told);
         }
@@ -43,13 +57,13 @@ pub(crate) fn told_apart<'a>(arguments: &'a [Word], takes_value: impl Fn(&str) -
 /// `-rfo x` and `-ox`: letters, of which the one that takes a value has the rest, or the next word.
 fn short_options<'a>(
     letters: &'a str,
-    takes_value: &impl Fn(&str) -> bool,
+    takes_value: &impl Fn(&str) -> Option<&'static str>,
     words: &mut std::slice::Iter<'a, Word>,
     told: &mut Vec<Argument<'a>>,
 ) {
     for (at, letter) in letters.char_indices() {
         let name = &letters[at..at + letter.len_utf8()];
-        if !takes_value(name) {
+        if takes_value(name).is_none() {
             told.push(Argument::Option(name, None));
             continue;
         }

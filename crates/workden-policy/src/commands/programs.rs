@@ -43,7 +43,9 @@ pub(crate) enum Operands {
 /// What the value of an option is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value {
-    /// Not a file.
+    /// Nothing that is opened: a pattern, a label.
+    Text,
+    /// No file that is known of; if it names a protected one, it is a mention.
     Plain,
     /// A file.
     File(Touch),
@@ -55,7 +57,7 @@ pub(crate) enum Value {
 
 use Operands::{AfterFirst, All, ArchiveFirst, Dd, Into, None as NoFiles, Script};
 use Touch::{Delete, Edit, List, Move, Read, Write};
-use Value::{Destination, File, Plain, Runs};
+use Value::{Destination, File, Plain, Runs, Text};
 
 /// The program of this name.
 pub(crate) fn program(name: &str) -> Option<&'static Program> {
@@ -72,34 +74,58 @@ const COMPRESSOR: &[(&str, Value)] = &[("S", Plain), ("suffix", Plain), ("T", Pl
 #[rustfmt::skip]
 const PROGRAMS: &[Program] = &[
     // Printing and looking.
-    of(&["cat", "tac", "nl", "rev", "less", "more", "most", "bat", "batcat", "view", "zcat", "gzcat", "bzcat", "xzcat", "zstdcat", "zless", "xxd", "hexdump", "hd", "strings", "iconv", "asa"],
-       All(Read), &[("n", Plain), ("s", Plain), ("l", Plain), ("c", Plain), ("f", Plain), ("t", Plain), ("from-code", Plain), ("to-code", Plain), ("style", Plain), ("language", Plain), ("color", Plain), ("line-range", Plain), ("r", Plain), ("e", Plain), ("p", Plain)]),
-    of(&["head", "tail"], All(Read), &[("n", Plain), ("c", Plain), ("lines", Plain), ("bytes", Plain), ("s", Plain), ("sleep-interval", Plain), ("pid", Plain)]),
-    of(&["wc", "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "cksum", "sum", "shasum", "base64", "base32", "basenc", "od", "uniq", "fold", "fmt", "pr", "column", "expand", "unexpand", "colrm", "tsort", "comm", "join", "paste", "cut", "shuf"],
-       All(Read), &[("files0-from", File(Read)), ("w", Plain), ("wrap", Plain), ("a", Plain), ("t", Plain), ("d", Plain), ("f", Plain), ("b", Plain), ("c", Plain), ("s", Plain), ("A", Plain), ("j", Plain), ("N", Plain), ("n", Plain), ("o", Plain), ("1", Plain), ("2", Plain), ("v", Plain), ("delimiter", Plain), ("fields", Plain), ("characters", Plain), ("bytes", Plain), ("delimiters", Plain), ("output-delimiter", Plain), ("width", Plain), ("tabs", Plain), ("skip-fields", Plain), ("skip-chars", Plain), ("check-chars", Plain), ("head-count", Plain), ("input-range", Plain), ("i", Plain), ("output", File(Write)), ("random-source", File(Read))]),
+    of(&["cat", "rev", "zcat", "gzcat", "bzcat", "xzcat", "zstdcat", "lz4cat", "asa", "tsort", "zless", "zmore", "readelf", "ldd", "nm", "size", "zipinfo"], All(Read), &[]),
+    of(&["tac"], All(Read), &[("s", Plain), ("separator", Plain)]),
+    of(&["nl"], All(Read), &[("b", Plain), ("d", Plain), ("f", Plain), ("h", Plain), ("i", Plain), ("l", Plain), ("n", Plain), ("s", Plain), ("v", Plain), ("w", Plain), ("body-numbering", Plain), ("number-separator", Plain), ("number-format", Plain), ("number-width", Plain)]),
+    of(&["less", "more", "most"], All(Read), &[("b", Plain), ("h", Plain), ("j", Plain), ("k", Runs), ("lesskey-file", Runs), ("lesskey-src", Runs), ("o", File(Write)), ("O", File(Write)), ("log-file", File(Write)), ("LOG-FILE", File(Write)), ("p", Text), ("pattern", Text), ("P", Plain), ("prompt", Plain), ("t", Plain), ("tag", Plain), ("T", File(Read)), ("tag-file", File(Read)), ("x", Plain), ("tabs", Plain), ("y", Plain), ("z", Plain), ("D", Plain)]),
+    of(&["bat", "batcat"], All(Read), &[("l", Plain), ("language", Plain), ("H", Plain), ("highlight-line", Plain), ("r", Plain), ("line-range", Plain), ("m", Plain), ("map-syntax", Plain), ("file-name", Plain), ("diff-context", Plain), ("tabs", Plain), ("wrap", Plain), ("terminal-width", Plain), ("color", Plain), ("italic-text", Plain), ("decorations", Plain), ("paging", Plain), ("theme", Plain), ("style", Plain), ("pager", Runs)]),
+    of(&["xxd"], Into { sources: Read, destination: Write }, &[("c", Plain), ("cols", Plain), ("g", Plain), ("groupsize", Plain), ("l", Plain), ("len", Plain), ("o", Plain), ("s", Plain), ("seek", Plain), ("skip", Plain), ("n", Plain), ("name", Plain), ("R", Plain)]),
+    of(&["hexdump", "hd"], All(Read), &[("e", Text), ("f", File(Read)), ("n", Plain), ("s", Plain)]),
+    of(&["strings"], All(Read), &[("n", Plain), ("bytes", Plain), ("t", Plain), ("radix", Plain), ("e", Plain), ("encoding", Plain), ("s", Plain), ("output-separator", Plain), ("T", Plain), ("U", Plain)]),
+    of(&["iconv"], All(Read), &[("f", Plain), ("from-code", Plain), ("t", Plain), ("to-code", Plain), ("o", File(Write)), ("output", File(Write))]),
+    of(&["head", "tail"], All(Read), &[("n", Plain), ("c", Plain), ("lines", Plain), ("bytes", Plain), ("s", Plain), ("sleep-interval", Plain), ("pid", Plain), ("max-unchanged-stats", Plain)]),
+    of(&["wc"], All(Read), &[("files0-from", File(Read)), ("total", Plain)]),
+    of(&["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "cksum", "sum", "shasum"], All(Read), &[("a", Plain), ("algorithm", Plain), ("l", Plain), ("length", Plain)]),
+    of(&["base64", "base32", "basenc"], All(Read), &[("w", Plain), ("wrap", Plain), ("b", Plain), ("break", Plain), ("i", File(Read)), ("input", File(Read)), ("o", File(Write)), ("output", File(Write))]),
+    of(&["od"], All(Read), &[("A", Plain), ("address-radix", Plain), ("j", Plain), ("skip-bytes", Plain), ("N", Plain), ("read-bytes", Plain), ("S", Plain), ("t", Plain), ("format", Plain), ("endian", Plain)]),
+    of(&["uniq"], Into { sources: Read, destination: Write }, &[("f", Plain), ("skip-fields", Plain), ("s", Plain), ("skip-chars", Plain), ("w", Plain), ("check-chars", Plain)]),
+    of(&["fold", "fmt"], All(Read), &[("w", Plain), ("width", Plain), ("p", Plain), ("prefix", Plain), ("g", Plain), ("goal", Plain)]),
+    of(&["pr"], All(Read), &[("D", Plain), ("date-format", Plain), ("h", Plain), ("header", Plain), ("l", Plain), ("length", Plain), ("N", Plain), ("first-line-number", Plain), ("o", Plain), ("indent", Plain), ("w", Plain), ("width", Plain), ("W", Plain), ("page-width", Plain), ("pages", Plain)]),
+    of(&["column"], All(Read), &[("s", Plain), ("separator", Plain), ("o", Plain), ("output-separator", Plain), ("c", Plain), ("output-width", Plain), ("N", Plain), ("table-columns", Plain), ("l", Plain), ("R", Plain), ("T", Plain), ("W", Plain), ("E", Plain), ("H", Plain), ("O", Plain)]),
+    of(&["expand", "unexpand"], All(Read), &[("t", Plain), ("tabs", Plain)]),
+    of(&["comm"], All(Read), &[("output-delimiter", Plain)]),
+    of(&["join"], All(Read), &[("a", Plain), ("e", Plain), ("j", Plain), ("o", Plain), ("t", Plain), ("v", Plain), ("1", Plain), ("2", Plain)]),
+    of(&["paste"], All(Read), &[("d", Plain), ("delimiters", Plain)]),
+    of(&["cut"], All(Read), &[("b", Plain), ("bytes", Plain), ("c", Plain), ("characters", Plain), ("d", Plain), ("delimiter", Plain), ("f", Plain), ("fields", Plain), ("output-delimiter", Plain)]),
+    of(&["shuf"], All(Read), &[("i", Plain), ("input-range", Plain), ("n", Plain), ("head-count", Plain), ("o", File(Write)), ("output", File(Write)), ("random-source", File(Read))]),
     of(&["sort"], All(Read), &[("o", File(Write)), ("output", File(Write)), ("k", Plain), ("key", Plain), ("t", Plain), ("field-separator", Plain), ("S", Plain), ("buffer-size", Plain), ("T", File(Write)), ("temporary-directory", File(Write)), ("files0-from", File(Read)), ("parallel", Plain), ("batch-size", Plain), ("random-source", File(Read)), ("compress-program", Runs)]),
-    of(&["diff", "cmp", "sdiff", "diff3", "vimdiff", "colordiff"], All(Read), &[("U", Plain), ("C", Plain), ("unified", Plain), ("context", Plain), ("x", Plain), ("exclude", Plain), ("X", File(Read)), ("I", Plain), ("L", Plain), ("label", Plain), ("W", Plain), ("width", Plain), ("n", Plain), ("i", Plain), ("o", File(Write)), ("diff-program", Runs)]),
-    of(&["file"], All(Read), &[("m", File(Read)), ("f", File(Read)), ("F", Plain), ("P", Plain), ("e", Plain)]),
+    of(&["diff", "diff3", "vimdiff", "colordiff"], All(Read), &[("U", Plain), ("C", Plain), ("x", Text), ("exclude", Text), ("X", File(Read)), ("exclude-from", File(Read)), ("I", Text), ("F", Text), ("S", Plain), ("L", Text), ("label", Text), ("W", Plain), ("width", Plain), ("from-file", File(Read)), ("to-file", File(Read)), ("diff-program", Runs)]),
+    of(&["sdiff"], All(Read), &[("I", Text), ("w", Plain), ("width", Plain), ("o", File(Write)), ("output", File(Write)), ("diff-program", Runs)]),
+    of(&["cmp"], All(Read), &[("i", Plain), ("ignore-initial", Plain), ("n", Plain), ("bytes", Plain)]),
+    of(&["file"], All(Read), &[("m", File(Read)), ("magic-file", File(Read)), ("f", File(Read)), ("files-from", File(Read)), ("F", Plain), ("separator", Plain), ("P", Plain), ("parameter", Plain), ("e", Plain), ("exclude", Plain)]),
     of(&["grep", "egrep", "fgrep", "zgrep"], AfterFirst(Read, &["e", "f", "regexp", "file"]),
-       &[("e", Plain), ("regexp", Plain), ("f", File(Read)), ("file", File(Read)), ("A", Plain), ("B", Plain), ("C", Plain), ("m", Plain), ("max-count", Plain), ("after-context", Plain), ("before-context", Plain), ("context", Plain), ("include", Plain), ("exclude", Plain), ("exclude-dir", Plain), ("exclude-from", File(Read)), ("d", Plain), ("D", Plain), ("label", Plain), ("binary-files", Plain)]),
+       &[("e", Text), ("regexp", Text), ("f", File(Read)), ("file", File(Read)), ("A", Plain), ("B", Plain), ("C", Plain), ("m", Plain), ("max-count", Plain), ("after-context", Plain), ("before-context", Plain), ("context", Plain), ("include", Text), ("exclude", Text), ("exclude-dir", Text), ("exclude-from", File(Read)), ("d", Plain), ("D", Plain), ("label", Text), ("binary-files", Plain)]),
     of(&["rg", "ripgrep", "ag", "ack"], AfterFirst(Read, &["e", "f", "regexp", "file", "files", "type-list"]),
-       &[("e", Plain), ("regexp", Plain), ("f", File(Read)), ("file", File(Read)), ("A", Plain), ("B", Plain), ("C", Plain), ("m", Plain), ("max-count", Plain), ("after-context", Plain), ("before-context", Plain), ("context", Plain), ("g", Plain), ("glob", Plain), ("iglob", Plain), ("t", Plain), ("type", Plain), ("T", Plain), ("type-not", Plain), ("r", Plain), ("replace", Plain), ("M", Plain), ("max-columns", Plain), ("d", Plain), ("max-depth", Plain), ("color", Plain), ("colors", Plain), ("j", Plain), ("threads", Plain), ("sort", Plain), ("sortr", Plain), ("E", Plain), ("encoding", Plain), ("max-filesize", Plain), ("pre", Runs), ("hostname-bin", Runs), ("ignore-file", File(Read)), ("pager", Runs)]),
+       &[("e", Text), ("regexp", Text), ("f", File(Read)), ("file", File(Read)), ("A", Plain), ("B", Plain), ("C", Plain), ("m", Plain), ("max-count", Plain), ("after-context", Plain), ("before-context", Plain), ("context", Plain), ("g", Text), ("glob", Text), ("iglob", Text), ("t", Plain), ("type", Plain), ("T", Plain), ("type-not", Plain), ("r", Text), ("replace", Text), ("M", Plain), ("max-columns", Plain), ("d", Plain), ("max-depth", Plain), ("color", Plain), ("colors", Plain), ("j", Plain), ("threads", Plain), ("sort", Plain), ("sortr", Plain), ("E", Plain), ("encoding", Plain), ("max-filesize", Plain), ("pre", Runs), ("hostname-bin", Runs), ("ignore-file", File(Read)), ("pager", Runs)]),
     of(&["jq", "yq"], AfterFirst(Read, &["f", "from-file"]), &[("f", File(Read)), ("from-file", File(Read)), ("L", File(Read)), ("indent", Plain)]),
     of(&["source", "."], All(Read), &[]),
     // Names and sizes.
-    of(&["ls", "dir", "vdir", "exa", "eza", "lsd"], All(List), &[("I", Plain), ("ignore", Plain), ("hide", Plain), ("w", Plain), ("width", Plain), ("T", Plain), ("sort", Plain), ("time", Plain), ("block-size", Plain), ("color", Plain), ("format", Plain), ("time-style", Plain), ("indicator-style", Plain), ("L", Plain), ("level", Plain)]),
-    of(&["tree"], All(List), &[("L", Plain), ("P", Plain), ("I", Plain), ("o", File(Write)), ("charset", Plain), ("filelimit", Plain), ("fromfile", Plain)]),
-    of(&["du", "df", "stat", "readlink", "realpath", "pushd", "cd", "namei", "mountpoint"], All(List), &[("d", Plain), ("max-depth", Plain), ("t", Plain), ("threshold", Plain), ("c", Plain), ("format", Plain), ("printf", Plain), ("exclude", Plain), ("B", Plain), ("block-size", Plain), ("time", Plain), ("x", Plain), ("relative-to", Plain), ("relative-base", Plain), ("files0-from", File(Read)), ("output", Plain)]),
+    of(&["ls", "dir", "vdir", "exa", "eza", "lsd"], All(List), &[("I", Text), ("ignore", Text), ("hide", Text), ("w", Plain), ("width", Plain), ("T", Plain), ("sort", Plain), ("time", Plain), ("block-size", Plain), ("color", Plain), ("format", Plain), ("time-style", Plain), ("indicator-style", Plain), ("L", Plain), ("level", Plain)]),
+    of(&["test", "["], All(List), &[]),
+    of(&["tree"], All(List), &[("L", Plain), ("P", Text), ("I", Text), ("o", File(Write)), ("charset", Plain), ("filelimit", Plain), ("fromfile", Plain)]),
+    of(&["du", "df", "stat", "readlink", "realpath", "pushd", "cd", "namei", "mountpoint"], All(List), &[("d", Plain), ("max-depth", Plain), ("t", Plain), ("threshold", Plain), ("c", Text), ("format", Text), ("printf", Text), ("exclude", Text), ("B", Plain), ("block-size", Plain), ("time", Plain), ("x", Plain), ("relative-to", Plain), ("relative-base", Plain), ("files0-from", File(Read)), ("output", Plain)]),
     // Making and changing.
     of(&["touch"], All(Write), &[("d", Plain), ("date", Plain), ("t", Plain), ("r", File(List)), ("reference", File(List)), ("time", Plain)]),
     of(&["mkdir", "mkfifo", "mknod"], All(Write), &[("m", Plain), ("mode", Plain)]),
     of(&["tee", "sponge"], All(Write), &[("output-error", Plain)]),
     of(&["truncate"], All(Edit), &[("s", Plain), ("size", Plain), ("r", File(List)), ("reference", File(List))]),
     of(&["chmod", "chown", "chgrp", "chattr", "setfacl"], AfterFirst(Write, &["reference"]), &[("reference", File(List)), ("from", Plain)]),
-    of(&["vi", "vim", "nvim", "nano", "emacs", "ed", "ex", "pico", "micro", "joe"], All(Edit), &[("c", Runs), ("cmd", Runs), ("S", File(Read)), ("u", File(Read)), ("eval", Runs), ("load", File(Read))]),
+    of(&["vi", "vim", "nvim", "view", "ex"], All(Edit), &[("c", Runs), ("cmd", Runs), ("S", File(Read)), ("u", File(Read)), ("w", File(Write)), ("W", File(Write))]),
+    of(&["emacs"], All(Edit), &[("eval", Runs), ("execute", Runs), ("f", Runs), ("funcall", Runs), ("l", File(Read)), ("load", File(Read)), ("script", File(Read))]),
+    of(&["nano", "pico", "ed", "micro", "joe"], All(Edit), &[("speller", Runs), ("C", File(Write)), ("backupdir", File(Write))]),
     of(&["patch"], All(Edit), &[("i", File(Read)), ("input", File(Read)), ("p", Plain), ("strip", Plain), ("d", File(Write)), ("directory", File(Write)), ("o", File(Write)), ("output", File(Write)), ("r", File(Write)), ("F", Plain)]),
-    of(&["sed", "gsed"], AfterFirst(Read, &["e", "f", "expression", "file"]), &[("e", Plain), ("expression", Plain), ("f", File(Read)), ("file", File(Read)), ("l", Plain), ("line-length", Plain)]),
-    of(&["awk", "gawk", "mawk", "nawk"], AfterFirst(Read, &["f", "file"]), &[("f", File(Read)), ("file", File(Read)), ("F", Plain), ("field-separator", Plain), ("v", Plain), ("assign", Plain), ("i", File(Read)), ("o", File(Write)), ("l", Runs), ("load", Runs)]),
+    of(&["sed", "gsed"], AfterFirst(Read, &["e", "f", "expression", "file"]), &[("e", Text), ("expression", Text), ("f", File(Read)), ("file", File(Read)), ("l", Plain), ("line-length", Plain)]),
+    of(&["awk", "gawk", "mawk", "nawk", "original-awk", "goawk"], AfterFirst(Read, &["f", "file", "e", "source", "E", "exec"]), &[("f", File(Read)), ("file", File(Read)), ("E", File(Read)), ("exec", File(Read)), ("e", Text), ("source", Text), ("F", Text), ("field-separator", Text), ("v", Plain), ("assign", Plain), ("i", File(Read)), ("include", File(Read)), ("W", Runs), ("l", Runs), ("load", Runs)]),
     of(&["csplit"], AfterFirst(Read, &[]), &[("f", Plain), ("b", Plain), ("n", Plain)]),
     of(&["split"], All(Read), &[("l", Plain), ("b", Plain), ("n", Plain), ("a", Plain), ("filter", Runs), ("lines", Plain), ("bytes", Plain)]),
     // Away with it.
@@ -110,13 +136,13 @@ const PROGRAMS: &[Program] = &[
     of(&["mv"], Into { sources: Move, destination: Write }, &[("t", Destination(Write)), ("target-directory", Destination(Write)), ("S", Plain), ("suffix", Plain)]),
     of(&["ln", "link"], Into { sources: Read, destination: Write }, &[("t", Destination(Write)), ("target-directory", Destination(Write)), ("S", Plain), ("suffix", Plain)]),
     of(&["install"], Into { sources: Read, destination: Write }, &[("t", Destination(Write)), ("target-directory", Destination(Write)), ("m", Plain), ("mode", Plain), ("o", Plain), ("owner", Plain), ("g", Plain), ("group", Plain), ("strip-program", Runs)]),
-    of(&["rsync"], Into { sources: Read, destination: Write }, &[("e", Runs), ("rsh", Runs), ("rsync-path", Runs), ("exclude", Plain), ("include", Plain), ("filter", Plain), ("f", Plain), ("exclude-from", File(Read)), ("include-from", File(Read)), ("files-from", File(Read)), ("password-file", File(Read)), ("log-file", File(Write)), ("backup-dir", File(Write)), ("B", Plain), ("T", File(Write)), ("bwlimit", Plain), ("timeout", Plain), ("port", Plain), ("max-size", Plain), ("min-size", Plain)]),
+    of(&["rsync"], Into { sources: Read, destination: Write }, &[("e", Runs), ("rsh", Runs), ("rsync-path", Runs), ("exclude", Text), ("include", Text), ("filter", Text), ("f", Text), ("exclude-from", File(Read)), ("include-from", File(Read)), ("files-from", File(Read)), ("password-file", File(Read)), ("log-file", File(Write)), ("backup-dir", File(Write)), ("B", Plain), ("T", File(Write)), ("bwlimit", Plain), ("timeout", Plain), ("port", Plain), ("max-size", Plain), ("min-size", Plain)]),
     of(&["scp"], Into { sources: Read, destination: Write }, &[("i", File(Read)), ("F", File(Read)), ("o", Runs), ("S", Runs), ("P", Plain), ("l", Plain), ("c", Plain), ("J", Plain)]),
     of(&["dd"], Dd, &[]),
     // Archives.
     of(&["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma", "zstd", "unzstd", "lz4", "compress", "uncompress", "pigz"], All(Move), COMPRESSOR),
-    of(&["unzip", "7z", "7za", "unrar"], All(Read), &[("d", File(Write)), ("x", Plain), ("P", Plain)]),
-    of(&["zip"], ArchiveFirst, &[("x", Plain), ("i", Plain), ("P", Plain), ("b", File(Write)), ("O", File(Write)), ("TT", Runs), ("unzip-command", Runs)]),
+    of(&["unzip", "7z", "7za", "unrar"], All(Read), &[("d", File(Write)), ("x", Text), ("P", Plain)]),
+    of(&["zip"], ArchiveFirst, &[("x", Text), ("i", Text), ("P", Plain), ("b", File(Write)), ("O", File(Write)), ("TT", Runs), ("unzip-command", Runs)]),
     of(&["cpio", "ar"], AfterFirst(Read, &[]), &[("F", File(Read)), ("O", File(Write)), ("I", File(Read)), ("D", File(Write)), ("E", File(Read)), ("H", Plain)]),
     // The network.
     of(&["wget"], NoFiles, &[("O", File(Write)), ("output-document", File(Write)), ("P", File(Write)), ("directory-prefix", File(Write)), ("o", File(Write)), ("a", File(Write)), ("output-file", File(Write)), ("i", File(Read)), ("input-file", File(Read)), ("post-file", File(Read)), ("body-file", File(Read)), ("load-cookies", File(Read)), ("save-cookies", File(Write)), ("ca-certificate", File(Read)), ("certificate", File(Read)), ("private-key", File(Read)), ("use-askpass", Runs), ("e", Runs), ("execute", Runs), ("config", File(Read))]),
@@ -125,6 +151,6 @@ const PROGRAMS: &[Program] = &[
     of(&["python", "python2", "python3", "pypy", "pypy3", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "Rscript", "julia", "tclsh", "osascript", "sh", "bash", "dash", "zsh", "ksh", "ash", "fish"],
        Script, &[("W", Plain), ("X", Plain), ("I", File(Read)), ("O", Plain), ("o", Plain), ("rcfile", File(Read)), ("init-file", File(Read)), ("r", Runs), ("require", Runs), ("import", Runs), ("loader", Runs), ("M", Plain), ("d", Plain)]),
     // Nothing of theirs is a file.
-    of(&["echo", "printf", "true", "false", ":", "pwd", "date", "whoami", "id", "hostname", "uname", "uptime", "free", "ps", "top", "env", "printenv", "sleep", "seq", "yes", "expr", "basename", "dirname", "which", "type", "whereis", "tput", "clear", "wait", "jobs", "exit", "return", "break", "continue", "shift", "read", "let", "nproc", "lscpu", "locale", "groups", "tty", "stty", "kill", "pkill", "killall", "pgrep", "set", "unset", "export", "local", "declare", "readonly", "typeset", "umask", "ulimit", "tr", "factor", "cal", "bc", "dc", "man", "info", "help", "alias", "unalias", "cargo", "rustup", "popd", "dirs", "history", "hash", "times", "getconf", "arch", "logname", "users", "who", "w", "last", "ping", "dig", "nslookup", "host", "ip", "ifconfig", "ss", "netstat", "lsof"],
+    of(&["echo", "printf", "true", "false", ":", "pwd", "whoami", "id", "uname", "uptime", "free", "printenv", "sleep", "seq", "yes", "expr", "basename", "dirname", "which", "type", "clear", "wait", "jobs", "exit", "return", "break", "continue", "shift", "read", "let", "nproc", "lscpu", "groups", "tty", "kill", "pgrep", "set", "unset", "local", "declare", "readonly", "typeset", "umask", "ulimit", "tr", "factor", "cal", "alias", "unalias", "popd", "dirs", "times", "getconf", "arch", "logname"],
        NoFiles, &[]),
 ];

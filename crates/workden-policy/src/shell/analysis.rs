@@ -27,6 +27,9 @@ pub struct Invocation {
     pub directories: Directories,
     /// What its standard input is.
     pub input: Input,
+    /// The text that it is fed, where that stands in the script: a here-document, a here-string.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fed: Option<String>,
 }
 
 /// A variable and what it is set to.

@@ -108,7 +108,13 @@ impl Collector {
     /// Parses a script and walks it.
     pub(super) fn text(&mut self, text: &str) -> After {
         match syntax::parse(text, &mut self.budget) {
-            Ok(script) => self.script(&script),
+            Ok(script) => {
+                #[cfg(feature = "second-reader")]
+                if let Err(Refused { kind, about }) = super::second_reader::agrees(text, &script) {
+                    self.doubt(kind, about);
+                }
+                self.script(&script)
+            }
             Err(Refused { kind, about }) => {
                 self.doubt(kind, about);
                 After::same(&Directories::Unknown)
@@ -305,7 +311,7 @@ impl Collector {
         }
         let input = if feed.fed { Input::Fed } else { self.input };
         let (through, directories) = (self.through.clone(), self.directories.clone());
-        self.invoke(Invocation { argv, through, assignments, directories, input }, feed.text.as_deref())
+        self.invoke(Invocation { argv, through, assignments, directories, input, fed: feed.text })
     }
 
     /// Adds the doubt that belongs to a word that is not known.

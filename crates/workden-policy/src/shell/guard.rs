@@ -111,7 +111,7 @@ pub(crate) fn syntax(about: impl Into<String>) -> Refused {
     Refused { kind: DoubtKind::Syntax, about: about.into() }
 }
 
-fn too_much(about: String) -> Refused {
+pub(crate) fn too_much(about: String) -> Refused {
     Refused { kind: DoubtKind::TooMuch, about }
 }
 

@@ -11,6 +11,8 @@ mod collect_compound;
 mod directories;
 mod environment;
 mod guard;
+#[cfg(feature = "second-reader")]
+mod second_reader;
 mod syntax;
 #[cfg(test)]
 mod tests;

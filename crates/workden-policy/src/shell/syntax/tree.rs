@@ -11,6 +11,9 @@ pub(crate) struct Script {
     pub(crate) items: Vec<Item>,
     /// Why a shell may not run what is written here.
     pub(crate) doubt: Option<&'static str>,
+    /// As it is written, if it is that of a substitution.
+    #[cfg(feature = "second-reader")]
+    pub(crate) text: Option<String>,
 }
 
 /// One entry of a list.

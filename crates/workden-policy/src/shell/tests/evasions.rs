@@ -1,6 +1,6 @@
 //! Ways to write a command so that it does not look like one.
 
-use super::check;
+use super::{check, check_alone};
 
 #[test]
 fn names_in_pieces_are_put_together() {
@@ -100,10 +100,10 @@ fn commands_in_odd_places_are_found() {
     check("echo 'it'\\''s'; rm x", "echo it's ; rm x");
     check("echo $(( 1 )); rm x", "echo ?$(( 1 ))? ; rm x ! unknown");
     check("a;\\\nrm x", "a ; rm x");
-    check("a &\\\n& rm x", "a ; rm x");
-    check("a |\\\n| rm x", "a ; rm x");
+    check_alone("a &\\\n& rm x", "a ; rm x");
+    check_alone("a |\\\n| rm x", "a ; rm x");
     check("i\\\nf a; then rm x; fi", "a ; rm x");
-    check("$\\\n(rm x)", "?$\\\n(rm x)? ; rm x ! unknown");
+    check_alone("$\\\n(rm x)", "?$\\\n(rm x)? ; rm x ! unknown");
     check("a 2\\\n>f", "a | >f");
 }
 
@@ -112,7 +112,7 @@ fn what_bash_and_sh_read_differently_is_doubted() {
     check("echo $'\\'; rm x #'", "! syntax");
     check("((rm -rf /))", "! construct");
     check("[[ a || rm ]]", "! construct");
-    check("[[ a\nrm ]]", "! construct");
+    check_alone("[[ a\nrm ]]", "! construct");
     check("sh -c '~/a'", "sh>./~/a ! construct");
     check("eval a '~/b'", "eval>a ./~/b ! construct");
     check("echo &>f; rm x", "echo ; rm x | >f");

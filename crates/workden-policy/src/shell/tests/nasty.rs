@@ -165,8 +165,8 @@ fn only_doubt(analysis: &Analysis) -> Option<DoubtKind> {
 fn past_a_cap_there_is_a_doubt() {
     let nested = |open: &str, close: &str, count: usize| format!("{}a{}", open.repeat(count), close.repeat(count));
     for (script, expected) in [
-        (nested("( ", ")", 14), None),
-        (nested("( ", ")", 17), Some(DoubtKind::TooMuch)),
+        (nested("{ ", "; }", 15), None),
+        (nested("{ ", "; }", 17), Some(DoubtKind::TooMuch)),
         (nested("case x in a) ", ";; esac", 8), None),
         (nested("case x in a) ", ";; esac", 9), Some(DoubtKind::TooMuch)),
         (nested("while a; do ", "; done", 8), None),

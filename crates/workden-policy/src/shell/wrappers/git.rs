@@ -128,10 +128,13 @@ fn subcommand(words: &[Word]) -> Unwrapped {
     let unwrapped = Unwrapped::ordinary();
     let rest = |from: usize| words.get(from..).unwrap_or_default();
     let at = |at: usize| words.get(at).and_then(Word::literal);
+    // Long options may be abbreviated, and the value of a short one may follow its letter.
     let has = |options: &[&str]| {
         words.iter().any(|word| {
-            options.iter().any(|option| {
-                word.shown().strip_prefix(option).is_some_and(|value| value.is_empty() || value.starts_with('='))
+            let given = word.shown().split('=').next().unwrap_or_default();
+            options.iter().any(|option| match option.starts_with("--") {
+                true => given.len() > 3 && option.starts_with(given),
+                false => given.starts_with(option),
             })
         })
     };
@@ -149,22 +152,31 @@ fn subcommand(words: &[Word]) -> Unwrapped {
                 None => foreign(unwrapped),
             }
         }
-        (Some("filter-branch" | "difftool" | "mergetool" | "instaweb" | "send-email" | "daemon"), _) => {
-            foreign(unwrapped)
-        }
+        (
+            Some(
+                "filter-branch" | "difftool" | "mergetool" | "instaweb" | "send-email" | "daemon" | "shell"
+                | "for-each-repo" | "upload-pack" | "receive-pack" | "cvsserver",
+            ),
+            _,
+        ) => foreign(unwrapped),
         (Some("rebase"), _) if has(&["-x", "--exec"]) => foreign(unwrapped),
         (Some("grep"), _)
             if words.iter().any(|word| word.shown().starts_with("-O")) || has(&["--open-files-in-pager"]) =>
         {
             foreign(unwrapped)
         }
+        (Some("config"), _) if has(&["--get", "--list", "-l"]) || at(1) == Some("get") => unwrapped,
         (Some("config"), _) if words.iter().any(sets_program) => foreign(unwrapped),
         _ if has(&["--upload-pack", "--receive-pack", "--exec", "-u"])
-            && matches!(at(0), Some("clone" | "fetch" | "pull" | "ls-remote")) =>
+            && matches!(at(0), Some("clone" | "fetch" | "fetch-pack" | "pull" | "ls-remote")) =>
         {
             foreign(unwrapped)
         }
-        (Some("clone" | "fetch" | "pull" | "push" | "remote" | "submodule" | "ls-remote" | "archive"), _)
+        (Some("push" | "send-pack" | "archive"), _) if has(&["--receive-pack", "--exec", "--remote"]) => {
+            foreign(unwrapped)
+        }
+        (Some("clone"), _) if has(&["-c"]) => foreign(unwrapped),
+        (Some("clone" | "init" | "fetch" | "pull" | "push" | "remote" | "submodule" | "ls-remote" | "archive"), _)
             if words.iter().any(|word| word.shown().contains("ext::")) || has(&["--template", "--config"]) =>
         {
             foreign(unwrapped)

@@ -19,7 +19,7 @@ const MOST_STEPS: usize = 24;
 
 impl Collector {
     /// Writes down what a command runs, and tells where the shell is afterwards.
-    pub(in super::super) fn invoke(&mut self, invocation: Invocation, fed: Option<&str>) -> After {
+    pub(in super::super) fn invoke(&mut self, invocation: Invocation) -> After {
         let mut after = After::same(&self.directories);
         for assignment in &invocation.assignments {
             self.sets(&assignment.name);
@@ -33,7 +33,7 @@ impl Collector {
                 self.analysis.invocations.push(invocation);
                 break;
             }
-            let unwrapped = unwrap(&invocation, fed);
+            let unwrapped = unwrap(&invocation);
             for (kind, about) in unwrapped.doubts {
                 self.doubt(kind, about);
             }
@@ -83,11 +83,12 @@ impl Collector {
         };
         let mut all = outer.assignments.clone();
         all.extend(assignments);
+        let fed = if input.is_none() { outer.fed.clone() } else { None };
         let input = input.unwrap_or(outer.input);
         if argv.first().is_some_and(|word| word.literal().is_none()) {
             self.doubt(DoubtKind::NotLiteral, "which program a wrapper runs");
         }
-        queue.push_back(Invocation { argv, through: through(outer), assignments: all, directories, input });
+        queue.push_back(Invocation { argv, through: through(outer), assignments: all, directories, input, fed });
     }
 
     /// Walks a script that a command runs; where the shell is then, if it is this one.

@@ -115,8 +115,8 @@ fn is_lookalike(word: &Word) -> bool {
     program(word).is_none() && name.is_some_and(means_something)
 }
 
-/// Looks behind an invocation. The text is what it is fed, where that is known.
-fn unwrap(invocation: &Invocation, fed: Option<&str>) -> Unwrapped {
+/// Looks behind an invocation.
+fn unwrap(invocation: &Invocation) -> Unwrapped {
     let Some(name) = invocation.argv.first().and_then(program) else {
         return if invocation.argv.first().is_some_and(is_lookalike) {
             Unwrapped::doubted(DoubtKind::Construct, "a program from an unusual place with a usual name")
@@ -137,8 +137,8 @@ fn unwrap(invocation: &Invocation, fed: Option<&str>) -> Unwrapped {
             scripts::unwrap(name, argv)
         }
         "busybox" | "toybox" => others::applet(name, argv),
-        _ if shells::is_shell(name) => shells::unwrap(name, argv, invocation.input, fed),
-        _ => others::unwrap(name, argv, invocation.input),
+        _ if shells::is_shell(name) => shells::unwrap(name, argv, invocation.input, invocation.fed.as_deref()),
+        _ => others::unwrap(name, argv, invocation),
     }
 }
 

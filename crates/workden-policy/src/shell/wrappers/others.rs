@@ -3,7 +3,7 @@
 //! Invariant: such a command stays in the list as it is.
 
 use super::{
-    super::analysis::{DoubtKind, Input, Word},
+    super::analysis::{DoubtKind, Input, Invocation, Word},
     Unwrapped, builtins, shells,
 };
 
@@ -13,13 +13,15 @@ const INTERPRETERS: &[&str] =
 /// Programs that run what they read in any case.
 const SCHEDULERS: &[&str] = &["at", "batch", "crontab"];
 
-pub(super) fn unwrap(name: &str, argv: &[Word], input: Input) -> Unwrapped {
+pub(super) fn unwrap(name: &str, argv: &[Word], invocation: &Invocation) -> Unwrapped {
     let mut unwrapped = Unwrapped::ordinary();
     let words = argv.get(1..).unwrap_or_default();
     builtins::doubts(name, words, &mut unwrapped.doubts);
-    let runs_input = input == Input::Fed
+    // Code whose text is known is looked at later, with the rest of its language.
+    let is_known = invocation.fed.is_some();
+    let runs_input = invocation.input == Input::Fed
         && (SCHEDULERS.contains(&name)
-            || (is_interpreter(name) && reads_its_program(words))
+            || (!is_known && is_interpreter(name) && reads_its_program(words))
             || (matches!(name, "source" | ".") && words.first().is_none_or(shells::is_stdin)));
     if runs_input {
         unwrapped.doubts.push((DoubtKind::ForeignCode, format!("what `{name}` is fed would run")));
