@@ -151,6 +151,14 @@ fn components_meet(shell: &Alternative, rule: &Alternative, case: RuleCase) -> b
 }
 
 fn names_meet(shell: &[Piece], rule: &[Piece], case: RuleCase) -> Meets {
+    // Most differ in how they begin or end, which is seen at once.
+    let differ = |ends: (Option<&Piece>, Option<&Piece>)| match ends {
+        (Some(a @ Piece::Char(_)), Some(b @ Piece::Char(_))) => !characters_meet(a, b, case),
+        _ => false,
+    };
+    if differ((shell.last(), rule.last())) || differ((shell.first(), rule.first())) {
+        return Meets::Not;
+    }
     let dot_is_written = matches!(shell.first(), Some(Piece::Char('.')));
     let (shell, rule) = without_shared_ending(shell, rule, case);
     // Reachable pairs of positions, by whether something was matched yet, and by text.
