@@ -128,6 +128,10 @@ impl Meets {
 
 fn components_meet(shell: &Alternative, rule: &Alternative, case: RuleCase) -> bool {
     let (a, b) = (&shell.components, &rule.components);
+    // A name in any directory, as most rules are: only the last name counts.
+    if let ([Component::AnyDepth, Component::Name(rule)], Some(Component::Name(shell))) = (b.as_slice(), a.last()) {
+        return names_meet(shell, rule, case) == Meets::ByText;
+    }
     // Whether the rests from `i` and from `j` on could match the same, filled in from the end.
     let mut meets = vec![vec![Meets::Not; b.len() + 1]; a.len() + 1];
     for i in (0..=a.len()).rev() {
@@ -161,41 +165,74 @@ fn names_meet(shell: &[Piece], rule: &[Piece], case: RuleCase) -> Meets {
     }
     let dot_is_written = matches!(shell.first(), Some(Piece::Char('.')));
     let (shell, rule) = without_shared_ending(shell, rule, case);
-    // Reachable pairs of positions, by whether something was matched yet, and by text.
-    let columns = rule.len() + 1;
-    let mut seen = vec![[false; 4]; (shell.len() + 1) * columns];
-    let mut open = vec![(0, 0, true, false)];
-    let mut best = Meets::Not;
-    while let Some((i, j, at_start, by_text)) = open.pop() {
-        let flags = usize::from(at_start) * 2 + usize::from(by_text);
-        if std::mem::replace(&mut seen[i * columns + j][flags], true) {
-            continue;
+    // For each position in the rule's name the ways to get there: one bit for each `Way`.
+    let mut here = vec![0_u8; rule.len() + 1];
+    let mut next = here.clone();
+    here[0] = Way::START;
+    for i in 0..=shell.len() {
+        for j in 0..=rule.len() {
+            let (a, b) = (shell.get(i), rule.get(j));
+            if let (Some(a), Some(b)) = (a, b)
+                && here[j] != 0
+                && characters_meet(a, b, case)
+            {
+                let ways = Way::after(here[j], a, b, dot_is_written);
+                match (*a == Piece::AnyChars, *b == Piece::AnyChars) {
+                    (true, true) => here[j] |= ways,
+                    (true, false) => here[j + 1] |= ways,
+                    (false, true) => next[j] |= ways,
+                    (false, false) => next[j + 1] |= ways,
+                }
+            }
+            // A star may also stand for nothing, or for nothing more.
+            if a == Some(&Piece::AnyChars) {
+                next[j] |= here[j];
+            }
+            if b == Some(&Piece::AnyChars) {
+                here[j + 1] |= here[j];
+            }
         }
-        if i == shell.len() && j == rule.len() {
-            best = best.max(if by_text { Meets::ByText } else { Meets::ByWildcard });
+        if i < shell.len() {
+            std::mem::swap(&mut here, &mut next);
+            next.fill(0);
         }
-        let (a, b) = (shell.get(i), rule.get(j));
-        if a == Some(&Piece::AnyChars) {
-            open.push((i + 1, j, at_start, by_text));
-        }
-        if b == Some(&Piece::AnyChars) {
-            open.push((i, j + 1, at_start, by_text));
-        }
-        let (Some(a), Some(b)) = (a, b) else { continue };
-        let is_hidden_dot = at_start && !dot_is_written && *b == Piece::Char('.');
-        if is_hidden_dot || !characters_meet(a, b, case) {
-            continue;
-        }
+    }
+    match here[rule.len()] {
+        0 => Meets::Not,
+        ways if ways & Way::BY_TEXT != 0 => Meets::ByText,
+        _ => Meets::ByWildcard,
+    }
+}
+
+/// How a position was got to, as bits: at the start of both names, within them by wildcards alone, and
+/// within them with something that is written in both.
+struct Way;
+
+impl Way {
+    const START: u8 = 1;
+    const BY_WILDCARD: u8 = 2;
+    const BY_TEXT: u8 = 4;
+
+    /// The ways there are after one more character that both pieces can be.
+    fn after(ways: u8, a: &Piece, b: &Piece, dot_is_written: bool) -> u8 {
         // A dot within a name is in most names.
-        let is_written = |piece: &Piece| match piece {
+        let is_written = |piece: &Piece, at_start: bool| match piece {
             Piece::Char('.') => at_start,
             Piece::Char(_) | Piece::Class { .. } => true,
             Piece::AnyChar | Piece::AnyChars => false,
         };
-        let step = |piece: &Piece, at: usize| if *piece == Piece::AnyChars { at } else { at + 1 };
-        open.push((step(a, i), step(b, j), false, by_text || is_written(a) && is_written(b)));
+        let way = |at_start| {
+            if is_written(a, at_start) && is_written(b, at_start) { Self::BY_TEXT } else { Self::BY_WILDCARD }
+        };
+        let mut after = 0;
+        if ways & Self::START != 0 && (dot_is_written || *b != Piece::Char('.')) {
+            after |= way(true);
+        }
+        if ways & Self::BY_WILDCARD != 0 {
+            after |= way(false);
+        }
+        after | (ways & Self::BY_TEXT)
     }
-    best
 }
 
 /// Both without an ending like `.py` that both have, where the rule has more to say than that.
@@ -214,7 +251,11 @@ fn without_shared_ending<'a>(shell: &'a [Piece], rule: &'a [Piece], case: RuleCa
 }
 
 fn characters_meet(a: &Piece, b: &Piece, case: RuleCase) -> bool {
-    let fold = |c: char| if case == RuleCase::Insensitive { c.to_lowercase().next().unwrap_or(c) } else { c };
+    let fold = |c: char| match case {
+        RuleCase::Sensitive => c,
+        RuleCase::Insensitive if c.is_ascii() => c.to_ascii_lowercase(),
+        RuleCase::Insensitive => c.to_lowercase().next().unwrap_or(c),
+    };
     match (a, b) {
         (Piece::Char(a), Piece::Char(b)) => fold(*a) == fold(*b),
         (Piece::Char(c), Piece::Class { negated, ranges }) | (Piece::Class { negated, ranges }, Piece::Char(c)) => {

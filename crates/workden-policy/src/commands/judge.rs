@@ -25,7 +25,7 @@ pub(crate) struct CommandFacts {
 
 /// How many patterns of a shell are held against the rules, and how long they may be: it takes time.
 const MOST_PATTERNS: usize = 32;
-const LONGEST_PATTERN: usize = 512;
+const LONGEST_PATTERN: usize = 256;
 
 /// How much text in words is taken for commands, each counted with what it costs at least, and how
 /// many files that are only named are held against the rules.
