@@ -245,7 +245,9 @@ impl Refusal {
                 ErrorKind::ApprovalNeeded,
                 with_reason(format!("cannot {} `{target}` without approval", verb(operation)), description),
             )
-            .hint("nobody is here to approve it: say what you would do and why, and go on without it"),
+            .hint(
+                "somebody has to approve it first; if nobody does, say what you would do and why, and go on without it",
+            ),
             Self::Disapproved { operation, target, note } => Error::new(
                 ErrorKind::Denied,
                 with_reason(format!("cannot {} `{target}`: it was not approved", verb(operation)), note),

@@ -112,13 +112,18 @@ impl MountTable {
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` when two are at the same path.
+    /// `AlreadyExists` when two are at the same path, `InvalidArgument` for an ending with a wildcard.
     pub fn new(mounts: Vec<MountRules>) -> Result<Self> {
         for (nth, mount) in mounts.iter().enumerate() {
             if mounts[..nth].iter().any(|other| other.at == mount.at) {
                 return Err(Error::new(ErrorKind::AlreadyExists, format!("Duplicate mount point: '{}'", mount.at))
                     .hint("each mount needs a path of its own"));
             }
+        }
+        let endings = mounts.iter().flat_map(|mount| mount.suffixes.iter().flatten());
+        if let Some(wrong) = endings.into_iter().find(|ending| ending.contains(['*', '/', '?'])) {
+            let sentence = format!("`{}` is not the ending of a name", wrong.escape_debug());
+            return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint("write it like `.md`"));
         }
         let mount = |rules: MountRules| Mount { suffixes: rules.suffixes.as_deref().map(Suffixes::new), rules };
         Ok(Self { mounts: mounts.into_iter().map(mount).collect() })

@@ -8,10 +8,11 @@ use std::{future::Future, sync::Arc, thread};
 use bytes::Bytes;
 use tokio::runtime::{Handle, Runtime};
 use workden_core::{
-    Error, ErrorKind, Result, Verdict, Written,
+    Caller, Error, ErrorKind, Result, Verdict, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, Listing},
     text::{Numbered, Replacement},
 };
+use workden_policy::{Derive, Policy, approvals::Approvals};
 
 /// A [`Workspace`](crate::Workspace) whose calls wait for their answers. Clones share it.
 #[derive(Clone, Debug)]
@@ -38,6 +39,33 @@ impl Workspace {
     #[must_use]
     pub fn as_async(&self) -> &crate::Workspace {
         &self.inner
+    }
+
+    /// What may be done in it.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        self.inner.policy()
+    }
+
+    /// Who is asked, and what they approved.
+    #[must_use]
+    pub fn approvals(&self) -> &Approvals {
+        self.inner.approvals()
+    }
+
+    /// The same workspace for the calls of one tool call, which questions and records then name.
+    #[must_use]
+    pub fn on_behalf_of(&self, caller: Caller) -> Self {
+        Self { inner: self.inner.on_behalf_of(caller), runtime: Arc::clone(&self.runtime) }
+    }
+
+    /// A workspace for a sub-agent: the same files, under a policy that is never less strict.
+    ///
+    /// # Errors
+    ///
+    /// As [`Policy::derive`].
+    pub fn derive(&self, derive: &Derive) -> Result<Self> {
+        Ok(Self { inner: self.inner.derive(derive)?, runtime: Arc::clone(&self.runtime) })
     }
 
     fn wait<F>(&self, call: F) -> F::Output

@@ -6,10 +6,10 @@ use std::{
 };
 
 use workden_backends::{CompositeBackend, LocalBackend, memory};
-use workden_core::{Audit, Backend, Result, VirtualPath};
+use workden_core::{Audit, Backend, Error, ErrorKind, Result, VirtualPath};
 use workden_policy::{Policy, PolicyLayer, Preset, Ruleset, Surroundings, approvals::Approvals};
 
-use crate::{ApprovalMode, Config, Workspace, blocking, stack::Parts};
+use crate::{ApprovalMode, Config, MountConfig, Workspace, blocking, stack::Parts};
 
 /// A workspace to be. Nothing is opened or checked before [`WorkspaceBuilder::build`].
 ///
@@ -18,6 +18,8 @@ use crate::{ApprovalMode, Config, Workspace, blocking, stack::Parts};
 #[derive(Debug, Default)]
 pub struct WorkspaceBuilder {
     places: Vec<(String, Place)>,
+    /// Those of a configuration.
+    configured: Vec<(String, Place)>,
     layers: Vec<Layer>,
     approvals: Option<Approvals>,
     mode: ApprovalMode,
@@ -79,15 +81,34 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// What a `workden.toml` says; its relative directories count from `base`.
+    /// What a `workden.toml` says; its relative directories count from `base`. Where it has mounts, they
+    /// are all the places there are.
     #[must_use]
     pub fn config(mut self, config: Config, base: impl AsRef<Path>) -> Self {
-        for mount in &config.mounts {
-            self = self.directory_at(mount.at.as_str(), base.as_ref().join(&mount.directory));
-        }
+        let place = |mount: &MountConfig| {
+            (mount.at.as_str().to_owned(), Place::Directory(base.as_ref().join(&mount.directory)))
+        };
+        self.configured.extend(config.mounts.iter().map(place));
         self.mode = config.approvals.mode;
         self.layers.push(Layer::Config(Box::new(config)));
         self
+    }
+
+    /// Reads a `workden.toml`; its relative directories count from where it is.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, and as [`Config::parse`], with the name of the file.
+    pub fn config_file(self, file: impl AsRef<Path>) -> Result<Self> {
+        let file = file.as_ref();
+        let name = file.display();
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| Error::new(ErrorKind::NotFound, format!("cannot read {name}: {error}")))?;
+        let config = Config::parse(&text).map_err(|error| {
+            let named = Error::new(error.kind(), format!("{name}: {}", error.sentence()));
+            error.hint_text().map_or(named.clone(), |hint| named.clone().hint(hint))
+        })?;
+        Ok(self.config(config, file.parent().unwrap_or(Path::new(""))))
     }
 
     /// Who is asked when the policy asks.
@@ -132,8 +153,17 @@ impl WorkspaceBuilder {
             ApprovalMode::ApproveAll => Approvals::approve_all(),
             ApprovalMode::Strict => Approvals::strict(),
         };
+        let places = match (self.places.is_empty(), self.configured.is_empty()) {
+            (_, true) => self.places,
+            (true, false) => self.configured,
+            (false, false) => {
+                let sentence = "the configuration has mounts of its own, and the builder was given places as well";
+                return Err(Error::new(ErrorKind::InvalidArgument, sentence)
+                    .hint("leave out `root`, `directory_at` and `mount`, or the mounts of the configuration"));
+            }
+        };
         Ok(Workspace::of(Parts {
-            backend: opened(self.places)?,
+            backend: opened(places)?,
             policy: Arc::new(policy),
             approvals,
             audits: self.audits,
@@ -160,7 +190,10 @@ fn opened(places: Vec<(String, Place)>) -> Result<Arc<dyn Backend>> {
     let is_all = places.len() == 1;
     for (at, place) in places {
         let backend: Arc<dyn Backend> = match place {
-            Place::Directory(directory) => Arc::new(LocalBackend::open(directory)?),
+            Place::Directory(directory) if is_all && at == "/" => Arc::new(LocalBackend::open(directory)?),
+            Place::Directory(directory) => {
+                Arc::new(LocalBackend::options().open_for(&VirtualPath::parse(&at)?, directory)?)
+            }
             Place::Backend(backend) => backend,
         };
         if is_all && VirtualPath::parse(&at)?.is_root() {

@@ -143,6 +143,15 @@ impl LocalOptions {
         self.open_as("the directory of the workspace", directory.as_ref())
     }
 
+    /// Opens a directory that is to be mounted at a path, which errors name.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be opened.
+    pub fn open_for(self, at: &VirtualPath, directory: impl AsRef<Path>) -> Result<LocalBackend> {
+        self.open_as(&format!("the directory to mount at `{at}`"), directory.as_ref())
+    }
+
     /// Opens a directory that errors call by what it is to be.
     fn open_as(self, what: &str, directory: &Path) -> Result<LocalBackend> {
         let root = Root::open(directory, self.opening).map_err(|errno| {
@@ -180,8 +189,7 @@ impl LocalBackend {
     ) -> Result<CompositeBackend> {
         let mut mounts = CompositeBackend::builder();
         for (at, directory) in directories {
-            let what = format!("the directory to mount at `{at}`");
-            mounts = mounts.mount(at.as_str(), Self::options().open_as(&what, directory.as_ref())?)?;
+            mounts = mounts.mount(at.as_str(), Self::options().open_for(&at, directory)?)?;
         }
         Ok(mounts.build())
     }

@@ -27,6 +27,7 @@ impl Policy {
                     reasons.extend(doubts(&facts));
                     let files = facts.files.iter();
                     reasons.extend(files.flat_map(|(touch, place)| self.by_place(layer, *touch, place)));
+                    reasons.extend(beyond_places(layer));
                 }
             }
         }
@@ -77,6 +78,18 @@ impl Policy {
             rule: None,
         })
     }
+}
+
+/// A program can read and write more than its words say: within narrowed places it is asked about.
+fn beyond_places(layer: &PolicyLayer) -> Option<Reason> {
+    let PolicyLayer::AllowList(places) = layer else { return None };
+    (places.read.is_some() || places.write.is_some()).then(|| Reason {
+        action: Action::Ask,
+        kind: ReasonKind::Doubt,
+        about: "whether a program keeps to the places of a derived policy".to_owned(),
+        why: "Not understood".to_owned(),
+        rule: None,
+    })
 }
 
 /// The directory in which all matches of a pattern lie.

@@ -191,7 +191,9 @@ impl Config {
                 *alone.of_mut(operation) = Some(of);
                 if let Err(error) = alone.compile() {
                     let path = [Step::Key("rules"), Step::Key(operation.name()), Step::Key("rules"), Step::Nth(nth)];
-                    let sentence = format!("{}{}", position(text, &path), error.sentence());
+                    // Checked alone it is the first.
+                    let told = error.sentence().replacen("rule 1 of", &format!("rule {} of", nth + 1), 1);
+                    let sentence = format!("{}{told}", position(text, &path));
                     let located = Error::new(ErrorKind::InvalidArgument, sentence);
                     return Err(error.hint_text().map_or(located.clone(), |hint| located.clone().hint(hint)));
                 }
@@ -206,6 +208,11 @@ impl Config {
                 let place = position(text, &[Step::Key("mounts"), Step::Nth(nth), Step::Key("directory")]);
                 return Err(Error::new(ErrorKind::InvalidArgument, format!("{place}`directory` is empty"))
                     .hint("`.` is the directory of the file itself"));
+            }
+            if let Err(error) = MountTable::new(vec![mount.rules()]) {
+                let place = position(text, &[Step::Key("mounts"), Step::Nth(nth), Step::Key("suffixes")]);
+                let sentence = format!("{place}{}", error.sentence());
+                return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint("write it like `.md`"));
             }
             if self.mounts[..nth].iter().any(|other| other.at == mount.at) {
                 let place = position(text, &[Step::Key("mounts"), Step::Nth(nth), Step::Key("at")]);

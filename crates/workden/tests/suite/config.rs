@@ -29,6 +29,14 @@ fn errors_name_line_and_column() {
             "line 5, column 6: something is mounted at `/a` already",
         ),
         ("[[mounts]]\nat = \"/../x\"\ndirectory = \".\"\n", "line 2, column 6: "),
+        (
+            "[[mounts]]\nat = \"/a\"\ndirectory = \".\"\nsuffixes = [\"*.md\"]\n",
+            "line 4, column 12: `*.md` is not the ending of a name",
+        ),
+        (
+            "[rules.execute]\nrules = [\n  { pattern = \"ls\", action = \"allow\" },\n  { pattern = \"[a\", action = \"deny\" },\n]\n",
+            "line 4, column 3: rule 2 of `execute`",
+        ),
         ("[limits]\nmax_file_bytes = -1\n", "line 2, column 18: "),
         ("extends = [", "line 1, column "),
     ] {
@@ -65,6 +73,23 @@ fn rules_for_deleting_keep_what_the_preset_protects() {
 fn nothing_said_is_nothing_refused() {
     assert!(policy("").is_empty());
     assert!(!policy("[rules]\ndefault = \"deny\"\n").is_empty());
+}
+
+#[test]
+fn a_file_is_read_with_its_name_in_the_errors_and_its_mounts_are_all_the_places_there_are() {
+    let base = tempfile::tempdir().unwrap();
+    let file = base.path().join("workden.toml");
+    let build = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        Workspace::builder().config_file(&file).and_then(|builder| builder.build().map(|_| ()))
+    };
+    let error = build("extends = 1\n").unwrap_err().to_string();
+    assert!(error.contains("workden.toml: line 1, column 11: "), "{error}");
+    let error = build("[[mounts]]\nat = \"/a\"\ndirectory = \"nowhere\"\n").unwrap_err().to_string();
+    assert!(error.starts_with("cannot open the directory to mount at `/a`: "), "{error}");
+    build("[[mounts]]\nat = \"/a\"\ndirectory = \".\"\n").unwrap();
+    let both = Workspace::builder().root(base.path()).config_file(&file).unwrap().build().unwrap_err();
+    assert!(both.to_string().contains("mounts of its own"), "{both}");
 }
 
 #[tokio::test]
