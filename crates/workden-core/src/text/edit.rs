@@ -133,6 +133,10 @@ fn plan_utf8(
 fn in_series(error: Error, nth: usize, of: usize) -> Error {
     let numbered =
         Error::new(error.kind(), format!("edit {} of {of} (none was applied): {}", nth + 1, error.sentence()));
+    let numbered = match error.refusal() {
+        Some(refusal) => numbered.refused_for(refusal.clone()),
+        None => numbered,
+    };
     match error.hint_text() {
         Some(hint) => numbered.hint(hint),
         None => numbered,
@@ -290,6 +294,7 @@ fn ambiguous(path: &VirtualPath, content: &[u8], old: &str, starts: &[usize]) ->
         ),
     )
     .hint("give more of the lines around the place you mean, or replace all")
+    .refused_for(near_miss::as_data(path, starts.len() as u64, old))
 }
 
 /// Whether every line ending of a content is CRLF, and there is at least one.
@@ -438,6 +443,10 @@ mod tests {
         assert_eq!(edit(b"one three", &series).unwrap(), (b"four".to_vec(), 2));
         let error = edit(b"one three", &[Replacement::once("one", "1"), Replacement::once("nope", "x")]).unwrap_err();
         assert!(error.to_string().starts_with("edit 2 of 2 (none was applied)"), "{error}");
+        let message = |error: &Error| error.refusal().unwrap().message(crate::Spelling::Bare);
+        assert!(message(&error).ends_with("text not found in file.\nSearched for: 'nope'"), "{}", message(&error));
+        let error = refused(b"a a a", Replacement::once("a", "b"));
+        assert!(message(&error).contains("text found 3 times (must be unique)."), "{}", message(&error));
     }
 
     #[test]

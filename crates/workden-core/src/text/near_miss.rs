@@ -7,7 +7,7 @@ use strsim::normalized_levenshtein;
 use unicode_normalization::UnicodeNormalization;
 
 use super::encoding::Encoding;
-use crate::{Error, ErrorKind, VirtualPath};
+use crate::{Error, ErrorKind, Refusal, VirtualPath};
 
 /// Content beyond this is not compared line by line.
 const COMPARED_BYTES: usize = 4 * 1024 * 1024;
@@ -28,12 +28,19 @@ const SHOWN_LINES: usize = 6;
 /// Below this likeness a line is not worth showing.
 const WORTH_SHOWING: f64 = 0.6;
 
+/// The error for a text that is not there only once, as data; as much of the text as anybody shows.
+pub(super) fn as_data(path: &VirtualPath, matches: u64, old: &str) -> Refusal {
+    Refusal::Edit { path: path.clone(), matches, old_text: old.chars().take(LINE_CHARS).collect() }
+}
+
 /// The error for a text that is not in the content.
 pub(super) fn not_found(path: &VirtualPath, content: &[u8], old: &str) -> Error {
     let head = &content[..content.len().min(COMPARED_BYTES)];
     let text = Encoding::Utf8.decode_lossy(head);
-    let error =
-        |why: String| Error::new(ErrorKind::NoMatch, format!("cannot edit `{path}`: {} not found{why}", quoted(old)));
+    let error = |why: String| {
+        Error::new(ErrorKind::NoMatch, format!("cannot edit `{path}`: {} not found{why}", quoted(old)))
+            .refused_for(as_data(path, 0, old))
+    };
     if text.is_empty() {
         return error(": the file is empty".to_owned()).hint("write the file instead");
     }
