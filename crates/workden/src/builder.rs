@@ -1,6 +1,7 @@
 //! Building a workspace: where its files are, what may be done with them, and who is asked.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -22,7 +23,8 @@ pub struct WorkspaceBuilder {
     configured: Vec<(String, Place)>,
     layers: Vec<Layer>,
     approvals: Option<Approvals>,
-    mode: ApprovalMode,
+    /// What each configuration says of approvals.
+    modes: Vec<ApprovalMode>,
     audits: Vec<Arc<dyn Audit>>,
     directory: String,
 }
@@ -89,7 +91,7 @@ impl WorkspaceBuilder {
             (mount.at.as_str().to_owned(), Place::Directory(base.as_ref().join(&mount.directory)))
         };
         self.configured.extend(config.mounts.iter().map(place));
-        self.mode = config.approvals.mode;
+        self.modes.push(config.approvals.mode);
         self.layers.push(Layer::Config(Box::new(config)));
         self
     }
@@ -101,9 +103,17 @@ impl WorkspaceBuilder {
     /// When the file cannot be read, and as [`Config::parse`], with the name of the file.
     pub fn config_file(self, file: impl AsRef<Path>) -> Result<Self> {
         let file = file.as_ref();
-        let name = file.display();
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| Error::new(ErrorKind::NotFound, format!("cannot read {name}: {error}")))?;
+        // Its name, not where it is: errors may be shown to an agent.
+        let name = file.file_name().unwrap_or_default().display();
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            let (kind, why) = match error.kind() {
+                io::ErrorKind::NotFound => (ErrorKind::NotFound, "there is no such file"),
+                io::ErrorKind::PermissionDenied => (ErrorKind::PermissionDenied, "the system does not allow it"),
+                io::ErrorKind::InvalidData => (ErrorKind::NotText, "it is not UTF-8"),
+                _ => (ErrorKind::Io, "it cannot be read"),
+            };
+            Error::new(kind, format!("cannot read the configuration `{name}`: {why}"))
+        })?;
         let config = Config::parse(&text).map_err(|error| {
             let named = Error::new(error.kind(), format!("{name}: {}", error.sentence()));
             error.hint_text().map_or(named.clone(), |hint| named.clone().hint(hint))
@@ -148,11 +158,7 @@ impl WorkspaceBuilder {
             let layers: &[PolicyLayer] = next.layers();
             policy = layers.iter().cloned().fold(policy, Policy::with);
         }
-        let approvals = match self.mode {
-            ApprovalMode::Interactive => self.approvals.unwrap_or_else(Approvals::nobody),
-            ApprovalMode::ApproveAll => Approvals::approve_all(),
-            ApprovalMode::Strict => Approvals::strict(),
-        };
+        let approvals = answering(self.approvals, &self.modes);
         let places = match (self.places.is_empty(), self.configured.is_empty()) {
             (_, true) => self.places,
             (true, false) => self.configured,
@@ -178,6 +184,18 @@ impl WorkspaceBuilder {
     /// As there, and as [`blocking::Workspace::new`].
     pub fn build_blocking(self) -> Result<blocking::Workspace> {
         blocking::Workspace::new(self.build()?)
+    }
+}
+
+/// Who answers: whoever the program names, unless a configuration refuses everything. That everything
+/// is approved holds only where nobody is named and no configuration objects.
+fn answering(named: Option<Approvals>, modes: &[ApprovalMode]) -> Approvals {
+    let all_approve = !modes.is_empty() && modes.iter().all(|mode| *mode == ApprovalMode::ApproveAll);
+    match named {
+        _ if modes.contains(&ApprovalMode::Strict) => Approvals::strict(),
+        Some(named) => named,
+        None if all_approve => Approvals::approve_all(),
+        None => Approvals::nobody(),
     }
 }
 

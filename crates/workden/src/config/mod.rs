@@ -114,7 +114,7 @@ pub enum ApprovalMode {
     /// Whoever the program names; nobody, if it names nobody.
     #[default]
     Interactive,
-    /// Everything that asks is approved.
+    /// Everything that asks is approved, unless the program names somebody to ask.
     ApproveAll,
     /// Everything that asks is refused.
     Strict,

@@ -93,6 +93,31 @@ fn a_file_is_read_with_its_name_in_the_errors_and_its_mounts_are_all_the_places_
 }
 
 #[tokio::test]
+async fn the_strictest_says_who_answers() {
+    let config =
+        |mode: &str| Config::parse(&format!("extends = \"default\"\n[approvals]\nmode = \"{mode}\"\n")).unwrap();
+    for (modes, refuses, expected) in [
+        (&["approve_all"][..], false, true),
+        // Somebody is there to ask: the file does not answer in their place.
+        (&["approve_all"], true, false),
+        (&["approve_all", "interactive"], false, false),
+        (&["strict", "approve_all"], false, false),
+        (&["interactive"], false, false),
+    ] {
+        let builder = modes.iter().fold(Workspace::builder(), |builder, mode| builder.config(config(mode), "."));
+        let builder = if refuses { builder.approvals(workden::Approvals::strict()) } else { builder };
+        let wrote = builder.build().unwrap().write("a.md", "text").await;
+        assert_eq!(wrote.is_ok(), expected, "{modes:?}, {refuses}");
+    }
+}
+
+#[test]
+fn a_missing_file_is_told_without_where_it_would_be() {
+    let error = Workspace::builder().config_file("/nonexistent/workden.toml").unwrap_err().to_string();
+    assert_eq!(error, "cannot read the configuration `workden.toml`: there is no such file");
+}
+
+#[tokio::test]
 async fn a_file_makes_a_whole_workspace() {
     let base = tempfile::tempdir().unwrap();
     for name in ["in", "out"] {
