@@ -4,7 +4,7 @@
 use workden_core::VirtualPath;
 
 use super::{
-    effects::{Touch, effects, named},
+    effects::{Effects, Touch, effects, named},
     places::{HOME, Place, places},
 };
 use crate::{
@@ -80,7 +80,13 @@ pub(crate) fn is_harmless_device(path: &VirtualPath) -> bool {
 }
 
 /// What is dangerous in what a command line would do.
-pub(crate) fn dangers(analysis: &Analysis) -> Vec<Danger> {
+pub(crate) fn dangers_of(analysis: &Analysis) -> Vec<Danger> {
+    let done: Vec<Effects> = analysis.invocations.iter().map(effects).collect();
+    dangers(analysis, &done)
+}
+
+/// The same, where it is known already what each command does to files.
+pub(crate) fn dangers(analysis: &Analysis, done: &[Effects]) -> Vec<Danger> {
     let mut found = Vec::new();
     let endless = analysis.doubts.iter().filter(|doubt| doubt.kind == DoubtKind::Recursion);
     found.extend(endless.map(|doubt| deny(doubt.about.clone())));
@@ -96,22 +102,22 @@ pub(crate) fn dangers(analysis: &Analysis) -> Vec<Danger> {
             found.push(ask("it opens a network connection through `/dev/tcp`"));
         }
     }
-    for invocation in &analysis.invocations {
+    for (invocation, done) in analysis.invocations.iter().zip(done) {
         program(invocation, &mut found);
-        for (touch, word) in effects(invocation).files {
-            match touch {
+        for (touch, word) in &done.files {
+            match *touch {
                 Touch::Delete | Touch::Move => {
-                    devices(&word, &invocation.directories, &mut found);
-                    destroyed(invocation, touch, &word, &mut found);
+                    devices(word, &invocation.directories, &mut found);
+                    destroyed(invocation, *touch, word, &mut found);
                 }
                 Touch::Write | Touch::Edit => {
-                    devices(&word, &invocation.directories, &mut found);
-                    if places(&word, &invocation.directories).contains(&Place::At(VirtualPath::root())) {
+                    devices(word, &invocation.directories, &mut found);
+                    if places(word, &invocation.directories).contains(&Place::At(VirtualPath::root())) {
                         found.push(ask("it writes into the root of the file system"));
                     }
                 }
                 // A disk has everybody's files, whatever they are called.
-                Touch::Read if reads_device(&word, &invocation.directories) => {
+                Touch::Read if reads_device(word, &invocation.directories) => {
                     found.push(ask(format!("it reads the device `{}`", word.shown())));
                 }
                 Touch::List | Touch::Read | Touch::Mention | Touch::MentionedPath | Touch::InCode => {}

@@ -4,120 +4,12 @@
 use workden_core::{VirtualPath, search::overlap::Shape};
 
 use super::{
-    danger::{Danger, dangers, is_harmless_device, said_once},
-    effects::{Touch, effects, handed_on},
+    effects::Touch,
+    facts::CommandFacts,
     judgement::{Reason, ReasonKind},
-    places::{Place, places},
+    places::Place,
 };
-use crate::{
-    Action, Because, CompiledRuleset, Decision, Operation,
-    shell::{Analysis, Doubt, DoubtKind, Use, Word, analyse},
-};
-
-/// A command line, and what it would do: found out once, judged by every layer.
-#[derive(Debug)]
-pub(crate) struct CommandFacts {
-    pub(crate) analysis: Analysis,
-    pub(crate) files: Vec<(Touch, Place)>,
-    doubts: Vec<Doubt>,
-    dangers: Vec<Danger>,
-}
-
-/// How many patterns of a shell are held against the rules, and how long they may be: it takes time.
-const MOST_PATTERNS: usize = 32;
-const LONGEST_PATTERN: usize = 256;
-
-/// How much text in words is taken for commands, each counted with what it costs at least, and how
-/// many files that are only named are held against the rules.
-const MOST_TEXT: usize = 64 * 1_024;
-const MOST_NAMED: usize = 2_048;
-
-impl CommandFacts {
-    /// Finds out what a command line would do when it is run in a directory.
-    pub(crate) fn of(script: &str, directory: &VirtualPath) -> Self {
-        let analysis = analyse(script, directory);
-        let mut doubts = analysis.doubts.clone();
-        let mut files: Vec<(Touch, Place)> = Vec::new();
-        let mut found = dangers(&analysis);
-        let mut texts = 0;
-        for redirection in &analysis.redirections {
-            let touches: &[Touch] = match redirection.usage {
-                Use::Read => &[Touch::Read],
-                Use::Write => &[Touch::Write],
-                Use::ReadWrite => &[Touch::Read, Touch::Write],
-            };
-            for place in places(&redirection.target, &redirection.directories) {
-                files.extend(touches.iter().map(|touch| (*touch, place.clone())));
-            }
-        }
-        for invocation in &analysis.invocations {
-            // A program that is not known may run another, and that is among its words.
-            if let Some(inner) = handed_on(invocation) {
-                doubts.extend(effects(&inner).doubts);
-                let one = Analysis { invocations: vec![inner], ..Analysis::default() };
-                found.extend(dangers(&one).into_iter().map(|danger| Danger { action: Action::Ask, ..danger }));
-            }
-            let did = effects(invocation);
-            doubts.extend(did.doubts);
-            for (touch, word) in did.files {
-                let at = places(&word, &invocation.directories);
-                let is_file = !touch.is_only_named();
-                if is_file
-                    && !matches!(word, Word::Unknown(_))
-                    && at.iter().any(|place| matches!(place, Place::Unknown(_)))
-                {
-                    let about = format!("in which directory `{}` would be", word.shown());
-                    doubts.push(Doubt { kind: DoubtKind::NotLiteral, about });
-                }
-                files.extend(at.into_iter().map(|place| (touch, place)));
-                // A text in code may be a command for a shell, and so may a word of an unknown program.
-                if let (Some(most), Word::Literal(text)) = (as_command(touch), &word)
-                    && text.contains(' ')
-                {
-                    texts += text.len() + 1_024;
-                    if texts > MOST_TEXT {
-                        continue;
-                    }
-                    let inside = analyse(text, directory);
-                    let denied = dangers(&inside).into_iter().filter(|danger| danger.action == Action::Deny);
-                    found.extend(denied.map(|danger| Danger { action: most, ..danger }));
-                    doubts.extend(inside.doubts.into_iter().filter(|doubt| doubt.kind == DoubtKind::ForeignCode));
-                }
-            }
-        }
-        files.sort();
-        files.dedup();
-        let named = files.iter().filter(|(touch, _)| touch.is_only_named()).count();
-        if texts > MOST_TEXT || named > MOST_NAMED {
-            // None of these is ever worth more than a question.
-            files.retain(|(touch, _)| named <= MOST_NAMED || !touch.is_only_named());
-            let about = "it names more than is looked at".to_owned();
-            doubts.push(Doubt { kind: DoubtKind::TooMuch, about });
-        }
-        let patterns = files.iter().filter(|(_, place)| matches!(place, Place::Matching(_)));
-        let (many, long) = patterns.fold((0, 0), |(many, long), (_, place)| match place {
-            Place::Matching(pattern) => (many + 1, pattern.len().max(long)),
-            Place::At(_) | Place::Unknown(_) => (many, long),
-        });
-        if many > MOST_PATTERNS || long > LONGEST_PATTERN {
-            files.retain(|(_, place)| !matches!(place, Place::Matching(_)));
-            let about = "it has more or longer patterns than are looked at".to_owned();
-            doubts.push(Doubt { kind: DoubtKind::TooMuch, about });
-        }
-        let is_harmless = |place: &Place| matches!(place, Place::At(path) if is_harmless_device(path));
-        files.retain(|(_, place)| !is_harmless(place));
-        Self { analysis, files, doubts, dangers: said_once(found) }
-    }
-}
-
-/// What a danger in a text is worth that may be a command, if it may be one.
-fn as_command(touch: Touch) -> Option<Action> {
-    match touch {
-        Touch::InCode => Some(Action::Deny),
-        Touch::Mention | Touch::MentionedPath => Some(Action::Ask),
-        Touch::List | Touch::Read | Touch::Write | Touch::Edit | Touch::Delete | Touch::Move => None,
-    }
-}
+use crate::{Action, Because, CompiledRuleset, Decision, Operation, shell::Word};
 
 /// What a ruleset says of a command line: everything that is stricter than `Allow`, and what allowed
 /// it where there is nothing.

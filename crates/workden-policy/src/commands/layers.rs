@@ -4,7 +4,8 @@ use workden_core::VirtualPath;
 
 use super::{
     effects::Touch,
-    judge::{CommandFacts, by_rules, doubts},
+    facts::CommandFacts,
+    judge::{by_rules, doubts},
     judgement::{CommandJudgement, Reason, ReasonKind},
     places::Place,
 };

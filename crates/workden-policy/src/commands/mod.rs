@@ -3,6 +3,7 @@
 
 mod danger;
 mod effects;
+mod facts;
 mod inline;
 mod judge;
 mod judgement;

@@ -1,0 +1,156 @@
+//! What there is to say of a command line before any rule is asked: files, doubts and dangers.
+//!
+//! Invariant: what is looked at is bounded, and what is left out for that is a doubt.
+
+use workden_core::VirtualPath;
+
+use super::{
+    danger::{Danger, dangers, dangers_of, is_harmless_device, said_once},
+    effects::{Effects, Touch, effects, handed_on},
+    places::{Place, places},
+};
+use crate::{
+    Action,
+    shell::{Analysis, Doubt, DoubtKind, Invocation, Redirection, Use, Word, analyse},
+};
+
+/// A command line, and what it would do: found out once, judged by every layer.
+#[derive(Debug)]
+pub(crate) struct CommandFacts {
+    pub(crate) analysis: Analysis,
+    pub(crate) files: Vec<(Touch, Place)>,
+    pub(crate) doubts: Vec<Doubt>,
+    pub(crate) dangers: Vec<Danger>,
+}
+
+/// How many patterns of a shell are held against the rules, and how long they may be: it takes time.
+const MOST_PATTERNS: usize = 32;
+const LONGEST_PATTERN: usize = 256;
+
+/// How much text in words is taken for commands, each counted with what it costs at least, and how
+/// many files that are only named are held against the rules.
+const MOST_TEXT: usize = 64 * 1_024;
+const MOST_NAMED: usize = 2_048;
+
+impl CommandFacts {
+    /// Finds out what a command line would do when it is run in a directory.
+    pub(crate) fn of(script: &str, directory: &VirtualPath) -> Self {
+        let analysis = analyse(script, directory);
+        let done: Vec<Effects> = analysis.invocations.iter().map(effects).collect();
+        let mut gathered = Gathered {
+            directory,
+            files: Vec::new(),
+            doubts: analysis.doubts.clone(),
+            dangers: dangers(&analysis, &done),
+            texts: 0,
+        };
+        analysis.redirections.iter().for_each(|redirection| gathered.redirection(redirection));
+        for (invocation, done) in analysis.invocations.iter().zip(done) {
+            gathered.handed_on(invocation);
+            gathered.invocation(invocation, done);
+        }
+        gathered.bound();
+        let Gathered { files, doubts, dangers, .. } = gathered;
+        Self { analysis, files, doubts, dangers: said_once(dangers) }
+    }
+}
+
+/// Facts while they are gathered.
+struct Gathered<'a> {
+    directory: &'a VirtualPath,
+    files: Vec<(Touch, Place)>,
+    doubts: Vec<Doubt>,
+    dangers: Vec<Danger>,
+    /// What the texts cost that were taken for commands.
+    texts: usize,
+}
+
+impl Gathered<'_> {
+    fn redirection(&mut self, redirection: &Redirection) {
+        let touches: &[Touch] = match redirection.usage {
+            Use::Read => &[Touch::Read],
+            Use::Write => &[Touch::Write],
+            Use::ReadWrite => &[Touch::Read, Touch::Write],
+        };
+        for place in places(&redirection.target, &redirection.directories) {
+            self.files.extend(touches.iter().map(|touch| (*touch, place.clone())));
+        }
+    }
+
+    /// A program that is not known may run another, and that is among its words.
+    fn handed_on(&mut self, invocation: &Invocation) {
+        let Some(inner) = handed_on(invocation) else { return };
+        let done = effects(&inner);
+        let one = Analysis { invocations: vec![inner], ..Analysis::default() };
+        let found = dangers(&one, std::slice::from_ref(&done));
+        self.dangers.extend(found.into_iter().map(|danger| Danger { action: Action::Ask, ..danger }));
+        self.doubts.extend(done.doubts);
+    }
+
+    fn invocation(&mut self, invocation: &Invocation, done: Effects) {
+        self.doubts.extend(done.doubts);
+        for (touch, word) in done.files {
+            let at = places(&word, &invocation.directories);
+            let is_lost = at.iter().any(|place| matches!(place, Place::Unknown(_)));
+            if is_lost && !touch.is_only_named() && !matches!(word, Word::Unknown(_)) {
+                let about = format!("in which directory `{}` would be", word.shown());
+                self.doubts.push(Doubt { kind: DoubtKind::NotLiteral, about });
+            }
+            self.files.extend(at.into_iter().map(|place| (touch, place)));
+            if let (Some(most), Word::Literal(text)) = (as_command(touch), &word) {
+                self.text(text, most);
+            }
+        }
+    }
+
+    /// A text in code may be a command for a shell, and so may a word of an unknown program.
+    fn text(&mut self, text: &str, most: Action) {
+        if !text.contains(' ') {
+            return;
+        }
+        self.texts += text.len() + 1_024;
+        if self.texts > MOST_TEXT {
+            return;
+        }
+        let inside = analyse(text, self.directory);
+        let denied = dangers_of(&inside).into_iter().filter(|danger| danger.action == Action::Deny);
+        self.dangers.extend(denied.map(|danger| Danger { action: most, ..danger }));
+        self.doubts.extend(inside.doubts.into_iter().filter(|doubt| doubt.kind == DoubtKind::ForeignCode));
+    }
+
+    /// Leaves out what would take too long to be held against rules, and says so.
+    fn bound(&mut self) {
+        self.files.sort();
+        self.files.dedup();
+        let named = self.files.iter().filter(|(touch, _)| touch.is_only_named()).count();
+        if self.texts > MOST_TEXT || named > MOST_NAMED {
+            // None of these is ever worth more than a question.
+            self.files.retain(|(touch, _)| named <= MOST_NAMED || !touch.is_only_named());
+            self.too_much("it names more than is looked at");
+        }
+        let patterns = self.files.iter().filter_map(|(_, place)| match place {
+            Place::Matching(pattern) => Some(pattern.len()),
+            Place::At(_) | Place::Unknown(_) => None,
+        });
+        let (many, longest) = patterns.fold((0, 0), |(many, longest), length| (many + 1, length.max(longest)));
+        if many > MOST_PATTERNS || longest > LONGEST_PATTERN {
+            self.files.retain(|(_, place)| !matches!(place, Place::Matching(_)));
+            self.too_much("it has more or longer patterns than are looked at");
+        }
+        let is_harmless = |place: &Place| matches!(place, Place::At(path) if is_harmless_device(path));
+        self.files.retain(|(_, place)| !is_harmless(place));
+    }
+
+    fn too_much(&mut self, about: &str) {
+        self.doubts.push(Doubt { kind: DoubtKind::TooMuch, about: about.to_owned() });
+    }
+}
+
+/// What a danger in a text is worth that may be a command, if it may be one.
+fn as_command(touch: Touch) -> Option<Action> {
+    match touch {
+        Touch::InCode => Some(Action::Deny),
+        Touch::Mention | Touch::MentionedPath => Some(Action::Ask),
+        Touch::List | Touch::Read | Touch::Write | Touch::Edit | Touch::Delete | Touch::Move => None,
+    }
+}
