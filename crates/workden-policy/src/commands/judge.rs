@@ -30,7 +30,8 @@ pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts) -> Vec<Rea
         reasons.push(reason(rules.decide_argv(&argv), ReasonKind::Program(words), argv.join(" ")));
     }
     if facts.analysis.invocations.is_empty() {
-        reasons.push(reason(rules.decide_argv(&[]), ReasonKind::Program(Vec::new()), "no program".to_owned()));
+        let about = if facts.doubts.is_empty() { "no program" } else { "nothing in it was understood" };
+        reasons.push(reason(rules.decide_argv(&[]), ReasonKind::Program(Vec::new()), about.to_owned()));
     }
     reasons.extend(doubts(facts));
     for (touch, place) in &facts.files {
