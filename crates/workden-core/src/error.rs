@@ -94,6 +94,8 @@ pub enum ErrorKind {
     Busy,
     /// It took too long.
     TimedOut,
+    /// The sandbox or the process is no longer there.
+    Gone,
     /// This backend cannot do that.
     Unsupported,
     /// Anything else that went wrong below.

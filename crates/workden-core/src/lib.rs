@@ -29,6 +29,7 @@ pub mod names;
 mod path;
 mod refusal;
 mod refusals;
+pub mod sandbox;
 pub mod search;
 mod state;
 pub mod suffix;
@@ -51,6 +52,7 @@ pub use guard::{
 pub use identity::{FileId, FileIdentity};
 pub use path::VirtualPath;
 pub use refusal::{Refusal, Spelling};
+pub use sandbox::Sandbox;
 pub use search::{Completeness, glob::RuleCase};
 pub use state::{StateBackend, StateDocument};
 pub use verdict::Verdict;

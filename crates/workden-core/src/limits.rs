@@ -56,3 +56,17 @@ pub const COMPILED_PATTERN_BYTES: usize = 10 * 1024 * 1024;
 pub const REGEX_BYTES: usize = 10_000;
 /// Bytes that a text to look for may have.
 pub const LITERAL_BYTES: usize = 64 * 1024;
+/// Characters of output that one command returns; of more, head and tail are kept.
+pub const OUTPUT_CHARS: usize = 100_000;
+/// How long a command may take when nothing is said.
+pub const EXECUTE_TIME: Duration = Duration::from_secs(120);
+/// How long a command has between `TERM` and `KILL`.
+pub const TERM_TIME: Duration = Duration::from_secs(2);
+/// Bytes of a job's output that one read returns.
+pub const JOB_READ_BYTES: u64 = 100_000;
+/// Bytes of one job's or command's output that its log holds; the rest is counted and dropped.
+pub const LOG_BYTES: u64 = 16 * 1024 * 1024;
+/// Logs of finished commands and jobs that are kept; older ones go.
+pub const LOGS_KEPT: usize = 32;
+/// Jobs and processes that one sandbox runs at a time.
+pub const RUNNING_COMMANDS: usize = 256;

@@ -1,0 +1,142 @@
+//! `Confinement`: what a sandbox is given. What it may read, write and reach, and how much; plain
+//! data, made by whoever assembles the stack, carried out by the keeper.
+//!
+//! Paths of the host are `PathBuf`s here and never leave towards a model.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::VirtualPath;
+
+/// What a sandbox is given. What is not here is not there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Confinement {
+    /// Where programs and libraries come from.
+    pub root: RootFiles,
+    /// The files that are worked on.
+    pub work: WorkFiles,
+    /// Where commands see them, and start.
+    pub directory: VirtualPath,
+    /// What else is there.
+    pub mounts: Vec<Mount>,
+    /// Places that commands may read but not change, whatever is mounted there; those that do not
+    /// exist are left out.
+    pub read_only: Vec<VirtualPath>,
+    /// Places that are covered by nothing readable; those that do not exist are left out.
+    pub masked: Vec<VirtualPath>,
+    /// What can be reached.
+    pub network: Network,
+    /// The whole environment of commands.
+    pub environment: BTreeMap<String, String>,
+    /// How much of everything.
+    pub limits: Limits,
+}
+
+/// Where programs and libraries come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RootFiles {
+    /// The host's /usr and what belongs to it, read-only, and of its /etc a few files.
+    Host,
+    /// A directory that holds a root file system, read-only.
+    Directory(PathBuf),
+}
+
+/// The files that are worked on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkFiles {
+    /// A directory of the host.
+    Directory(PathBuf),
+    /// An empty place that ends with the sandbox, in memory, of at most so many bytes.
+    Ephemeral {
+        /// The most it holds.
+        most_bytes: u64,
+    },
+}
+
+/// A file or directory of the host that a sandbox shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// What.
+    pub source: PathBuf,
+    /// Where.
+    pub at: VirtualPath,
+    /// What may be done there.
+    pub access: Access,
+}
+
+/// What may be done in a mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Reading, and running what is in it.
+    ReadOnly,
+    /// Everything.
+    ReadWrite,
+}
+
+/// What can be reached over the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// Nothing but a loopback of its own.
+    #[default]
+    None,
+    /// Whatever the host reaches, its own loopback included.
+    Host,
+}
+
+/// How much of everything. `None` for no limit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// Bytes of memory of all commands together, swap included.
+    pub memory: Option<Limit<u64>>,
+    /// Processors: 1.5 is one and a half.
+    pub cpus: Option<Limit<f64>>,
+    /// Processes and threads of all commands together.
+    pub processes: Option<Limit<u64>>,
+    /// Files that one process may have open.
+    pub open_files: Option<Limit<u64>>,
+    /// Bytes that one file may have.
+    pub file_size: Option<Limit<u64>>,
+    /// Bytes that /tmp holds.
+    pub tmp_size: Option<Limit<u64>>,
+    /// How long the sandbox may live.
+    pub wall_clock: Option<Limit<Duration>>,
+    /// How long it lives while nobody asks anything of it and no command runs.
+    pub idle: Option<Limit<Duration>>,
+}
+
+/// A limit, and what is to become of the sandbox when nobody can hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limit<T> {
+    /// How much.
+    pub value: T,
+    /// Whether the sandbox does without.
+    pub strength: Strength,
+}
+
+impl<T> Limit<T> {
+    /// A limit without which the sandbox does not start.
+    pub fn required(value: T) -> Self {
+        Self { value, strength: Strength::Required }
+    }
+
+    /// A limit that is held where it can be, and reported where not.
+    pub fn best_effort(value: T) -> Self {
+        Self { value, strength: Strength::BestEffort }
+    }
+}
+
+/// What becomes of a sandbox when nobody can hold a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strength {
+    /// It does not start.
+    Required,
+    /// It starts, and its isolation says so.
+    BestEffort,
+}

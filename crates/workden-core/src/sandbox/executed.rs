@@ -1,0 +1,118 @@
+//! What became of a command: its output within bounds, how it ended, and which limits it hit.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{JobId, LimitName};
+use crate::VirtualPath;
+
+/// What a command that was run to its end has come to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Executed {
+    /// What it printed.
+    pub output: Output,
+    /// How it ended.
+    pub ended: Ended,
+    /// How long it took.
+    pub duration: Duration,
+    /// The limits that it ran into.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits_hit: Vec<LimitHit>,
+}
+
+impl Executed {
+    /// The exit code as a shell would give it: 124 after a timeout, 128+N after signal N.
+    #[must_use]
+    pub fn exit_code(&self) -> i32 {
+        self.ended.exit_code()
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// By itself, with this exit code.
+    Exited(i32),
+    /// By this signal.
+    Signalled(i32),
+    /// By us, after its time was over.
+    TimedOut,
+}
+
+impl Ended {
+    /// The exit code as a shell would give it.
+    #[must_use]
+    pub fn exit_code(self) -> i32 {
+        match self {
+            Self::Exited(code) => code,
+            Self::Signalled(signal) => 128 + signal,
+            Self::TimedOut => 124,
+        }
+    }
+}
+
+/// What a command printed, within bounds. Bytes that are not UTF-8 are shown as U+FFFD.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// The beginning; everything, when nothing was left out.
+    pub head: String,
+    /// What was left out between head and tail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
+    /// The end, when something was left out.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tail: String,
+}
+
+/// A part of an output that is not in the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// How many bytes.
+    pub bytes: u64,
+    /// How many ends of lines are among them.
+    pub lines: u64,
+    /// Where all of it can be read.
+    pub log: Option<FullLog>,
+}
+
+/// Where the whole output of a command is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FullLog {
+    /// What to read it by, with `read_job`.
+    pub id: JobId,
+    /// The file, where the sandbox's files show it.
+    pub path: Option<VirtualPath>,
+    /// How many bytes of the output the log has room for; the rest was dropped.
+    pub kept: u64,
+}
+
+impl Output {
+    /// Everything in one text, with a line that says what was left out and where it is.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let Some(left_out) = &self.left_out else { return self.head.clone() };
+        format!("{}\n{left_out}\n{}", self.head, self.tail)
+    }
+}
+
+impl std::fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "[... {} bytes ({} lines) left out", self.bytes, self.lines)?;
+        match &self.log {
+            Some(FullLog { path: Some(path), .. }) => write!(f, "; the full output is in `{path}` ...]"),
+            Some(FullLog { id, .. }) => write!(f, "; the full output can be read as `{id}` ...]"),
+            None => f.write_str(" ...]"),
+        }
+    }
+}
+
+/// A limit that a command ran into, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitHit {
+    /// Which.
+    pub limit: LimitName,
+    /// Like `killed: memory limit 512 MB`.
+    pub sentence: String,
+}

@@ -1,0 +1,96 @@
+//! Background jobs: commands that outlive the call that started them, with output by offset.
+
+use std::{fmt, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use super::Ended;
+use crate::limits;
+
+/// What a job is called: `bg_1`, `bg_2` and so on, or the id of a command's full log.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct JobId(pub String);
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<&str> for JobId {
+    fn from(id: &str) -> Self {
+        Self(id.to_owned())
+    }
+}
+
+/// A background job as it is now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// What to call it.
+    pub id: JobId,
+    /// The process that was started, as commands in the sandbox see it.
+    pub pid: u32,
+    /// What it runs, as a person would type it.
+    pub line: String,
+    /// Whether it runs.
+    pub state: JobState,
+    /// How long it has been running, or ran.
+    pub duration: Duration,
+    /// Bytes that it has printed.
+    pub printed: u64,
+}
+
+/// Whether a job runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// It does.
+    Running,
+    /// No more; something that it started may.
+    Ended(Ended),
+}
+
+/// Which part of a job's output to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobRead {
+    /// How many bytes to skip: what `next` said the last time.
+    pub offset: u64,
+    /// How many bytes to take at most.
+    pub most: u64,
+    /// How long to wait for something new when there is nothing yet.
+    #[serde(default)]
+    pub wait: Duration,
+}
+
+impl JobRead {
+    /// What there is from an offset on, under the usual ceiling, without waiting.
+    #[must_use]
+    pub fn from(offset: u64) -> Self {
+        Self { offset, most: limits::JOB_READ_BYTES, wait: Duration::ZERO }
+    }
+}
+
+/// Some output of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobOutput {
+    /// What it printed, with bytes that are not UTF-8 as U+FFFD. A character that is not complete
+    /// yet is left for the next time.
+    pub text: String,
+    /// Bytes after the offset that the log no longer holds.
+    pub skipped: u64,
+    /// Where to go on.
+    pub next: u64,
+    /// The job, after this was read.
+    pub job: Job,
+}
+
+/// What killing a job has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Killed {
+    /// It ran, or something that it started, and does so no more.
+    Stopped,
+    /// Nothing was left of it.
+    AlreadyOver,
+}

@@ -1,0 +1,3 @@
+//! The keeper as a program of its own, for containers.
+
+fn main() {}

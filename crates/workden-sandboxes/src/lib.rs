@@ -1,0 +1,1 @@
+//! Launchers: create a place, start a keeper in it, connect, stop.
