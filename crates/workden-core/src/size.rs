@@ -1,0 +1,114 @@
+//! Sizes as people write and read them: `512M` in, `512 MB` out. One meaning everywhere: a step from
+//! unit to unit is 1,024, however the unit is spelled, as it is usual for memory.
+
+use crate::{Error, ErrorKind, Result};
+
+const UNITS: [&str; 5] = ["bytes", "KB", "MB", "GB", "TB"];
+
+/// Reads a size: a number, with a fraction if you like, and a unit: `65536`, `512M`, `1.5G`, `2 GiB`.
+///
+/// # Errors
+///
+/// `InvalidArgument` for what is no size, for zero, and for more than there can be.
+pub fn parse_size(typed: &str) -> Result<u64> {
+    let text = typed.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let is_fraction = number.contains('.');
+    let number: f64 = number.parse().map_err(|_| no_size(typed))?;
+    let step = match unit.trim_start().to_ascii_lowercase().as_str() {
+        "" | "b" | "byte" | "bytes" => 0,
+        "k" | "kb" | "kib" => 1,
+        "m" | "mb" | "mib" => 2,
+        "g" | "gb" | "gib" => 3,
+        "t" | "tb" | "tib" => 4,
+        _ => return Err(no_size(typed)),
+    };
+    let bytes = number * 1024_f64.powi(step);
+    // Past 2^53 the arithmetic is no longer exact, and no machine has that much of anything.
+    if !(1.0..=9_007_199_254_740_992.0).contains(&bytes) || (is_fraction && step == 0) {
+        return Err(no_size(typed));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within the range above")]
+    Ok(bytes.round() as u64)
+}
+
+fn no_size(typed: &str) -> Error {
+    Error::new(ErrorKind::InvalidArgument, format!("`{typed}` is no size")).hint("sizes are like 65536, 512M or 1.5G")
+}
+
+/// A size as a person would say it: `512 MB`, `1.5 GB`, `300 bytes`.
+#[must_use]
+pub fn show_size(bytes: u64) -> String {
+    let mut step = 0;
+    let mut unit: u64 = 1;
+    while step + 1 < UNITS.len() && bytes / unit >= 1024 {
+        step += 1;
+        unit *= 1024;
+    }
+    let mut tenths = (u128::from(bytes) * 10 + u128::from(unit) / 2) / u128::from(unit);
+    if tenths >= 10_240 && step + 1 < UNITS.len() {
+        (step, tenths) = (step + 1, 10);
+    }
+    match tenths % 10 {
+        0 => format!("{} {}", tenths / 10, UNITS[step]),
+        tenth => format!("{}.{tenth} {}", tenths / 10, UNITS[step]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MB: u64 = 1024 * 1024;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        for (typed, bytes) in [
+            ("65536", 65536),
+            ("1b", 1),
+            ("512M", 512 * MB),
+            ("512m", 512 * MB),
+            ("512 MB", 512 * MB),
+            ("1.5G", 1536 * MB),
+            ("2GiB", 2048 * MB),
+            (" 64k ", 64 * 1024),
+            ("1T", 1024 * 1024 * MB),
+            ("0.5K", 512),
+        ] {
+            assert_eq!(parse_size(typed).unwrap(), bytes, "{typed}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_size_is_said_to_be_none() {
+        for typed in ["", "M", "-1", "0", "0M", "1.5", "1,5G", "12X", "1..5G", ".", "1e9", "9999999T", "∞", "1 2M"] {
+            let error = parse_size(typed).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{typed}");
+            assert_eq!(error.sentence(), format!("`{typed}` is no size"));
+        }
+    }
+
+    #[test]
+    fn sizes_are_shown_as_people_say_them() {
+        for (bytes, shown) in [
+            (0, "0 bytes"),
+            (300, "300 bytes"),
+            (1024, "1 KB"),
+            (1536, "1.5 KB"),
+            (512 * MB, "512 MB"),
+            (1536 * MB, "1.5 GB"),
+            (1024 * MB - 1, "1 GB"),
+            (u64::MAX, "16777216 TB"),
+        ] {
+            assert_eq!(show_size(bytes), shown);
+        }
+    }
+
+    #[test]
+    fn what_is_shown_of_round_sizes_reads_back() {
+        for bytes in [1024, 64 * 1024, 512 * MB, 1536 * MB, 4096 * MB] {
+            assert_eq!(parse_size(&show_size(bytes)).unwrap(), bytes);
+        }
+    }
+}
