@@ -4,11 +4,13 @@
 mod demo;
 mod failure;
 mod policy;
+mod run;
 
 use std::{io::Write, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 use failure::Failure;
+use workden_sandboxes::KEEPER_WORD;
 
 /// File storage for AI agents, under a policy (sandboxes to come).
 ///
@@ -30,6 +32,15 @@ enum Command {
     /// Nothing outside the temporary directory is touched, and that is removed at the end.
     #[command(after_help = AFTER_DEMO_HELP)]
     Demo,
+    /// Run a command in a sandbox of its own.
+    ///
+    /// The command sees the directory it works in as `/workspace`, the programs of this machine, and
+    /// nothing else of it: no home directories, no other processes, no network. It may write to the
+    /// directory and to its own /tmp. When it ends, everything that it started ends as well.
+    ///
+    /// Output comes as it is printed. Input is passed on unless it is a terminal; for that there is -t.
+    #[command(after_help = run::AFTER_HELP)]
+    Run(run::RunArguments),
     /// Ask a policy what it says, without doing anything.
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
@@ -47,8 +58,14 @@ Environment:
   TMPDIR          where the demo makes its directory";
 
 fn main() -> ExitCode {
+    // Before anything else: a keeper starts as quickly as it can, and takes no memory that it does not need.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == KEEPER_WORD) {
+        return workden_keeper::run(words);
+    }
     let outcome = match Arguments::parse().command {
         Command::Demo => run_demo(),
+        Command::Run(arguments) => return run::run(&arguments),
         Command::Policy(command) => policy::run(&command),
     };
     match outcome {

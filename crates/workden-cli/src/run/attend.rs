@@ -1,0 +1,96 @@
+//! Attends to a process from its start to its end: its output goes to ours, our input to it, a timeout and
+//! signals to us end it.
+
+use std::{
+    convert::Infallible,
+    io,
+    os::fd::{AsFd, BorrowedFd},
+    time::Duration,
+};
+
+use futures_util::StreamExt;
+use workden_core::{
+    Error, ErrorKind, Result, limits,
+    sandbox::{Ended, Process, ProcessControl, ProcessEvent, ProcessEvents, Signal, Stream},
+};
+
+use super::{descriptor::Descriptor, ending::Ending, signals::ToldToEnd};
+
+/// What comes out of a process until it ends.
+type Drained = std::result::Result<Ended, Ending>;
+
+/// Attends to a process until it ends. `besides` is done all along, and never ends.
+pub(super) async fn attend(
+    process: Process,
+    input: Option<BorrowedFd<'_>>,
+    timeout: Option<Duration>,
+    besides: impl AsyncFnOnce(&dyn ProcessControl) -> Infallible,
+) -> Result<Ending> {
+    let Process { mut events, control, .. } = process;
+    let control = control.as_ref();
+    let mut told = ToldToEnd::listen().map_err(|error| no_signals(&error))?;
+    let drained = drain(&mut events);
+    tokio::pin!(drained);
+    tokio::select! {
+        drained = &mut drained => Ok(drained.map_or_else(|ending| ending, |ended| Ending::Command(ended, Vec::new()))),
+        never = pass_on(input, control) => match never {},
+        never = besides(control) => match never {},
+        () = after(timeout) => {
+            end(control, Signal::Term, &mut drained).await;
+            Ok(Ending::TimedOut(timeout.unwrap_or_default()))
+        }
+        (signal, number) = told.next() => {
+            end(control, signal, &mut drained).await;
+            Ok(Ending::Told(number))
+        }
+    }
+}
+
+/// Tells the command to end, and listens to its last words. What does not end now does with the sandbox.
+async fn end(control: &dyn ProcessControl, signal: Signal, drained: &mut (impl Future<Output = Drained> + Unpin)) {
+    let last_words = async {
+        // One that is gone already needs no signal.
+        let _ = control.signal(signal).await;
+        let _ = drained.await;
+    };
+    let _ = tokio::time::timeout(limits::TERM_TIME, last_words).await;
+}
+
+async fn drain(events: &mut ProcessEvents) -> Drained {
+    let (out, err) = (io::stdout(), io::stderr());
+    let (mut out, mut err) = (Descriptor::new(out.as_fd()), Descriptor::new(err.as_fd()));
+    while let Some(event) = events.next().await {
+        let written = match event.map_err(Ending::Broken)? {
+            ProcessEvent::Printed(Stream::Output, bytes) => out.write(&bytes).await,
+            ProcessEvent::Printed(Stream::Error, bytes) => err.write(&bytes).await,
+            ProcessEvent::Ended(ended) => return Ok(ended),
+        };
+        written.map_err(Ending::output)?;
+    }
+    Err(Ending::Broken(Error::new(ErrorKind::Gone, "the sandbox ended before the command did")))
+}
+
+/// Passes our input on until it ends, and then the end. What a command does not read is no reason to end.
+async fn pass_on(input: Option<BorrowedFd<'_>>, control: &dyn ProcessControl) -> Infallible {
+    if let Some(input) = input {
+        let mut input = Descriptor::new(input);
+        while let Ok(bytes) = input.read().await {
+            if bytes.is_empty() || control.write(bytes.into()).await.is_err() {
+                break;
+            }
+        }
+    }
+    let _ = control.close_input().await;
+    std::future::pending().await
+}
+
+async fn after(timeout: Option<Duration>) {
+    match timeout {
+        Some(timeout) => tokio::time::sleep(timeout).await,
+        None => std::future::pending().await,
+    }
+}
+
+pub(super) fn no_signals(error: &io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("signals cannot be listened to: {error}"))
+}

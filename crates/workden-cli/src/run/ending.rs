@@ -1,0 +1,111 @@
+//! How a run ended, as an exit code and what is said about it on standard error.
+
+use std::{
+    io::Write,
+    process::ExitCode,
+    time::Duration,
+};
+
+use workden_core::{
+    Error, ErrorKind,
+    sandbox::{Ended, LimitHit},
+};
+
+use super::arguments::{Kind, RunArguments};
+
+/// The sandbox could not be started, or was lost.
+const NO_SANDBOX: u8 = 125;
+/// The time was over.
+const TIMED_OUT: u8 = 124;
+/// The reader of the output has gone: as if by `SIGPIPE`, as it is for other programs.
+const CLOSED_PIPE: u8 = 141;
+
+/// How a run ended.
+#[derive(Debug)]
+pub(super) enum Ending {
+    /// The command did, and these limits had a part in it.
+    Command(Ended, Vec<LimitHit>),
+    /// Its time was over.
+    TimedOut(Duration),
+    /// We were told to end, by this signal.
+    Told(i32),
+    /// The reader of our output has gone.
+    ClosedPipe,
+    /// Our output cannot be written.
+    NoOutput(std::io::Error),
+    /// There was no sandbox to run it in.
+    Refused(Error),
+    /// The sandbox was lost.
+    Broken(Error),
+}
+
+impl Ending {
+    /// Something of our own is missing.
+    pub(super) fn not_started(sentence: &str) -> Self {
+        Self::Refused(Error::new(ErrorKind::Io, sentence))
+    }
+
+    /// Output that cannot be written.
+    pub(super) fn output(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::NoOutput(error),
+        }
+    }
+
+    /// Says what there is to say, and is the exit code.
+    pub(super) fn tell(self, arguments: &RunArguments) -> ExitCode {
+        let mut errors = anstream::stderr().lock();
+        let code = match &self {
+            Self::Command(ended, limits_hit) => {
+                for hit in limits_hit.iter().filter(|_| !arguments.json) {
+                    let _ = writeln!(errors, "limit: {}", hit.sentence);
+                }
+                exit_code(ended.exit_code())
+            }
+            Self::TimedOut(time) => {
+                let _ = writeln!(
+                    errors,
+                    "error: the command took longer than {}, and was stopped with all that it started",
+                    shown(*time)
+                );
+                TIMED_OUT
+            }
+            Self::Told(signal) => exit_code(128 + signal),
+            Self::ClosedPipe => CLOSED_PIPE,
+            Self::NoOutput(error) => {
+                let _ = writeln!(errors, "error: the output cannot be written: {error}");
+                1
+            }
+            Self::Refused(error) | Self::Broken(error) => {
+                if arguments.json {
+                    let _ = writeln!(std::io::stdout(), "{}", serde_json::json!({ "error": error }));
+                }
+                let _ = writeln!(errors, "error: {error}");
+                if matches!(self, Self::Refused(_)) && arguments.sandbox == Kind::Linux && is_about_walls(error) {
+                    let _ = writeln!(errors, "{CHOICES}");
+                }
+                NO_SANDBOX
+            }
+        };
+        ExitCode::from(code)
+    }
+}
+
+const CHOICES: &str = "\
+choices: `workden doctor` says what this machine can isolate, and how to mend what it cannot;
+         `--sandbox host` runs the command on this machine as it is, without any isolation";
+
+/// Whether the machine stands in the way, and not what was typed.
+fn is_about_walls(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied)
+}
+
+fn exit_code(code: i32) -> u8 {
+    // Exit codes have eight bits; those of a command always fit.
+    u8::try_from(code & 0xff).unwrap_or(u8::MAX)
+}
+
+fn shown(time: Duration) -> String {
+    format!("{} s", time.as_secs_f64())
+}

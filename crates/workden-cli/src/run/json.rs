@@ -1,0 +1,53 @@
+//! A command as one JSON document.
+
+use std::io::Write;
+
+use serde::Serialize;
+use workden_core::{
+    Error, ErrorKind, Result,
+    sandbox::{Command, Ended, ExecuteRequest, Isolation, LeftOut, LimitHit},
+};
+
+use super::{arguments::RunArguments, attend::no_signals, ending::Ending, place::Place, signals::ToldToEnd};
+
+/// What is printed.
+#[derive(Serialize)]
+struct Document<'a> {
+    /// What the command printed on both streams, in order; of very much, head and tail.
+    output: String,
+    /// As a shell would give it.
+    exit_code: i32,
+    ended: Ended,
+    /// Seconds.
+    duration: f64,
+    limits_hit: &'a [LimitHit],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<&'a LeftOut>,
+    isolation: Isolation,
+}
+
+pub(super) async fn run(place: &Place, arguments: &RunArguments) -> Result<Ending> {
+    let mut told = ToldToEnd::listen().map_err(|error| no_signals(&error))?;
+    let request = ExecuteRequest::new(Command::Program(arguments.command.clone())).timeout(arguments.timeout);
+    let isolation = place.sandbox().isolation().await?;
+    let executed = tokio::select! {
+        executed = place.sandbox().execute(&request) => executed?,
+        (_, number) = told.next() => return Ok(Ending::Told(number)),
+    };
+    let document = Document {
+        output: executed.output.text(),
+        exit_code: executed.exit_code(),
+        ended: executed.ended,
+        duration: executed.duration.as_secs_f64(),
+        limits_hit: &executed.limits_hit,
+        left_out: executed.output.left_out.as_ref(),
+        isolation,
+    };
+    let mut text = serde_json::to_string_pretty(&document)
+        .map_err(|error| Error::new(ErrorKind::Io, format!("the answer cannot be told as JSON: {error}")))?;
+    text.push('\n');
+    if let Err(error) = std::io::stdout().lock().write_all(text.as_bytes()) {
+        return Ok(Ending::output(error));
+    }
+    Ok(Ending::Command(executed.ended, executed.limits_hit))
+}

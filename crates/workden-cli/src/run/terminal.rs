@@ -1,0 +1,81 @@
+//! A command in a terminal of its own, shown in ours.
+//!
+//! Invariant: our terminal is as it was before when this ends, however that comes about.
+
+use std::{
+    convert::Infallible,
+    io::{IsTerminal, Stdin, stdin},
+    os::fd::AsFd,
+};
+
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+use workden_core::{
+    Error, ErrorKind, Result,
+    sandbox::{Command, ProcessControl, SpawnRequest, WindowSize},
+};
+
+use super::{
+    arguments::RunArguments,
+    attend::{attend, no_signals},
+    ending::Ending,
+    place::Place,
+    signals,
+};
+
+/// How large a terminal is that does not say.
+const USUAL: WindowSize = WindowSize { rows: 24, columns: 80 };
+
+/// Makes sure that there is a terminal where one is asked for.
+pub(super) fn check(arguments: &RunArguments) -> std::result::Result<(), Ending> {
+    if !arguments.terminal || stdin().is_terminal() {
+        return Ok(());
+    }
+    let error = Error::new(ErrorKind::InvalidArgument, "`-t` is for terminals, and standard input is none");
+    Err(Ending::Refused(error.hint("without `-t`, input and output are passed on as they are")))
+}
+
+pub(super) async fn run(place: &Place, arguments: &RunArguments) -> Result<Ending> {
+    let terminal = stdin();
+    let request = SpawnRequest::in_terminal(Command::Program(arguments.command.clone()), size(&terminal));
+    let mut resized = signals::resized().map_err(|error| no_signals(&error))?;
+    let process = place.sandbox().spawn(&request).await?;
+    let _raw = Raw::set(&terminal)?;
+    let follow = async |control: &dyn ProcessControl| -> Infallible {
+        loop {
+            resized.recv().await;
+            // A command that has ended has no size.
+            let _ = control.resize(size(&terminal)).await;
+        }
+    };
+    attend(process, Some(terminal.as_fd()), arguments.timeout, follow).await
+}
+
+fn size(terminal: &Stdin) -> WindowSize {
+    match tcgetwinsize(terminal) {
+        Ok(size) if size.ws_row > 0 && size.ws_col > 0 => WindowSize { rows: size.ws_row, columns: size.ws_col },
+        _ => USUAL,
+    }
+}
+
+/// Our terminal, handing on every key as it is.
+struct Raw<'t> {
+    terminal: &'t Stdin,
+    before: Termios,
+}
+
+impl<'t> Raw<'t> {
+    fn set(terminal: &'t Stdin) -> Result<Self> {
+        let no_terminal = |errno| Error::new(ErrorKind::Io, format!("the terminal cannot be used: {errno}"));
+        let before = tcgetattr(terminal).map_err(no_terminal)?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(terminal, OptionalActions::Drain, &raw).map_err(no_terminal)?;
+        Ok(Self { terminal, before })
+    }
+}
+
+impl Drop for Raw<'_> {
+    fn drop(&mut self) {
+        let _ = tcsetattr(self.terminal, OptionalActions::Drain, &self.before);
+    }
+}

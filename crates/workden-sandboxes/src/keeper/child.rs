@@ -1,0 +1,103 @@
+//! The process of a keeper that was started here: it can be waited for and killed, and leaves no zombie
+//! behind, also when nobody waits and the runtime is gone.
+
+use std::{
+    os::{
+        fd::OwnedFd,
+        unix::{net::UnixStream, process::CommandExt},
+    },
+    path::Path,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::Arc,
+};
+
+use rustix::{
+    io::Errno,
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+};
+use tokio::{io::unix::AsyncFd, sync::watch};
+use workden_core::{Error, ErrorKind, Result};
+
+use super::{KeeperProgram, program::KEEPER_WORD};
+
+/// The process of a keeper.
+#[derive(Debug)]
+pub(super) struct KeeperChild {
+    /// Not a number: that could be somebody else's by now.
+    handle: Arc<OwnedFd>,
+    over: watch::Receiver<Option<ExitStatus>>,
+}
+
+impl KeeperChild {
+    /// Starts a keeper whose standard input is this stream. It sees nothing of our environment, and
+    /// signals from our terminal are not for it.
+    pub(super) fn start(program: &KeeperProgram, stream: UnixStream, log: Option<&Path>) -> Result<Self> {
+        let mut command = Command::new(program.path());
+        command.arg(KEEPER_WORD).env_clear().current_dir("/").process_group(0);
+        command.stdin(OwnedFd::from(stream)).stdout(Stdio::null()).stderr(log_file(log)?);
+        let child = command.spawn().map_err(|error| cannot_start(&error))?;
+        let mut unreaped = Unreaped(Some(child));
+        let handle = Arc::new(unreaped.handle().map_err(|errno| cannot_start(&errno.into()))?);
+        let waiting = AsyncFd::new(Arc::clone(&handle)).map_err(|error| cannot_start(&error))?;
+        let (tell, over) = watch::channel(None);
+        tokio::spawn(async move {
+            if waiting.readable().await.is_ok() {
+                // A handle becomes readable when its process has ended, and this does not wait.
+                tell.send_replace(unreaped.reap());
+            }
+        });
+        Ok(Self { handle, over })
+    }
+
+    /// Waits for its end.
+    pub(super) async fn wait(&self) -> Option<ExitStatus> {
+        let mut over = self.over.clone();
+        let ended = over.wait_for(Option::is_some).await;
+        ended.ok().and_then(|status| *status)
+    }
+
+    /// Ends it without asking.
+    pub(super) fn kill(&self) {
+        // One that has ended needs no killing.
+        let _ = pidfd_send_signal(&self.handle, Signal::KILL);
+    }
+}
+
+fn log_file(log: Option<&Path>) -> Result<Stdio> {
+    let Some(log) = log else { return Ok(Stdio::null()) };
+    let file = std::fs::File::options().create(true).append(true).open(log).map_err(|error| {
+        Error::new(ErrorKind::Io, format!("the log of the keeper cannot be opened: {}", error.kind()))
+    })?;
+    Ok(file.into())
+}
+
+fn cannot_start(error: &std::io::Error) -> Error {
+    let kind = if error.kind() == std::io::ErrorKind::NotFound { ErrorKind::NotFound } else { ErrorKind::Io };
+    Error::new(kind, format!("the keeper cannot be started: {}", error.kind()))
+        .hint("the keeper is the file of `workden` or `workden-keeper`, and must be there and executable")
+}
+
+/// A child whose exit status nobody has taken yet.
+struct Unreaped(Option<Child>);
+
+impl Unreaped {
+    fn handle(&self) -> std::result::Result<OwnedFd, Errno> {
+        let pid = self.0.as_ref().map(Child::id).and_then(|id| Pid::from_raw(id.cast_signed()));
+        pidfd_open(pid.ok_or(Errno::SRCH)?, PidfdFlags::empty())
+    }
+
+    fn reap(&mut self) -> Option<ExitStatus> {
+        self.0.take()?.wait().ok()
+    }
+}
+
+impl Drop for Unreaped {
+    fn drop(&mut self) {
+        let Some(mut child) = self.0.take() else { return };
+        if let Ok(None) = child.try_wait() {
+            // The runtime went before the keeper did. A thread costs little, a zombie stays for good.
+            let reaper = std::thread::Builder::new().name("workden-reaper".to_owned()).stack_size(64 * 1024);
+            let _ = reaper.spawn(move || child.wait());
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The limits of a sandbox as its builder collects them: what was named is required, what was not is a
+//! default and best effort.
+
+use std::time::Duration;
+
+use workden_core::sandbox::{Limit, Limits, Strength};
+
+/// Processes and threads, when nothing is said.
+const PROCESSES: u64 = 512;
+/// Open files of one process, when nothing is said.
+const OPEN_FILES: u64 = 4096;
+/// Bytes that /tmp holds, when nothing is said.
+const TMP_BYTES: u64 = 512 * 1024 * 1024;
+
+/// The limits that somebody named.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct NamedLimits {
+    pub(crate) memory: Option<u64>,
+    pub(crate) cpus: Option<f64>,
+    pub(crate) processes: Option<u64>,
+    pub(crate) open_files: Option<u64>,
+    pub(crate) file_size: Option<u64>,
+    pub(crate) tmp_size: Option<u64>,
+    pub(crate) wall_clock: Option<Duration>,
+    pub(crate) idle: Option<Duration>,
+}
+
+impl NamedLimits {
+    /// All limits of a sandbox on a machine with so much memory.
+    ///
+    /// | limit | when nothing is said |
+    /// |---|---|
+    /// | memory | half of the machine's |
+    /// | cpus | none |
+    /// | processes | 512 |
+    /// | open files of a process | 4,096 |
+    /// | file size | none |
+    /// | size of /tmp | 512 MB |
+    /// | wall clock | none |
+    /// | idle | none |
+    pub(crate) fn with_defaults(&self, strength: Strength, memory_of_machine: Option<u64>) -> Limits {
+        let half = memory_of_machine.map(|all| all / 2);
+        Limits {
+            memory: limit(self.memory, half, strength),
+            cpus: limit(self.cpus, None, strength),
+            processes: limit(self.processes, Some(PROCESSES), strength),
+            open_files: limit(self.open_files, Some(OPEN_FILES), strength),
+            file_size: limit(self.file_size, None, strength),
+            tmp_size: limit(self.tmp_size, Some(TMP_BYTES), strength),
+            wall_clock: limit(self.wall_clock, None, strength),
+            idle: limit(self.idle, None, strength),
+        }
+    }
+}
+
+fn limit<T>(named: Option<T>, default: Option<T>, strength: Strength) -> Option<Limit<T>> {
+    match (named, default) {
+        (Some(value), _) => Some(Limit { value, strength }),
+        (None, Some(value)) => Some(Limit::best_effort(value)),
+        (None, None) => None,
+    }
+}
+
+/// Bytes of memory that this machine has.
+pub(crate) fn memory_of_machine() -> Option<u64> {
+    let info = rustix::system::sysinfo();
+    let unit = u64::from(info.mem_unit.max(1));
+    u64::from(info.totalram).checked_mul(unit).filter(|bytes| *bytes > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_is_required_and_defaults_are_best_effort() {
+        let named = NamedLimits { memory: Some(100), cpus: Some(1.5), ..NamedLimits::default() };
+        let limits = named.with_defaults(Strength::Required, Some(4000));
+        assert_eq!(limits.memory, Some(Limit::required(100)));
+        assert_eq!(limits.cpus, Some(Limit::required(1.5)));
+        assert_eq!(limits.processes, Some(Limit::best_effort(512)));
+        assert_eq!((limits.file_size, limits.wall_clock, limits.idle), (None, None, None));
+        let easy = named.with_defaults(Strength::BestEffort, Some(4000));
+        assert_eq!(easy.memory, Some(Limit::best_effort(100)));
+    }
+
+    #[test]
+    fn without_a_word_a_sandbox_gets_half_of_the_memory() {
+        let named = NamedLimits::default();
+        assert_eq!(named.with_defaults(Strength::Required, Some(4000)).memory, Some(Limit::best_effort(2000)));
+        assert_eq!(named.with_defaults(Strength::Required, None).memory, None);
+        assert!(memory_of_machine().unwrap() > 64 * 1024 * 1024);
+    }
+}

@@ -1,0 +1,237 @@
+//! From what a builder collected to a `Confinement`: the one place where the options become data.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use workden_core::{
+    Error, ErrorKind, Result, VirtualPath,
+    sandbox::{Confinement, Mount, MountAccess, RootFiles, WorkFiles},
+};
+
+use super::LinuxSandboxBuilder;
+use crate::{
+    HostEnvironment,
+    limits::memory_of_machine,
+    toolchains::{SystemParts, Toolchain},
+};
+
+/// Where the workspace is shown, and where commands start.
+pub(super) const DIRECTORY: &str = "/workspace";
+/// The home of the sandbox's user: there for as long as the sandbox, and its own.
+const HOME: &str = "/tmp";
+/// The search path of a system without toolchains.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Bytes that an ephemeral workspace holds, when nothing is said.
+pub(super) const EPHEMERAL_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// Files by which a repository makes its owner run programs, outside and later.
+const GIT_FILES: [&str; 2] = [".git/hooks", ".git/config"];
+
+/// Whether commands may change what git runs by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GitFiles {
+    /// `.git/hooks` and `.git/config` are read-only, where they exist.
+    #[default]
+    Protected,
+    /// They are like all others.
+    Writable,
+}
+
+pub(super) fn confinement(options: &LinuxSandboxBuilder) -> Result<Confinement> {
+    let host = &options.host;
+    let directory = VirtualPath::parse(DIRECTORY)?;
+    let root = match &options.root {
+        RootFiles::Host => RootFiles::Host,
+        RootFiles::Directory(path) => RootFiles::Directory(absolute(path, host)),
+    };
+    let toolchains = options.toolchains.iter().map(|name| Toolchain::find(name, host)).collect::<Result<Vec<_>>>()?;
+    let mut mounts: Vec<Mount> = options
+        .mounts
+        .iter()
+        .map(|mount| Mount { source: absolute(&mount.source, host), ..mount.clone() })
+        .collect();
+    for (name, found) in options.toolchains.iter().zip(&toolchains) {
+        if found.system == SystemParts::Needed && root != RootFiles::Host {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!("the toolchain `{name}` is part of this machine's own system"),
+            )
+            .hint("a sandbox with a root file system of its own does not have that; install it there"));
+        }
+        add_toolchain(&mut mounts, found)?;
+    }
+    let mut read_only = options.read_only.clone();
+    if options.git_files == GitFiles::Protected {
+        let writable = mounts.iter().filter(|mount| mount.access == MountAccess::ReadWrite).map(|mount| &mount.at);
+        for place in std::iter::once(&directory).chain(writable) {
+            for file in GIT_FILES {
+                read_only.push(VirtualPath::parse(&format!("{place}/{file}"))?);
+            }
+        }
+    }
+    let work = match &options.work {
+        WorkFiles::Directory(path) => WorkFiles::Directory(absolute(path, host)),
+        ephemeral @ WorkFiles::Ephemeral { .. } => ephemeral.clone(),
+    };
+    let mut environment = environment(&toolchains, host);
+    options.variables.add_to(&mut environment, host)?;
+    Ok(Confinement {
+        root,
+        work,
+        directory,
+        mounts,
+        read_only,
+        masked: options.masked.clone(),
+        network: options.network,
+        environment,
+        limits: options.limits.with_defaults(options.strength, memory_of_machine()),
+    })
+}
+
+fn absolute(path: &Path, host: &HostEnvironment) -> PathBuf {
+    host.directory.join(path)
+}
+
+/// Toolchains may share directories; each is shown once.
+fn add_toolchain(mounts: &mut Vec<Mount>, found: &Toolchain) -> Result<()> {
+    for shown in &found.shown {
+        let at = shown.at.to_str().ok_or_else(|| {
+            Error::new(ErrorKind::InvalidPath, "a toolchain is in a directory whose name is not UTF-8")
+        })?;
+        let mount =
+            Mount { source: shown.source.clone(), at: VirtualPath::parse(at)?, access: MountAccess::ReadOnly };
+        if !mounts.iter().any(|there| there.at == mount.at) {
+            mounts.push(mount);
+        }
+    }
+    Ok(())
+}
+
+/// A clean environment, with what the toolchains need.
+fn environment(toolchains: &[Toolchain], host: &HostEnvironment) -> BTreeMap<String, String> {
+    let programs = toolchains.iter().flat_map(|found| &found.programs).map(|path| path.display().to_string());
+    let mut all = BTreeMap::from(
+        [
+            ("PATH", programs.chain([PATH.to_owned()]).collect::<Vec<_>>().join(":")),
+            ("HOME", HOME.to_owned()),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("TERM", host.variable("TERM").unwrap_or("dumb").to_owned()),
+            ("USER", "agent".to_owned()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value)),
+    );
+    for (name, value) in toolchains.iter().flat_map(|found| &found.environment) {
+        let value = value.strip_prefix('~').map_or_else(|| value.clone(), |below| format!("{HOME}{below}"));
+        all.insert(name.clone(), value);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use workden_core::sandbox::{Limit, Network};
+
+    use super::*;
+    use crate::LinuxSandbox;
+
+    fn path(typed: &str) -> VirtualPath {
+        VirtualPath::parse(typed).unwrap()
+    }
+
+    fn host(variables: &[(&str, &str)]) -> HostEnvironment {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        HostEnvironment { variables: variables.collect(), directory: "/somewhere".into() }
+    }
+
+    #[test]
+    fn without_a_word_there_is_an_empty_workspace_no_network_and_a_clean_environment() {
+        let plan = LinuxSandbox::builder()
+            .environment_of(host(&[("PATH", "/of/host"), ("TOKEN", "secret"), ("TERM", "xterm")]))
+            .confinement()
+            .unwrap();
+        assert_eq!(plan.root, RootFiles::Host);
+        assert_eq!(plan.work, WorkFiles::Ephemeral { most_bytes: EPHEMERAL_BYTES });
+        assert_eq!(plan.network, Network::None);
+        assert_eq!((plan.mounts.len(), plan.masked.len()), (0, 0));
+        let environment: Vec<String> =
+            plan.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(
+            environment,
+            [
+                "HOME=/tmp",
+                "LANG=C.UTF-8",
+                "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                "TERM=xterm",
+                "USER=agent"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_named_is_in_the_plan() {
+        let plan = LinuxSandbox::builder()
+            .environment_of(host(&[("EDITOR", "vi")]))
+            .directory("project")
+            .mount("/data", path("/data"), MountAccess::ReadWrite)
+            .mount("shared", path("/shared"), MountAccess::ReadOnly)
+            .variable("KEY", "value")
+            .pass_variable("EDITOR")
+            .network(Network::Host)
+            .memory(1000)
+            .masked(path("/workspace/.env"))
+            .confinement()
+            .unwrap();
+        assert_eq!(plan.work, WorkFiles::Directory("/somewhere/project".into()));
+        let mounts: Vec<&Path> = plan.mounts.iter().map(|mount| mount.source.as_path()).collect();
+        assert_eq!(mounts, [Path::new("/data"), Path::new("/somewhere/shared")]);
+        assert_eq!(
+            plan.read_only,
+            ["/workspace/.git/hooks", "/workspace/.git/config", "/data/.git/hooks", "/data/.git/config"].map(path)
+        );
+        assert_eq!((plan.environment["KEY"].as_str(), plan.environment["EDITOR"].as_str()), ("value", "vi"));
+        assert_eq!(plan.limits.memory, Some(Limit::required(1000)));
+        assert_eq!(plan.masked, [path("/workspace/.env")]);
+    }
+
+    #[test]
+    fn git_files_can_be_left_writable() {
+        let plan = LinuxSandbox::builder().git_files(GitFiles::Writable).confinement().unwrap();
+        assert!(plan.read_only.is_empty());
+    }
+
+    #[test]
+    fn a_toolchain_comes_first_on_the_search_path_and_with_its_directories() {
+        let place = tempfile::tempdir().unwrap();
+        let home = place.path().canonicalize().unwrap();
+        for directory in [".rustup/toolchains", ".cargo/bin"] {
+            std::fs::create_dir_all(home.join(directory)).unwrap();
+        }
+        let plan = LinuxSandbox::builder()
+            .environment_of(host(&[("HOME", home.to_str().unwrap())]))
+            .toolchain("rust")
+            .toolchain("rust")
+            .confinement()
+            .unwrap();
+        let sources: Vec<&Path> = plan.mounts.iter().map(|mount| mount.source.as_path()).collect();
+        assert_eq!(sources, [home.join(".cargo/bin"), home.join(".rustup")]);
+        assert!(plan.mounts.iter().all(|mount| mount.access == MountAccess::ReadOnly));
+        assert!(plan.environment["PATH"].starts_with(&format!("{}:", home.join(".cargo/bin").display())));
+        assert_eq!(plan.environment["CARGO_HOME"], "/tmp/.cargo");
+    }
+
+    #[test]
+    fn a_toolchain_of_the_system_does_not_fit_another_root() {
+        let host = host(&[("PATH", "/bin"), ("HOME", "/home/me")]);
+        let program = host.program("python3", |_| true);
+        let error = LinuxSandbox::builder()
+            .environment_of(host)
+            .root_files("/srv/root")
+            .toolchain("python")
+            .confinement()
+            .unwrap_err();
+        let expected = if program.is_some() { ErrorKind::Unsupported } else { ErrorKind::NotFound };
+        assert_eq!(error.kind(), expected, "{error}");
+    }
+}
