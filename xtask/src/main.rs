@@ -1,10 +1,11 @@
-//! What the project runs on itself: `cargo xtask test`, `tidy`, `bench`.
+//! What the project runs on itself: `cargo xtask test`, `tidy`, `bench`, `keeper`.
 //!
 //! Standard library only, so that the first `cargo xtask` on a fresh machine starts in seconds.
 //! Nothing here knows workden: it starts other programs, and reads the project's own text.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to a terminal")]
 
+mod keeper;
 mod needs;
 mod steps;
 mod tidy;
@@ -33,6 +34,8 @@ cargo xtask <command>
                     race     every call, a million times, while directories are exchanged with
                              links that lead outside, or to a directory that a rule denies
                              (`--seconds 30` for less)
+  keeper          the keeper for containers: one static file that needs nothing around it. Says where
+                  it is and how large, and that it runs in a root with nothing else in it.
   help            this text
 
 To fuzz alone: cargo run --release -p workden-fuzz -- --seconds 60
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         ["test"] => needs::provide(needs::NEEDS).and_then(|()| steps::run(steps::FULL)),
         ["test", "--fast"] => steps::run(steps::FAST),
         ["tidy"] => tidy::run(),
+        ["keeper"] => keeper::run(),
         ["bench"] => Err("which benchmark? files, policy or race\nhint: cargo xtask bench files".to_owned()),
         ["bench", name, rest @ ..] => bench(name, rest),
         [] | ["help" | "--help" | "-h"] => {

@@ -45,6 +45,7 @@ pub(crate) const NEEDS: &[Need] = &[
     need(Probe::Program("rg"), Source::Debian("ripgrep"), "search results are compared with ripgrep's"),
     need(Probe::Program("find"), Source::Debian("findutils"), "glob results are compared with find's"),
     need(Probe::Program("unshare"), Source::Debian("util-linux"), "tests that mount do so in a namespace of their own"),
+    need(Probe::Program("chroot"), Source::Debian("coreutils"), "the static keeper is started in an empty root"),
     need(Probe::Program("mount"), Source::Debian("mount"), "tests of a full disk and of bind-mounted files"),
     need(Probe::Program("setfacl"), Source::Debian("acl"), "tests that a write keeps access lists"),
     need(Probe::Program("setfattr"), Source::Debian("attr"), "tests that a write keeps extended attributes"),

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{Outcome, tidy, workspace};
+use crate::{Outcome, keeper, tidy, workspace};
 
 /// One thing that must hold.
 pub(crate) struct Step {
@@ -18,6 +18,8 @@ pub(crate) struct Step {
 pub(crate) enum Action {
     /// The checks of `cargo xtask tidy`.
     Tidy,
+    /// The keeper for containers, built and started: `cargo xtask keeper`.
+    Keeper,
     /// Cargo, with these arguments.
     Cargo(&'static [&'static str]),
     /// Anything else; tests of the runner use it.
@@ -30,6 +32,7 @@ pub(crate) const FULL: &[Step] = &[
     Step { name: "tidy", action: Action::Tidy },
     Step { name: "tests", action: Action::Cargo(&["test", "--workspace", "--all-targets"]) },
     Step { name: "doctests", action: Action::Cargo(&["test", "--workspace", "--doc"]) },
+    Step { name: "keeper", action: Action::Keeper },
     Step { name: "race", action: Action::Cargo(RACE) },
     Step { name: "differential", action: Action::Cargo(DIFFERENTIAL) },
     Step { name: "fuzz", action: Action::Cargo(FUZZ) },
@@ -78,6 +81,7 @@ pub(crate) fn run(steps: &[Step]) -> Outcome {
 fn act(action: &Action) -> Outcome {
     match action {
         Action::Tidy => tidy::run(),
+        Action::Keeper => keeper::run(),
         Action::Cargo(arguments) => workspace::cargo(arguments),
         #[cfg(test)]
         Action::Call(call) => call(),

@@ -65,7 +65,7 @@ fn limit<T>(named: Option<T>, default: Option<T>, strength: Strength) -> Option<
 pub(crate) fn memory_of_machine() -> Option<u64> {
     let info = rustix::system::sysinfo();
     let unit = u64::from(info.mem_unit.max(1));
-    u64::from(info.totalram).checked_mul(unit).filter(|bytes| *bytes > 0)
+    (info.totalram as u64).checked_mul(unit).filter(|bytes| *bytes > 0)
 }
 
 #[cfg(test)]

@@ -63,6 +63,10 @@ impl<'fd> Descriptor<'fd> {
         if self.is_ready(wanted)? {
             return Ok(());
         }
+        #[expect(
+            deprecated,
+            reason = "the new way is unsafe for what can change its descriptor; a borrowed one cannot"
+        )]
         let waiting = match self.waiting.take() {
             Some(waiting) => waiting,
             None => AsyncFd::with_interest(self.fd, interest)?,

@@ -1,10 +1,6 @@
 //! How a run ended, as an exit code and what is said about it on standard error.
 
-use std::{
-    io::Write,
-    process::ExitCode,
-    time::Duration,
-};
+use std::{io::Write, process::ExitCode, time::Duration};
 
 use workden_core::{
     Error, ErrorKind,

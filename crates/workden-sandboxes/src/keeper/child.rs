@@ -15,7 +15,10 @@ use rustix::{
     io::Errno,
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
-use tokio::{io::unix::AsyncFd, sync::watch};
+use tokio::{
+    io::{Interest, unix::AsyncFd},
+    sync::watch,
+};
 use workden_core::{Error, ErrorKind, Result};
 
 use super::{KeeperProgram, program::KEEPER_WORD};
@@ -38,7 +41,12 @@ impl KeeperChild {
         let child = command.spawn().map_err(|error| cannot_start(&error))?;
         let mut unreaped = Unreaped(Some(child));
         let handle = Arc::new(unreaped.handle().map_err(|errno| cannot_start(&errno.into()))?);
-        let waiting = AsyncFd::new(Arc::clone(&handle)).map_err(|error| cannot_start(&error))?;
+        #[expect(
+            deprecated,
+            reason = "the new way is unsafe for what can change its descriptor, and an `OwnedFd` cannot"
+        )]
+        let waiting = AsyncFd::with_interest(Arc::clone(&handle), Interest::READABLE);
+        let waiting = waiting.map_err(|error| cannot_start(&error))?;
         let (tell, over) = watch::channel(None);
         tokio::spawn(async move {
             if waiting.readable().await.is_ok() {

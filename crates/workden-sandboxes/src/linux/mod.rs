@@ -35,7 +35,6 @@ impl LinuxSandbox {
     }
 
     /// Without a word: an empty workspace in memory, no network, a clean environment.
-    #[must_use]
     pub fn builder() -> LinuxSandboxBuilder {
         LinuxSandboxBuilder {
             program: None,

@@ -47,11 +47,8 @@ pub(super) fn confinement(options: &LinuxSandboxBuilder) -> Result<Confinement> 
         RootFiles::Directory(path) => RootFiles::Directory(absolute(path, host)),
     };
     let toolchains = options.toolchains.iter().map(|name| Toolchain::find(name, host)).collect::<Result<Vec<_>>>()?;
-    let mut mounts: Vec<Mount> = options
-        .mounts
-        .iter()
-        .map(|mount| Mount { source: absolute(&mount.source, host), ..mount.clone() })
-        .collect();
+    let mut mounts: Vec<Mount> =
+        options.mounts.iter().map(|mount| Mount { source: absolute(&mount.source, host), ..mount.clone() }).collect();
     for (name, found) in options.toolchains.iter().zip(&toolchains) {
         if found.system == SystemParts::Needed && root != RootFiles::Host {
             return Err(Error::new(
@@ -100,8 +97,7 @@ fn add_toolchain(mounts: &mut Vec<Mount>, found: &Toolchain) -> Result<()> {
         let at = shown.at.to_str().ok_or_else(|| {
             Error::new(ErrorKind::InvalidPath, "a toolchain is in a directory whose name is not UTF-8")
         })?;
-        let mount =
-            Mount { source: shown.source.clone(), at: VirtualPath::parse(at)?, access: MountAccess::ReadOnly };
+        let mount = Mount { source: shown.source.clone(), at: VirtualPath::parse(at)?, access: MountAccess::ReadOnly };
         if !mounts.iter().any(|there| there.at == mount.at) {
             mounts.push(mount);
         }
@@ -155,8 +151,7 @@ mod tests {
         assert_eq!(plan.work, WorkFiles::Ephemeral { most_bytes: EPHEMERAL_BYTES });
         assert_eq!(plan.network, Network::None);
         assert_eq!((plan.mounts.len(), plan.masked.len()), (0, 0));
-        let environment: Vec<String> =
-            plan.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let environment: Vec<String> = plan.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(
             environment,
             [

@@ -1,0 +1,123 @@
+//! `cargo xtask keeper`: the keeper for containers, as one static file.
+//!
+//! What is said of it is tried: that it asks for no loader and no library, and that it runs in a root that
+//! holds nothing else.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{Outcome, workspace};
+
+/// Megabytes that it may have; it is copied into every container.
+const MOST_BYTES: u64 = 8 * 1024 * 1024;
+
+pub(crate) fn run() -> Outcome {
+    let target = host_target()?;
+    build(&target)?;
+    let file = target_directory().join(&target).join("keeper/workden-keeper");
+    let content = fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    if needs_a_loader(&content)? {
+        return Err(format!("{} is not static: it asks for a loader", file.display()));
+    }
+    let size = content.len() as u64;
+    if size > MOST_BYTES {
+        return Err(format!("{} has {size} bytes, and {MOST_BYTES} is the most", file.display()));
+    }
+    let version = run_in_empty_root(&file)?;
+    #[expect(clippy::cast_precision_loss, reason = "a size for people")]
+    let megabytes = size as f64 / (1024.0 * 1024.0);
+    println!("{}\n  {megabytes:.1} MB, static, runs in an empty root: {version}", file.display());
+    Ok(())
+}
+
+fn build(target: &str) -> Outcome {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(["build", "--profile", "keeper", "--package", "workden-keeper", "--bin", "workden-keeper"])
+        // With a target the flags are the program's alone, and not those of what is run while building.
+        .args(["--target", target])
+        .env("RUSTFLAGS", "-C target-feature=+crt-static")
+        .current_dir(workspace::root())
+        .status()
+        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err("the keeper cannot be built".to_owned()) }
+}
+
+/// The target of the compiler itself.
+fn host_target() -> Outcome<String> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let said = Command::new(rustc).arg("-vV").output().map_err(|error| format!("cannot start rustc: {error}"))?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| "rustc does not say its target".to_owned())
+}
+
+fn target_directory() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from)
+}
+
+/// Whether an ELF file of 64 bits has a program header that names a loader.
+fn needs_a_loader(file: &[u8]) -> Outcome<bool> {
+    const INTERPRETER: u64 = 3;
+    let broken = || "the keeper is no ELF file of 64 bits".to_owned();
+    let number = |at: u64, bytes: usize| -> Outcome<u64> {
+        let at = usize::try_from(at).map_err(|_| broken())?;
+        let found = file.get(at..at + bytes).ok_or_else(broken)?;
+        Ok(found.iter().rev().fold(0, |sum, byte| (sum << 8) | u64::from(*byte)))
+    };
+    if !file.starts_with(b"\x7fELF\x02\x01") {
+        return Err(broken());
+    }
+    let (first, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
+    for index in 0..count {
+        if number(first + index * size, 4)? == INTERPRETER {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Starts it where there is nothing but itself; what it says of its version.
+fn run_in_empty_root(keeper: &Path) -> Outcome<String> {
+    let root = env::temp_dir().join(format!("workden-empty-root-{}", std::process::id()));
+    fs::create_dir(&root).map_err(|error| format!("cannot make an empty root: {error}"))?;
+    let said = fs::copy(keeper, root.join("keeper"))
+        .and_then(|_| {
+            let mut command = as_root();
+            command.arg("chroot").arg(&root).args(["/keeper", "--version"]).output()
+        })
+        .map_err(|error| format!("cannot start the keeper in an empty root: {error}"));
+    let _ = fs::remove_dir_all(&root);
+    let said = said?;
+    if !said.status.success() {
+        let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
+        return Err(format!("the keeper does not run in an empty root ({}): {why}", said.status));
+    }
+    Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
+}
+
+/// A command that is root, at least to itself: only root may change the root.
+fn as_root() -> Command {
+    let is_root = Command::new("id").arg("-u").output().is_ok_and(|answer| answer.stdout == b"0\n");
+    let mut command = Command::new(if is_root { "env" } else { "unshare" });
+    if !is_root {
+        command.arg("--map-root-user");
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_of_this_machine_needs_a_loader_and_nonsense_is_no_program() {
+        let own = fs::read(env::current_exe().unwrap()).unwrap();
+        assert_eq!(needs_a_loader(&own), Ok(true));
+        assert!(needs_a_loader(b"#!/bin/sh\n").is_err());
+        assert!(needs_a_loader(&own[..40]).is_err());
+    }
+}
