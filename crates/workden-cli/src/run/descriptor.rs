@@ -120,7 +120,7 @@ mod tests {
                     received.extend(input.read().await.unwrap());
                 }
             };
-            let (written, ()) = futures_util::join!(all, reading);
+            let (written, ()) = tokio::join!(all, reading);
             written.unwrap();
             assert!(received == sent);
         });
