@@ -6,8 +6,10 @@
 mod keeper;
 mod minder;
 mod processes;
+mod serve;
 mod setting;
 mod sys;
 
 pub use keeper::Keeper;
+pub use serve::run;
 pub use setting::{Children, Join, LimitCounts, LimitWatch, Setting, Used};
