@@ -1,6 +1,15 @@
 //! The keeper: the small program that lives inside a sandbox as its PID 1 and serves its files and
 //! processes over the wire.
 
-mod setting;
+#![cfg(target_os = "linux")]
 
-pub use setting::Setting;
+mod keeper;
+mod minder;
+mod processes;
+mod serve;
+mod setting;
+mod sys;
+
+pub use keeper::Keeper;
+pub use serve::run;
+pub use setting::{Children, Join, LimitCounts, LimitWatch, Setting, Used};

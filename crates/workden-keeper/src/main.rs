@@ -1,3 +1,14 @@
 //! The keeper as a program of its own, for containers.
 
-fn main() {}
+use std::process::ExitCode;
+
+#[cfg(target_os = "linux")]
+fn main() -> ExitCode {
+    workden_keeper::run(std::env::args_os().skip(1))
+}
+
+/// Sandboxes are Linux, wherever they are used from.
+#[cfg(not(target_os = "linux"))]
+fn main() -> ExitCode {
+    ExitCode::FAILURE
+}

@@ -1,0 +1,91 @@
+//! The arguments of the keeper.
+
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+
+use workden_core::{Error, ErrorKind, Result};
+use workden_wire::TokenHash;
+
+const USAGE: &str = "usage: keeper serve --socket PATH --token-sha256 HEX --directory DIR [--ttl SECONDS]\n       \
+                     keeper connect --socket PATH";
+
+/// What the keeper is to do.
+#[derive(Debug)]
+pub(super) enum Task {
+    /// What its launcher says.
+    Launched,
+    /// Serve a socket in a container.
+    Serve(ServePlace),
+    /// Relay to a socket.
+    Connect {
+        /// Which.
+        socket: PathBuf,
+    },
+}
+
+/// Where and whom to serve.
+#[derive(Debug)]
+pub(super) struct ServePlace {
+    pub(super) socket: PathBuf,
+    pub(super) token: TokenHash,
+    /// How long to live without a connection; `None` for ever.
+    pub(super) ttl: Option<Duration>,
+    pub(super) directory: PathBuf,
+}
+
+/// Reads the arguments.
+pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Task> {
+    let mut arguments = arguments.into_iter();
+    let Some(task) = arguments.next() else { return Ok(Task::Launched) };
+    let (mut socket, mut token, mut ttl, mut directory) = (None, None, None, None);
+    while let Some(name) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| wrong(&format!("`{}` wants a value", name.display())))?;
+        let text = || value.to_str().ok_or_else(|| wrong("an argument is not UTF-8"));
+        match name.to_str() {
+            Some("--socket") => socket = Some(PathBuf::from(value)),
+            Some("--directory") => directory = Some(PathBuf::from(value)),
+            Some("--token-sha256") => token = Some(TokenHash::parse(text()?)?),
+            Some("--ttl") => {
+                let seconds = text()?.parse().map_err(|_| wrong("`--ttl` wants a number of seconds"))?;
+                ttl = Some(Duration::from_secs(seconds));
+            }
+            _ => return Err(wrong(&format!("there is no option `{}`", name.display()))),
+        }
+    }
+    let socket = socket.ok_or_else(|| wrong("`--socket` is missing"))?;
+    match task.to_str() {
+        Some("connect") => Ok(Task::Connect { socket }),
+        Some("serve") => Ok(Task::Serve(ServePlace {
+            socket,
+            token: token.ok_or_else(|| wrong("`--token-sha256` is missing"))?,
+            ttl,
+            directory: directory.ok_or_else(|| wrong("`--directory` is missing"))?,
+        })),
+        _ => Err(wrong(&format!("there is no task `{}`", task.display()))),
+    }
+}
+
+fn wrong(why: &str) -> Error {
+    Error::new(ErrorKind::InvalidArgument, why.to_owned()).hint(USAGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Task> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn arguments_are_understood_or_refused() {
+        let hash = TokenHash::of("x").to_string();
+        assert!(matches!(parsed(""), Ok(Task::Launched)));
+        assert!(matches!(parsed("connect --socket /s"), Ok(Task::Connect { .. })));
+        let serve = parsed(&format!("serve --socket /s --token-sha256 {hash} --directory /d --ttl 60")).unwrap();
+        let Task::Serve(place) = serve else { panic!("{serve:?}") };
+        assert_eq!(place.ttl, Some(Duration::from_secs(60)));
+        for line in ["serve", "serve --socket", "serve --socket /s", "dance --socket /s", "connect --sock /s"] {
+            assert_eq!(parsed(line).unwrap_err().kind(), ErrorKind::InvalidArgument, "{line}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The ground on which commands run: from what a launcher wants to a `Setting`.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use rustix::process::{DumpableBehavior, Pid, getpid, set_child_subreaper, set_dumpable_behavior};
+use workden_core::{
+    Error, ErrorKind, Result,
+    sandbox::{Confinement, Isolation, IsolationLevel, Wall},
+};
+use workden_wire::Ground;
+
+use crate::setting::{Children, Setting};
+
+/// Prepares the ground. `owner` is the process with which the sandbox ends, if it ends with one.
+pub(super) fn prepare(ground: Ground, owner: Option<Pid>) -> Result<Setting> {
+    match ground {
+        Ground::Host { root, environment } => {
+            let root = std::path::absolute(&root).unwrap_or(root);
+            Ok(Setting { children: adopt(), ..Setting::host(root, environment) })
+        }
+        Ground::Linux(confinement) => confined(&confinement, owner),
+        Ground::Container { directory, environment } => Ok(container(directory, environment)),
+    }
+}
+
+/// Namespaces of its own.
+fn confined(_confinement: &Confinement, _owner: Option<Pid>) -> Result<Setting> {
+    Err(Error::new(ErrorKind::Unsupported, "this keeper cannot confine commands in namespaces"))
+}
+
+/// A container as it is.
+pub(super) fn container(directory: PathBuf, environment: BTreeMap<String, String>) -> Setting {
+    let first = getpid().is_init();
+    let lacking = "the keeper is not PID 1 of its container: commands can kill it".to_owned();
+    Setting {
+        files_root: "/".into(),
+        children: adopt(),
+        isolation: Isolation {
+            level: IsolationLevel::Container,
+            walls: if first { vec![Wall::ProtectedKeeper] } else { Vec::new() },
+            lacking: if first { Vec::new() } else { vec![lacking] },
+            limits: Vec::new(),
+        },
+        ..Setting::host(directory, environment)
+    }
+}
+
+/// Makes this process one that cannot be looked into, and to which orphans come.
+fn adopt() -> Children {
+    // No more than a hint where it is not allowed: the first process is a subreaper anyway.
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    match set_child_subreaper(Some(getpid())) {
+        Ok(()) => Children::CommandsOnly,
+        Err(_) => Children::OthersToo,
+    }
+}

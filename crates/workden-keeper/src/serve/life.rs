@@ -1,0 +1,146 @@
+//! The life of a keeper: it serves, reaps, and ends for one of a few reasons, never without ending
+//! everything that it started.
+
+use std::{
+    future::pending,
+    os::{
+        fd::OwnedFd,
+        unix::net::{UnixListener, UnixStream},
+    },
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    time::{sleep, timeout},
+};
+use workden_core::{Error, ErrorKind, Result, Sandbox};
+use workden_wire::{ServeOptions, TokenHash};
+
+use super::lease::{self, Clients};
+use crate::{Keeper, sys};
+
+/// How long the answer to a stop has to get through.
+const LAST_ANSWER: Duration = Duration::from_secs(1);
+
+/// For which reasons a keeper ends, besides being told to.
+#[derive(Debug, Default)]
+pub(super) struct Ends {
+    /// The stream of its launcher ends.
+    pub(super) with_stream: bool,
+    /// The process that owns it ends.
+    pub(super) owner: Option<OwnedFd>,
+    /// Nobody has been connected for so long.
+    pub(super) lease: Option<Duration>,
+    /// It has lived so long.
+    pub(super) wall_clock: Option<Duration>,
+    /// Nobody has asked anything for so long, and nothing ran.
+    pub(super) idle: Option<Duration>,
+}
+
+/// Serves until the end, and ends everything.
+pub(super) async fn live(
+    keeper: Arc<Keeper>,
+    stream: Option<UnixStream>,
+    lease: Option<(UnixListener, TokenHash)>,
+    ends: Ends,
+) -> Result<()> {
+    let clients = Clients::new();
+    let sandbox: Arc<dyn Sandbox> = Arc::clone(&keeper) as _;
+    let mut own_stream = tokio::spawn(own_stream(Arc::clone(&sandbox), stream, Arc::clone(&clients)));
+    let shared = async {
+        match lease {
+            Some((listener, token)) => lease::serve(listener, token, sandbox, Arc::clone(&clients)).await,
+            None => pending().await,
+        }
+    };
+    let mut signals = Signals::new()?;
+    tokio::select! {
+        _ = &mut own_stream, if ends.with_stream => {}
+        failed = shared => failed?,
+        () = signals.reap_until_told_to_end(&keeper) => {}
+        () = owner_gone(ends.owner) => {}
+        () = after(ends.wall_clock) => {}
+        () = idle(&keeper, ends.idle) => {}
+        () = unleased(&clients, ends.lease) => {}
+        () = keeper.stopped() => {
+            let _ = timeout(LAST_ANSWER, own_stream).await;
+        }
+    }
+    keeper.stop().await
+}
+
+/// Serves the launcher on its own stream, which needs no token.
+async fn own_stream(sandbox: Arc<dyn Sandbox>, stream: Option<UnixStream>, clients: Arc<Clients>) {
+    let Some(stream) = stream else { return };
+    let _client = clients.add();
+    let ready = stream.set_nonblocking(true).and_then(|()| tokio::net::UnixStream::from_std(stream));
+    if let Ok(stream) = ready {
+        let _ = workden_wire::serve(sandbox, stream, ServeOptions::default()).await;
+    }
+}
+
+/// The signals that a keeper listens to.
+struct Signals {
+    children: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    hang_up: tokio::signal::unix::Signal,
+    /// Meant for the foreground of a terminal, which the owner is and we are not.
+    interrupt: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self> {
+        let listen = |kind| signal(kind).map_err(|_| Error::new(ErrorKind::Io, "the keeper cannot listen to signals"));
+        Ok(Self {
+            children: listen(SignalKind::child())?,
+            terminate: listen(SignalKind::terminate())?,
+            hang_up: listen(SignalKind::hangup())?,
+            interrupt: listen(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn reap_until_told_to_end(&mut self, keeper: &Keeper) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return,
+                _ = self.hang_up.recv() => return,
+                _ = self.interrupt.recv() => {}
+                _ = self.children.recv() => keeper.reap(),
+            }
+        }
+    }
+}
+
+async fn owner_gone(owner: Option<OwnedFd>) {
+    match owner.and_then(|owner| sys::watched(owner).ok()) {
+        // Readable when the process has ended.
+        Some(owner) => drop(owner.readable().await.map(|_| ())),
+        None => pending().await,
+    }
+}
+
+async fn after(time: Option<Duration>) {
+    match time {
+        Some(time) => sleep(time).await,
+        None => pending().await,
+    }
+}
+
+async fn idle(keeper: &Keeper, limit: Option<Duration>) {
+    let Some(limit) = limit else { return pending().await };
+    loop {
+        match limit.checked_sub(keeper.idle()) {
+            None | Some(Duration::ZERO) => return,
+            Some(left) => sleep(left).await,
+        }
+    }
+}
+
+async fn unleased(clients: &Clients, ttl: Option<Duration>) {
+    match ttl {
+        Some(ttl) => clients.absent_for(ttl).await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,56 @@
+//! The program: what its arguments ask for, and how it begins and ends.
+//!
+//! - Without arguments it was started by a launcher: its standard input is the stream.
+//! - `serve` serves a socket in a container.
+//! - `connect` is a relay between its standard streams and such a socket.
+
+mod arguments;
+mod container;
+mod ground;
+mod launched;
+mod lease;
+mod life;
+mod relay;
+
+use std::{ffi::OsString, io::Write, process::ExitCode, time::Duration};
+
+use tokio::runtime::{Builder, Runtime};
+use workden_core::{Error, ErrorKind, Result};
+
+use self::arguments::Task;
+
+/// How long a thread for file calls stays when there is nothing to do.
+const THREAD_TIME: Duration = Duration::from_millis(500);
+/// Stack of such a thread. Only what is touched is taken.
+const THREAD_STACK: usize = 1024 * 1024;
+/// The most of those threads.
+const THREADS: usize = 16;
+
+/// Runs the keeper as a program; `arguments` are those after its name. To be called first in a
+/// process, before any thread is started.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let done = arguments::parse(arguments).and_then(|task| match task {
+        Task::Launched => launched::run(),
+        Task::Serve(place) => container::run(place),
+        Task::Connect { socket } => relay::run(&socket),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "workden-keeper: {error}");
+            ExitCode::from(if error.kind() == ErrorKind::InvalidArgument { 2 } else { 1 })
+        }
+    }
+}
+
+/// One thread for everything but file calls, which have a few of their own for as long as they are
+/// busy.
+fn runtime() -> Result<Runtime> {
+    Builder::new_current_thread()
+        .enable_all()
+        .thread_keep_alive(THREAD_TIME)
+        .thread_stack_size(THREAD_STACK)
+        .max_blocking_threads(THREADS)
+        .build()
+        .map_err(|error| Error::new(ErrorKind::Io, format!("the keeper has no runtime: {}", error.kind())))
+}
