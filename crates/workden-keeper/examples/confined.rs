@@ -3,7 +3,8 @@
 
 use std::process::{Command, ExitCode};
 
-use workden_keeper::confine;
+use rustix::process::{Rlimit, setrlimit};
+use workden_keeper::{cgroup::Join, confine};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -18,6 +19,21 @@ fn main() -> ExitCode {
             return ExitCode::from(125);
         }
     };
+    if std::env::var_os("WORKDEN_TELL").is_some() {
+        eprintln!("{}", serde_json::to_string(&setting.isolation).expect("a report"));
+    }
+    for (resource, value) in setting.rlimits {
+        let limit = Rlimit { current: Some(value), maximum: Some(value) };
+        setrlimit(resource, limit).expect("a limit");
+    }
+    match setting.join {
+        Join::None => {}
+        Join::Tasks(files) => files.iter().for_each(|file| {
+            rustix::io::write(file, b"0").expect("to join a group");
+        }),
+        Join::CloneInto(_) => unreachable!("this is about walls, not about cloning"),
+    }
+    seccompiler::apply_filter(&setting.command_filter).expect("the filter of commands");
     let status = Command::new(program)
         .args(arguments)
         .env_clear()

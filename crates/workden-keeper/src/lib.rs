@@ -2,6 +2,8 @@
 //! processes over the wire.
 
 #[cfg(target_os = "linux")]
+pub mod cgroup;
+#[cfg(target_os = "linux")]
 pub mod confine;
 mod setting;
 #[cfg(target_os = "linux")]

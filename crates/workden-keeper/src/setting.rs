@@ -6,6 +6,8 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use rustix::process::Resource;
 use workden_core::sandbox::{Isolation, Limits};
 
+use crate::cgroup::{Join, Watch};
+
 /// What every command of a keeper is started with.
 #[derive(Debug)]
 pub struct Setting {
@@ -19,6 +21,13 @@ pub struct Setting {
     pub environment: BTreeMap<String, String>,
     /// What each process is limited to by the kernel.
     pub rlimits: Vec<(Resource, u64)>,
+    /// How a command gets into the group that holds the limits of all together.
+    pub join: Join,
+    /// A filter of system calls that each command gets besides the keeper's own, as the kernel takes
+    /// it; empty where there is none. After everything else, just before the command is run.
+    pub command_filter: Vec<seccompiler::sock_filter>,
+    /// What the group counts.
+    pub watch: Watch,
     /// How long the keeper may live.
     pub wall_clock: Option<Duration>,
     /// How long it lives while nobody asks anything of it and nothing runs.

@@ -19,6 +19,7 @@ use rustix::{
 };
 use workden_core::{Error, ErrorKind, limits};
 
+use crate::cgroup::Made;
 use crate::sys_confine::{ending_signals, exit_now, replace_stream};
 
 /// The process with which a sandbox ends.
@@ -33,10 +34,26 @@ impl Owner {
     }
 }
 
+/// What a supervisor looks after.
+pub(crate) struct Charge {
+    /// PID 1 of the sandbox.
+    pub(crate) first: Pid,
+    /// A descriptor of it.
+    pub(crate) process: OwnedFd,
+    /// With whom the sandbox ends.
+    pub(crate) owner: Option<Owner>,
+    /// How long it may live.
+    pub(crate) wall_clock: Option<Duration>,
+    /// The groups that were made for it.
+    pub(crate) groups: Made,
+}
+
 /// Waits until the sandbox is over, whatever ends it, tidies up and exits.
-pub(crate) fn supervise(first: Pid, process: OwnedFd, owner: Option<Owner>, wall_clock: Option<Duration>) -> ! {
+pub(crate) fn supervise(charge: Charge) -> ! {
+    let Charge { first, process, owner, wall_clock, groups } = charge;
     let signals = ending_signals().ok();
     let_go_of_streams();
+    groups.sweep();
     // The keeper ends by itself when its time is over; this is for one that does not.
     let deadline = wall_clock.map(|time| Instant::now() + time + limits::TERM_TIME * 2);
     loop {
@@ -58,6 +75,7 @@ pub(crate) fn supervise(first: Pid, process: OwnedFd, owner: Option<Owner>, wall
         }
     }
     let status = waitpid(Some(first), WaitOptions::empty()).ok().flatten();
+    groups.remove();
     exit_now(exit_code(status.map(|(_, status)| status)))
 }
 

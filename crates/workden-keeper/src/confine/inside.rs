@@ -1,8 +1,6 @@
 //! What the new process does until it is PID 1 of a finished sandbox, in order: look at the host,
 //! build a root, leave the host, let go of every right, and close the doors behind it.
 
-use std::path::PathBuf;
-
 use rustix::{
     fs::Mode,
     net::{AddressFamily, SocketFlags, SocketType, socket_with},
@@ -12,18 +10,20 @@ use rustix::{
 };
 use workden_core::{
     Error,
-    sandbox::{Confinement, Network, WorkFiles},
+    sandbox::{Confinement, MountAccess, Network, Wall, WorkFiles},
 };
 
 use super::{
     cover, devices,
     errors::{at_place, refused},
-    etc::{HOST_NAME, Names},
+    etc::{HOME, HOST_NAME, Names},
     ids::{self, Ids, Owners},
+    landlock::{self, Landlock},
     link::Link,
     privileges, procfs, programs,
     root::{self, NewRoot},
-    scratch,
+    scratch::{self, LOGS},
+    seccomp,
     sources::{self, Source},
     trees::attach,
 };
@@ -36,7 +36,7 @@ pub(super) fn become_first(
     sources: Vec<Source>,
     owners: &Owners,
     supervisor: &Link,
-) -> Result<(), Error> {
+) -> Result<Walls, Error> {
     // A session of its own has no terminal that a command could type into.
     setsid().map_err(|errno| refused("a session of its own", errno))?;
     umask(Mode::from_raw_mode(0o022));
@@ -53,7 +53,51 @@ pub(super) fn become_first(
         new_user_namespace().map_err(ids::why_no_user_namespace)?;
         supervisor.ask_for_ids()?;
     }
-    privileges::let_go(ids)
+    privileges::let_go(ids)?;
+    let walls = close_doors(confinement)?;
+    privileges::protect()?;
+    Ok(walls)
+}
+
+/// The walls that stand, and what one might expect and does not have.
+pub(super) struct Walls {
+    pub(super) standing: Vec<Wall>,
+    pub(super) lacking: Vec<String>,
+}
+
+/// Landlock and the filter of system calls, in the finished root.
+fn close_doors(confinement: &Confinement) -> Result<Walls, Error> {
+    let mut standing = vec![
+        Wall::UserNamespace,
+        Wall::MountNamespace,
+        Wall::PidNamespace,
+        Wall::IpcNamespace,
+        Wall::UtsNamespace,
+        Wall::NoCapabilities,
+        Wall::Seccomp,
+        Wall::ProtectedKeeper,
+    ];
+    let mut lacking = Vec::new();
+    match confinement.network {
+        Network::None => standing.push(Wall::NetworkNamespace),
+        Network::Host => lacking.push("commands reach whatever the host reaches, its own loopback included".to_owned()),
+    }
+    let mut writable = vec!["/tmp", "/dev/shm", HOME, LOGS, confinement.directory.as_str()];
+    let mounts = confinement.mounts.iter().filter(|mount| mount.access == MountAccess::ReadWrite);
+    writable.extend(mounts.map(|mount| mount.at.as_str()));
+    match landlock::restrict(&writable)? {
+        Landlock::Full => standing.push(Wall::Landlock),
+        Landlock::Part => {
+            standing.push(Wall::Landlock);
+            lacking
+                .push("this kernel's Landlock is an older one: it does not hold signals and sockets back".to_owned());
+        }
+        Landlock::Nothing => {
+            lacking.push("this kernel has no Landlock: there is no second wall around files".to_owned())
+        }
+    }
+    seccomp::install()?;
+    Ok(Walls { standing, lacking })
 }
 
 /// Builds the root and changes to it.
@@ -90,9 +134,4 @@ fn raise_loopback() -> Result<(), Error> {
     socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
         .and_then(loopback_up)
         .map_err(|errno| refused("a loopback of its own", errno))
-}
-
-/// Where commands start, as they see it.
-pub(super) fn directory(confinement: &Confinement) -> PathBuf {
-    PathBuf::from(confinement.directory.as_str())
 }

@@ -4,33 +4,41 @@
 //! One process becomes two. The caller stays outside, on the host, as the supervisor that ends and
 //! tidies up the sandbox; the new process is its PID 1 and goes on as the keeper.
 
+mod calls;
 mod cover;
 mod devices;
 mod errors;
 mod etc;
 mod ids;
 mod inside;
+mod landlock;
+mod limits;
 mod link;
 mod privileges;
 mod procfs;
 mod programs;
 mod root;
 mod scratch;
+mod seccomp;
 mod sources;
 mod trees;
 
-use rustix::process::{Pid, WaitOptions, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, pidfd_send_signal, waitpid};
 use workden_core::{
     Error,
-    sandbox::{Confinement, Isolation, IsolationLevel, Network, Wall},
+    sandbox::{Confinement, Isolation, IsolationLevel, Network},
 };
 
 use self::{
     ids::{Ids, Owners},
+    inside::Walls,
+    limits::Holding,
     link::{Link, Said},
 };
 use crate::{
-    Setting, supervisor,
+    Setting,
+    cgroup::Group,
+    supervisor,
     sys_confine::{Cloned, clone_process, close_inherited, exit_now, new},
 };
 
@@ -55,31 +63,43 @@ pub fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, E
     for source in &sources {
         source.prepare(ids, &mut owners)?;
     }
+    let mut group = Group::make(limits::for_group(&confinement.limits), ids.on_host().0);
+    let groups = group.take_made();
+    let holding = match limits::hold(&confinement.limits, &group) {
+        Ok(holding) => holding,
+        Err(error) => {
+            groups.remove();
+            return Err(error);
+        }
+    };
     let (here, there) = link::link()?;
-    match clone_process(namespaces(confinement, ids), None) {
+    match clone_process(namespaces(confinement, ids, &group), group.keeper()) {
         Ok(Cloned::Child) => {
-            drop(here);
+            drop((here, owner));
             let finished = inside::become_first(confinement, ids, sources, &owners, &there)
-                .and_then(|()| privileges::protect())
-                .map(|()| setting(confinement))
+                .and_then(|walls| setting(confinement, group, holding, walls))
                 .and_then(|setting| there.ready().map(|()| setting));
             finished.or_else(|error| {
                 there.failed(&error);
                 exit_now(1)
             })
         }
-        Ok(Cloned::Parent(pid, process)) => {
-            drop(there);
-            drop(owners);
-            if let Err(error) = wait_until_ready(&here, pid, ids) {
-                let _ = rustix::process::pidfd_send_signal(&process, rustix::process::Signal::KILL);
-                let _ = waitpid(Some(pid), WaitOptions::empty());
+        Ok(Cloned::Parent(first, process)) => {
+            drop((there, owners, group, holding));
+            if let Err(error) = wait_until_ready(&here, first, ids) {
+                let _ = pidfd_send_signal(&process, Signal::KILL);
+                let _ = waitpid(Some(first), WaitOptions::empty());
+                groups.remove();
                 return Err(error);
             }
             drop(here);
-            supervisor::supervise(pid, process, owner, confinement.limits.wall_clock.map(|limit| limit.value))
+            let wall_clock = confinement.limits.wall_clock.map(|limit| limit.value);
+            supervisor::supervise(supervisor::Charge { first, process, owner, wall_clock, groups })
         }
-        Err(errno) => Err(ids::why_no_user_namespace(errno)),
+        Err(errno) => {
+            groups.remove();
+            Err(ids::why_no_user_namespace(errno))
+        }
     }
 }
 
@@ -99,19 +119,23 @@ fn wait_until_ready(process: &Link, pid: Pid, ids: Ids) -> Result<(), Error> {
 
 /// The namespaces that the new process has from the start. Root's process leaves the user namespace
 /// later, when root's rights have done their work.
-fn namespaces(confinement: &Confinement, ids: Ids) -> u64 {
-    let mut flags = new::MOUNT | new::PID | new::IPC | new::UTS | new::CGROUP;
+fn namespaces(confinement: &Confinement, ids: Ids, group: &Group) -> u64 {
+    let mut flags = new::MOUNT | new::PID | new::IPC | new::UTS;
     if confinement.network == Network::None {
         flags |= new::NETWORK;
     }
     if let Ids::OfStarter { .. } = ids {
         flags |= new::USER;
     }
+    // A namespace of groups would begin where the keeper is, and its commands are beside that.
+    if group.keeper().is_none() {
+        flags |= new::CGROUP;
+    }
     flags
 }
 
 /// What commands are started with.
-fn setting(confinement: &Confinement) -> Setting {
+fn setting(confinement: &Confinement, group: Group, holding: Holding, walls: Walls) -> Result<Setting, Error> {
     let mut environment = confinement.environment.clone();
     for (name, value) in [
         ("HOME", etc::HOME),
@@ -121,20 +145,23 @@ fn setting(confinement: &Confinement) -> Setting {
     ] {
         environment.entry(name.to_owned()).or_insert_with(|| value.to_owned());
     }
-    Setting {
+    Ok(Setting {
         files_root: "/".into(),
-        directory: inside::directory(confinement),
+        directory: confinement.directory.as_str().into(),
         logs: scratch::LOGS.into(),
         environment,
-        rlimits: Vec::new(),
+        rlimits: holding.rlimits,
+        join: group.join,
+        command_filter: seccomp::for_commands()?,
+        watch: group.watch,
         wall_clock: confinement.limits.wall_clock.map(|limit| limit.value),
         idle: confinement.limits.idle.map(|limit| limit.value),
         limits: confinement.limits.clone(),
         isolation: Isolation {
             level: IsolationLevel::Namespaces,
-            walls: vec![Wall::UserNamespace, Wall::MountNamespace, Wall::PidNamespace],
-            lacking: Vec::new(),
-            limits: Vec::new(),
+            walls: walls.standing,
+            lacking: walls.lacking,
+            limits: holding.reports,
         },
-    }
+    })
 }

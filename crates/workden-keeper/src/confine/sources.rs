@@ -26,7 +26,7 @@ use super::{
 pub(super) struct Source {
     path: PathBuf,
     pub(super) at: VirtualPath,
-    pub(super) access: MountAccess,
+    access: MountAccess,
     pub(super) kind: Kind,
     owner: (u32, u32),
 }
@@ -44,7 +44,6 @@ pub(super) enum Kind {
 pub(super) struct Cloned {
     pub(super) tree: OwnedFd,
     pub(super) at: VirtualPath,
-    pub(super) access: MountAccess,
     pub(super) kind: Kind,
 }
 
@@ -122,7 +121,7 @@ impl Source {
             Err(errno) if mapping.is_some() => return Err(cannot_map(&self.at, errno)),
             Err(errno) => return Err(at_place(self.at.as_str(), errno)),
         };
-        Ok(Cloned { tree, at: self.at, access: self.access, kind: self.kind })
+        Ok(Cloned { tree, at: self.at, kind: self.kind })
     }
 }
 
