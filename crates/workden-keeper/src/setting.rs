@@ -62,10 +62,11 @@ impl Setting {
     }
 }
 
-/// How a command gets into its control groups.
-#[derive(Debug)]
+/// How a command gets into its control groups, just before it becomes what it is to be.
+#[derive(Debug, Default)]
 pub enum Join {
     /// It does not.
+    #[default]
     None,
     /// It writes itself into these files: `tasks` of control groups of version 1.
     Tasks(Vec<OwnedFd>),
