@@ -17,9 +17,12 @@
 //! }));
 //! ```
 //!
+//! Where `/` of a backend is not empty, [`below`] shows one directory of it as `/`.
+//!
 //! A backend on disk gets a new directory for each call of the factory; the directory above them
 //! belongs to the caller's test, which removes it when `all` has returned.
 
+mod below;
 mod check;
 mod suite;
 mod typed;
@@ -48,6 +51,7 @@ pub mod views;
 pub mod visibility;
 pub mod writing;
 
+pub use below::{Below, below};
 pub use check::{Check, CheckFuture};
 pub use suite::{Report, all, checks, report};
 pub use verdict::{Failure, Outcome};

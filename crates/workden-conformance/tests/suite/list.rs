@@ -13,7 +13,7 @@ fn every_public_function_of_a_theme_is_a_listed_check() {
         let theme = file.file_stem().unwrap().to_str().unwrap().to_owned();
         let source = fs::read_to_string(&file).unwrap();
         let names = source.lines().filter_map(|line| line.strip_prefix("pub async fn ")?.split('(').next());
-        written.extend(names.filter(|_| theme != "suite").map(|name| format!("{theme}::{name}")));
+        written.extend(names.filter(|_| theme != "suite" && theme != "below").map(|name| format!("{theme}::{name}")));
     }
     assert_eq!(listed, written);
 }
