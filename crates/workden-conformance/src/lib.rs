@@ -1,9 +1,11 @@
-//! The behaviour every workden backend must show, as functions that anybody can run.
+//! The behaviour every workden backend and sandbox must show, as functions that anybody can run.
 //!
 //! Each check is a sentence about a [`Backend`](workden_core::Backend) that starts out empty, and
 //! either holds or comes back with a [`Failure`] that says what was seen. [`all`] runs every one
 //! of them on a fresh backend and names all that fail at once; [`checks`] lists them, for callers
 //! who want each to be a test of its own.
+//!
+//! Sandboxes run commands, too: what that means is checked by [`all_sandbox`]; see [`sandbox`].
 //!
 //! What only some backends have (symbolic links, modes, special files, mounts) is not asked for
 //! here. The suite needs no runtime: it runs on whatever polls it.
@@ -45,6 +47,7 @@ pub mod odd_names;
 pub mod reading;
 pub mod removing;
 pub mod renaming;
+pub mod sandbox;
 pub mod streaming;
 pub mod text_windows;
 pub mod views;
@@ -53,5 +56,6 @@ pub mod writing;
 
 pub use below::{Below, below};
 pub use check::{Check, CheckFuture};
+pub use sandbox::{SandboxCheck, SandboxReport, all_sandbox, python_checks, report_sandbox, sandbox_checks};
 pub use suite::{Report, all, checks, report};
 pub use verdict::{Failure, Outcome};
