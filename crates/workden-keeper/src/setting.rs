@@ -1,9 +1,10 @@
 //! `Setting`: what every command of a keeper is started with. Made by whoever prepared the ground
 //! (the host as it is, namespaces, a container), used by whoever starts processes.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, fmt, os::fd::OwnedFd, path::PathBuf, sync::Arc, time::Duration};
 
 use rustix::process::Resource;
+use seccompiler::BpfProgram;
 use workden_core::sandbox::{Isolation, Limits};
 
 /// What every command of a keeper is started with.
@@ -13,12 +14,21 @@ pub struct Setting {
     pub files_root: PathBuf,
     /// Where commands start, as this process sees it.
     pub directory: PathBuf,
-    /// A directory for the logs of commands, as this process sees it.
+    /// A directory for the logs of commands, as this process sees it. They have no names in it.
     pub logs: PathBuf,
     /// The environment of commands.
     pub environment: BTreeMap<String, String>,
     /// What each process is limited to by the kernel.
     pub rlimits: Vec<(Resource, u64)>,
+    /// The control groups that commands join.
+    pub join: Join,
+    /// A filter of system calls that commands get just before they start, besides the keeper's own;
+    /// empty for none.
+    pub last_filter: BpfProgram,
+    /// Who counts what all commands use together, and how often they ran into a limit.
+    pub watch: Option<Arc<dyn LimitWatch>>,
+    /// Whose the children of this process are.
+    pub children: Children,
     /// How long the keeper may live.
     pub wall_clock: Option<Duration>,
     /// How long it lives while nobody asks anything of it and nothing runs.
@@ -27,4 +37,79 @@ pub struct Setting {
     pub limits: Limits,
     /// What was enforced.
     pub isolation: Isolation,
+}
+
+impl Setting {
+    /// The host as it is: no wall, no limit, in a process with other children.
+    #[must_use]
+    pub fn host(directory: impl Into<PathBuf>, environment: BTreeMap<String, String>) -> Self {
+        let directory = directory.into();
+        Self {
+            files_root: directory.clone(),
+            directory,
+            logs: std::env::temp_dir(),
+            environment,
+            rlimits: Vec::new(),
+            join: Join::None,
+            last_filter: BpfProgram::new(),
+            watch: None,
+            children: Children::OthersToo,
+            wall_clock: None,
+            idle: None,
+            limits: Limits::default(),
+            isolation: Isolation::none(),
+        }
+    }
+}
+
+/// How a command gets into its control groups.
+#[derive(Debug)]
+pub enum Join {
+    /// It does not.
+    None,
+    /// It writes itself into these files: `tasks` of control groups of version 1.
+    Tasks(Vec<OwnedFd>),
+    /// It is made in this directory: a control group of version 2.
+    CloneInto(OwnedFd),
+}
+
+/// Whose the children of this process are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Children {
+    /// Commands' only. This process is PID 1 or a child subreaper: any child that is no minder was
+    /// left by a minder that died, and is killed.
+    CommandsOnly,
+    /// Others' too: only minders are waited for.
+    OthersToo,
+}
+
+/// Counts what all commands use together.
+pub trait LimitWatch: Send + Sync + fmt::Debug {
+    /// How often a limit was hit since the sandbox began.
+    fn hits(&self) -> LimitCounts;
+
+    /// What is used now.
+    fn used(&self) -> Used;
+}
+
+/// How often limits were hit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LimitCounts {
+    /// Processes that were killed for want of memory.
+    pub memory: u64,
+    /// Processes that could not be made.
+    pub processes: u64,
+}
+
+/// What all commands use together. `None` where nobody counts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Bytes of memory.
+    pub memory: Option<u64>,
+    /// The most that it has been.
+    pub memory_peak: Option<u64>,
+    /// Processor time so far.
+    pub cpu: Option<Duration>,
+    /// Processes and threads.
+    pub processes: Option<u64>,
 }

@@ -1,0 +1,291 @@
+//! `Keeper`: the sandbox itself, where its files and processes are. Files are a `LocalBackend`,
+//! commands the engine of `processes`.
+//!
+//! Invariant: a path of a request is resolved like any other before a command starts in it, and
+//! after `stop` everything is `Gone`.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use tokio::{sync::watch, time::Instant};
+use workden_backends::LocalBackend;
+use workden_core::{
+    Backend, ByteRange, Changed, Content, Entry, EntryKind, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
+    Removal, Resolved, Result, Slice, VirtualPath, Written,
+    sandbox::{
+        ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, Sandbox,
+        SpawnRequest, Usage,
+    },
+    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
+    text::{Change, Excerpt, TextWindow},
+};
+
+use crate::{
+    processes::{Engine, Wanted, gone},
+    setting::Setting,
+};
+
+/// A sandbox in this process.
+#[derive(Debug)]
+pub struct Keeper {
+    setting: Arc<Setting>,
+    files: LocalBackend,
+    engine: Engine,
+    directory: VirtualPath,
+    began: Instant,
+    asked: Asked,
+    stopped: watch::Sender<bool>,
+}
+
+/// Who asks something now, and when somebody last did.
+#[derive(Debug)]
+struct Asked {
+    now: AtomicUsize,
+    last: Mutex<Instant>,
+}
+
+/// A call that is being answered.
+struct Call<'a>(&'a Asked);
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        *self.0.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.0.now.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Keeper {
+    /// A keeper in this setting.
+    ///
+    /// # Errors
+    ///
+    /// When the files cannot be opened, or the directory of commands is not among them.
+    pub fn new(setting: Setting) -> Result<Self> {
+        let below = setting.directory.strip_prefix(&setting.files_root).ok().and_then(|below| below.to_str());
+        let below = below.ok_or_else(|| {
+            Error::new(ErrorKind::InvalidPath, "the directory of commands is not among the files of the sandbox")
+        })?;
+        let directory = VirtualPath::parse(&format!("/{below}"))?;
+        let files = LocalBackend::open(&setting.files_root)?;
+        let setting = Arc::new(setting);
+        let began = Instant::now();
+        Ok(Self {
+            engine: Engine::new(Arc::clone(&setting))?,
+            setting,
+            files,
+            directory,
+            began,
+            asked: Asked { now: AtomicUsize::new(0), last: Mutex::new(began) },
+            stopped: watch::Sender::new(false),
+        })
+    }
+
+    /// Waits until somebody has stopped it.
+    pub async fn stopped(&self) {
+        let _ = self.stopped.subscribe().wait_for(|&stopped| stopped).await;
+    }
+
+    /// Reaps children that have ended. For a process that has none but commands'.
+    pub fn reap(&self) {
+        self.engine.reap();
+    }
+
+    /// How long nobody has asked anything while nothing ran.
+    #[must_use]
+    pub fn idle(&self) -> Duration {
+        if self.engine.running_trees() > 0 {
+            *self.asked.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        }
+        self.unasked()
+    }
+
+    /// How long nobody has asked anything.
+    fn unasked(&self) -> Duration {
+        match self.asked.now.load(Ordering::Relaxed) {
+            0 => self.asked.last.lock().unwrap_or_else(PoisonError::into_inner).elapsed(),
+            _ => Duration::ZERO,
+        }
+    }
+
+    fn call(&self) -> Result<Call<'_>> {
+        if *self.stopped.borrow() {
+            return Err(gone());
+        }
+        self.asked.now.fetch_add(1, Ordering::Relaxed);
+        Ok(Call(&self.asked))
+    }
+
+    /// A directory for a command, as this process sees it.
+    async fn place(&self, directory: Option<&VirtualPath>) -> Result<Option<PathBuf>> {
+        let Some(directory) = directory else { return Ok(None) };
+        let cannot = |kind: ErrorKind, why: &str| {
+            Error::new(kind, format!("cannot run a command in `{directory}`: {why}"))
+                .hint("name a directory that exists; without one, commands start in the working directory")
+        };
+        let resolved = self.files.resolve(directory, Last::Follow).await?;
+        let entry = self.files.stat(&resolved).await.map_err(|error| match error.kind() {
+            ErrorKind::NotFound => cannot(ErrorKind::NotFound, "there is no such directory"),
+            _ => error,
+        })?;
+        match entry.kind {
+            EntryKind::Directory => Ok(Some(self.setting.files_root.join(resolved.real.relative()))),
+            _ => Err(cannot(ErrorKind::NotDirectory, "it is not a directory")),
+        }
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Sandbox for Keeper {
+    async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
+        let _call = self.call()?;
+        let directory = self.place(request.directory.as_ref()).await?;
+        let wanted =
+            Wanted { command: &request.command, directory: directory.as_deref(), environment: &request.environment };
+        self.engine.execute(request, wanted).await
+    }
+
+    async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
+        let _call = self.call()?;
+        let directory = self.place(request.directory.as_ref()).await?;
+        let wanted =
+            Wanted { command: &request.command, directory: directory.as_deref(), environment: &request.environment };
+        self.engine.spawn(wanted, request.streams).await
+    }
+
+    async fn start_job(&self, request: &JobRequest) -> Result<Job> {
+        let _call = self.call()?;
+        let directory = self.place(request.directory.as_ref()).await?;
+        let wanted =
+            Wanted { command: &request.command, directory: directory.as_deref(), environment: &request.environment };
+        self.engine.start_job(wanted).await
+    }
+
+    async fn jobs(&self) -> Result<Vec<Job>> {
+        let _call = self.call()?;
+        Ok(self.engine.jobs())
+    }
+
+    async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput> {
+        let _call = self.call()?;
+        self.engine.read_job(id, read).await
+    }
+
+    async fn kill_job(&self, id: &JobId) -> Result<Killed> {
+        let _call = self.call()?;
+        self.engine.kill_job(id).await
+    }
+
+    async fn usage(&self) -> Result<Usage> {
+        // Looking at it is not using it: no call.
+        if *self.stopped.borrow() {
+            return Err(gone());
+        }
+        let used = self.setting.watch.as_ref().map(|watch| watch.used()).unwrap_or_default();
+        Ok(Usage {
+            memory: used.memory,
+            memory_peak: used.memory_peak,
+            cpu: used.cpu,
+            processes: used.processes,
+            age: self.began.elapsed(),
+            idle: self.unasked(),
+            jobs: self.engine.running_jobs() as u64,
+        })
+    }
+
+    async fn isolation(&self) -> Result<Isolation> {
+        let _call = self.call()?;
+        Ok(self.setting.isolation.clone())
+    }
+
+    async fn directory(&self) -> Result<VirtualPath> {
+        let _call = self.call()?;
+        Ok(self.directory.clone())
+    }
+
+    async fn stop(&self) -> Result<()> {
+        self.engine.stop().await;
+        self.stopped.send_replace(true);
+        Ok(())
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Backend for Keeper {
+    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
+        let _call = self.call()?;
+        self.files.resolve(path, last).await
+    }
+    async fn stat(&self, at: &Resolved) -> Result<Entry> {
+        let _call = self.call()?;
+        self.files.stat(at).await
+    }
+    async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
+        let _call = self.call()?;
+        self.files.list(at, request).await
+    }
+    async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
+        let _call = self.call()?;
+        self.files.read(at, range).await
+    }
+    async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
+        let _call = self.call()?;
+        self.files.read_text(at, window).await
+    }
+    async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
+        let _call = self.call()?;
+        self.files.write(at, content, expect).await
+    }
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
+        let _call = self.call()?;
+        self.files.change(at, change, expect, most).await
+    }
+    async fn make_dir(&self, at: &Resolved) -> Result<()> {
+        let _call = self.call()?;
+        self.files.make_dir(at).await
+    }
+    async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
+        let _call = self.call()?;
+        self.files.remove(at, what).await
+    }
+    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+        let _call = self.call()?;
+        self.files.rename(from, to, existing).await
+    }
+    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+        let _call = self.call()?;
+        self.files.copy(from, to, existing).await
+    }
+    async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
+        let _call = self.call()?;
+        self.files.glob(at, request).await
+    }
+    async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
+        let _call = self.call()?;
+        self.files.grep(at, request).await
+    }
+    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+        let _call = self.call()?;
+        self.files.other_names(files).await
+    }
+    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+        let _call = self.call()?;
+        self.files.identify(at).await
+    }
+    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+        let _call = self.call()?;
+        self.files.origins().await
+    }
+    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+        let _call = self.call()?;
+        self.files.names_of(files).await
+    }
+}

@@ -1,0 +1,56 @@
+//! The last steps of a command before it is itself: session, terminal, control groups, limits,
+//! directory, streams, signals, the last filter, exec.
+
+use std::convert::Infallible;
+
+use rustix::{
+    io::Errno,
+    net::SendFlags,
+    process::{Rlimit, getrlimit, setrlimit},
+};
+
+use super::{
+    Plan, Terminal,
+    message::{Report, Stage},
+};
+use crate::{setting::Join, sys};
+
+/// Becomes the program, or says why not and ends.
+pub(super) fn become_program(plan: &mut Plan<'_>) -> Infallible {
+    let (stage, why) = match prepare(plan) {
+        Err(failed) => failed,
+        Ok(()) => (Stage::Exec, plan.image.exec()),
+    };
+    let _ = rustix::net::send(plan.link, &Report::Failed(stage, why).encode(), SendFlags::NOSIGNAL);
+    sys::exit_now(127)
+}
+
+fn prepare(plan: &Plan<'_>) -> Result<(), (Stage, Errno)> {
+    let preparing = |why| (Stage::Prepare, why);
+    rustix::process::setsid().map_err(preparing)?;
+    if plan.terminal == Terminal::Controlling {
+        rustix::process::ioctl_tiocsctty(plan.streams[0]).map_err(preparing)?;
+    }
+    if let Join::Tasks(files) = plan.join {
+        for file in files {
+            // To version 1 of control groups `0` is whoever writes it; to be written at the start.
+            rustix::io::pwrite(file, b"0", 0).map_err(preparing)?;
+        }
+    }
+    rustix::process::chdir(plan.directory).map_err(|why| (Stage::Directory, why))?;
+    let [input, output, error] = plan.streams;
+    rustix::stdio::dup2_stdin(input).map_err(preparing)?;
+    rustix::stdio::dup2_stdout(output).map_err(preparing)?;
+    rustix::stdio::dup2_stderr(error).map_err(preparing)?;
+    for &(resource, most) in plan.rlimits {
+        // What is stricter already stays so.
+        let most = getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most));
+        let limit = Rlimit { current: Some(most), maximum: Some(most) };
+        setrlimit(resource, limit).map_err(preparing)?;
+    }
+    sys::default_signals();
+    if !plan.filter.is_empty() {
+        seccompiler::apply_filter(plan.filter).map_err(|_| preparing(Errno::PERM))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! What a keeper and a minder say to each other: an order is a byte, a report is eight.
+
+use rustix::{io::Errno, process::Signal};
+
+/// Bytes of a report.
+pub(crate) const REPORT_BYTES: usize = 8;
+
+/// What a keeper wants of a minder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// `TERM` to all descendants, and `KILL` to what is left after a while.
+    Terminate,
+    /// `KILL` to all descendants.
+    Kill,
+    /// A signal to the group of the command.
+    Signal(Signal),
+}
+
+impl Order {
+    pub(crate) fn encode(self) -> u8 {
+        match self {
+            Self::Terminate => 0,
+            Self::Kill => u8::MAX,
+            Self::Signal(signal) => u8::try_from(signal.as_raw()).unwrap_or(0),
+        }
+    }
+
+    pub(crate) fn decode(byte: u8) -> Option<Self> {
+        match byte {
+            0 => Some(Self::Terminate),
+            u8::MAX => Some(Self::Kill),
+            number => Signal::from_named_raw(i32::from(number)).map(Self::Signal),
+        }
+    }
+}
+
+/// What a minder tells its keeper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// The command's process is there.
+    Started(i32),
+    /// There is no command, and why. Told by the child that would have been it.
+    Failed(Stage, Errno),
+    /// The command's process has ended, with this status of `wait`.
+    Ended(i32),
+    /// No descendant is left. The last report.
+    Empty,
+}
+
+/// How far the start of a command came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// No process could be made.
+    Fork,
+    /// Something that every command gets could not be given to it.
+    Prepare,
+    /// Its directory could not be entered.
+    Directory,
+    /// The program could not be run.
+    Exec,
+}
+
+impl Report {
+    pub(crate) fn encode(self) -> [u8; REPORT_BYTES] {
+        let (kind, stage, value) = match self {
+            Self::Started(pid) => (1, 0, pid),
+            Self::Failed(stage, why) => (2, stage as u8, why.raw_os_error()),
+            Self::Ended(status) => (3, 0, status),
+            Self::Empty => (4, 0, 0),
+        };
+        let [a, b, c, d] = value.to_le_bytes();
+        [kind, stage, 0, 0, a, b, c, d]
+    }
+
+    pub(crate) fn decode(bytes: [u8; REPORT_BYTES]) -> Option<Self> {
+        let [kind, stage, _, _, a, b, c, d] = bytes;
+        let value = i32::from_le_bytes([a, b, c, d]);
+        let stage = match stage {
+            0 => Stage::Fork,
+            1 => Stage::Prepare,
+            2 => Stage::Directory,
+            _ => Stage::Exec,
+        };
+        match kind {
+            1 => Some(Self::Started(value)),
+            2 => Some(Self::Failed(stage, Errno::from_raw_os_error(value))),
+            3 => Some(Self::Ended(value)),
+            4 => Some(Self::Empty),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_understood() {
+        for report in [
+            Report::Started(7),
+            Report::Failed(Stage::Directory, Errno::NOENT),
+            Report::Failed(Stage::Exec, Errno::ACCESS),
+            Report::Ended(0x8b00),
+            Report::Empty,
+        ] {
+            assert_eq!(Report::decode(report.encode()), Some(report));
+        }
+        for order in [Order::Terminate, Order::Kill, Order::Signal(Signal::INT), Order::Signal(Signal::WINCH)] {
+            assert_eq!(Order::decode(order.encode()), Some(order));
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What one command prints: head and tail for its answer, and a log as soon as those are not all.
+
+use std::path::Path;
+
+use workden_core::sandbox::{FullLog, JobId, Output};
+
+use super::{log::Log, output::Kept};
+
+/// The output of a command as it comes.
+pub(crate) struct Capture<'a> {
+    kept: Kept,
+    log: Option<Log>,
+    logs: &'a Path,
+}
+
+impl<'a> Capture<'a> {
+    pub(crate) fn new(most_chars: usize, logs: &'a Path) -> Self {
+        Self { kept: Kept::new(most_chars), log: None, logs }
+    }
+
+    /// Takes what was printed.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        if self.log.is_none() && !self.kept.has_room_for(bytes.len()) {
+            self.begin_log();
+        }
+        if let Some(log) = &mut self.log {
+            log.push(bytes);
+        }
+        self.kept.push(bytes);
+    }
+
+    /// Begins the log with all that came so far, which is all still here.
+    fn begin_log(&mut self) -> &mut Log {
+        let mut log = Log::create(self.logs);
+        if self.log.is_none() {
+            self.kept.slices().into_iter().for_each(|bytes| log.push(bytes));
+        }
+        self.log.get_or_insert(log)
+    }
+
+    /// The answer, and the log if something was left out or more may come.
+    pub(crate) fn finish(mut self, id: &JobId, more: More) -> (Output, Option<Log>) {
+        if self.log.is_none() && (more == More::MayCome || self.kept.leaves_out()) {
+            self.begin_log();
+        }
+        let log = &self.log;
+        let output = self.kept.into_output(|| {
+            let kept = log.as_ref().map(Log::kept).filter(|&kept| kept > 0)?;
+            Some(FullLog { id: id.clone(), path: None, kept })
+        });
+        (output, self.log)
+    }
+}
+
+/// Whether something that a command left may still print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum More {
+    MayCome,
+    No,
+}

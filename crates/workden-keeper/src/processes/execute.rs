@@ -1,0 +1,143 @@
+//! `execute`: a command run to its end, with one pipe for all that it prints.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::{Instant, sleep_until};
+use workden_core::sandbox::{Ended, ExecuteRequest};
+
+use super::{
+    AsFd, End, Engine, Executed, LimitHit, Result, Terminal, Wanted,
+    capture::{Capture, More},
+    failure::{self, Failure},
+    limits_hit,
+    pipes::{self, AtEnd, READ_BYTES, Watched},
+    records::{Record, drain_into},
+    tree::{Tree, TreeState},
+};
+use crate::setting::LimitCounts;
+
+/// The most that a timeout can be: a month, so that clocks do not overflow.
+const MOST_TIME: Duration = Duration::from_secs(31 * 24 * 60 * 60);
+
+impl Engine {
+    /// Runs a command to its end. Dropping the future ends its tree.
+    pub(crate) async fn execute(&self, request: &ExecuteRequest, wanted: Wanted<'_>) -> Result<Executed> {
+        let began = Instant::now();
+        let deadline = request.timeout.map(|timeout| began + timeout.min(MOST_TIME));
+        let before = self.limit_counts();
+        let (pipe, theirs) = pipes::from_command()?;
+        let tree = self.start(&wanted, [self.null.as_fd(), theirs.as_fd(), theirs.as_fd()], Terminal::None)?;
+        drop(theirs);
+        let waiting = EndedWhenDropped::new(tree);
+        let mut capture = Capture::new(request.most_chars, &self.setting.logs);
+
+        let (state, timed_out) = run(&waiting.0, &pipe, &mut capture, deadline).await;
+        let at_end = pipe.drain(|bytes| capture.push(bytes));
+        let tree = waiting.done();
+        let mut ended = if timed_out { Ended::TimedOut } else { state.ended.unwrap_or(Ended::Exited(127)) };
+        match failure::of(&state, wanted.command) {
+            Some(Failure::Refused(error)) => return Err(error),
+            Some(Failure::Unrunnable(sentence, end)) => {
+                capture.push(sentence.as_bytes());
+                ended = end;
+            }
+            None => {}
+        }
+        let duration = began.elapsed();
+        let more = match at_end {
+            AtEnd::Yes => More::No,
+            AtEnd::No => More::MayCome,
+        };
+        let id = self.records().next_execution();
+        let (output, log) = capture.finish(&id, more);
+        if let Some(log) = log {
+            let line = wanted.command.as_line();
+            let record = Record::finished(id, line, &state, ended, duration, log, &tree);
+            self.records().add(Arc::clone(&record));
+            if more == More::MayCome {
+                tokio::spawn(async move { drain_into(&record, &pipe).await });
+            }
+        }
+        Ok(Executed { output, ended, duration, limits_hit: self.hit_since(before, ended) })
+    }
+
+    fn limit_counts(&self) -> LimitCounts {
+        self.setting.watch.as_ref().map(|watch| watch.hits()).unwrap_or_default()
+    }
+
+    fn hit_since(&self, before: LimitCounts, ended: Ended) -> Vec<LimitHit> {
+        limits_hit::between(before, self.limit_counts(), ended, &self.setting.limits)
+    }
+}
+
+/// Takes what is printed until the command has ended, or its time is over and its tree is no more.
+async fn run(tree: &Tree, pipe: &Watched, capture: &mut Capture<'_>, deadline: Option<Instant>) -> (TreeState, bool) {
+    let take = async |capture: &mut Capture<'_>| {
+        let mut buffer = Vec::new();
+        loop {
+            buffer.clear();
+            if pipe.read(&mut buffer, READ_BYTES).await == 0 {
+                // Closed by a command that goes on.
+                std::future::pending::<()>().await;
+            }
+            capture.push(&buffer);
+        }
+    };
+    let in_time = async {
+        match deadline {
+            Some(deadline) => sleep_until(deadline).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        state = tree.ended() => return (state, false),
+        () = in_time => {}
+        () = take(capture) => {}
+    }
+    tokio::select! {
+        () = tree.end(End::Softly) => {}
+        () = take(capture) => {}
+    }
+    (tree.state(), true)
+}
+
+/// Ends a tree for which nobody waits any more.
+pub(crate) struct EndedWhenDropped(pub(crate) Arc<Tree>, Wait);
+
+#[derive(PartialEq, Eq)]
+enum Wait {
+    Goes,
+    Over,
+}
+
+impl EndedWhenDropped {
+    pub(crate) fn new(tree: Arc<Tree>) -> Self {
+        Self(tree, Wait::Goes)
+    }
+
+    /// The tree may live on.
+    pub(crate) fn done(mut self) -> Arc<Tree> {
+        self.1 = Wait::Over;
+        Arc::clone(&self.0)
+    }
+
+    /// The tree may live on from now on.
+    pub(crate) fn release(&mut self) {
+        self.1 = Wait::Over;
+    }
+}
+
+impl Drop for EndedWhenDropped {
+    fn drop(&mut self) {
+        if self.1 == Wait::Over || self.0.state().gone {
+            return;
+        }
+        let tree = Arc::clone(&self.0);
+        tree.begin_end(End::Softly);
+        // Without a runtime the link closes soon, and the minder kills.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { tree.end(End::Softly).await });
+        }
+    }
+}

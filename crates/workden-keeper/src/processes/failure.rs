@@ -1,0 +1,66 @@
+//! Commands that never came to be: what is said, and which exit code a shell would give.
+
+use rustix::io::Errno;
+use workden_core::{
+    Error, ErrorKind,
+    sandbox::{Command, Ended},
+};
+
+use super::tree::TreeState;
+use crate::minder::message::Stage;
+
+/// Why a command never was.
+pub(crate) enum Failure {
+    /// The program is not there, or cannot be run: an end like any other, with a sentence in its
+    /// output.
+    Unrunnable(String, Ended),
+    /// The place or the sandbox could not have it.
+    Refused(Error),
+}
+
+/// Why a command never was, if so.
+pub(crate) fn of(state: &TreeState, command: &Command) -> Option<Failure> {
+    let (stage, why) = state.failed?;
+    let failure = match (stage, why) {
+        (Stage::Exec, why) => {
+            let program = match command {
+                Command::Shell(_) => "/bin/sh",
+                Command::Program(words) => words.first().map_or("", String::as_str),
+            };
+            let (reason, code) = match why {
+                Errno::NOENT => ("no such program".to_owned(), 127),
+                why => (words(why), 126),
+            };
+            Failure::Unrunnable(format!("cannot run `{program}`: {reason}\n"), Ended::Exited(code))
+        }
+        (Stage::Directory, why) => {
+            let kind = match why {
+                Errno::NOENT => ErrorKind::NotFound,
+                Errno::NOTDIR => ErrorKind::NotDirectory,
+                Errno::ACCESS | Errno::PERM => ErrorKind::PermissionDenied,
+                _ => ErrorKind::Io,
+            };
+            let sentence = format!("cannot run a command in its directory: {}", words(why));
+            Failure::Refused(Error::new(kind, sentence).hint("name a directory that exists and may be entered"))
+        }
+        (Stage::Fork, Errno::AGAIN) => Failure::Refused(
+            Error::new(ErrorKind::Busy, "cannot start another process: the process limit of the sandbox is reached")
+                .hint("wait for commands to end, or kill background jobs"),
+        ),
+        (Stage::Fork, why) => {
+            Failure::Refused(Error::new(ErrorKind::Io, format!("cannot start a process: {}", words(why))))
+        }
+        (Stage::Prepare, why) => Failure::Refused(Error::new(
+            ErrorKind::Io,
+            format!("cannot give a command what every command gets: {}", words(why)),
+        )),
+    };
+    Some(failure)
+}
+
+/// What the system calls an error, without its number.
+pub(crate) fn words(why: Errno) -> String {
+    let text = std::io::Error::from(why).to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    text.to_lowercase()
+}

@@ -1,0 +1,151 @@
+//! Background jobs: they outlive the call that started them; their output is read by offset.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::{Instant, timeout, timeout_at};
+use workden_core::{
+    ErrorKind, limits,
+    sandbox::{Ended, Job, JobId, JobOutput, JobRead, JobState, Killed},
+};
+
+use super::{
+    AsFd, Command, End, Engine, Error, Result, Terminal, Wanted,
+    failure::{self, Failure},
+    log::Log,
+    output::complete,
+    pipes::{self, AtEnd, READ_BYTES, Watched},
+    records::{Record, drain_into},
+    tree::Tree,
+};
+
+/// The longest that a read waits.
+const MOST_WAIT: Duration = Duration::from_secs(600);
+
+impl Engine {
+    /// Starts a job.
+    pub(crate) async fn start_job(&self, wanted: Wanted<'_>) -> Result<Job> {
+        let (pipe, theirs) = pipes::from_command()?;
+        let tree = self.start(&wanted, [self.null.as_fd(), theirs.as_fd(), theirs.as_fd()], Terminal::None)?;
+        drop(theirs);
+        let state = tree.started().await;
+        let Some(pid) = state.pid else {
+            return Err(match failure::of(&state, wanted.command) {
+                Some(Failure::Refused(error)) => error,
+                _ => Error::new(ErrorKind::Io, "the job was killed before it began"),
+            });
+        };
+        let record = {
+            let mut records = self.records();
+            let id = records.next_job();
+            let log = Log::create(&self.setting.logs);
+            let record = Record::started(id, wanted.command.as_line(), pid, log, &tree);
+            records.add(Arc::clone(&record));
+            record
+        };
+        let job = record.job();
+        let command = wanted.command.clone();
+        tokio::spawn(async move { follow(&record, &tree, &pipe, &command).await });
+        Ok(job)
+    }
+
+    /// The jobs that there are and were.
+    pub(crate) fn jobs(&self) -> Vec<Job> {
+        self.records().jobs()
+    }
+
+    /// How many jobs run.
+    pub(crate) fn running_jobs(&self) -> usize {
+        self.jobs().iter().filter(|job| job.state == JobState::Running).count()
+    }
+
+    /// Reads what a job printed.
+    pub(crate) async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput> {
+        let record = self.record(id)?;
+        let mut progress = record.progress();
+        let until = Instant::now() + read.wait.min(MOST_WAIT);
+        // A character always fits, so that whoever reads on gets on.
+        let most = read.most.clamp(4, limits::JOB_READ_BYTES);
+        loop {
+            let over = {
+                let progress = progress.borrow_and_update();
+                progress.closed && progress.ended.is_some()
+            };
+            let (from, bytes) = record.log().read(read.offset, most);
+            // At the very end nothing completes a character any more.
+            let at_end = over && from + bytes.len() as u64 >= record.log().printed();
+            let shown = if at_end { bytes.len() } else { complete(&bytes) };
+            if shown > 0 || over || timeout_at(until, progress.changed()).await.is_err() {
+                return Ok(JobOutput {
+                    text: String::from_utf8_lossy(&bytes[..shown]).into_owned(),
+                    skipped: from - read.offset,
+                    next: from + shown as u64,
+                    job: record.job(),
+                });
+            }
+        }
+    }
+
+    /// Ends a job with all that it started.
+    pub(crate) async fn kill_job(&self, id: &JobId) -> Result<Killed> {
+        let record = self.record(id)?;
+        let Some(tree) = record.tree() else { return Ok(Killed::AlreadyOver) };
+        tree.end(End::Softly).await;
+        // What it printed last is in the log when this returns.
+        let mut progress = record.progress();
+        let over = progress.wait_for(|progress| progress.closed && progress.ended.is_some());
+        let _ = timeout(Duration::from_secs(1), over).await;
+        Ok(Killed::Stopped)
+    }
+
+    fn record(&self, id: &JobId) -> Result<Arc<Record>> {
+        self.records().find(id).ok_or_else(|| {
+            let known: Vec<String> = self.jobs().iter().map(|job| job.id.to_string()).collect();
+            let hint = match known.len() {
+                0 => "there are no background jobs".to_owned(),
+                count => format!("jobs: {}", known[count.saturating_sub(20)..].join(", ")),
+            };
+            Error::new(ErrorKind::NotFound, format!("there is no job `{id}`")).hint(hint)
+        })
+    }
+}
+
+/// Follows a job to its end and beyond: what it left may still print.
+async fn follow(record: &Record, tree: &Tree, pipe: &Watched, command: &Command) {
+    let mut at_end = AtEnd::No;
+    let mut buffer = Vec::new();
+    let state = loop {
+        buffer.clear();
+        tokio::select! {
+            biased;
+            state = tree.ended() => break state,
+            read = pipe.read(&mut buffer, READ_BYTES), if at_end == AtEnd::No => match read {
+                0 => at_end = AtEnd::Yes,
+                _ => record.push(&buffer),
+            }
+        }
+        if buffer.capacity() > READ_BYTES / 8 {
+            buffer = Vec::new();
+        }
+    };
+    drop(buffer);
+    if at_end == AtEnd::No {
+        at_end = pipe.drain(|bytes| record.push(bytes));
+    }
+    let mut ended = state.ended.unwrap_or(Ended::Exited(127));
+    match failure::of(&state, command) {
+        Some(Failure::Unrunnable(sentence, end)) => {
+            record.push(sentence.as_bytes());
+            ended = end;
+        }
+        Some(Failure::Refused(error)) => {
+            record.push(format!("{error}\n").as_bytes());
+            ended = Ended::Exited(126);
+        }
+        None => {}
+    }
+    record.end(ended);
+    match at_end {
+        AtEnd::Yes => record.set_closed(true),
+        AtEnd::No => drain_into(record, pipe).await,
+    }
+}

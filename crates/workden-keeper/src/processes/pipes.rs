@@ -1,0 +1,106 @@
+//! One end of a pipe or terminal that the runtime watches, and reads from it that never block.
+
+use std::os::fd::OwnedFd;
+
+use rustix::{buffer::spare_capacity, io::Errno, pipe::PipeFlags};
+use tokio::io::unix::AsyncFd;
+use workden_core::Result;
+
+use super::broken;
+use crate::sys;
+
+/// Bytes that one read takes: as many as a pipe holds.
+pub(crate) const READ_BYTES: usize = 64 * 1024;
+
+/// An end of a pipe or a terminal that this process reads from or writes to.
+#[derive(Debug)]
+pub(crate) struct Watched(AsyncFd<OwnedFd>);
+
+/// A pipe whose reading end is ours, and the other end for a command.
+pub(crate) fn from_command() -> Result<(Watched, OwnedFd)> {
+    let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|why| broken("make a pipe", why))?;
+    Ok((Watched::new(reader)?, writer))
+}
+
+/// A pipe whose writing end is ours, and the other end for a command.
+pub(crate) fn to_command() -> Result<(Watched, OwnedFd)> {
+    let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|why| broken("make a pipe", why))?;
+    Ok((Watched::new(writer)?, reader))
+}
+
+impl Watched {
+    pub(crate) fn new(fd: OwnedFd) -> Result<Self> {
+        rustix::io::ioctl_fionbio(&fd, true).map_err(|why| broken("set up a pipe", why))?;
+        let watched = sys::watched(fd).map_err(|_| broken("watch a pipe", Errno::IO))?;
+        Ok(Self(watched))
+    }
+
+    pub(crate) fn fd(&self) -> &OwnedFd {
+        self.0.get_ref()
+    }
+
+    /// Waits for bytes, and adds them to the buffer; how many, and none at the end.
+    pub(crate) async fn read(&self, buffer: &mut Vec<u8>, most: usize) -> usize {
+        loop {
+            let Ok(mut ready) = self.0.readable().await else { return 0 };
+            match ready.try_io(|fd| Ok(read_into(fd.get_ref(), buffer, most)?)) {
+                Ok(Ok(read)) => return read,
+                Ok(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                // A terminal that nobody has open any more answers with an error.
+                Ok(Err(_)) => return 0,
+                Err(_not_ready) => {}
+            }
+        }
+    }
+
+    /// Takes what is in the pipe at this moment, and not what comes later; says whether it ended.
+    pub(crate) fn drain(&self, mut each: impl FnMut(&[u8])) -> AtEnd {
+        // A command that never stops printing must not keep us here.
+        let mut left = usize::try_from(rustix::io::ioctl_fionread(self.fd()).unwrap_or(0)).unwrap_or(0);
+        let mut buffer = Vec::new();
+        loop {
+            buffer.clear();
+            match read_into(self.fd(), &mut buffer, left.clamp(1, READ_BYTES)) {
+                Ok(0) => return AtEnd::Yes,
+                Ok(read) => {
+                    each(&buffer);
+                    if read > left {
+                        return AtEnd::No;
+                    }
+                    left -= read;
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return AtEnd::No,
+                Err(_) => return AtEnd::Yes,
+            }
+        }
+    }
+
+    /// Writes all of it, as fast as the other side takes it.
+    pub(crate) async fn write_all(&self, mut bytes: &[u8]) -> Result<(), Errno> {
+        while !bytes.is_empty() {
+            let mut ready = self.0.writable().await.map_err(|_| Errno::IO)?;
+            match ready.try_io(|fd| Ok(rustix::io::write(fd.get_ref(), bytes)?)) {
+                Ok(Ok(written)) => bytes = &bytes[written..],
+                Ok(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Ok(Err(error)) => return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+                Err(_not_ready) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a pipe has come to its end: nobody can write to it any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtEnd {
+    Yes,
+    No,
+}
+
+fn read_into(fd: &OwnedFd, buffer: &mut Vec<u8>, most: usize) -> Result<usize, Errno> {
+    // Room for as much as there is, and not for more: most commands print little.
+    let there = usize::try_from(rustix::io::ioctl_fionread(fd).unwrap_or(0)).unwrap_or(0);
+    buffer.reserve(there.clamp(1, most));
+    rustix::io::read(fd, spare_capacity(buffer))
+}

@@ -1,0 +1,210 @@
+//! What is remembered of jobs and of commands with a log: who they are, how they are, what they
+//! printed. Bounded: the logs of those that ended long ago go, and in the end the records too.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use tokio::{sync::watch, time::Instant};
+use workden_core::{
+    limits,
+    sandbox::{Ended, Job, JobId, JobState},
+};
+
+use super::{
+    log::Log,
+    pipes::{READ_BYTES, Watched},
+    tree::{Tree, TreeState},
+};
+
+/// Jobs that ended and are still listed.
+const ENDED_JOBS: usize = 1000;
+/// Bytes of a command's line that a record keeps.
+const LINE_BYTES: usize = 4096;
+
+/// A job, or a command with a log.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) id: JobId,
+    line: String,
+    pid: u32,
+    began: Instant,
+    log: Mutex<Log>,
+    progress: watch::Sender<Progress>,
+    /// Alive as long as something of the tree is.
+    tree: Weak<Tree>,
+}
+
+/// How far a record has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// Bytes that were printed.
+    pub(crate) printed: u64,
+    /// How the command ended, and after how long.
+    pub(crate) ended: Option<(Ended, Duration)>,
+    /// Nobody can print any more.
+    pub(crate) closed: bool,
+}
+
+impl Record {
+    /// A job that was just started.
+    pub(crate) fn started(id: JobId, line: String, pid: u32, log: Log, tree: &Arc<Tree>) -> Arc<Self> {
+        Self::new(id, line, pid, log, tree, None)
+    }
+
+    /// A command that has ended, with a log.
+    pub(crate) fn finished(
+        id: JobId,
+        line: String,
+        state: &TreeState,
+        ended: Ended,
+        duration: Duration,
+        log: Log,
+        tree: &Arc<Tree>,
+    ) -> Arc<Self> {
+        Self::new(id, line, state.pid.unwrap_or(0), log, tree, Some((ended, duration)))
+    }
+
+    fn new(
+        id: JobId,
+        mut line: String,
+        pid: u32,
+        log: Log,
+        tree: &Arc<Tree>,
+        ended: Option<(Ended, Duration)>,
+    ) -> Arc<Self> {
+        line.truncate(line.floor_char_boundary(LINE_BYTES));
+        let progress = Progress { printed: log.printed(), ended, closed: ended.is_some() };
+        Arc::new(Self {
+            id,
+            line,
+            pid,
+            began: Instant::now(),
+            log: Mutex::new(log),
+            progress: watch::Sender::new(progress),
+            tree: Arc::downgrade(tree),
+        })
+    }
+
+    pub(crate) fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds what was printed.
+    pub(crate) fn push(&self, bytes: &[u8]) {
+        let printed = {
+            let mut log = self.log();
+            log.push(bytes);
+            log.printed()
+        };
+        self.progress.send_modify(|progress| progress.printed = printed);
+    }
+
+    /// The command itself has ended.
+    pub(crate) fn end(&self, ended: Ended) {
+        let duration = self.began.elapsed();
+        self.progress.send_modify(|progress| progress.ended = Some((ended, duration)));
+    }
+
+    /// Whether somebody may print.
+    pub(crate) fn set_closed(&self, closed: bool) {
+        self.progress.send_modify(|progress| progress.closed = closed);
+    }
+
+    pub(crate) fn progress(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    /// What is left of its processes.
+    pub(crate) fn tree(&self) -> Option<Arc<Tree>> {
+        self.tree.upgrade().filter(|tree| !tree.state().gone)
+    }
+
+    /// The job as it is now.
+    pub(crate) fn job(&self) -> Job {
+        let progress = *self.progress.borrow();
+        let (state, duration) = match progress.ended {
+            Some((ended, duration)) => (JobState::Ended(ended), duration),
+            None => (JobState::Running, self.began.elapsed()),
+        };
+        Job { id: self.id.clone(), pid: self.pid, line: self.line.clone(), state, duration, printed: progress.printed }
+    }
+
+    fn is_over(&self) -> bool {
+        let progress = self.progress.borrow();
+        progress.closed && progress.ended.is_some()
+    }
+}
+
+/// Takes what is printed into a record's log until nobody can print any more.
+pub(crate) async fn drain_into(record: &Record, pipe: &Watched) {
+    record.set_closed(false);
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        if pipe.read(&mut buffer, READ_BYTES).await == 0 {
+            break;
+        }
+        record.push(&buffer);
+        if buffer.capacity() > READ_BYTES / 8 {
+            buffer = Vec::new();
+        }
+    }
+    record.set_closed(true);
+}
+
+/// All that is remembered, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    jobs: VecDeque<Arc<Record>>,
+    executions: VecDeque<Arc<Record>>,
+    jobs_begun: u64,
+    executions_begun: u64,
+}
+
+impl Records {
+    pub(crate) fn next_job(&mut self) -> JobId {
+        self.jobs_begun += 1;
+        JobId(format!("bg_{}", self.jobs_begun))
+    }
+
+    pub(crate) fn next_execution(&mut self) -> JobId {
+        self.executions_begun += 1;
+        JobId(format!("exec_{}", self.executions_begun))
+    }
+
+    /// Remembers one more, and forgets what is too old.
+    pub(crate) fn add(&mut self, record: Arc<Record>) {
+        if record.id.0.starts_with("bg_") {
+            self.jobs.push_back(record);
+        } else {
+            self.executions.push_back(record);
+        }
+        let over = |record: &&Arc<Record>| record.is_over();
+        let too_many = self.executions.iter().filter(over).count().saturating_sub(limits::LOGS_KEPT);
+        forget(&mut self.executions, too_many);
+        let ended = self.jobs.iter().filter(over).count();
+        let without_log = ended.saturating_sub(limits::LOGS_KEPT);
+        self.jobs.iter().filter(over).take(without_log).for_each(|record| record.log().forget());
+        forget(&mut self.jobs, ended.saturating_sub(ENDED_JOBS));
+    }
+
+    pub(crate) fn find(&self, id: &JobId) -> Option<Arc<Record>> {
+        self.jobs.iter().chain(&self.executions).find(|record| record.id == *id).cloned()
+    }
+
+    pub(crate) fn jobs(&self) -> Vec<Job> {
+        self.jobs.iter().map(|record| record.job()).collect()
+    }
+}
+
+/// Takes so many of those that are over out, from the oldest on.
+fn forget(records: &mut VecDeque<Arc<Record>>, mut count: usize) {
+    records.retain(|record| {
+        let goes = count > 0 && record.is_over();
+        count -= usize::from(goes);
+        !goes
+    });
+}

@@ -1,0 +1,252 @@
+//! `spawn`: a command with streams of its own, pipes or a terminal.
+//!
+//! Invariant: what was read from the command and not taken by anybody is bounded, so that who does
+//! not read slows the command down.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use rustix::{
+    io::Errno,
+    process,
+    pty::OpenptFlags,
+    termios::{Winsize, tcsetwinsize},
+};
+use tokio::sync::{Mutex, mpsc, watch};
+use workden_core::{
+    ErrorKind,
+    sandbox::{Ended, Process, ProcessControl, ProcessEvent, Signal, Stream, Streams, WindowSize},
+};
+
+use super::{
+    AsFd, Command, Engine, Error, OwnedFd, Result, Terminal, Wanted, broken,
+    execute::EndedWhenDropped,
+    failure::{self, Failure},
+    pipes::{self, AtEnd, Watched},
+    tree::Tree,
+};
+
+/// Pieces of output that wait for somebody to take them.
+const WAITING_PIECES: usize = 4;
+/// Bytes of such a piece.
+const PIECE_BYTES: usize = 16 * 1024;
+/// What ends the input of a terminal: ^D.
+const END_OF_INPUT: &[u8] = b"\x04";
+
+impl Engine {
+    /// Starts a command with streams.
+    pub(crate) async fn spawn(&self, wanted: Wanted<'_>, streams: Streams) -> Result<Process> {
+        let (tree, input, outputs) = match streams {
+            Streams::Pipes => {
+                let (input, their_input) = pipes::to_command()?;
+                let (output, their_output) = pipes::from_command()?;
+                let (error, their_error) = pipes::from_command()?;
+                let theirs = [their_input.as_fd(), their_output.as_fd(), their_error.as_fd()];
+                let tree = self.start(&wanted, theirs, Terminal::None)?;
+                let outputs = vec![(Stream::Output, Arc::new(output)), (Stream::Error, Arc::new(error))];
+                (tree, Input::Pipe(Mutex::new(Some(input))), outputs)
+            }
+            Streams::Terminal(size) => {
+                let (ours, theirs) = terminal(size)?;
+                let tree = self.start(&wanted, [theirs.as_fd(); 3], Terminal::Controlling)?;
+                let ours = Arc::new(ours);
+                (tree, Input::Terminal(Arc::clone(&ours)), vec![(Stream::Output, ours)])
+            }
+        };
+        let waiting = EndedWhenDropped::new(tree);
+        let tree = Arc::clone(&waiting.0);
+        let state = tree.started().await;
+        let Some(pid) = state.pid else {
+            return Err(match failure::of(&state, wanted.command) {
+                Some(Failure::Refused(error)) => error,
+                _ => Error::new(ErrorKind::Io, "the process was killed before it began"),
+            });
+        };
+        let (sender, receiver) = mpsc::channel(WAITING_PIECES);
+        tokio::spawn(forward(Arc::clone(&tree), outputs, sender, wanted.command.clone()));
+        let events = Events { receiver, waiting };
+        Ok(Process { pid, events: Box::pin(events), control: Box::new(Control { tree, input }) })
+    }
+}
+
+/// A terminal of this size: our side, and the command's.
+fn terminal(size: WindowSize) -> Result<(Watched, OwnedFd)> {
+    let failed = |why: Errno| broken("open a terminal", why);
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let ours = rustix::pty::openpt(flags).map_err(failed)?;
+    rustix::pty::unlockpt(&ours).map_err(failed)?;
+    let theirs = rustix::pty::ioctl_tiocgptpeer(&ours, flags).map_err(failed)?;
+    set_size(&ours, size).map_err(failed)?;
+    Ok((Watched::new(ours)?, theirs))
+}
+
+fn set_size(terminal: &OwnedFd, size: WindowSize) -> Result<(), Errno> {
+    tcsetwinsize(terminal, Winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 })
+}
+
+/// Hands on what comes out, and at last how it ended. What is left of the tree then may go on
+/// printing, to nobody.
+async fn forward(
+    tree: Arc<Tree>,
+    outputs: Vec<(Stream, Arc<Watched>)>,
+    sender: mpsc::Sender<Result<ProcessEvent>>,
+    command: Command,
+) {
+    let (end, ended) = watch::channel(false);
+    let readers: Vec<_> = outputs
+        .iter()
+        .map(|(stream, pipe)| tokio::spawn(read(*stream, Arc::clone(pipe), sender.clone(), ended.clone())))
+        .collect();
+    let state = tree.ended().await;
+    let _ = end.send(true);
+    let mut open = Vec::new();
+    for (reader, (_, pipe)) in readers.into_iter().zip(outputs) {
+        if let Ok(AtEnd::No) = reader.await {
+            open.push(pipe);
+        }
+    }
+    let mut last = state.ended.unwrap_or(Ended::Exited(127));
+    let sentence = match failure::of(&state, &command) {
+        Some(Failure::Unrunnable(sentence, end)) => {
+            last = end;
+            Some(sentence)
+        }
+        Some(Failure::Refused(error)) => {
+            last = Ended::Exited(126);
+            Some(format!("{error}\n"))
+        }
+        None => None,
+    };
+    if let Some(sentence) = sentence {
+        let _ = sender.send(Ok(ProcessEvent::Printed(Stream::Error, sentence.into()))).await;
+    }
+    let _ = sender.send(Ok(ProcessEvent::Ended(last))).await;
+    drop(sender);
+    for pipe in open {
+        tokio::spawn(async move {
+            let mut nobodys = Vec::new();
+            while pipe.read(&mut nobodys, PIECE_BYTES).await > 0 {
+                nobodys.clear();
+            }
+        });
+    }
+}
+
+/// Hands on one stream until it ends, or the command has ended and all that it printed was taken.
+async fn read(
+    stream: Stream,
+    pipe: Arc<Watched>,
+    sender: mpsc::Sender<Result<ProcessEvent>>,
+    mut ended: watch::Receiver<bool>,
+) -> AtEnd {
+    loop {
+        // First a place for it, then the bytes: what nobody takes stays in the pipe.
+        let Ok(place) = sender.reserve().await else { return AtEnd::No };
+        let mut piece = Vec::new();
+        tokio::select! {
+            biased;
+            read = pipe.read(&mut piece, PIECE_BYTES) => match read {
+                0 => return AtEnd::Yes,
+                _ => place.send(Ok(ProcessEvent::Printed(stream, piece.into()))),
+            },
+            () = command_ended(&mut ended) => {
+                drop(place);
+                let mut pieces = Vec::new();
+                let at_end = pipe.drain(|bytes| pieces.push(Bytes::copy_from_slice(bytes)));
+                for piece in pieces {
+                    let _ = sender.send(Ok(ProcessEvent::Printed(stream, piece))).await;
+                }
+                return at_end;
+            }
+        }
+    }
+}
+
+async fn command_ended(ended: &mut watch::Receiver<bool>) {
+    let _ = ended.wait_for(|&ended| ended).await;
+}
+
+/// What comes out of a process; ends its tree when it is dropped before the end was seen.
+struct Events {
+    receiver: mpsc::Receiver<Result<ProcessEvent>>,
+    waiting: EndedWhenDropped,
+}
+
+impl futures_util::Stream for Events {
+    type Item = Result<ProcessEvent>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let event = self.receiver.poll_recv(context);
+        if let Poll::Ready(Some(Ok(ProcessEvent::Ended(_)))) = &event {
+            self.waiting.release();
+        }
+        event
+    }
+}
+
+/// Where the input of a process goes.
+enum Input {
+    Pipe(Mutex<Option<Watched>>),
+    Terminal(Arc<Watched>),
+}
+
+struct Control {
+    tree: Arc<Tree>,
+    input: Input,
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl ProcessControl for Control {
+    async fn write(&self, bytes: Bytes) -> Result<()> {
+        let no_more = || Error::new(ErrorKind::Gone, "the process reads no more input");
+        let written = match &self.input {
+            Input::Pipe(pipe) => pipe.lock().await.as_ref().ok_or_else(no_more)?.write_all(&bytes).await,
+            Input::Terminal(terminal) => tokio::select! {
+                written = terminal.write_all(&bytes) => written,
+                () = self.tree.gone() => Err(Errno::IO),
+            },
+        };
+        written.map_err(|_| no_more())
+    }
+
+    async fn close_input(&self) -> Result<()> {
+        match &self.input {
+            Input::Pipe(pipe) => drop(pipe.lock().await.take()),
+            Input::Terminal(terminal) => {
+                // One that has ended needs no end of its input.
+                let _ = terminal.write_all(END_OF_INPUT).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn signal(&self, signal: Signal) -> Result<()> {
+        self.tree.signal(match signal {
+            Signal::Hup => process::Signal::HUP,
+            Signal::Int => process::Signal::INT,
+            Signal::Quit => process::Signal::QUIT,
+            Signal::Kill => process::Signal::KILL,
+            Signal::Usr1 => process::Signal::USR1,
+            Signal::Usr2 => process::Signal::USR2,
+            Signal::Term => process::Signal::TERM,
+            Signal::Cont => process::Signal::CONT,
+            Signal::Stop => process::Signal::STOP,
+            Signal::Tstp => process::Signal::TSTP,
+            Signal::Winch => process::Signal::WINCH,
+        });
+        Ok(())
+    }
+
+    async fn resize(&self, size: WindowSize) -> Result<()> {
+        match &self.input {
+            Input::Pipe(_) => Err(Error::new(ErrorKind::Unsupported, "the process has no terminal to resize")),
+            Input::Terminal(terminal) => set_size(terminal.fd(), size).map_err(|why| broken("resize a terminal", why)),
+        }
+    }
+}

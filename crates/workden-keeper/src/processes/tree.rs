@@ -1,0 +1,188 @@
+//! `Tree`: a command with all that it started, seen from the keeper through its minder.
+//!
+//! Invariant: a tree is gone only when nothing of it is left: its minder has said so, or is dead and
+//! what it left was swept.
+
+use std::{os::fd::OwnedFd, sync::Arc, time::Duration};
+
+use rustix::{
+    io::Errno,
+    net::{AddressFamily, SendFlags, SocketFlags, SocketType, socketpair},
+    process::{Pid, Signal},
+};
+use tokio::{io::unix::AsyncFd, sync::watch, time::timeout};
+use workden_core::{limits, sandbox::Ended};
+
+use super::minders::Minders;
+use crate::{
+    minder::message::{Order, REPORT_BYTES, Report, Stage},
+    sys,
+};
+
+/// How long a minder may take, besides the time that its tree has to end by itself.
+const MINDER_TIME: Duration = Duration::from_secs(2);
+
+/// A command with all that it started.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    link: AsyncFd<OwnedFd>,
+    minder: Pid,
+    minders: Arc<Minders>,
+    state: watch::Sender<TreeState>,
+}
+
+/// What is known about a tree.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TreeState {
+    /// The command's process.
+    pub(crate) pid: Option<u32>,
+    /// Why there is no command.
+    pub(crate) failed: Option<(Stage, Errno)>,
+    /// How the command itself ended.
+    pub(crate) ended: Option<Ended>,
+    /// Nothing is left.
+    pub(crate) gone: bool,
+}
+
+/// How to end a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// `TERM`, and `KILL` to what is left after a while.
+    Softly,
+    /// `KILL`.
+    AtOnce,
+}
+
+/// The two ends of a link: the keeper's and the minder's.
+pub(crate) fn link() -> Result<(OwnedFd, OwnedFd), Errno> {
+    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    rustix::io::ioctl_fionbio(&ours, true)?;
+    Ok((ours, theirs))
+}
+
+impl Tree {
+    /// The tree of a minder that was just started; it is followed until nothing is left of it.
+    pub(crate) fn follow(link: OwnedFd, minder: Pid, minders: Arc<Minders>) -> std::io::Result<Arc<Self>> {
+        let tree = Arc::new(Self {
+            link: sys::watched(link)?,
+            minder,
+            minders,
+            state: watch::Sender::new(TreeState::default()),
+        });
+        let followed = Arc::clone(&tree);
+        tokio::spawn(async move { followed.listen().await });
+        Ok(tree)
+    }
+
+    async fn listen(&self) {
+        let mut orderly = false;
+        while let Some(report) = self.next_report().await {
+            self.state.send_modify(|state| match report {
+                Report::Started(pid) => state.pid = u32::try_from(pid).ok(),
+                Report::Failed(stage, why) => state.failed = Some((stage, why)),
+                Report::Ended(status) => state.ended = Some(ended(status)),
+                Report::Empty => orderly = true,
+            });
+            if orderly {
+                break;
+            }
+        }
+        if orderly {
+            // The tree is gone; its minder is on its way, and nobody has to wait for that.
+            self.state.send_modify(|state| state.gone = true);
+            self.minders.reap(self.minder).await;
+        } else {
+            // Somebody killed the minder.
+            self.minders.signal(self.minder, Signal::KILL);
+            self.minders.reap(self.minder).await;
+            self.minders.sweep().await;
+            self.state.send_modify(|state| {
+                state.ended = state.ended.or(Some(Ended::Signalled(Signal::KILL.as_raw())));
+                state.gone = true;
+            });
+        }
+    }
+
+    async fn next_report(&self) -> Option<Report> {
+        let mut bytes = [0; REPORT_BYTES];
+        let mut filled = 0;
+        while filled < REPORT_BYTES {
+            let mut ready = self.link.readable().await.ok()?;
+            match ready.try_io(|link| Ok(rustix::io::read(link, &mut bytes[filled..])?)) {
+                Ok(Ok(0)) => return None,
+                Ok(Ok(read)) => filled += read,
+                Ok(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Ok(Err(_)) => return None,
+                Err(_not_ready) => {}
+            }
+        }
+        Report::decode(bytes)
+    }
+
+    /// What is known now.
+    pub(crate) fn state(&self) -> TreeState {
+        *self.state.borrow()
+    }
+
+    /// Waits until the command's process is there, or never will be.
+    pub(crate) async fn started(&self) -> TreeState {
+        self.wait(|state| state.pid.is_some() || state.gone).await
+    }
+
+    /// Waits until the command itself has ended, whatever it left.
+    pub(crate) async fn ended(&self) -> TreeState {
+        self.wait(|state| state.ended.is_some() || state.gone).await
+    }
+
+    /// Waits until nothing is left.
+    pub(crate) async fn gone(&self) {
+        self.wait(|state| state.gone).await;
+    }
+
+    async fn wait(&self, until: impl FnMut(&TreeState) -> bool) -> TreeState {
+        let mut changes = self.state.subscribe();
+        // The sender is in `self`, so it is never closed.
+        changes.wait_for(until).await.map_or_else(|_| self.state(), |state| *state)
+    }
+
+    /// Signals the group of the command.
+    pub(crate) fn signal(&self, signal: Signal) {
+        self.order(Order::Signal(signal));
+    }
+
+    /// Begins to end the tree.
+    pub(crate) fn begin_end(&self, how: End) {
+        self.order(match how {
+            End::Softly => Order::Terminate,
+            End::AtOnce => Order::Kill,
+        });
+        // A command may have stopped its minder.
+        self.minders.signal(self.minder, Signal::CONT);
+    }
+
+    /// Ends the tree; returns when nothing is left.
+    pub(crate) async fn end(&self, how: End) {
+        self.begin_end(how);
+        let grace = match how {
+            End::Softly => limits::TERM_TIME,
+            End::AtOnce => Duration::ZERO,
+        };
+        if timeout(grace + MINDER_TIME, self.gone()).await.is_err() {
+            // Stopped again, or something that cannot be killed: what it leaves is swept.
+            self.minders.signal(self.minder, Signal::KILL);
+            let _ = timeout(MINDER_TIME, self.gone()).await;
+        }
+    }
+
+    fn order(&self, order: Order) {
+        let _ = rustix::net::send(&self.link, &[order.encode()], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    }
+}
+
+/// A status of `wait` in our words.
+fn ended(status: i32) -> Ended {
+    match status & 0x7f {
+        0 => Ended::Exited((status >> 8) & 0xff),
+        signal => Ended::Signalled(signal),
+    }
+}

@@ -1,0 +1,69 @@
+//! Exec: everything that it needs is made before the fork, so that the child only has to call it.
+
+use std::{
+    ffi::{CStr, CString, c_char},
+    ptr,
+};
+
+use rustix::io::Errno;
+
+/// The shell that runs a file which is executable and has no format that the kernel knows.
+const SHELL: &CStr = c"/bin/sh";
+
+/// A program to become: the files to try, its arguments and its environment.
+pub(crate) struct Image {
+    files: Vec<CString>,
+    arguments: Vec<*const c_char>,
+    /// `sh`, a place for the file, the arguments after the first.
+    shell_arguments: Vec<*const c_char>,
+    environment: Vec<*const c_char>,
+    /// What the pointers point into.
+    _strings: [Vec<CString>; 2],
+}
+
+impl Image {
+    /// A program that is in one of these files, tried in order.
+    pub(crate) fn new(files: Vec<CString>, arguments: Vec<CString>, environment: Vec<CString>) -> Self {
+        let end = [ptr::null()];
+        let pointers = |strings: &[CString]| strings.iter().map(|string| string.as_ptr()).collect::<Vec<_>>();
+        let argument_pointers = pointers(&arguments);
+        let mut shell_arguments = vec![SHELL.as_ptr(), ptr::null()];
+        shell_arguments.extend(argument_pointers.iter().skip(1).chain(&end));
+        Self {
+            files,
+            shell_arguments,
+            arguments: [&argument_pointers[..], &end].concat(),
+            environment: [&pointers(&environment)[..], &end].concat(),
+            // Moved, not copied: the pointers stay right.
+            _strings: [arguments, environment],
+        }
+    }
+
+    /// Becomes the program; comes back only when that fails, with the reason that `execvp` would
+    /// give: a file that may not be run counts more than one that is not there.
+    pub(crate) fn exec(&mut self) -> Errno {
+        let mut refused = None;
+        for file in &self.files {
+            let why = execve(file, &self.arguments, &self.environment);
+            match why {
+                Errno::NOENT | Errno::NOTDIR => {}
+                Errno::ACCESS => refused = Some(why),
+                Errno::NOEXEC => {
+                    if let Some(place) = self.shell_arguments.get_mut(1) {
+                        *place = file.as_ptr();
+                    }
+                    return execve(SHELL, &self.shell_arguments, &self.environment);
+                }
+                _ => return why,
+            }
+        }
+        refused.unwrap_or(Errno::NOENT)
+    }
+}
+
+fn execve(file: &CStr, arguments: &[*const c_char], environment: &[*const c_char]) -> Errno {
+    // SAFETY: both arrays end with a null pointer, and the others point to strings that `Image`
+    // owns and does not change.
+    unsafe { libc::execve(file.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}

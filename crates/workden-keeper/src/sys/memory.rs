@@ -1,0 +1,14 @@
+//! What the allocator does with memory that was needed once.
+
+/// Tells the allocator to give memory back after a flood, instead of keeping it for the next one,
+/// and to keep one heap for all threads. For the beginning of a keeper.
+pub(crate) fn give_memory_back() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: `mallopt` takes any numbers; these are parameters that it documents. Naming a
+    // threshold also stops it from growing by itself.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 64 * 1024);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 64 * 1024);
+    }
+}

@@ -1,0 +1,22 @@
+//! The one place with unsafe code: fork, exec and signals, which the safe libraries leave out.
+//!
+//! Invariant: every function here is safe to call with whatever its types let in. What a forked
+//! child must not do (allocate, take locks, return) is asked of the callers in words, and a child
+//! that would return or unwind ends instead.
+
+#![expect(
+    unsafe_code,
+    reason = "fork, exec and signal dispositions have no safe wrapper; nothing else has unsafe code"
+)]
+
+mod exec;
+mod fork;
+mod memory;
+mod signals;
+mod watch;
+
+pub(crate) use exec::Image;
+pub(crate) use fork::{Place, close_all_but, exit_now, fork_into};
+pub(crate) use memory::give_memory_back;
+pub(crate) use signals::{child_signals, default_signals};
+pub(crate) use watch::watched;

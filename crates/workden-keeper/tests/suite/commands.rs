@@ -1,0 +1,179 @@
+//! `execute`: output, ends and bounds.
+
+use std::time::{Duration, Instant};
+
+use workden_core::{
+    ErrorKind, VirtualPath,
+    sandbox::{Ended, ExecuteRequest, JobRead, Sandbox},
+};
+
+use crate::common::{Place, open_descriptors};
+
+#[tokio::test]
+async fn ends_are_told_as_a_shell_would() {
+    let place = Place::new();
+    std::fs::write(place.directory.path().join("plain"), "not a program").unwrap();
+    for (request, code, text) in [
+        (ExecuteRequest::shell("true"), 0, ""),
+        (ExecuteRequest::shell("echo out; echo err >&2; exit 3"), 3, "out\nerr\n"),
+        (ExecuteRequest::shell("kill -9 $$"), 137, ""),
+        (ExecuteRequest::shell("kill -TERM $$"), 143, ""),
+        (ExecuteRequest::program(["echo", "a b", "$x", "*"]), 0, "a b $x *\n"),
+        (ExecuteRequest::program(["no-such-program"]), 127, "cannot run `no-such-program`: no such program\n"),
+        (ExecuteRequest::program(["./plain"]), 126, "cannot run `./plain`: permission denied\n"),
+        (ExecuteRequest::shell("no-such-program 2>/dev/null"), 127, ""),
+        (ExecuteRequest::shell("cat; read x; echo $?"), 0, "1\n"),
+        (ExecuteRequest::shell("exec 1>&- 2>&-; sleep 0.1; exit 4"), 4, ""),
+        (ExecuteRequest::program(["env"]), 0, "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin\n"),
+        (ExecuteRequest::shell("yes | head -1"), 0, "y\n"),
+        (ExecuteRequest::shell("ls /proc/self/fd | tr '\\n' ' '"), 0, "0 1 2 3 "),
+        (ExecuteRequest::shell("grep SigIgn /proc/self/status | tail -c 8"), 0, "0000000\n"),
+        (ExecuteRequest::shell("grep SigBlk /proc/self/status"), 0, "SigBlk:\t0000000000000000\n"),
+    ] {
+        let executed = place.keeper.execute(&request).await.unwrap();
+        assert_eq!((executed.exit_code(), executed.output.text().as_str()), (code, text), "{:?}", request.command);
+    }
+}
+
+#[tokio::test]
+async fn a_script_without_a_first_line_runs_in_the_shell() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let script = place.directory.path().join("script");
+    std::fs::write(&script, "echo ran $1\n").unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let executed = place.keeper.execute(&ExecuteRequest::program(["./script", "it"])).await.unwrap();
+    assert_eq!(executed.output.text(), "ran it\n");
+}
+
+#[tokio::test]
+async fn output_and_errors_come_in_the_order_in_which_they_were_printed() {
+    let place = Place::new();
+    let executed = place.run("for i in $(seq 1 2000); do echo o$i; echo e$i >&2; done").await;
+    let expected: String = (1..=2000).map(|i| format!("o{i}\ne{i}\n")).collect();
+    assert_eq!(executed.output.text(), expected);
+}
+
+#[tokio::test]
+async fn a_timeout_keeps_what_was_printed() {
+    let place = Place::new();
+    let began = Instant::now();
+    let executed = place.run_for("echo before; sleep 60; echo after", Duration::from_millis(200)).await;
+    assert_eq!(executed.ended, Ended::TimedOut);
+    assert_eq!((executed.exit_code(), executed.output.text().as_str()), (124, "before\n"));
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_child_in_the_background_keeps_nobody_waiting() {
+    let place = Place::new();
+    let began = Instant::now();
+    let executed = place.run("sleep 30 & echo hi").await;
+    assert_eq!(executed.output.text(), "hi\n");
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    place.keeper.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_child_in_the_background_prints_is_drained_into_the_log() {
+    let place = Place::new();
+    let executed = place.run("(sleep 0.3; echo later; yes | head -c 1000000; echo done > finished) & echo hi").await;
+    assert_eq!(executed.output.text(), "hi\n");
+    for _ in 0..500 {
+        if place.directory.path().join("finished").exists() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(place.directory.path().join("finished").exists(), "the child was not blocked by a full pipe");
+    let read = place.keeper.read_job(&"exec_1".into(), &JobRead::from(0)).await.unwrap();
+    assert!(read.text.starts_with("hi\nlater\ny\n"), "{:?}", &read.text[..30]);
+}
+
+#[tokio::test]
+async fn a_directory_is_resolved_and_a_missing_one_is_an_error() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.directory.path().join("a/b")).unwrap();
+    std::os::unix::fs::symlink("/a/b", place.directory.path().join("link")).unwrap();
+    std::fs::write(place.directory.path().join("file"), "").unwrap();
+    let run_in = async |directory: &str| {
+        let mut request = ExecuteRequest::shell("pwd");
+        request.directory = Some(VirtualPath::parse(directory).unwrap());
+        place.keeper.execute(&request).await
+    };
+    for directory in ["/a/b", "/link"] {
+        let printed = run_in(directory).await.unwrap().output.text();
+        assert!(printed.ends_with("/a/b\n"), "{printed}");
+    }
+    for (directory, kind) in [("/none", ErrorKind::NotFound), ("/file", ErrorKind::NotDirectory)] {
+        let error = run_in(directory).await.unwrap_err();
+        assert_eq!(error.kind(), kind);
+        assert!(error.sentence().contains(directory), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn of_much_output_head_and_tail_are_kept_and_the_rest_is_in_the_log() {
+    let place = Place::new();
+    let mut request = ExecuteRequest::shell("seq 1 100000");
+    request.most_chars = 100;
+    let output = place.keeper.execute(&request).await.unwrap().output;
+    let all: String = (1..=100_000).map(|i| format!("{i}\n")).collect();
+    let left_out = output.left_out.clone().unwrap();
+    assert!(all.starts_with(&output.head) && all.ends_with(&output.tail));
+    assert_eq!(left_out.bytes as usize + output.head.len() + output.tail.len(), all.len());
+    let log = left_out.log.clone().unwrap();
+    assert_eq!(log.kept, all.len() as u64);
+    let mut read = String::new();
+    loop {
+        let part = place.keeper.read_job(&log.id, &JobRead::from(read.len() as u64)).await.unwrap();
+        if part.text.is_empty() {
+            break;
+        }
+        read += &part.text;
+    }
+    assert_eq!(read, all);
+}
+
+#[tokio::test]
+async fn a_flood_is_bounded() {
+    let place = Place::new();
+    let began = Instant::now();
+    let executed = place.run("head -c 1073741824 /dev/zero").await;
+    let left_out = executed.output.left_out.unwrap();
+    assert_eq!(left_out.bytes, (1 << 30) - 100_000);
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    let peak = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = peak.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim();
+    let peak: u64 = peak.strip_suffix(" kB").unwrap().parse().unwrap();
+    assert!(peak < 200 * 1024, "{peak} kB at the most");
+}
+
+#[tokio::test]
+async fn a_hundred_at_once() {
+    let place = Place::new();
+    let many = (0..100).map(|i| {
+        let keeper = &place.keeper;
+        async move { keeper.execute(&ExecuteRequest::shell(format!("sleep 0.2; echo {i}"))).await.unwrap() }
+    });
+    let began = Instant::now();
+    for (i, executed) in futures_util::future::join_all(many).await.into_iter().enumerate() {
+        assert_eq!(executed.output.text(), format!("{i}\n"));
+    }
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn no_descriptor_is_left_open() {
+    let place = Place::new();
+    place.run("true").await;
+    let settle = || tokio::time::sleep(Duration::from_millis(300));
+    settle().await;
+    let before = open_descriptors();
+    for _ in 0..200 {
+        place.run("echo x").await;
+    }
+    settle().await;
+    // Other tests in this process come and go; 200 leaks would still be seen.
+    assert!(open_descriptors() < before + 100, "{before} before, {} after", open_descriptors());
+}

@@ -1,0 +1,4 @@
+//! What holds for every command of a keeper.
+
+mod commands;
+mod common;

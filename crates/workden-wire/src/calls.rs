@@ -1,0 +1,113 @@
+//! Every call of the protocol that is JSON both ways, or JSON one way: its path, its arguments and
+//! its answer, said once for both sides.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use workden_core::{
+    ByteRange, Changed, Entry, Existing, Expect, FileIdentity, Last, Removal, Resolved, VirtualPath, Written,
+    sandbox::{
+        ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Signal, SpawnRequest,
+        Usage, WindowSize,
+    },
+    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
+    text::{Change, Excerpt, TextWindow},
+};
+use workden_core::{Timestamp, sandbox};
+
+/// A call with its arguments.
+pub(crate) trait Call: Serialize + Sync {
+    /// Where it is.
+    const PATH: &'static str;
+    /// What comes back.
+    type Answer: Serialize + DeserializeOwned + Send + 'static;
+}
+
+macro_rules! calls {
+    ($($name:ident at $path:literal { $($field:ident: $type:ty),* } -> $answer:ty;)*) => {$(
+        #[derive(Serialize, Deserialize)]
+        pub(crate) struct $name<'a> {
+            $(pub(crate) $field: Cow<'a, $type>,)*
+            #[serde(skip)]
+            pub(crate) of: std::marker::PhantomData<&'a ()>,
+        }
+
+        impl<'a> $name<'a> {
+            pub(crate) fn new($($field: &'a $type),*) -> Self {
+                Self { $($field: Cow::Borrowed($field),)* of: std::marker::PhantomData }
+            }
+        }
+
+        impl Call for $name<'_> {
+            const PATH: &'static str = $path;
+            type Answer = $answer;
+        }
+    )*};
+}
+
+calls! {
+    Hello at "/hello" {} -> HelloAnswer;
+
+    Resolve at "/v1/resolve" { path: VirtualPath, last: Last } -> Resolved;
+    Stat at "/v1/stat" { at: Resolved } -> Entry;
+    List at "/v1/list" { at: Resolved, request: ListRequest } -> Listing;
+    Read at "/v1/read" { at: Resolved, range: ByteRange } -> ReadAnswer;
+    ReadText at "/v1/read_text" { at: Resolved, window: TextWindow } -> Excerpt;
+    Write at "/v1/write" { at: Resolved, expect: Expect } -> Written;
+    ChangeFile at "/v1/change" { at: Resolved, change: Change, expect: Expect, most: u64 } -> Changed;
+    MakeDir at "/v1/make_dir" { at: Resolved } -> ();
+    Remove at "/v1/remove" { at: Resolved, what: Removal } -> ();
+    Rename at "/v1/rename" { from: Resolved, to: Resolved, existing: Existing } -> ();
+    Copy at "/v1/copy" { from: Resolved, to: Resolved, existing: Existing } -> Written;
+    Glob at "/v1/glob" { at: Resolved, request: GlobRequest } -> Globbed;
+    Grep at "/v1/grep" { at: Resolved, request: GrepRequest } -> Grepped;
+    OtherNames at "/v1/other_names" { files: [Resolved] } -> Vec<Vec<VirtualPath>>;
+    Identify at "/v1/identify" { at: Resolved } -> Option<FileIdentity>;
+    Origins at "/v1/origins" {} -> Vec<(VirtualPath, FileIdentity)>;
+    NamesOf at "/v1/names_of" { files: [FileIdentity] } -> Vec<Vec<VirtualPath>>;
+
+    Execute at "/v1/execute" { request: ExecuteRequest } -> Executed;
+    StartJob at "/v1/start_job" { request: JobRequest } -> Job;
+    Jobs at "/v1/jobs" {} -> Vec<Job>;
+    ReadJob at "/v1/read_job" { id: JobId, read: JobRead } -> JobOutput;
+    KillJob at "/v1/kill_job" { id: JobId } -> Killed;
+    UsageNow at "/v1/usage" {} -> Usage;
+    IsolationOf at "/v1/isolation" {} -> Isolation;
+    DirectoryOf at "/v1/directory" {} -> VirtualPath;
+    Stop at "/v1/stop" {} -> ();
+
+    Spawn at "/v1/spawn" { request: SpawnRequest } -> Started;
+    Input at "/v1/process/input" { process: u64 } -> ();
+    CloseInput at "/v1/process/close_input" { process: u64 } -> ();
+    SendSignal at "/v1/process/signal" { process: u64, signal: Signal } -> ();
+    Resize at "/v1/process/resize" { process: u64, size: WindowSize } -> ();
+
+    Tree at "/v1/tree" { at: VirtualPath } -> crate::tree::TreeReport;
+}
+
+/// What a server says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct HelloAnswer {
+    /// The version of the protocol that it speaks.
+    pub(crate) protocol: u32,
+    /// Where commands run.
+    pub(crate) directory: VirtualPath,
+    /// What separates them from the machine.
+    pub(crate) isolation: sandbox::Isolation,
+}
+
+/// What is said of content that was read; the content is the body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ReadAnswer {
+    pub(crate) size: u64,
+    pub(crate) modified: Option<Timestamp>,
+}
+
+/// The first frame of a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Started {
+    /// What calls name it by.
+    pub(crate) process: u64,
+    /// What commands see it as.
+    pub(crate) pid: u32,
+}

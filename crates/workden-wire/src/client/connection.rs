@@ -1,0 +1,155 @@
+//! The connection of a client: requests go out, answers or errors come back.
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::{
+    body::Incoming,
+    client::conn::http2::{self, SendRequest},
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use serde::de::DeserializeOwned;
+use tokio::io::{AsyncRead, AsyncWrite};
+use workden_core::{Error, ErrorKind, Result};
+
+use crate::{
+    calls::Call,
+    errors,
+    header::{ARGUMENTS, to_header},
+    limits,
+};
+
+/// A connection. Clones share it.
+#[derive(Clone)]
+pub(super) struct Connection {
+    requests: SendRequest<Body>,
+    authorization: Option<HeaderValue>,
+}
+
+impl Connection {
+    pub(super) async fn open<S>(stream: S, token: Option<&str>) -> Result<Self>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let authorization = token.map(bearer).transpose()?;
+        let opened = http2::Builder::new(TokioExecutor::new())
+            .initial_stream_window_size(limits::STREAM_WINDOW)
+            .initial_connection_window_size(limits::CONNECTION_WINDOW)
+            .initial_max_send_streams(limits::OPEN_CALLS as usize)
+            .max_frame_size(limits::FRAME_BYTES)
+            .max_header_list_size(limits::HEADER_BYTES)
+            .max_send_buf_size(limits::STREAM_WINDOW as usize)
+            .max_concurrent_reset_streams(limits::OPEN_CALLS as usize)
+            .handshake(TokioIo::new(stream));
+        let (requests, connection) = opened.await.map_err(|_| errors::gone())?;
+        // It ends with the last sender, or with the stream; how is told to whoever waits for an answer.
+        tokio::spawn(async move { connection.await.unwrap_or_default() });
+        Ok(Self { requests, authorization })
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.requests.is_closed()
+    }
+
+    /// A call that is JSON both ways.
+    pub(super) async fn call<C: Call>(&self, call: &C) -> Result<C::Answer> {
+        self.ask(call).await
+    }
+
+    /// As [`Connection::call`], with the answer as something else.
+    pub(super) async fn ask<C: Call, A: DeserializeOwned>(&self, call: &C) -> Result<A> {
+        answer(self.post(call).await?).await
+    }
+
+    /// A call that is JSON one way.
+    pub(super) async fn post<C: Call>(&self, call: &C) -> Result<Response<Incoming>> {
+        let message = serde_json::to_vec(call)
+            .map_err(|_| Error::new(ErrorKind::InvalidArgument, "the arguments of this call cannot be sent"))?;
+        if message.len() > limits::MESSAGE_BYTES {
+            let most = limits::MESSAGE_BYTES;
+            let why = format!("the arguments of this call have more than {most} bytes");
+            return Err(Error::new(ErrorKind::TooLarge, why).hint("write large content as a file"));
+        }
+        self.send(Method::POST, C::PATH, HeaderMap::new(), Body::from(message)).await
+    }
+
+    /// A call whose body is content, or nothing: the arguments are in a header.
+    pub(super) async fn with_body<C: Call>(&self, method: Method, call: &C, body: Body) -> Result<Response<Incoming>> {
+        let headers = HeaderMap::from_iter([(HeaderName::from_static(ARGUMENTS), to_header(call)?)]);
+        self.send(method, C::PATH, headers, body).await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &'static str,
+        headers: HeaderMap,
+        body: Body,
+    ) -> Result<Response<Incoming>> {
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.headers_mut() = headers;
+        *request.uri_mut() = Uri::builder()
+            .scheme("http")
+            .authority("workden")
+            .path_and_query(path)
+            .build()
+            .map_err(|_| errors::not_understood("at no address"))?;
+        if let Some(authorization) = &self.authorization {
+            request.headers_mut().insert(header::AUTHORIZATION, authorization.clone());
+        }
+        let sent = self.requests.clone().send_request(request);
+        let response = sent.await.map_err(|error| broken(&error))?;
+        if response.status().is_success() { Ok(response) } else { Err(refusal(response).await) }
+    }
+}
+
+fn bearer(token: &str) -> Result<HeaderValue> {
+    let mut header = HeaderValue::try_from(format!("Bearer {token}"))
+        .map_err(|_| Error::new(ErrorKind::InvalidArgument, "a token consists of visible ASCII characters"))?;
+    header.set_sensitive(true);
+    Ok(header)
+}
+
+/// The JSON of a response.
+pub(super) async fn answer<A: DeserializeOwned>(response: Response<Incoming>) -> Result<A> {
+    let text = whole(response.into_body(), limits::ANSWER_BYTES).await?;
+    serde_json::from_slice(&text).map_err(|_| errors::not_understood("something that makes no sense"))
+}
+
+async fn refusal(response: Response<Incoming>) -> Error {
+    let status = response.status();
+    match answer(response).await {
+        Ok(error) => error,
+        Err(error) if error.kind() == ErrorKind::Gone => error,
+        Err(_) => errors::not_understood(&format!("with status {}", status.as_u16())),
+    }
+}
+
+/// All of a body, within a ceiling.
+pub(super) async fn whole(body: Incoming, most: usize) -> Result<Bytes> {
+    match Limited::new(body, most).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(Error::new(ErrorKind::TooLarge, format!("the sandbox answered more than {most} bytes")))
+        }
+        Err(error) => Err(error.downcast_ref::<hyper::Error>().map_or_else(errors::gone, broken)),
+    }
+}
+
+/// What a failure below means: the sandbox ended one call, or it is gone.
+pub(super) fn broken(error: &hyper::Error) -> Error {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<h2::Error>()
+            && error.is_reset()
+            && error.is_remote()
+        {
+            return Error::new(ErrorKind::Io, "the sandbox broke off a call before it was done")
+                .hint("the sandbox is still there");
+        }
+        cause = error.source();
+    }
+    errors::gone()
+}

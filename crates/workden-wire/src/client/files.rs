@@ -1,0 +1,139 @@
+//! The files of a sandbox at the other end of a byte stream.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use axum::body::Body;
+use futures_util::TryStreamExt;
+use http::Method;
+use workden_core::{
+    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Existing, Expect, FileIdentity, Last, Removal,
+    Resolved, Result, Slice, VirtualPath, Written,
+    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
+    text::{Change, Excerpt, TextWindow},
+};
+
+use super::{
+    RemoteSandbox,
+    connection::{answer, whole},
+};
+use crate::{
+    calls::{
+        ChangeFile, Copy, Glob, Grep, Identify, List, MakeDir, NamesOf, Origins, OtherNames, Read, ReadAnswer,
+        ReadText, Remove, Rename, Resolve, Stat, Write,
+    },
+    header::{ANSWER, from_header},
+};
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Backend for RemoteSandbox {
+    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
+        self.connection.call(&Resolve::new(path, &last)).await
+    }
+
+    async fn stat(&self, at: &Resolved) -> Result<Entry> {
+        self.connection.call(&Stat::new(at)).await
+    }
+
+    async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
+        self.connection.call(&List::new(at, request)).await
+    }
+
+    async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
+        let response = self.connection.post(&Read::new(at, &range)).await?;
+        let said: ReadAnswer = from_header(response.headers(), ANSWER)?;
+        let (ByteRange::Whole { most } | ByteRange::Part { length: most, .. }) = range;
+        let bytes = whole(response.into_body(), usize::try_from(most).unwrap_or(usize::MAX)).await?;
+        Ok(Slice { bytes, size: said.size, modified: said.modified })
+    }
+
+    async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
+        self.connection.call(&ReadText::new(at, &window)).await
+    }
+
+    async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
+        let call = Write::new(at, &expect);
+        match content {
+            Content::Whole(bytes) => {
+                answer(self.connection.with_body(Method::PUT, &call, Body::from(bytes)).await?).await
+            }
+            Content::Stream(pieces) => {
+                let (body, failure) = body_of(pieces);
+                let written = match self.connection.with_body(Method::PUT, &call, body).await {
+                    Ok(response) => answer(response).await,
+                    Err(error) => Err(error),
+                };
+                failure.instead_of(written)
+            }
+        }
+    }
+
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
+        self.connection.call(&ChangeFile::new(at, change, &expect, &most)).await
+    }
+
+    async fn make_dir(&self, at: &Resolved) -> Result<()> {
+        self.connection.call(&MakeDir::new(at)).await
+    }
+
+    async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
+        self.connection.call(&Remove::new(at, &what)).await
+    }
+
+    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+        self.connection.call(&Rename::new(from, to, &existing)).await
+    }
+
+    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+        self.connection.call(&Copy::new(from, to, &existing)).await
+    }
+
+    async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
+        self.connection.call(&Glob::new(at, request)).await
+    }
+
+    async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
+        self.connection.call(&Grep::new(at, request)).await
+    }
+
+    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+        self.connection.call(&OtherNames::new(files)).await
+    }
+
+    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+        self.connection.call(&Identify::new(at)).await
+    }
+
+    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+        self.connection.call(&Origins::new()).await
+    }
+
+    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+        self.connection.call(&NamesOf::new(files)).await
+    }
+}
+
+/// Content as a body. An error in it breaks the call off, and is what the caller is to hear.
+pub(super) fn body_of(pieces: ContentStream) -> (Body, Failure) {
+    let failure = Failure::default();
+    let noted = failure.clone();
+    let pieces = pieces.inspect_err(move |error| {
+        noted.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| error.clone());
+    });
+    // A body of no known length, also when the stream is empty, must be sent as it comes.
+    (Body::from_stream(pieces), failure)
+}
+
+/// The error that content broke off with, if it did.
+#[derive(Clone, Default)]
+pub(super) struct Failure(Arc<Mutex<Option<Error>>>);
+
+impl Failure {
+    pub(super) fn instead_of<T>(self, outcome: Result<T>) -> Result<T> {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(error),
+            None => outcome,
+        }
+    }
+}

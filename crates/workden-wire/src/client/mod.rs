@@ -1,0 +1,83 @@
+//! `RemoteSandbox`: a sandbox at the other end of a byte stream.
+//!
+//! Invariant: every method travels, and what comes back is what the sandbox there answered; errors
+//! keep their kind, sentence, hint and refusal. Only a connection that breaks has words of its own:
+//! `Gone`, for calls on their way as for later ones.
+
+mod connection;
+mod files;
+mod process;
+mod sandbox;
+mod trees;
+
+use std::fmt;
+
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use workden_core::{Error, ErrorKind, Result, VirtualPath, sandbox::Isolation};
+
+use self::connection::Connection;
+pub use self::trees::TreeDownload;
+use crate::{
+    PROTOCOL,
+    calls::{Hello, HelloAnswer},
+    errors,
+};
+
+/// A sandbox at the other end of a byte stream. Clones share the connection, which ends with the
+/// last of them.
+#[derive(Clone)]
+pub struct RemoteSandbox {
+    connection: Connection,
+    hello: std::sync::Arc<HelloAnswer>,
+}
+
+impl RemoteSandbox {
+    /// Speaks to the server at the other end of a stream, and finds out whether it is of the same
+    /// version. The connection is a task of the current runtime.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` when the other side speaks another version, `PermissionDenied` without the
+    /// right token, `Gone` when nobody answers.
+    pub async fn connect<S>(stream: S, token: Option<&str>) -> Result<Self>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let connection = Connection::open(stream, token).await?;
+        let said: Value = connection.ask(&Hello::new()).await?;
+        let theirs = said.get("protocol").and_then(Value::as_u64);
+        if theirs != Some(u64::from(PROTOCOL)) {
+            let theirs = theirs.map_or_else(|| "none".to_owned(), |version| version.to_string());
+            let why =
+                format!("the sandbox speaks version {theirs} of the protocol, and this program version {PROTOCOL}");
+            return Err(Error::new(ErrorKind::Unsupported, why).hint("use a keeper and a program of one release"));
+        }
+        let hello = serde_json::from_value(said).map_err(|_| errors::not_understood("no greeting"))?;
+        Ok(Self { connection, hello: std::sync::Arc::new(hello) })
+    }
+
+    /// Where commands ran when the connection was made.
+    #[must_use]
+    pub fn directory_at_start(&self) -> &VirtualPath {
+        &self.hello.directory
+    }
+
+    /// What separated commands from the machine when the connection was made.
+    #[must_use]
+    pub fn isolation_at_start(&self) -> &Isolation {
+        &self.hello.isolation
+    }
+
+    /// Whether the connection is no more.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.connection.is_closed()
+    }
+}
+
+impl fmt::Debug for RemoteSandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_gone() { "RemoteSandbox(gone)" } else { "RemoteSandbox" })
+    }
+}

@@ -1,0 +1,62 @@
+//! The commands of a sandbox at the other end of a byte stream.
+
+use async_trait::async_trait;
+use workden_core::{
+    ErrorKind, Result, Sandbox, VirtualPath,
+    sandbox::{
+        ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, SpawnRequest,
+        Usage,
+    },
+};
+
+use super::{RemoteSandbox, process};
+use crate::calls::{DirectoryOf, Execute, IsolationOf, Jobs, KillJob, ReadJob, Spawn, StartJob, Stop, UsageNow};
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Sandbox for RemoteSandbox {
+    async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
+        self.connection.call(&Execute::new(request)).await
+    }
+
+    async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
+        let response = self.connection.post(&Spawn::new(request)).await?;
+        process::started(self.connection.clone(), response.into_body()).await
+    }
+
+    async fn start_job(&self, request: &JobRequest) -> Result<Job> {
+        self.connection.call(&StartJob::new(request)).await
+    }
+
+    async fn jobs(&self) -> Result<Vec<Job>> {
+        self.connection.call(&Jobs::new()).await
+    }
+
+    async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput> {
+        self.connection.call(&ReadJob::new(id, read)).await
+    }
+
+    async fn kill_job(&self, id: &JobId) -> Result<Killed> {
+        self.connection.call(&KillJob::new(id)).await
+    }
+
+    async fn usage(&self) -> Result<Usage> {
+        self.connection.call(&UsageNow::new()).await
+    }
+
+    async fn isolation(&self) -> Result<Isolation> {
+        self.connection.call(&IsolationOf::new()).await
+    }
+
+    async fn directory(&self) -> Result<VirtualPath> {
+        self.connection.call(&DirectoryOf::new()).await
+    }
+
+    async fn stop(&self) -> Result<()> {
+        match self.connection.call(&Stop::new()).await {
+            // It is gone, which is what was wanted.
+            Err(error) if error.kind() == ErrorKind::Gone => Ok(()),
+            stopped => stopped,
+        }
+    }
+}

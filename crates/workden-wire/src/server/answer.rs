@@ -1,0 +1,126 @@
+//! From a request to its arguments, and from what a call came to, to a response.
+
+use std::{future::Future, io, sync::Arc};
+
+use axum::{
+    body::Body,
+    extract::State,
+    response::Response,
+    routing::{MethodRouter, post},
+};
+use bytes::{Bytes, BytesMut};
+use futures_util::stream;
+use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::{Serialize, de::DeserializeOwned};
+use workden_core::{Error, ErrorKind, Result, Sandbox};
+
+use super::Shared;
+use crate::{calls::Call, errors, limits};
+
+/// The route of a call that is JSON both ways.
+pub(super) fn call<C, F, R>(run: F) -> MethodRouter<Shared>
+where
+    C: Call + DeserializeOwned + Send + 'static,
+    F: Fn(Arc<dyn Sandbox>, C) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = Result<C::Answer>> + Send + 'static,
+{
+    post(move |State(served): State<Shared>, body: Body| async move {
+        answer(async { run(Arc::clone(&served.sandbox), arguments::<C>(body).await?).await }.await)
+    })
+}
+
+/// Reads the arguments of a call, within the ceiling.
+pub(super) async fn arguments<C: DeserializeOwned>(body: Body) -> Result<C> {
+    let text = Limited::new(body, limits::MESSAGE_BYTES).collect().await.map_err(|error| {
+        if error.is::<LengthLimitError>() {
+            let most = limits::MESSAGE_BYTES;
+            return Error::new(ErrorKind::TooLarge, format!("the arguments of a call are larger than {most} bytes"))
+                .hint("write large content as a file");
+        }
+        Error::new(ErrorKind::Gone, "a call broke off before its arguments had come")
+    })?;
+    serde_json::from_slice(&text.to_bytes()).map_err(|error| {
+        Error::new(ErrorKind::InvalidArgument, format!("the arguments of a call make no sense: {error}"))
+    })
+}
+
+/// What a call came to, as JSON.
+pub(super) fn answer(outcome: Result<impl Serialize>) -> Response {
+    match outcome {
+        Ok(value) => json(StatusCode::OK, &value),
+        Err(error) => refusal(&error),
+    }
+}
+
+/// An error as a response.
+pub(super) fn refusal(error: &Error) -> Response {
+    json(errors::status(error.kind()), error)
+}
+
+/// Somebody asked for what no version has.
+pub(super) async fn unknown_call() -> Response {
+    let error = Error::new(ErrorKind::Unsupported, "there is no such call");
+    let mut response = refusal(&error);
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+/// Somebody used the wrong verb.
+pub(super) async fn wrong_method() -> Response {
+    let error = Error::new(ErrorKind::Unsupported, "this call has another method");
+    let mut response = refusal(&error);
+    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    response
+}
+
+fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    let mut pieces = Pieces::default();
+    // What is written is our own data, into memory: there is nothing to fail.
+    let (status, pieces) = match serde_json::to_writer(&mut pieces, value) {
+        Ok(()) => (status, pieces.finish()),
+        Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, Vec::new()),
+    };
+    let mut response = Response::new(body_of(pieces));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+fn body_of(mut pieces: Vec<Bytes>) -> Body {
+    match pieces.len() {
+        0 | 1 => Body::from(pieces.pop().unwrap_or_default()),
+        _ => Body::from_stream(stream::iter(pieces.into_iter().map(Ok::<_, Error>))),
+    }
+}
+
+/// Bytes of a large answer that are let go at a time, as they are sent.
+const PIECE: usize = 64 * 1024;
+
+/// A large answer, in pieces of one size rather than in a buffer that doubles.
+#[derive(Default)]
+struct Pieces {
+    full: Vec<Bytes>,
+    last: BytesMut,
+}
+
+impl Pieces {
+    fn finish(mut self) -> Vec<Bytes> {
+        self.full.push(self.last.freeze());
+        self.full
+    }
+}
+
+impl io::Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.last.extend_from_slice(bytes);
+        if self.last.len() >= PIECE {
+            self.full.push(std::mem::take(&mut self.last).freeze());
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

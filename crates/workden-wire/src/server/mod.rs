@@ -1,0 +1,100 @@
+//! The routes over any sandbox, and the connection that serves them.
+//!
+//! Invariant: a call that nobody waits for any more is dropped. HTTP/2 tells a server when a client
+//! gave up a call, or the connection broke; then the future of the call goes, and with it, by the
+//! contract of [`Sandbox`], whatever it started.
+
+mod answer;
+mod content;
+mod files;
+mod input;
+mod processes;
+mod sandbox;
+mod token;
+mod trees;
+
+use std::sync::Arc;
+
+use axum::{Router, body::Body};
+use hyper::server::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tower_service::Service;
+use workden_core::{Error, ErrorKind, Result, Sandbox};
+
+use self::processes::Processes;
+pub use self::token::TokenHash;
+use crate::limits;
+
+/// How a sandbox is served.
+#[derive(Clone, Debug, Default)]
+pub struct ServeOptions {
+    token: Option<TokenHash>,
+}
+
+impl ServeOptions {
+    /// Serves only who knows the token.
+    #[must_use]
+    pub fn token(mut self, token: TokenHash) -> Self {
+        self.token = Some(token);
+        self
+    }
+}
+
+/// What every route has at hand.
+struct Served {
+    sandbox: Arc<dyn Sandbox>,
+    processes: Arc<Processes>,
+}
+
+type Shared = Arc<Served>;
+
+/// The routes over a sandbox, for whoever has a server of their own. The processes that are started
+/// through a router can be talked to through the same.
+pub fn router(sandbox: Arc<dyn Sandbox>, options: ServeOptions) -> Router {
+    let served: Shared = Arc::new(Served { sandbox, processes: Arc::default() });
+    let routes = Router::new()
+        .merge(files::routes())
+        .merge(content::routes())
+        .merge(sandbox::routes())
+        .merge(processes::routes())
+        .merge(input::routes())
+        .merge(trees::routes())
+        .fallback(answer::unknown_call)
+        .method_not_allowed_fallback(answer::wrong_method)
+        .with_state(served);
+    match options.token {
+        Some(token) => token::guard(routes, token),
+        None => routes,
+    }
+}
+
+/// Serves a sandbox on a byte stream; returns when the stream ends. HTTP/2 is spoken right away.
+///
+/// It runs on the current runtime, one task a call.
+///
+/// # Errors
+///
+/// `Io` when the other side does not speak the protocol, or the stream breaks.
+pub async fn serve<S>(sandbox: Arc<dyn Sandbox>, stream: S, options: ServeOptions) -> Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let router = router(sandbox, options);
+    let service = hyper::service::service_fn(move |request: http::Request<hyper::body::Incoming>| {
+        router.clone().call(request.map(Body::new))
+    });
+    http2::Builder::new(TokioExecutor::new())
+        .auto_date_header(false)
+        .initial_stream_window_size(limits::STREAM_WINDOW)
+        .initial_connection_window_size(limits::CONNECTION_WINDOW)
+        .max_concurrent_streams(limits::OPEN_CALLS)
+        .max_frame_size(limits::FRAME_BYTES)
+        .max_header_list_size(limits::HEADER_BYTES)
+        .max_send_buf_size(limits::STREAM_WINDOW as usize)
+        // A client may give up as many calls as it likes, and as fast.
+        .max_pending_accept_reset_streams(limits::OPEN_CALLS as usize)
+        .serve_connection(TokioIo::new(stream), service)
+        .await
+        .map_err(|_| Error::new(ErrorKind::Io, "the connection to a client of the sandbox broke"))
+}

@@ -1,0 +1,96 @@
+//! Who may call: whoever knows the token, of which only the hash is kept.
+
+use std::fmt;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    middleware::{self, Next},
+    response::Response,
+};
+use http::{StatusCode, header::AUTHORIZATION};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use workden_core::{Error, ErrorKind, Result};
+
+use super::answer::refusal;
+
+/// SHA-256 of a token.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TokenHash([u8; 32]);
+
+impl TokenHash {
+    /// The hash of this token.
+    #[must_use]
+    pub fn of(token: &str) -> Self {
+        Self(Sha256::digest(token.as_bytes()).into())
+    }
+
+    /// A hash as hexadecimal digits, as it comes with a [`Launch`](crate::Launch).
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` when these are not 64 hexadecimal digits.
+    pub fn parse(digits: &str) -> Result<Self> {
+        let refused = || Error::new(ErrorKind::InvalidArgument, "the hash of a token has 64 hexadecimal digits");
+        if digits.len() != 64 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Err(refused());
+        }
+        let mut hash = [0; 32];
+        for (byte, at) in hash.iter_mut().zip((0..64).step_by(2)) {
+            *byte = u8::from_str_radix(&digits[at..at + 2], 16).map_err(|_| refused())?;
+        }
+        Ok(Self(hash))
+    }
+
+    fn admits(&self, token: &str) -> bool {
+        Self::of(token).0.ct_eq(&self.0).into()
+    }
+}
+
+impl fmt::Display for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenHash")
+    }
+}
+
+/// The same routes for those who know the token.
+pub(super) fn guard(routes: Router, token: TokenHash) -> Router {
+    routes.layer(middleware::from_fn_with_state(token, check))
+}
+
+async fn check(State(token): State<TokenHash>, request: Request, next: Next) -> Response {
+    let given = request.headers().get(AUTHORIZATION).and_then(|header| header.to_str().ok());
+    let given = given.and_then(|header| header.strip_prefix("Bearer "));
+    if given.is_some_and(|given| token.admits(given)) {
+        return next.run(request).await;
+    }
+    let why = if given.is_some() { "the token is not the right one" } else { "a token is needed" };
+    let error = Error::new(ErrorKind::PermissionDenied, format!("cannot use this sandbox: {why}"))
+        .hint("connect with the token that was given out when the sandbox was started");
+    let mut response = refusal(&error);
+    *response.status_mut() = StatusCode::UNAUTHORIZED;
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_written_and_read_as_digits() {
+        let hash = TokenHash::of("abc");
+        assert_eq!(hash.to_string(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(TokenHash::parse(&hash.to_string()).unwrap(), hash);
+        for digits in ["", "ba", &"g".repeat(64), &"+1".repeat(32), &"ü".repeat(32), &"0".repeat(65)] {
+            assert!(TokenHash::parse(digits).is_err(), "{digits}");
+        }
+        assert!(hash.admits("abc") && !hash.admits("abd") && !hash.admits(""));
+    }
+}

@@ -1,0 +1,210 @@
+//! A tree as an archive, piece by piece.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tar::{EntryType, Header};
+use workden_core::{
+    Backend, BackendExt, ByteRange, Entry, EntryKind, Error, ErrorKind, Last, Link, NameForm, Resolved, Result,
+    VirtualPath, search::ListRequest,
+};
+
+use super::TreeReport;
+use crate::limits::TREE_PIECE_BYTES;
+
+const BLOCK: u64 = 512;
+/// Bytes of a name that fit into the first block of an entry.
+const SHORT_NAME: usize = 100;
+
+/// Makes an archive of a directory or a file. Names in it are relative to the directory.
+pub struct Packer {
+    files: Arc<dyn Backend>,
+    base: VirtualPath,
+    /// What is still to be packed, the next one last.
+    to_do: Vec<Entry>,
+    open: Option<OpenFile>,
+    report: TreeReport,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    New,
+    Going,
+    Over,
+}
+
+/// A file of which a part has been packed.
+struct OpenFile {
+    at: Resolved,
+    done: u64,
+    size: u64,
+}
+
+impl Packer {
+    /// Gets ready; nothing is read yet.
+    pub fn new(files: Arc<dyn Backend>, at: VirtualPath) -> Self {
+        Self { files, base: at, to_do: Vec::new(), open: None, report: TreeReport::default(), state: State::New }
+    }
+
+    /// What has been packed so far; all of it after the last piece.
+    #[must_use]
+    pub fn report(&self) -> TreeReport {
+        self.report
+    }
+
+    /// The next piece of the archive; `None` after the last.
+    ///
+    /// # Errors
+    ///
+    /// Those of the calls that look at and read files; `TooLarge` when there is more than may
+    /// travel, `Conflict` when a file became shorter while it was read. The archive is not whole then.
+    pub async fn next(&mut self) -> Result<Option<Bytes>> {
+        loop {
+            if let Some(open) = self.open.take() {
+                return self.go_on(open).await.map(Some);
+            }
+            match (self.state, self.to_do.pop()) {
+                (State::New, _) => self.start().await?,
+                (State::Going, Some(entry)) => {
+                    if let Some(piece) = self.pack(entry).await? {
+                        return Ok(Some(piece));
+                    }
+                }
+                (State::Going, None) => {
+                    self.state = State::Over;
+                    return Ok(Some(Bytes::from_static(&[0; 2 * BLOCK as usize])));
+                }
+                (State::Over, _) => return Ok(None),
+            }
+        }
+    }
+
+    async fn start(&mut self) -> Result<()> {
+        self.state = State::Going;
+        let entry = self.files.entry(&self.base).await?;
+        if entry.is_dir() {
+            return self.queue(&self.base.clone()).await;
+        }
+        if !entry.is_file() {
+            let at = &self.base;
+            return Err(Error::new(ErrorKind::NotRegular, format!("cannot pack `{at}`: it is no file or directory")));
+        }
+        // A link is packed as what it leads to when it is what was asked for.
+        let entry = Entry { path: self.base.clone(), link: Link::Direct, ..entry };
+        self.base = self.base.parent().unwrap_or_else(VirtualPath::root);
+        self.to_do.push(entry);
+        Ok(())
+    }
+
+    /// Queues what is in a directory.
+    async fn queue(&mut self, directory: &VirtualPath) -> Result<()> {
+        let listing = self.files.list_path(directory, &ListRequest::default()).await?;
+        if listing.left_out > 0 {
+            let error = format!("cannot pack `{directory}`: it holds more than a listing shows");
+            return Err(Error::new(ErrorKind::TooLarge, error).hint("take parts of it"));
+        }
+        self.to_do.extend(listing.entries.into_iter().rev());
+        Ok(())
+    }
+
+    async fn pack(&mut self, entry: Entry) -> Result<Option<Bytes>> {
+        if entry.name == NameForm::NotUtf8 {
+            self.report.skipped_names += 1;
+            return self.report.within_entries().map(|()| None);
+        }
+        if entry.link == Link::Symbolic {
+            self.report.skipped_links += 1;
+            return self.report.within_entries().map(|()| None);
+        }
+        match entry.kind {
+            EntryKind::Directory => {
+                self.report.add_directory()?;
+                self.queue(&entry.path).await?;
+                Ok(Some(head(&format!("{}/", self.name(&entry.path)), EntryType::Directory, 0)?.into()))
+            }
+            EntryKind::File => self.begin(&entry.path).await.map(Some),
+            EntryKind::BrokenLink | EntryKind::Special => {
+                self.report.skipped_special += 1;
+                self.report.within_entries().map(|()| None)
+            }
+        }
+    }
+
+    /// The head of a file, and its beginning.
+    async fn begin(&mut self, path: &VirtualPath) -> Result<Bytes> {
+        let at = self.files.resolve(path, Last::Keep).await?;
+        let part = self.files.read(&at, ByteRange::Part { offset: 0, length: TREE_PIECE_BYTES }).await?;
+        self.report.add_file(path, part.size)?;
+        let mut piece = head(self.name(path), EntryType::Regular, part.size)?;
+        piece.extend_from_slice(&part.bytes);
+        let open = OpenFile { at, done: part.bytes.len() as u64, size: part.size };
+        self.close_or_keep(open, &mut piece);
+        Ok(piece.into())
+    }
+
+    /// More of a file.
+    async fn go_on(&mut self, mut open: OpenFile) -> Result<Bytes> {
+        let length = (open.size - open.done).min(TREE_PIECE_BYTES);
+        let part = self.files.read(&open.at, ByteRange::Part { offset: open.done, length }).await?;
+        if part.bytes.is_empty() {
+            return Err(Error::conflict("pack", &open.at.typed));
+        }
+        open.done += part.bytes.len() as u64;
+        if open.done < open.size || open.size.is_multiple_of(BLOCK) {
+            self.close_or_keep(open, &mut Vec::new());
+            return Ok(part.bytes);
+        }
+        let mut piece = part.bytes.to_vec();
+        self.close_or_keep(open, &mut piece);
+        Ok(piece.into())
+    }
+
+    /// Fills up the last block of a file that is done.
+    fn close_or_keep(&mut self, open: OpenFile, piece: &mut Vec<u8>) {
+        if open.done < open.size {
+            self.open = Some(open);
+            return;
+        }
+        let filling = (BLOCK - open.size % BLOCK) % BLOCK;
+        piece.resize(piece.len() + filling as usize, 0);
+    }
+
+    fn name<'a>(&self, path: &'a VirtualPath) -> &'a str {
+        path.as_str().strip_prefix(self.base.as_str()).unwrap_or(path.as_str()).trim_start_matches('/')
+    }
+}
+
+/// The blocks before the content of an entry; a long name has blocks of its own.
+fn head(name: &str, kind: EntryType, size: u64) -> Result<Vec<u8>> {
+    let mut blocks = Vec::new();
+    if name.len() > SHORT_NAME {
+        let long = name.len() as u64 + 1;
+        blocks.extend_from_slice(block("././@LongLink", EntryType::GNULongName, long)?.as_bytes());
+        blocks.extend_from_slice(name.as_bytes());
+        blocks.resize(blocks.len() + 1 + ((BLOCK - long % BLOCK) % BLOCK) as usize, 0);
+    }
+    let mut end = name.len().min(SHORT_NAME);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    blocks.extend_from_slice(block(&name[..end], kind, size)?.as_bytes());
+    Ok(blocks)
+}
+
+fn block(name: &str, kind: EntryType, size: u64) -> Result<Header> {
+    let mut header = Header::new_gnu();
+    let Some(gnu) = header.as_gnu_mut() else {
+        return Err(Error::new(ErrorKind::Io, "an archive of the wrong kind"));
+    };
+    // Not `set_path`, which has opinions about names that are legal here.
+    gnu.name[..name.len()].copy_from_slice(name.as_bytes());
+    header.set_size(size);
+    header.set_entry_type(kind);
+    header.set_mode(if kind == EntryType::Directory { 0o755 } else { 0o644 });
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(0);
+    header.set_cksum();
+    Ok(header)
+}

@@ -1,0 +1,60 @@
+//! An archive as it comes in: pieces of any size, read in the amounts that the format has.
+
+use bytes::{Buf, Bytes, BytesMut};
+use futures_util::StreamExt;
+use workden_core::{ContentStream, Error, ErrorKind, Result};
+
+/// An archive as it comes in.
+pub(super) struct Source {
+    pieces: ContentStream,
+    piece: Bytes,
+}
+
+impl Source {
+    pub(super) fn new(pieces: ContentStream) -> Self {
+        Self { pieces, piece: Bytes::new() }
+    }
+
+    /// At most so many bytes, at least one; `None` at the end.
+    pub(super) async fn some(&mut self, most: u64) -> Result<Option<Bytes>> {
+        while self.piece.is_empty() {
+            match self.pieces.next().await {
+                Some(piece) => self.piece = piece?,
+                None => return Ok(None),
+            }
+        }
+        let length = usize::try_from(most).unwrap_or(usize::MAX).min(self.piece.len());
+        Ok(Some(self.piece.split_to(length)))
+    }
+
+    /// Exactly so many bytes; the caller bounds them.
+    pub(super) async fn exactly(&mut self, length: usize) -> Result<Bytes> {
+        if self.piece.len() >= length {
+            return Ok(self.piece.split_to(length));
+        }
+        let mut held = BytesMut::with_capacity(length);
+        while held.len() < length {
+            match self.some((length - held.len()) as u64).await? {
+                Some(piece) => held.extend_from_slice(&piece),
+                None => return Err(cut_off()),
+            }
+        }
+        Ok(held.freeze())
+    }
+
+    /// Passes over so many bytes.
+    pub(super) async fn skip(&mut self, mut length: u64) -> Result<()> {
+        while length > 0 {
+            match self.some(length).await? {
+                Some(piece) => length -= piece.remaining() as u64,
+                None => return Err(cut_off()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The archive ends in the middle.
+pub(super) fn cut_off() -> Error {
+    Error::new(ErrorKind::InvalidArgument, "the archive is cut off").hint("what came before the cut is in its place")
+}

@@ -1,0 +1,107 @@
+//! A tree from an archive, while it comes in.
+
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+use workden_core::{
+    Backend, BackendExt, Content, ContentStream, Error, ErrorKind, Expect, Last, Resolved, Result, VirtualPath,
+};
+
+use super::{
+    TreeReport,
+    record::{Kind, Record},
+    source::{Source, cut_off},
+};
+use crate::limits::TREE_PIECE_BYTES;
+
+/// Makes the files and directories of an archive below a directory. Files that are there are
+/// replaced, each of them whole or not at all.
+///
+/// # Errors
+///
+/// - `Escapes` for an entry that would be outside the directory, by its name or through a link.
+/// - `InvalidArgument` for what is no archive, or ends before its end.
+/// - `TooLarge` when there is more than may travel, and whatever the writing says.
+///
+/// What came before the error is in its place.
+pub async fn unpack(files: &dyn Backend, at: &VirtualPath, archive: ContentStream) -> Result<TreeReport> {
+    files.make_dir_path(at).await?;
+    let base = files.resolve(at, Last::Follow).await?;
+    let source = Arc::new(Mutex::new(Source::new(archive)));
+    let mut report = TreeReport::default();
+    loop {
+        let Some(record) = Record::read(&mut *source.lock().await).await? else { break };
+        match record.kind {
+            Kind::Link => report.skipped_links += 1,
+            Kind::Special => report.skipped_special += 1,
+            Kind::Directory => match place(files, at, &base, &record.name).await? {
+                Some(place) if place.real == base.real => {}
+                Some(place) => {
+                    report.add_directory()?;
+                    files.make_dir(&place).await?;
+                }
+                None => report.skipped_names += 1,
+            },
+            Kind::File => match place(files, at, &base, &record.name).await? {
+                Some(place) => {
+                    report.add_file(&place.typed, record.size)?;
+                    write(files, &place, &source, record.size).await?;
+                }
+                None => {
+                    report.skipped_names += 1;
+                    source.lock().await.skip(record.size).await?;
+                }
+            },
+        }
+        report.within_entries()?;
+        source.lock().await.skip(record.filling()).await?;
+    }
+    drain(&mut *source.lock().await).await?;
+    Ok(report)
+}
+
+/// Where an entry goes; `None` when its name is not UTF-8.
+async fn place(files: &dyn Backend, at: &VirtualPath, base: &Resolved, name: &[u8]) -> Result<Option<Resolved>> {
+    let Ok(name) = std::str::from_utf8(name) else { return Ok(None) };
+    let escapes = || {
+        Error::new(ErrorKind::Escapes, format!("cannot unpack `{}`: it would be outside `{at}`", name.escape_debug()))
+            .hint("names in an archive must be relative, without `..`, and lead through no link")
+    };
+    if name.starts_with('/') || name.split('/').any(|part| part == "..") {
+        return Err(escapes());
+    }
+    let place = files.resolve(&VirtualPath::parse_from(at, name)?, Last::Follow).await?;
+    if place.real.strip_prefix(&base.real).is_none() {
+        return Err(escapes());
+    }
+    Ok(Some(place))
+}
+
+async fn write(files: &dyn Backend, place: &Resolved, source: &Arc<Mutex<Source>>, size: u64) -> Result<()> {
+    if size <= TREE_PIECE_BYTES {
+        let bytes = source.lock().await.exactly(size as usize).await?;
+        return files.write(place, Content::Whole(bytes), Expect::Anything).await.map(drop);
+    }
+    // The backend gets a part of the archive to read, and gives it back by dropping it.
+    let content = futures_util::stream::try_unfold((Arc::clone(source), size), |(source, left)| async move {
+        if left == 0 {
+            return Ok(None);
+        }
+        let piece = source.lock().await.some(left).await?.ok_or_else(cut_off)?;
+        let left = left - piece.len() as u64;
+        Ok(Some((piece, (source, left))))
+    });
+    files.write(place, Content::Stream(Box::pin(content)), Expect::Anything).await.map(drop)
+}
+
+/// Takes what fills up the archive after its end; who sends more than that is not listened to.
+async fn drain(source: &mut Source) -> Result<()> {
+    let mut left = TREE_PIECE_BYTES;
+    while left > 0 {
+        match source.some(left).await? {
+            Some(piece) => left -= piece.len() as u64,
+            None => break,
+        }
+    }
+    Ok(())
+}
