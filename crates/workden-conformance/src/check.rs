@@ -27,13 +27,18 @@ impl Check {
     ///
     /// What was seen instead of what the contract says.
     pub async fn run(&self, files: &dyn Backend) -> Outcome {
-        match AssertUnwindSafe((self.function)(files)).catch_unwind().await {
-            Ok(outcome) => outcome,
-            Err(panic) => {
-                let words = panic.downcast_ref::<String>().map(String::as_str);
-                let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-                Err(Failure::new(format!("it panicked: {words}")))
-            }
+        caught((self.function)(files)).await
+    }
+}
+
+/// What a check comes to; a panic is a failure.
+pub(crate) async fn caught(check: CheckFuture<'_>) -> Outcome {
+    match AssertUnwindSafe(check).catch_unwind().await {
+        Ok(outcome) => outcome,
+        Err(panic) => {
+            let words = panic.downcast_ref::<String>().map(String::as_str);
+            let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            Err(Failure::new(format!("it panicked: {words}")))
         }
     }
 }

@@ -1,9 +1,11 @@
-//! The behaviour every workden backend must show, as functions that anybody can run.
+//! The behaviour every workden backend and sandbox must show, as functions that anybody can run.
 //!
 //! Each check is a sentence about a [`Backend`](workden_core::Backend) that starts out empty, and
 //! either holds or comes back with a [`Failure`] that says what was seen. [`all`] runs every one
 //! of them on a fresh backend and names all that fail at once; [`checks`] lists them, for callers
 //! who want each to be a test of its own.
+//!
+//! Sandboxes run commands, too: what that means is checked by [`all_sandbox`]; see [`sandbox`].
 //!
 //! What only some backends have (symbolic links, modes, special files, mounts) is not asked for
 //! here. The suite needs no runtime: it runs on whatever polls it.
@@ -17,9 +19,12 @@
 //! }));
 //! ```
 //!
+//! Where `/` of a backend is not empty, [`below`] shows one directory of it as `/`.
+//!
 //! A backend on disk gets a new directory for each call of the factory; the directory above them
 //! belongs to the caller's test, which removes it when `all` has returned.
 
+mod below;
 mod check;
 mod suite;
 mod typed;
@@ -42,12 +47,15 @@ pub mod odd_names;
 pub mod reading;
 pub mod removing;
 pub mod renaming;
+pub mod sandbox;
 pub mod streaming;
 pub mod text_windows;
 pub mod views;
 pub mod visibility;
 pub mod writing;
 
+pub use below::{Below, below};
 pub use check::{Check, CheckFuture};
+pub use sandbox::{SandboxCheck, SandboxReport, all_sandbox, python_checks, report_sandbox, sandbox_checks};
 pub use suite::{Report, all, checks, report};
 pub use verdict::{Failure, Outcome};

@@ -176,6 +176,31 @@ impl Error {
         self
     }
 
+    /// The same error, told by somebody to whom `directory` is `/`: the other way of [`below`].
+    ///
+    /// [`below`]: Error::below
+    #[must_use]
+    pub fn inside(mut self, directory: &crate::VirtualPath) -> Self {
+        if directory.is_root() {
+            return self;
+        }
+        let known_as = |path: &crate::VirtualPath| path.strip_prefix(directory).unwrap_or_else(|| path.clone());
+        self.0.refusal = self.0.refusal.map(|refusal| refusal.map_paths(known_as));
+        let stripped =
+            |told: &str| told.replace(&format!("`{directory}`"), "`/`").replace(&format!("`{directory}/"), "`/");
+        let sentence = &self.0.sentence;
+        let through = (self.0.kind == ErrorKind::NotDirectory).then_some(sentence);
+        self.0.sentence = match through.and_then(|sentence| refusals::through_file(sentence)) {
+            // The reason names a path, too.
+            Some(_) => stripped(sentence),
+            None => {
+                let (paths, reason) = split_at_reason(sentence, 0);
+                stripped(paths) + reason
+            }
+        };
+        self
+    }
+
     /// The same error with its paths in this spelling; what it quotes stays as it is.
     #[must_use]
     pub fn spelled(mut self, spelling: Spelling) -> Self {
@@ -260,6 +285,29 @@ mod tests {
             ),
         ] {
             assert_eq!(Error::new(ErrorKind::Io, sentence).below(&prefix).sentence(), expected);
+        }
+    }
+
+    #[test]
+    fn paths_lose_the_directory_that_is_the_root_of_the_reader() {
+        let directory = crate::VirtualPath::parse("/work").unwrap();
+        for (kind, sentence, expected) in [
+            (ErrorKind::Io, "cannot read `/work/a/b`: no", "cannot read `/a/b`: no"),
+            (ErrorKind::Io, "cannot list `/work`: no", "cannot list `/`: no"),
+            (ErrorKind::Io, "cannot read `/workshop/a`: no", "cannot read `/workshop/a`: no"),
+            (
+                ErrorKind::Io,
+                "cannot move `/work/a` into itself, to `/work/a/b`",
+                "cannot move `/a` into itself, to `/a/b`",
+            ),
+            (ErrorKind::Io, "cannot edit `/work/a`: `/work/b` not found", "cannot edit `/a`: `/work/b` not found"),
+            (
+                ErrorKind::NotDirectory,
+                "cannot read `/work/f/x`: `/work/f` is a file, so nothing can be below it",
+                "cannot read `/f/x`: `/f` is a file, so nothing can be below it",
+            ),
+        ] {
+            assert_eq!(Error::new(kind, sentence).inside(&directory).sentence(), expected);
         }
     }
 

@@ -127,7 +127,7 @@ impl Error {
 }
 
 /// A sentence about a path through a file in three parts: up to the path, the path, the file.
-fn through_file(sentence: &str) -> Option<(&str, &str, &str)> {
+pub(crate) fn through_file(sentence: &str) -> Option<(&str, &str, &str)> {
     let (start, file) = sentence.strip_suffix(IS_A_FILE)?.strip_suffix('`')?.rsplit_once("`: `")?;
     let at = start.find("`/")?;
     Some((&start[..at], &start[at + 1..], file))

@@ -78,8 +78,13 @@ impl MountTable {
     /// itself is seen.
     pub(super) fn view(&self, mount: &Mount<'_>, base: Option<VirtualPath>, aliases: Vec<Alias>, outer: &View) -> View {
         let mut shadowed = outer.shadowed.clone();
-        shadowed.extend(self.below(mount.at).map(|inner| inner.at.below(&outer.prefix)));
-        View { prefix: mount.at.below(&outer.prefix), base, shadowed, aliases, linked: outer.linked.clone() }
+        shadowed.extend(self.below(mount.at).map(|inner| outer.seen(inner.at)));
+        let (prefix, part) = match outer.part.strip_prefix(mount.at) {
+            // All that is seen of the table is in this mount.
+            Some(part) => (outer.prefix.clone(), part),
+            None => (outer.seen(mount.at), VirtualPath::root()),
+        };
+        View { prefix, part, base, shadowed, aliases, linked: outer.linked.clone() }
     }
 }
 

@@ -88,7 +88,7 @@ pub(super) async fn aliases(mounts: &MountTable, mount: &Mount<'_>, outer: &View
         let pairs = own.flat_map(|local| everywhere.iter().map(move |seen| (local.clone(), seen)));
         for (local, seen) in pairs.chain(here.iter().map(|local| (local.clone(), place))) {
             let is_itself = local.below(mount.at) == *seen;
-            let alias = Alias { local, seen: seen.below(&outer.prefix) };
+            let alias = Alias { local, seen: outer.seen(seen) };
             if !is_itself && !aliases.contains(&alias) {
                 aliases.push(alias);
             }

@@ -89,7 +89,7 @@ pub(super) async fn glob(mounts: &MountTable, at: &Resolved, request: &GlobReque
     }
     if request.kinds == GlobKinds::Everything {
         let inner = directories_to_mounts(mounts, &at.real).filter(|directory| {
-            let seen = directory.below(&request.view.prefix);
+            let seen = request.view.seen(directory);
             let name = directory.name().unwrap_or_default();
             let parent = directory.parent().unwrap_or_else(VirtualPath::root);
             let context = screen.enter(None, parent, None, false);
@@ -128,13 +128,14 @@ pub(super) async fn grep(mounts: &MountTable, at: &Resolved, request: &GrepReque
     // Where there are several mounts, no backend knows all names of a file.
     let settles = request.view.linked == Linked::Look && screen.has_rules() && mounts.only().is_none();
     let linked = if settles { Linked::Defer } else { request.view.linked.clone() };
-    let views = views(mounts, &places, &screen, &View { linked, ..request.view.clone() }).await?;
+    let outer = &View { linked, ..request.view.clone() };
+    let views = views(mounts, &places, &screen, outer).await?;
     let searches = places.iter().zip(views).map(|((mount, local), view)| {
         let request = GrepRequest { view, ..request.clone() };
         async move {
             let found = mount.backend.grep(local, &request).await?;
             match settles && !found.doubtful.is_empty() {
-                true => search_cleared(mounts, mount, local, found, request).await,
+                true => search_cleared(mounts, (mount, local), outer, found, request).await,
                 false => Ok(found),
             }
         }
@@ -157,19 +158,19 @@ pub(super) async fn grep(mounts: &MountTable, at: &Resolved, request: &GrepReque
 /// mount again with those of which no name is hidden.
 async fn search_cleared(
     mounts: &MountTable,
-    mount: &Mount<'_>,
-    local: &Resolved,
+    (mount, local): (&Mount<'_>, &Resolved),
+    outer: &View,
     found: Grepped,
     request: GrepRequest,
 ) -> Result<Grepped> {
     // The rules are about paths as the agent sees them, and this table is seen from above.
-    let everywhere = View { prefix: outer_prefix(mount, &request.view), ..View::default() };
+    let everywhere = View { prefix: outer.prefix.clone(), part: outer.part.clone(), ..View::default() };
     let screen = Screen::for_grep(&GrepRequest { view: everywhere.clone(), ..request.clone() }, &VirtualPath::root())?;
     let paths: Vec<Resolved> = found.doubtful.iter().map(|path| Resolved::literal(path.below(mount.at))).collect();
     let mut skipped = Skipped::default();
     let mut cleared = Vec::new();
     for (path, others) in paths.iter().zip(names::other_names(mounts, &paths).await?) {
-        let admissions = others.iter().map(|name| screen.admits_named(&name.below(&everywhere.prefix)));
+        let admissions = others.iter().map(|name| screen.admits_named(&everywhere.seen(name)));
         let strictest = admissions.max_by_key(|admission| match admission {
             Admission::Admit | Admission::Skip => 0,
             Admission::NeedsApproval => 1,
@@ -188,12 +189,6 @@ async fn search_cleared(
     };
     settled.skipped += skipped;
     Ok(settled)
-}
-
-/// How the table is seen, from how a mount of it is.
-fn outer_prefix(mount: &Mount<'_>, view: &View) -> VirtualPath {
-    let above = std::iter::successors(Some(view.prefix.clone()), VirtualPath::parent).nth(mount.at.depth());
-    above.unwrap_or_else(VirtualPath::root)
 }
 
 /// How each place is seen.

@@ -8,7 +8,6 @@ use rustix::{
 };
 use workden_core::{
     Changed, Error, ErrorKind, Existing, Expect, Refusal, Result, Version, VirtualPath, Written, limits,
-    names::check_names,
     text::{Change, Outcome, splice::checked_splices},
 };
 
@@ -80,9 +79,10 @@ pub(super) fn copy(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existing
 }
 
 pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existing: Existing) -> Result<()> {
-    check_names("move to", to)?;
+    inner.root.check_new("move to", to)?;
     let failed = |errno| refused("move", from, errno);
     let (source, source_name) = inner.root.parent(from).map_err(failed)?.ok_or_else(|| Error::root_stays("move"))?;
+    inner.root.check_gone("move", from)?;
     let (Some(parent), Some(name)) = (to.parent(), to.name()) else {
         return Err(Error::directory_in_place("move to", to));
     };

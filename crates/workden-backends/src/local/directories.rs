@@ -6,13 +6,9 @@ use rustix::{
     fs::{self, AtFlags, Mode},
     io::Errno,
 };
-use workden_core::{Result, VirtualPath, names};
+use workden_core::{Result, VirtualPath};
 
-use super::{
-    Durability,
-    errors::refused,
-    root::{Root, step_into},
-};
+use super::{Durability, errors::refused, root::Root};
 
 /// Directories that were made for a change; they go again unless it is kept.
 #[derive(Debug, Default)]
@@ -31,6 +27,7 @@ impl Made {
         asked: &VirtualPath,
         durability: Durability,
     ) -> Result<OwnedFd> {
+        root.check_new(verb, asked)?;
         match root.directory(real) {
             Err(Errno::NOENT) => self.make(root, real, durability).map_err(|errno| refused(verb, asked, errno)),
             opened => opened.map_err(|errno| refused(verb, asked, errno)),
@@ -39,8 +36,10 @@ impl Made {
 
     fn make(&mut self, root: &Root, real: &VirtualPath, durability: Durability) -> Result<OwnedFd, Errno> {
         let mut at = root.directory(&VirtualPath::root())?;
+        let mut path = VirtualPath::root();
         for name in real.components() {
-            let below = match step_into(at.as_fd(), name) {
+            path = path.child_unchecked(name);
+            let below = match root.step_into(at.as_fd(), &path) {
                 Err(Errno::NOENT) => {
                     match fs::mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
                         Ok(()) => self.made.push((at.try_clone().map_err(|_| Errno::MFILE)?, name.to_owned())),
@@ -48,7 +47,7 @@ impl Made {
                         Err(errno) => return Err(errno),
                     }
                     durability.sync_names(at.as_fd())?;
-                    step_into(at.as_fd(), name)?
+                    root.step_into(at.as_fd(), &path)?
                 }
                 opened => opened?,
             };
@@ -73,7 +72,6 @@ impl Drop for Made {
 }
 
 pub(super) fn make_dir(root: &Root, real: &VirtualPath, durability: Durability) -> Result<()> {
-    names::check_names("make", real)?;
     let mut made = Made::default();
     match made.open(root, "make", real, real, durability) {
         Ok(_) => made.keep(),

@@ -21,7 +21,6 @@ use super::{
     links,
     root::{Root, kind},
 };
-use crate::local::names_in::for_each_name;
 
 pub(super) fn stat(root: &Root, real: &VirtualPath) -> Result<Entry> {
     let verb = "look at";
@@ -38,7 +37,7 @@ pub(super) fn list(root: &Root, real: &VirtualPath, request: &ListRequest, aband
     let context = screen.enter(None, real.clone(), None, false);
     let directory = root.directory(real).map_err(|errno| refused("list", real, errno))?;
     let mut entries = Vec::new();
-    for_each_name(&directory, |name, _| {
+    root.for_each_name_in(real, &directory, |name, _| {
         if abandoned.load(Ordering::Relaxed) {
             return ControlFlow::Break(());
         }

@@ -24,7 +24,6 @@ use workden_core::{
 use super::{
     entries::{self, shown_name},
     errors::refused,
-    names_in::for_each_name,
     root::{Root, kind},
     walk::{Brake, Names, OpenDirectory, Visitor, walk},
 };
@@ -124,9 +123,9 @@ fn descend(root: &Root, file: &FileIdentity) -> Result<Option<VirtualPath>> {
 
 /// The name of a thing in a directory.
 fn named(root: &Root, directory: &VirtualPath, wanted: FileId) -> Result<Option<String>, Errno> {
-    let directory = root.directory(directory)?;
+    let opened = root.directory(directory)?;
     let mut found = None;
-    for_each_name(&directory, |name, _| match entries::stat_name(directory.as_fd(), name) {
+    root.for_each_name_in(directory, &opened, |name, _| match entries::stat_name(opened.as_fd(), name) {
         Ok(stat) if file_id(&stat) == wanted => {
             found = Some(shown_name(name).0.into_owned());
             ControlFlow::Break(())

@@ -11,10 +11,7 @@ use std::os::{
 use rustix::{fs, io::Errno};
 use workden_core::{Error, ErrorKind, Last, Result, VirtualPath, limits};
 
-use super::{
-    errors::refused,
-    root::{Root, step_into},
-};
+use super::{errors::refused, root::Root};
 
 /// Follows the links in a path.
 pub(super) fn resolve(root: &Root, typed: &VirtualPath, last: Last) -> Result<VirtualPath> {
@@ -68,19 +65,23 @@ impl<'a> Follow<'a> {
             self.real = self.real.child(name)?;
             return Ok(());
         };
+        let below = self.real.child(name)?;
+        if self.root.lacks(&below) {
+            // Not even the link that it may be.
+            (self.real, self.at) = (below, None);
+            return Ok(());
+        }
         let target = if keep { Err(Errno::INVAL) } else { fs::readlinkat(at, name, Vec::new()) };
         match target {
             Ok(target) => self.follow(target.as_bytes()),
             // Not a link.
             Err(Errno::INVAL) => {
-                let below = if self.pending.is_empty() { None } else { step_into(at.as_fd(), name).ok() };
-                self.real = self.real.child(name)?;
-                self.at = below;
+                let next = if self.pending.is_empty() { None } else { self.root.step_into(at.as_fd(), &below).ok() };
+                (self.real, self.at) = (below, next);
                 Ok(())
             }
             Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => {
-                self.real = self.real.child(name)?;
-                self.at = None;
+                (self.real, self.at) = (below, None);
                 Ok(())
             }
             Err(errno) => Err(refused("open", self.typed, errno)),

@@ -10,6 +10,7 @@ mod errors;
 mod glob;
 mod grep;
 mod identity;
+mod left_out;
 mod linked;
 mod links;
 mod lock;
@@ -28,6 +29,7 @@ use std::{os::fd::BorrowedFd, path::Path, sync::Arc};
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
+use left_out::LeftOut;
 pub use root::PathOpening;
 use root::Root;
 use rustix::io::Errno;
@@ -104,11 +106,12 @@ pub enum BoundFiles {
 }
 
 /// How a [`LocalBackend`] is opened.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LocalOptions {
     durability: Durability,
     bound_files: BoundFiles,
     opening: PathOpening,
+    left_out: Vec<VirtualPath>,
 }
 
 impl LocalOptions {
@@ -133,12 +136,23 @@ impl LocalOptions {
         self
     }
 
+    /// Leaves places out: whatever the directory has at these paths is not there for any call, and
+    /// links do not lead to it. Nothing can be made there, and what holds such a place can be
+    /// neither moved nor removed.
+    ///
+    /// A place is known by its path. It is for what nobody else renames: mounts such as `/proc`.
+    #[must_use]
+    pub fn without(mut self, places: impl IntoIterator<Item = VirtualPath>) -> Self {
+        self.left_out.extend(places);
+        self
+    }
+
     /// Opens a directory with these options.
     ///
     /// # Errors
     ///
-    /// When the directory cannot be opened. The host path is not in the error: it may reach a
-    /// model.
+    /// When the directory cannot be opened, or nothing would be left of it. The host path is not in
+    /// the error: it may reach a model.
     pub fn open(self, directory: impl AsRef<Path>) -> Result<LocalBackend> {
         self.open_as("the directory of the workspace", directory.as_ref())
     }
@@ -154,7 +168,8 @@ impl LocalOptions {
 
     /// Opens a directory that errors call by what it is to be.
     fn open_as(self, what: &str, directory: &Path) -> Result<LocalBackend> {
-        let root = Root::open(directory, self.opening).map_err(|errno| {
+        let left_out = LeftOut::new(self.left_out)?;
+        let root = Root::open(directory, self.opening, left_out).map_err(|errno| {
             let (kind, why) = errors::root_refused(errno);
             Error::new(kind, format!("cannot open {what}: {why}"))
                 .hint("it must be a directory that exists, and this process must be able to read it")

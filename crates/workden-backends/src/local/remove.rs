@@ -21,13 +21,14 @@ use super::{
     errors::refused,
     lock::{DirectoryId, DirectoryLock, identify},
     names_in::for_each_raw_name,
-    root::{kind, step_into},
+    root::{Root, kind},
 };
 
 pub(super) fn remove(inner: &Inner, real: &VirtualPath, what: Removal) -> Result<()> {
     let failed = |errno| refused("remove", real, errno);
     let (directory, name) = inner.root.parent(real).map_err(failed)?.ok_or_else(|| Error::root_stays("remove"))?;
     let directory = directory.as_fd();
+    inner.root.check_gone("remove", real)?;
     if is_temporary(name.as_bytes()) {
         return Err(failed(Errno::NOENT));
     }
@@ -37,7 +38,7 @@ pub(super) fn remove(inner: &Inner, real: &VirtualPath, what: Removal) -> Result
     let stat = fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
     let removed = match (kind(&stat), what) {
         (FileType::Directory, Removal::Tree) => remove_tree(directory, name),
-        (FileType::Directory, Removal::One) => remove_empty(directory, name),
+        (FileType::Directory, Removal::One) => remove_empty(&inner.root, directory, real),
         _ => fs::unlinkat(directory, name, AtFlags::empty()),
     };
     removed.map_err(failed)?;
@@ -45,18 +46,19 @@ pub(super) fn remove(inner: &Inner, real: &VirtualPath, what: Removal) -> Result
 }
 
 /// Removes one directory, with the temporary file that a dead writer may have left in it.
-fn remove_empty(directory: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
+fn remove_empty(root: &Root, directory: BorrowedFd<'_>, real: &VirtualPath) -> Result<(), Errno> {
+    let name = real.name().unwrap_or_default();
     match fs::unlinkat(directory, name, AtFlags::REMOVEDIR) {
         Err(Errno::NOTEMPTY | Errno::EXIST) => {
-            clear_leftovers(directory, name);
+            clear_leftovers(root, directory, real);
             fs::unlinkat(directory, name, AtFlags::REMOVEDIR)
         }
         removed => removed,
     }
 }
 
-fn clear_leftovers(directory: BorrowedFd<'_>, name: &str) {
-    let Ok(inside) = step_into(directory, name) else { return };
+fn clear_leftovers(root: &Root, directory: BorrowedFd<'_>, real: &VirtualPath) {
+    let Ok(inside) = root.step_into(directory, real) else { return };
     // Whoever has the lock is alive, and the directory is not empty.
     let Ok(_lock) = DirectoryLock::take_if_free(inside.as_fd()) else { return };
     let _ = fs::unlinkat(&inside, format!("{TEMPORARY_PREFIX}0"), AtFlags::empty());

@@ -9,10 +9,7 @@ use rustix::{
     fs::{self, AtFlags, Mode, OFlags, Stat},
     io::Errno,
 };
-use workden_core::{
-    Before, Error, ErrorKind, Existing, Expect, Result, Version, VersionHasher, VirtualPath, Written,
-    names::check_names,
-};
+use workden_core::{Before, Error, ErrorKind, Existing, Expect, Result, Version, VersionHasher, VirtualPath, Written};
 
 use super::{
     Inner,
@@ -42,7 +39,12 @@ pub(super) fn replace(
     target: Target,
     produce: impl FnOnce(&mut NewFile<'_>, Option<&OpenFile>) -> Result<()>,
 ) -> Result<Written> {
-    check_names(verb, real)?;
+    match target {
+        Target::File | Target::Expect(Expect::Version(_)) if inner.root.lacks(real) => {
+            return Err(Error::not_found(verb, real));
+        }
+        Target::File | Target::Expect(_) => inner.root.check_new(verb, real)?,
+    }
     let failed = |errno| refused(verb, real, errno);
     let (Some(parent), Some(name)) = (real.parent(), real.name()) else {
         return Err(Error::is_directory(verb, real));

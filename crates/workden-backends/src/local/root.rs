@@ -3,9 +3,11 @@
 //! Invariant: nothing outside the root is ever opened. `openat2` is told to stay beneath and to
 //! meet no link; where the kernel has no `openat2`, each component is opened from the one above
 //! without following links. Paths come in resolved, so a link on the way means that something was
-//! swapped, and the open fails with `LOOP`.
+//! swapped, and the open fails with `LOOP`. Places that are left out are not there for any of it.
 
 use std::{
+    ffi::CStr,
+    ops::ControlFlow,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
 };
@@ -14,9 +16,9 @@ use rustix::{
     fs::{self, AtFlags, FileType, Mode, OFlags, Stat},
     io::Errno,
 };
-use workden_core::{FileId, VirtualPath};
+use workden_core::{FileId, Result, VirtualPath, names};
 
-use super::identity::file_id;
+use super::{identity::file_id, left_out::LeftOut, names_in::for_each_name};
 
 /// How paths below the root are opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +39,7 @@ pub(super) struct Root {
     id: FileId,
     host_path: PathBuf,
     at_once: bool,
+    left_out: LeftOut,
 }
 
 /// A directory for I/O on the names in it.
@@ -44,12 +47,12 @@ const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::
 
 impl Root {
     /// Opens the host directory, links followed: whoever names the root means what it leads to.
-    pub(super) fn open(directory: &Path, opening: PathOpening) -> Result<Self, Errno> {
+    pub(super) fn open(directory: &Path, opening: PathOpening, left_out: LeftOut) -> Result<Self, Errno> {
         let fd = fs::open(directory, DIRECTORY, Mode::empty())?;
         let host_path = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
         let at_once = opening == PathOpening::Detect && at_once::is_supported(fd.as_fd());
         let id = file_id(&fs::fstat(&fd)?);
-        Ok(Self { fd, id, host_path, at_once })
+        Ok(Self { fd, id, host_path, at_once, left_out })
     }
 
     /// Where the root is on the host. For reading link targets only; never opened again.
@@ -67,22 +70,67 @@ impl Root {
         if real.is_root() {
             return fs::openat(&self.fd, ".", DIRECTORY, Mode::empty());
         }
+        if self.left_out.covers(real) {
+            return Err(Errno::NOENT);
+        }
         if self.at_once && real.relative().len() <= LONGEST_AT_ONCE {
             return at_once::open(self.fd.as_fd(), real.relative(), DIRECTORY);
         }
         let mut at = fs::openat(&self.fd, ".", DIRECTORY, Mode::empty())?;
         for name in real.components() {
-            at = step_into(at.as_fd(), name)?;
+            at = step_into_unchecked(at.as_fd(), name)?;
         }
         Ok(at)
     }
 
     /// Opens the directory that a path is in; `None` for the root itself.
     pub(super) fn parent<'p>(&self, real: &'p VirtualPath) -> Result<Option<(OwnedFd, &'p str)>, Errno> {
+        if self.left_out.covers(real) {
+            return Err(Errno::NOENT);
+        }
         match (real.parent(), real.name()) {
             (Some(parent), Some(name)) => Ok(Some((self.directory(&parent)?, name))),
             _ => Ok(None),
         }
+    }
+
+    /// Opens a directory from the one above it, if it is one and no link.
+    pub(super) fn step_into(&self, above: BorrowedFd<'_>, real: &VirtualPath) -> Result<OwnedFd, Errno> {
+        match real.name() {
+            Some(name) if !self.left_out.covers(real) => step_into_unchecked(above, name),
+            _ => Err(Errno::NOENT),
+        }
+    }
+
+    /// Whether whatever the host has at a path is not there.
+    pub(super) fn lacks(&self, real: &VirtualPath) -> bool {
+        self.left_out.covers(real)
+    }
+
+    /// Refuses a path at which nothing can be made.
+    pub(super) fn check_new(&self, verb: &str, real: &VirtualPath) -> Result<()> {
+        names::check_names(verb, real)?;
+        self.left_out.check_new(verb, real)
+    }
+
+    /// Refuses to take away what holds a place that is left out.
+    pub(super) fn check_gone(&self, verb: &str, real: &VirtualPath) -> Result<()> {
+        self.left_out.check_gone(verb, real)
+    }
+
+    /// Calls `take` with every name in an open directory that is there for workden's callers, until
+    /// it breaks off. The type may be `Unknown`.
+    pub(super) fn for_each_name_in(
+        &self,
+        real: &VirtualPath,
+        directory: impl AsFd,
+        mut take: impl FnMut(&CStr, FileType) -> ControlFlow<()>,
+    ) -> Result<(), Errno> {
+        let left_out = self.left_out.names_in(real);
+        for_each_name(directory, |name, kind| match left_out.contains(name) {
+            true => ControlFlow::Continue(()),
+            false => take(name, kind),
+        })
     }
 
     /// What is no directory on the way to a path, if that is so.
@@ -91,7 +139,7 @@ impl Root {
         let mut above = VirtualPath::root();
         for name in real.parent()?.components() {
             above = above.child(name).ok()?;
-            match step_into(at.as_fd(), name) {
+            match self.step_into(at.as_fd(), &above) {
                 Ok(below) => at = below,
                 Err(Errno::NOTDIR) => return Some(above),
                 Err(_) => return None,
@@ -102,6 +150,9 @@ impl Root {
 
     /// Whether a path has no link in it, told in one call: `None` when that cannot be told so.
     pub(super) fn has_no_link(&self, typed: &VirtualPath, keep_last: bool) -> Option<bool> {
+        if self.left_out.covers(typed) {
+            return Some(true);
+        }
         if !self.at_once || typed.is_root() || typed.relative().len() > LONGEST_AT_ONCE {
             return typed.is_root().then_some(true);
         }
@@ -113,8 +164,8 @@ impl Root {
     }
 }
 
-/// Opens the directory `name` in `at`, if it is one and no link.
-pub(super) fn step_into(at: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
+/// Opens the directory `name` in `at`, if it is one and no link, whether it is left out or not.
+fn step_into_unchecked(at: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
     fs::openat(at, name, DIRECTORY.union(OFlags::NOFOLLOW), Mode::empty()).map_err(|errno| match errno {
         // A link is "not a directory" here; the difference decides whether to try again.
         Errno::NOTDIR if is_link(at, name) => Errno::LOOP,

@@ -40,6 +40,7 @@ impl Spool {
     /// Opens one near the file that is to be written: where that can be written, this can.
     pub(super) fn open(inner: &Inner, real: &VirtualPath) -> Result<Self> {
         let failed = |errno| refused("write", real, errno);
+        inner.root.check_new("write", real)?;
         let mut near = real.parent().unwrap_or_else(VirtualPath::root);
         let directory = loop {
             match (inner.root.directory(&near), near.parent()) {

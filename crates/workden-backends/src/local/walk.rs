@@ -28,7 +28,6 @@ use workden_core::{
 
 use super::{
     entries::{self, shown_name},
-    names_in::for_each_name,
     read::open_for_reading,
     root::{Root, kind},
 };
@@ -158,17 +157,24 @@ pub(super) fn context_above(root: &Root, screen: &Screen, start: &VirtualPath) -
     let mut above: Vec<VirtualPath> = std::iter::successors(start.parent(), VirtualPath::parent).collect();
     above.reverse();
     above.into_iter().fold(None, |context, path| match root.directory(&path) {
-        Ok(fd) => Some(enter(screen, context.as_ref(), path, fd.as_fd())),
+        Ok(fd) => Some(enter(root, screen, context.as_ref(), path, fd.as_fd())),
         Err(_) => context,
     })
 }
 
-fn enter(screen: &Screen, above: Option<&DirectoryContext>, path: VirtualPath, fd: BorrowedFd<'_>) -> DirectoryContext {
+fn enter(
+    root: &Root,
+    screen: &Screen,
+    above: Option<&DirectoryContext>,
+    path: VirtualPath,
+    fd: BorrowedFd<'_>,
+) -> DirectoryContext {
     if !screen.reads_ignore_files() {
         return screen.enter(above, path, None, false);
     }
-    let has_git = fs::statat(fd, c".git", AtFlags::SYMLINK_NOFOLLOW).is_ok();
-    let rules = read_ignore_file(fd);
+    let is_there = |name| !root.lacks(&path.child_unchecked(name));
+    let has_git = is_there(".git") && fs::statat(fd, c".git", AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    let rules = if is_there(".gitignore") { read_ignore_file(fd) } else { None };
     screen.enter(above, path, rules.as_deref(), has_git)
 }
 
@@ -227,13 +233,13 @@ impl Walk<'_> {
                 return Vec::new();
             }
         };
-        let context = enter(self.screen, above, path, fd.as_fd());
+        let context = enter(self.root, self.screen, above, path, fd.as_fd());
         let directory = Arc::new(OpenDirectory { fd, context });
         let shared = Arc::new(directory.context.clone());
         let mut below = Vec::new();
         let mut names = Names::default();
         let mut batches = Vec::new();
-        let outcome = for_each_name(&directory.fd, |name, kind| {
+        let outcome = self.root.for_each_name_in(&directory.context.local, &directory.fd, |name, kind| {
             let kind = self.kind_of(&directory, name, kind);
             if kind == FileType::Directory {
                 below.extend(self.below(visitor, &directory, &shared, name));

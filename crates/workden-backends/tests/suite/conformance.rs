@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeSet,
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -11,7 +12,7 @@ use std::{
 
 use tempfile::TempDir;
 use workden_backends::{CompositeBackend, Durability, LocalBackend, LocalOptions, PathOpening, memory};
-use workden_conformance::{Report, report};
+use workden_conformance::{Report, below, report};
 use workden_core::{Backend, Guarded, OpenGate};
 
 /// Directories on the host, a new one for each workspace; all gone at the end.
@@ -26,9 +27,13 @@ impl Host {
     }
 
     fn open(&self, options: LocalOptions) -> LocalBackend {
+        options.open(self.make()).unwrap()
+    }
+
+    fn make(&self) -> PathBuf {
         let root = self.directory.path().join(self.made.fetch_add(1, Ordering::Relaxed).to_string());
         std::fs::create_dir(&root).unwrap();
-        options.open(root).unwrap()
+        root
     }
 
     /// A directory whose writes need not survive a loss of power.
@@ -92,6 +97,20 @@ fn a_host_directory_conforms_when_writes_are_synced() {
     for (executor, durability) in BOTH.into_iter().zip([Durability::Fsync, Durability::FsyncNames]) {
         conforms(executor, |host| host.open(LocalBackend::options().durability(durability)));
     }
+}
+
+#[test]
+fn a_directory_of_a_backend_conforms_as_a_backend_of_its_own() {
+    let work = crate::local::path("/workspace");
+    let with_work = |host: &Host| {
+        let root = host.make();
+        std::fs::create_dir(root.join("workspace")).unwrap();
+        LocalBackend::options().durability(Durability::None).open(root).unwrap()
+    };
+    conforms(Executor::NoRuntime, |host| below(with_work(host), work.clone()));
+    conforms(Executor::NoRuntime, |host| below(mounted("/", with_work(host)), work.clone()));
+    conforms(Executor::NoRuntime, |host| below(mounted("/workspace", host.local(PathOpening::Detect)), work.clone()));
+    conforms(Executor::NoRuntime, |host| mounted("/", below(Guarded::new(with_work(host)), work.clone())));
 }
 
 #[test]

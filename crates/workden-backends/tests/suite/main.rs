@@ -8,6 +8,7 @@ mod composite;
 mod conformance;
 mod guarded;
 mod hostile;
+mod left_out;
 mod links;
 mod local;
 mod special_files;

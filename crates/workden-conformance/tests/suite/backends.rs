@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_executor::block_on;
-use workden_conformance::all;
+use workden_conformance::{all, below};
 use workden_core::{
     Backend, BackendExt, Expect, Guarded, OpenGate, StateBackend, SteppingClock, VirtualPath, text::Replacement,
 };
@@ -38,6 +38,18 @@ fn the_state_backend_conforms_behind_a_gate_that_allows_all() {
 #[test]
 fn the_state_backend_conforms_when_calls_come_in_between() {
     block_on(all(async || Broken::new(state(), Spoil::Nothing)));
+}
+
+#[test]
+fn a_directory_of_the_state_backend_conforms() {
+    let work = VirtualPath::parse("/work/space").unwrap();
+    block_on(all(async || {
+        let files = state();
+        files.make_dir_path(&work).await.unwrap();
+        let beside = VirtualPath::parse("/work/spaceship/beside").unwrap();
+        files.write_path(&beside, "x".into(), Expect::Absent).await.unwrap();
+        below(files, work.clone())
+    }));
 }
 
 #[test]

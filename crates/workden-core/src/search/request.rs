@@ -198,6 +198,9 @@ pub struct Context {
 pub struct View {
     /// What stands before the backend's paths.
     pub prefix: VirtualPath,
+    /// The directory of the backend that is seen at `prefix`, and nothing outside of it; `/` for all.
+    #[serde(default = "VirtualPath::root", skip_serializing_if = "VirtualPath::is_root")]
+    pub part: VirtualPath,
     /// Where the search started, as the agent sees it, if not at the directory searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<VirtualPath>,
@@ -211,6 +214,21 @@ pub struct View {
     /// What to do about files with several names where rules are to be kept.
     #[serde(default)]
     pub linked: Linked,
+}
+
+impl View {
+    /// A path of the backend as the agent sees it.
+    #[must_use]
+    pub fn seen(&self, local: &VirtualPath) -> VirtualPath {
+        // What is outside of the part is seen by nobody; rules may still be asked about it.
+        local.strip_prefix(&self.part).unwrap_or_else(|| local.clone()).below(&self.prefix)
+    }
+
+    /// The path in the backend of what the agent sees at a path; `None` when that is elsewhere.
+    #[must_use]
+    pub fn local(&self, seen: &VirtualPath) -> Option<VirtualPath> {
+        Some(seen.strip_prefix(&self.prefix)?.below(&self.part))
+    }
 }
 
 /// A second place where the agent sees a part of a backend.
@@ -240,6 +258,7 @@ impl Default for View {
     fn default() -> Self {
         Self {
             prefix: VirtualPath::root(),
+            part: VirtualPath::root(),
             base: None,
             shadowed: Vec::new(),
             aliases: Vec::new(),

@@ -92,7 +92,7 @@ impl Screen {
     ) -> Result<Self> {
         let filter = compile_filter(filter)?;
         let visibility = visibility.compile()?;
-        let base = view.base.clone().unwrap_or_else(|| at.below(&view.prefix));
+        let base = view.base.clone().unwrap_or_else(|| view.seen(at));
         Ok(Self { filter, hidden, ignore_files, visibility, opens_files, view: view.clone(), base })
     }
 
@@ -106,11 +106,11 @@ impl Screen {
     /// sees it; `None` when nothing of it is there.
     #[must_use]
     pub fn start_of(&self, at: &VirtualPath, wanted: &VirtualPath) -> Option<VirtualPath> {
-        let seen = at.below(&self.view.prefix);
+        let seen = self.view.seen(at);
         if seen.is_within(wanted) {
             return Some(at.clone());
         }
-        if wanted.is_within(&seen) { wanted.strip_prefix(&self.view.prefix) } else { None }
+        if wanted.is_within(&seen) { self.view.local(wanted) } else { None }
     }
 
     /// Whether the walk has to read `.gitignore` files at all.
@@ -133,7 +133,7 @@ impl Screen {
             IgnoreFiles::Honour => IgnoreChain::enter(above, &local, gitignore, has_git),
             IgnoreFiles::Disregard => None,
         };
-        DirectoryContext { seen: local.below(&self.view.prefix), local, ignores }
+        DirectoryContext { seen: self.view.seen(&local), local, ignores }
     }
 
     /// Whether to go into the directory `name`.
@@ -191,8 +191,7 @@ impl Screen {
     /// The strictest sight of a path under all the names that mounts give it.
     fn everywhere(&self, seen: &VirtualPath, sight: impl Fn(&VirtualPath) -> Sight) -> Sight {
         let own = sight(seen);
-        let Some(local) = (!self.view.aliases.is_empty()).then(|| seen.strip_prefix(&self.view.prefix)).flatten()
-        else {
+        let Some(local) = (!self.view.aliases.is_empty()).then(|| self.view.local(seen)).flatten() else {
             return own;
         };
         let aliases = self.view.aliases.iter();
@@ -207,7 +206,7 @@ impl Screen {
         if self.visibility.shows_everything() && self.view.shadowed.is_empty() {
             return true;
         }
-        let seen = target.below(&self.view.prefix);
+        let seen = self.view.seen(target);
         let sight = self.everywhere(&seen, |seen| self.visibility.to_list(seen));
         !self.is_shadowed(&seen) && sight == Sight::Shown
     }

@@ -1,0 +1,193 @@
+//! A directory of a backend as a backend of its own, for the suite: its checks start out with an
+//! empty `/`, and what a sandbox shows is a whole tree with a working directory in it.
+
+use async_trait::async_trait;
+use workden_core::{
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Removal,
+    Resolved, Result, Slice, VirtualPath, Written,
+    search::{Alias, GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing, View},
+    text::{Change, Excerpt, TextWindow},
+};
+
+/// Shows a directory of a backend as `/`. The directory must be there.
+///
+/// Paths get the directory in front on the way in and lose it on the way out, in answers and in the
+/// sentences of errors. Links that lead out of the directory lead nowhere.
+///
+/// ```
+/// use std::sync::Arc;
+/// use workden_conformance::{all, below};
+/// use workden_core::{BackendExt, StateBackend, SteppingClock, VirtualPath};
+///
+/// # fn main() -> workden_core::Result<()> {
+/// let work = VirtualPath::parse("/workspace")?;
+/// futures_executor::block_on(all(async || {
+///     let files = StateBackend::new(Arc::new(SteppingClock::default()));
+///     let _ = files.make_dir_path(&work).await;
+///     below(files, work.clone())
+/// }));
+/// # Ok(())
+/// # }
+/// ```
+pub fn below<B: Backend>(backend: B, directory: VirtualPath) -> Below<B> {
+    Below { backend, directory }
+}
+
+/// A directory of a backend as a backend of its own; made by [`below`].
+#[derive(Clone, Debug)]
+pub struct Below<B> {
+    backend: B,
+    directory: VirtualPath,
+}
+
+impl<B: Backend> Below<B> {
+    /// What it is a directory of.
+    pub fn inner(&self) -> &B {
+        &self.backend
+    }
+
+    fn outer(&self, path: &VirtualPath) -> VirtualPath {
+        path.below(&self.directory)
+    }
+
+    fn outer_at(&self, at: &Resolved) -> Resolved {
+        Resolved { typed: self.outer(&at.typed), real: self.outer(&at.real) }
+    }
+
+    fn own(&self, path: &VirtualPath) -> VirtualPath {
+        path.strip_prefix(&self.directory).unwrap_or_else(|| path.clone())
+    }
+
+    fn own_names(&self, names: Vec<Vec<VirtualPath>>) -> Vec<Vec<VirtualPath>> {
+        let inside = |name: VirtualPath| name.strip_prefix(&self.directory);
+        names.into_iter().map(|names| names.into_iter().filter_map(inside).collect()).collect()
+    }
+
+    fn told<T>(&self, answer: Result<T>) -> Result<T> {
+        answer.map_err(|error| error.inside(&self.directory))
+    }
+
+    fn shown(&self, entries: Vec<Entry>) -> Vec<Entry> {
+        entries.into_iter().map(|entry| Entry { path: self.own(&entry.path), ..entry }).collect()
+    }
+
+    /// The directory, seen where this is seen.
+    fn view(&self, view: &View) -> View {
+        let aliases = view.aliases.iter();
+        let aliases = aliases.map(|alias| Alias { local: self.outer(&alias.local), seen: alias.seen.clone() });
+        View { part: self.outer(&view.part), aliases: aliases.collect(), ..view.clone() }
+    }
+}
+
+fn root_stays(verb: &str, at: &Resolved) -> Result<()> {
+    if at.real.is_root() { Err(Error::root_stays(verb)) } else { Ok(()) }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl<B: Backend> Backend for Below<B> {
+    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
+        let resolved = self.told(self.backend.resolve(&self.outer(path), last).await)?;
+        match resolved.real.strip_prefix(&self.directory) {
+            Some(real) => Ok(Resolved { typed: path.clone(), real }),
+            None => Err(Error::new(
+                ErrorKind::Escapes,
+                format!("cannot open `{path}`: a link on the way leads out of the workspace"),
+            )),
+        }
+    }
+
+    async fn stat(&self, at: &Resolved) -> Result<Entry> {
+        let entry = self.told(self.backend.stat(&self.outer_at(at)).await)?;
+        Ok(Entry { path: self.own(&entry.path), ..entry })
+    }
+
+    async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
+        let request = ListRequest { view: self.view(&request.view), ..request.clone() };
+        let listing = self.told(self.backend.list(&self.outer_at(at), &request).await)?;
+        Ok(Listing { entries: self.shown(listing.entries), ..listing })
+    }
+
+    async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
+        self.told(self.backend.read(&self.outer_at(at), range).await)
+    }
+
+    async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
+        self.told(self.backend.read_text(&self.outer_at(at), window).await)
+    }
+
+    async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
+        let written = self.told(self.backend.write(&self.outer_at(at), content, expect).await)?;
+        Ok(Written { path: self.own(&written.path), ..written })
+    }
+
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
+        let changed = self.told(self.backend.change(&self.outer_at(at), change, expect, most).await)?;
+        Ok(Changed { path: self.own(&changed.path), ..changed })
+    }
+
+    async fn make_dir(&self, at: &Resolved) -> Result<()> {
+        self.told(self.backend.make_dir(&self.outer_at(at)).await)
+    }
+
+    async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
+        root_stays("remove", at)?;
+        self.told(self.backend.remove(&self.outer_at(at), what).await)
+    }
+
+    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+        root_stays("move", from)?;
+        self.told(self.backend.rename(&self.outer_at(from), &self.outer_at(to), existing).await)
+    }
+
+    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+        let copied = self.told(self.backend.copy(&self.outer_at(from), &self.outer_at(to), existing).await)?;
+        Ok(Written { path: self.own(&copied.path), ..copied })
+    }
+
+    async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
+        let request = GlobRequest { view: self.view(&request.view), ..request.clone() };
+        let found = self.told(self.backend.glob(&self.outer_at(at), &request).await)?;
+        Ok(Globbed { entries: self.shown(found.entries), ..found })
+    }
+
+    async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
+        let request = GrepRequest { view: self.view(&request.view), ..request.clone() };
+        let mut found = self.told(self.backend.grep(&self.outer_at(at), &request).await)?;
+        for file in &mut found.files {
+            file.path = self.own(&file.path);
+        }
+        let doubtful = found.doubtful.iter().map(|path| self.own(path)).collect();
+        Ok(Grepped { doubtful, ..found })
+    }
+
+    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+        let files: Vec<Resolved> = files.iter().map(|file| self.outer_at(file)).collect();
+        Ok(self.own_names(self.told(self.backend.other_names(&files).await)?))
+    }
+
+    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+        self.told(self.backend.identify(&self.outer_at(at)).await)
+    }
+
+    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+        let mut origins = Vec::new();
+        for (path, identity) in self.told(self.backend.origins().await)? {
+            match path.strip_prefix(&self.directory) {
+                Some(own) => origins.push((own, identity)),
+                // Of what holds the directory, only the directory is here.
+                None if self.directory.is_within(&path) => {
+                    let root = VirtualPath::root();
+                    let itself = self.identify(&Resolved::literal(root.clone())).await?;
+                    origins.extend(itself.map(|identity| (root, identity)));
+                }
+                None => {}
+            }
+        }
+        Ok(origins)
+    }
+
+    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+        Ok(self.own_names(self.told(self.backend.names_of(files).await)?))
+    }
+}

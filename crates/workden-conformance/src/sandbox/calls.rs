@@ -1,0 +1,177 @@
+//! The calls that checks of sandboxes make over and over, in few words.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_timer::Delay;
+use futures_util::{
+    StreamExt,
+    future::{Either, select},
+};
+use workden_core::{
+    VirtualPath,
+    sandbox::{
+        Command, Ended, ExecuteRequest, Executed, Job, JobId, JobRead, JobRequest, JobState, Process, ProcessControl,
+        ProcessEvent, ProcessEvents, Sandbox, SpawnRequest, Stream, WindowSize,
+    },
+};
+
+use crate::{
+    Failure, Outcome,
+    verdict::{ensure, equal},
+};
+
+/// What takes longer than this did not happen at once.
+pub(super) const AT_ONCE: Duration = Duration::from_secs(5);
+
+/// Waits.
+pub(super) async fn pause(milliseconds: u64) {
+    Delay::new(Duration::from_millis(milliseconds)).await;
+}
+
+/// What a future comes to, if that does not take longer than this.
+pub(super) async fn within<T>(
+    what: &str,
+    time: Duration,
+    future: impl Future<Output = T> + Send,
+) -> Result<T, Failure> {
+    match select(Box::pin(future), Delay::new(time)).await {
+        Either::Left((done, _)) => Ok(done),
+        Either::Right(_) => Err(Failure::new(format!("{what} took longer than {time:?}"))),
+    }
+}
+
+/// Runs a line to its end.
+pub(super) async fn run(sandbox: &dyn Sandbox, line: &str) -> Result<Executed, Failure> {
+    Ok(sandbox.execute(&ExecuteRequest::shell(line)).await?)
+}
+
+/// Runs a program with its arguments to its end.
+pub(super) async fn run_program(sandbox: &dyn Sandbox, words: &[&str]) -> Result<Executed, Failure> {
+    Ok(sandbox.execute(&ExecuteRequest::program(words.iter().copied())).await?)
+}
+
+/// Holds when a command printed this, all of it shown, and ended so.
+pub(super) fn came_to(what: &str, seen: &Executed, output: &str, ended: Ended) -> Outcome {
+    equal(format!("what `{what}` printed"), seen.output.text(), output)?;
+    ensure(seen.output.left_out.is_none(), format!("something of the output of `{what}` was left out"))?;
+    equal(format!("how `{what}` ended"), seen.ended, ended)
+}
+
+/// Holds when a line prints this and succeeds.
+pub(super) async fn prints(sandbox: &dyn Sandbox, line: &str, output: &str) -> Outcome {
+    came_to(line, &run(sandbox, line).await?, output, Ended::Exited(0))
+}
+
+/// What a line that succeeds prints.
+pub(super) async fn printed(sandbox: &dyn Sandbox, line: &str) -> Result<String, Failure> {
+    let done = run(sandbox, line).await?;
+    equal(format!("how `{line}` ended, having printed {:?}", done.output.text()), done.ended, Ended::Exited(0))?;
+    Ok(done.output.text())
+}
+
+/// Waits until a line succeeds.
+pub(super) async fn until(sandbox: &dyn Sandbox, line: &str, time: Duration) -> Outcome {
+    let started = Instant::now();
+    while run(sandbox, line).await?.ended != Ended::Exited(0) {
+        ensure(started.elapsed() < time, format!("`{line}` did not succeed within {time:?}"))?;
+        pause(20).await;
+    }
+    Ok(())
+}
+
+/// A file in the working directory, as file calls know it.
+pub(super) async fn work_file(sandbox: &dyn Sandbox, name: &str) -> Result<VirtualPath, Failure> {
+    Ok(sandbox.directory().await?.child(name)?)
+}
+
+/// Starts a line with pipes.
+pub(super) async fn piped(sandbox: &dyn Sandbox, line: &str) -> Result<Process, Failure> {
+    Ok(sandbox.spawn(&SpawnRequest::piped(Command::Shell(line.to_owned()))).await?)
+}
+
+/// Starts a line in a terminal of 24 lines of 80 characters.
+pub(super) async fn in_terminal(sandbox: &dyn Sandbox, line: &str) -> Result<Process, Failure> {
+    let size = WindowSize { rows: 24, columns: 80 };
+    Ok(sandbox.spawn(&SpawnRequest::in_terminal(Command::Shell(line.to_owned()), size)).await?)
+}
+
+/// What came out of a process so far.
+#[derive(Debug, Default)]
+pub(super) struct Printed {
+    pub(super) output: Vec<u8>,
+    pub(super) error: Vec<u8>,
+    pub(super) ended: Option<Ended>,
+}
+
+impl Printed {
+    pub(super) fn output(&self) -> String {
+        String::from_utf8_lossy(&self.output).into_owned()
+    }
+
+    pub(super) fn error(&self) -> String {
+        String::from_utf8_lossy(&self.error).into_owned()
+    }
+
+    /// Takes one more event; `false` when there are no more.
+    pub(super) async fn take(&mut self, events: &mut ProcessEvents) -> Result<bool, Failure> {
+        let next = within("the next event of a process", Duration::from_secs(20), events.next()).await?;
+        let Some(event) = next else { return Ok(false) };
+        ensure(self.ended.is_none(), "something came after the end of a process")?;
+        match event? {
+            ProcessEvent::Printed(Stream::Output, bytes) => self.output.extend_from_slice(&bytes),
+            ProcessEvent::Printed(Stream::Error, bytes) => self.error.extend_from_slice(&bytes),
+            ProcessEvent::Ended(ended) => self.ended = Some(ended),
+        }
+        Ok(true)
+    }
+
+    /// Takes events until the output has these words in it.
+    pub(super) async fn until(&mut self, events: &mut ProcessEvents, words: &str) -> Outcome {
+        while !self.output().contains(words) {
+            let more = self.take(events).await?;
+            ensure(more, format!("a process ended ({:?}) before it printed {words:?}: {self:?}", self.ended))?;
+        }
+        Ok(())
+    }
+
+    /// Takes all events that are left, and says how the process ended.
+    pub(super) async fn to_the_end(&mut self, events: &mut ProcessEvents) -> Result<Ended, Failure> {
+        while self.take(events).await? {}
+        self.ended.ok_or_else(|| Failure::new("the events of a process stopped without its end"))
+    }
+}
+
+/// All that comes out of a process, and how it ends.
+pub(super) async fn everything(process: &mut Process) -> Result<(Printed, Ended), Failure> {
+    let mut printed = Printed::default();
+    let ended = printed.to_the_end(&mut process.events).await?;
+    Ok((printed, ended))
+}
+
+/// Writes to the standard input of a process.
+pub(super) async fn write(control: &dyn ProcessControl, text: impl Into<Bytes> + Send) -> Outcome {
+    Ok(control.write(text.into()).await?)
+}
+
+/// Starts a line in the background.
+pub(super) async fn job(sandbox: &dyn Sandbox, line: &str) -> Result<Job, Failure> {
+    Ok(sandbox.start_job(&JobRequest::shell(line)).await?)
+}
+
+/// What a job has printed when it ends, and how it does.
+pub(super) async fn outcome(sandbox: &dyn Sandbox, id: &JobId) -> Result<(String, Ended), Failure> {
+    let mut text = String::new();
+    let mut offset = 0;
+    for _ in 0..1_000 {
+        let read = JobRead { wait: Duration::from_secs(1), ..JobRead::from(offset) };
+        let read = sandbox.read_job(id, &read).await?;
+        let is_new = read.next > offset;
+        text.push_str(&read.text);
+        offset = read.next;
+        if let (JobState::Ended(ended), false) = (read.job.state, is_new) {
+            return Ok((text, ended));
+        }
+    }
+    Err(Failure::new(format!("the job `{id}` does not end")))
+}

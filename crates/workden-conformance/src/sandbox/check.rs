@@ -1,0 +1,62 @@
+//! `SandboxCheck`: one sentence of the contract of sandboxes.
+
+use std::{fmt, time::Duration};
+
+use futures_util::future::{Either, select};
+use workden_core::sandbox::Sandbox;
+
+use crate::{CheckFuture, Failure, Outcome, check::caught};
+
+/// How long a check may take, however slow the machine: what waits for ever has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One sentence of the contract of sandboxes.
+#[derive(Clone, Copy)]
+pub struct SandboxCheck {
+    /// The module it is in, like `jobs`.
+    pub theme: &'static str,
+    /// The sentence: the name of its function.
+    pub name: &'static str,
+    pub(super) function: for<'a> fn(&'a dyn Sandbox) -> CheckFuture<'a>,
+}
+
+impl SandboxCheck {
+    /// Runs it on a sandbox that was just made. One that panics, or comes to no end, has failed.
+    ///
+    /// # Errors
+    ///
+    /// What was seen instead of what the contract says.
+    pub async fn run(&self, sandbox: &dyn Sandbox) -> Outcome {
+        let outcome = Box::pin(caught((self.function)(sandbox)));
+        match select(outcome, futures_timer::Delay::new(PATIENCE)).await {
+            Either::Left((outcome, _)) => outcome,
+            Either::Right(_) => Err(Failure::new(format!("it was not over after {} s", PATIENCE.as_secs()))),
+        }
+    }
+}
+
+impl fmt::Display for SandboxCheck {
+    /// Like `jobs::a_job_outlives_the_call`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}::{}", self.theme, self.name)
+    }
+}
+
+impl fmt::Debug for SandboxCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SandboxCheck({self})")
+    }
+}
+
+/// The list of a module's checks: its theme and its functions.
+macro_rules! list_sandbox_checks {
+    ($theme:ident: $($name:ident),+ $(,)?) => {
+        /// The checks of this module.
+        pub const CHECKS: &[$crate::SandboxCheck] = &[$($crate::SandboxCheck {
+            theme: stringify!($theme),
+            name: stringify!($name),
+            function: |sandbox| Box::pin($name(sandbox)),
+        }),+];
+    };
+}
+pub(super) use list_sandbox_checks;

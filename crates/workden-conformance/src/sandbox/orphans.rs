@@ -1,0 +1,213 @@
+//! No orphans: whoever stops waiting for a command stops all that it has started, however it hides.
+//!
+//! What is to be gone sleeps for a number of seconds that nobody else sleeps for, by which another
+//! command finds it in `/proc`.
+
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, Instant, SystemTime},
+};
+
+use futures_util::{
+    StreamExt,
+    future::{join_all, select},
+};
+use workden_core::{
+    limits,
+    sandbox::{Ended, ExecuteRequest, Killed, Sandbox},
+};
+
+use super::{
+    calls::{AT_ONCE, in_terminal, job, pause, piped, printed, prints, until},
+    check::list_sandbox_checks,
+};
+use crate::{
+    Failure, Outcome,
+    verdict::{ensure, equal},
+};
+
+list_sandbox_checks! { orphans:
+    a_timeout_leaves_nobody,
+    a_dropped_call_leaves_nobody,
+    a_dropped_process_leaves_nobody,
+    a_dropped_terminal_leaves_nobody,
+    a_killed_job_leaves_nobody,
+    there_is_time_to_say_goodbye,
+    what_a_command_leaves_in_the_background_lives_on,
+    others_are_left_alone,
+}
+
+/// Ways in which a command may keep something running; `N` is how long it sleeps.
+const WAYS: &[(&str, &str)] = &[
+    ("itself", "exec sleep N"),
+    ("a child", "sleep N; :"),
+    ("a child in the background", "sleep N & wait"),
+    ("a session of its own", "setsid sleep N & wait"),
+    ("a daemon", "setsid sh -c 'sleep N >/dev/null 2>&1 </dev/null & exit' & wait; sleep N"),
+    ("a double fork", "( ( sleep N & ) & ) ; sleep N"),
+    ("one that ignores TERM", "trap '' TERM HUP INT; sleep N; sleep N"),
+    ("a daemon that ignores TERM", "trap '' TERM; (setsid sleep N &) ; sleep N"),
+    ("a stopped child", "sleep N & kill -STOP $!; sleep N"),
+    ("itself, stopped", "sleep N & kill -STOP $$"),
+    ("a grandchild that holds the pipe", "(sh -c 'sleep N; :' &) ; sleep N"),
+    ("one after the other", "while :; do sleep N & sleep 0.05; done"),
+];
+
+/// How long until nobody may be left, after a call was dropped.
+const GRACE: Duration = limits::TERM_TIME.saturating_add(Duration::from_secs(6));
+
+/// A number of seconds that nobody else sleeps for.
+fn seconds() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let own = now.subsec_micros().wrapping_add(std::process::id().wrapping_mul(7_919)) % 1_000_000;
+    // Seven digits of its own, and two to count with.
+    200_000_000 + own * 100 + NEXT.fetch_add(1, Ordering::Relaxed) % 100
+}
+
+/// A line that prints how many sleep for so long.
+fn count(seconds: u32) -> String {
+    // Written so that whoever looks for it does not find itself.
+    let (start, last) = (seconds / 10, seconds % 10);
+    format!("grep -l '{start}[{last}]' /proc/[0-9]*/cmdline 2>/dev/null | wc -l | tr -d ' '")
+}
+
+async fn survivors(sandbox: &dyn Sandbox, seconds: u32) -> Result<u32, Failure> {
+    let counted = printed(sandbox, &count(seconds)).await?;
+    counted.trim().parse().map_err(|_| Failure::new(format!("survivors cannot be counted: {counted:?}")))
+}
+
+async fn is_up(sandbox: &dyn Sandbox, way: &str, seconds: u32) -> Outcome {
+    let started = Instant::now();
+    while survivors(sandbox, seconds).await? == 0 {
+        ensure(started.elapsed() < Duration::from_secs(10), format!("{way} did not start"))?;
+        pause(20).await;
+    }
+    // Time for a fork or two more.
+    pause(150).await;
+    Ok(())
+}
+
+/// Holds when nobody is left in the end.
+async fn nobody_is_left(sandbox: &dyn Sandbox, way: &str, seconds: u32) -> Outcome {
+    let started = Instant::now();
+    loop {
+        let left = survivors(sandbox, seconds).await?;
+        if left == 0 {
+            return Ok(());
+        }
+        ensure(started.elapsed() < GRACE, format!("{way}: {left} still there after {:?}", started.elapsed()))?;
+        pause(100).await;
+    }
+}
+
+/// Lines for each way, with a number of its own.
+fn ways() -> impl Iterator<Item = (&'static str, String, u32)> {
+    WAYS.iter().map(|(way, line)| {
+        let seconds = seconds();
+        (*way, line.replace('N', &seconds.to_string()), seconds)
+    })
+}
+
+fn all_hold(outcomes: Vec<Outcome>) -> Outcome {
+    outcomes.into_iter().collect()
+}
+
+/// When the call returns nobody is there any more.
+pub async fn a_timeout_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
+    let each = ways().map(|(way, line, seconds)| async move {
+        let request = ExecuteRequest::shell(line).timeout(Duration::from_secs(2));
+        let calling = sandbox.execute(&request);
+        let (up, done) = futures_util::future::join(is_up(sandbox, way, seconds), calling).await;
+        up?;
+        equal(format!("how {way} ended"), done?.ended, Ended::TimedOut)?;
+        equal(format!("how many are left of {way}"), survivors(sandbox, seconds).await?, 0)
+    });
+    all_hold(join_all(each).await)
+}
+
+/// Nobody waits for it any more.
+pub async fn a_dropped_call_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
+    let each = ways().map(|(way, line, seconds)| async move {
+        let request = ExecuteRequest::shell(line).timeout(None);
+        // The call is dropped as soon as its command is seen.
+        select(sandbox.execute(&request), Box::pin(is_up(sandbox, way, seconds))).await;
+        nobody_is_left(sandbox, way, seconds).await
+    });
+    all_hold(join_all(each).await)
+}
+
+/// As soon as its events are.
+pub async fn a_dropped_process_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
+    let each = ways().map(|(way, line, seconds)| async move {
+        let process = piped(sandbox, &line).await?;
+        is_up(sandbox, way, seconds).await?;
+        drop(process.events);
+        nobody_is_left(sandbox, way, seconds).await
+    });
+    all_hold(join_all(each).await)
+}
+
+/// With everybody in it, and those who left it.
+pub async fn a_dropped_terminal_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
+    let each = ways().map(|(way, line, seconds)| async move {
+        let mut process = in_terminal(sandbox, &line).await?;
+        // Whoever reads slows nobody down.
+        let reading = async { while process.events.next().await.is_some() {} };
+        select(Box::pin(reading), Box::pin(is_up(sandbox, way, seconds))).await;
+        drop(process.events);
+        nobody_is_left(sandbox, way, seconds).await
+    });
+    all_hold(join_all(each).await)
+}
+
+/// When the kill returns nobody is there any more.
+pub async fn a_killed_job_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
+    let each = ways().map(|(way, line, seconds)| async move {
+        let begun = job(sandbox, &line).await?;
+        is_up(sandbox, way, seconds).await?;
+        equal(format!("the kill of {way}"), sandbox.kill_job(&begun.id).await?, Killed::Stopped)?;
+        equal(format!("how many are left of {way}"), survivors(sandbox, seconds).await?, 0)
+    });
+    all_hold(join_all(each).await)
+}
+
+/// `TERM` comes first.
+pub async fn there_is_time_to_say_goodbye(sandbox: &dyn Sandbox) -> Outcome {
+    let line = "trap 'sleep 0.3; echo bye > NAME; exit' TERM; echo ready; while :; do sleep 0.05; done";
+    let request = ExecuteRequest::shell(line.replace("NAME", "by_timeout")).timeout(Duration::from_millis(600));
+    equal("how it ended", sandbox.execute(&request).await?.ended, Ended::TimedOut)?;
+    prints(sandbox, "cat by_timeout", "bye\n").await?;
+    let begun = job(sandbox, &line.replace("NAME", "by_kill")).await?;
+    let ready = workden_core::sandbox::JobRead { wait: AT_ONCE, ..workden_core::sandbox::JobRead::from(0) };
+    sandbox.read_job(&begun.id, &ready).await?;
+    sandbox.kill_job(&begun.id).await?;
+    prints(sandbox, "cat by_kill", "bye\n").await?;
+    let request = ExecuteRequest::shell(line.replace("NAME", "by_drop").replace("echo ready", ": > up")).timeout(None);
+    select(sandbox.execute(&request), Box::pin(until(sandbox, "[ -e up ]", AT_ONCE))).await;
+    until(sandbox, "[ -s by_drop ]", GRACE).await
+}
+
+/// Until the sandbox ends, or its job is killed.
+pub async fn what_a_command_leaves_in_the_background_lives_on(sandbox: &dyn Sandbox) -> Outcome {
+    let (first, second) = (seconds(), seconds());
+    prints(sandbox, &format!("sleep {first} & (setsid sleep {second} >/dev/null 2>&1 &) ; echo hi"), "hi\n").await?;
+    pause(300).await;
+    equal("the first", survivors(sandbox, first).await?, 1)?;
+    equal("the second", survivors(sandbox, second).await?, 1)
+}
+
+/// Only what a command has started is stopped with it.
+pub async fn others_are_left_alone(sandbox: &dyn Sandbox) -> Outcome {
+    let (of_job, of_command) = (seconds(), seconds());
+    job(sandbox, &format!("sleep {of_job}; :")).await?;
+    prints(sandbox, &format!("sleep {of_command} & :"), "").await?;
+    let request = ExecuteRequest::shell("sleep 30 & sleep 30").timeout(Duration::from_millis(300));
+    equal("another command", sandbox.execute(&request).await?.ended, Ended::TimedOut)?;
+    let other = job(sandbox, "sleep 30").await?;
+    sandbox.kill_job(&other.id).await?;
+    drop(piped(sandbox, "sleep 30").await?);
+    pause(300).await;
+    ensure(survivors(sandbox, of_job).await? >= 1, "a job was stopped with somebody else")?;
+    equal("what a command left", survivors(sandbox, of_command).await?, 1)
+}

@@ -1,0 +1,100 @@
+//! The whole exec part: every check on a sandbox of its own, which is stopped afterwards.
+
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
+
+use workden_core::sandbox::Sandbox;
+
+use super::{
+    SandboxCheck, directories, environments, executing, inheritance, job_output, jobs, orphans, output_bounds, servers,
+    shared_files, signals, stopping, streams, terminals,
+};
+use crate::Failure;
+
+const THEMES: &[&[SandboxCheck]] = &[
+    executing::CHECKS,
+    inheritance::CHECKS,
+    output_bounds::CHECKS,
+    environments::CHECKS,
+    directories::CHECKS,
+    shared_files::CHECKS,
+    streams::CHECKS,
+    signals::CHECKS,
+    terminals::CHECKS,
+    jobs::CHECKS,
+    job_output::CHECKS,
+    orphans::CHECKS,
+    stopping::CHECKS,
+];
+
+/// Every check of sandboxes that needs nothing but a shell, theme by theme.
+pub fn sandbox_checks() -> impl Iterator<Item = &'static SandboxCheck> {
+    THEMES.iter().copied().flatten()
+}
+
+/// The checks that need `python3` in the sandbox, too.
+pub fn python_checks() -> impl Iterator<Item = &'static SandboxCheck> {
+    servers::CHECKS.iter()
+}
+
+/// Runs every check of [`sandbox_checks`], each on a sandbox that `make` makes for it.
+///
+/// # Panics
+///
+/// When a check fails; the message names all that did, and what each of them saw.
+pub async fn all_sandbox<F, Made, S>(make: F)
+where
+    F: FnMut() -> Made,
+    Made: Future<Output = S>,
+    S: Sandbox,
+{
+    let report = report_sandbox(sandbox_checks(), make).await;
+    assert!(report.failed.is_empty(), "{report}");
+}
+
+/// Runs these checks, for callers who want to look at the outcome themselves.
+pub async fn report_sandbox<F, Made, S>(checks: impl IntoIterator<Item = &SandboxCheck>, mut make: F) -> SandboxReport
+where
+    F: FnMut() -> Made,
+    Made: Future<Output = S>,
+    S: Sandbox,
+{
+    let mut report = SandboxReport::default();
+    for check in checks {
+        let sandbox = make().await;
+        let started = Instant::now();
+        let outcome = check.run(&sandbox).await;
+        report.took.push((*check, started.elapsed()));
+        let stopped = sandbox.stop().await.map_err(Failure::from);
+        match outcome.and(stopped) {
+            Ok(()) => report.passed.push(*check),
+            Err(failure) => report.failed.push((*check, failure)),
+        }
+    }
+    report
+}
+
+/// What became of the checks.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a report may be one of failures"]
+pub struct SandboxReport {
+    /// Those that hold.
+    pub passed: Vec<SandboxCheck>,
+    /// Those that do not, and what was seen.
+    pub failed: Vec<(SandboxCheck, Failure)>,
+    /// How long each took.
+    pub took: Vec<(SandboxCheck, Duration)>,
+}
+
+impl fmt::Display for SandboxReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.passed.len() + self.failed.len();
+        write!(f, "{} of {count} checks failed", self.failed.len())?;
+        for (check, failure) in &self.failed {
+            write!(f, "\n\n{check}\n    {}", failure.to_string().replace('\n', "\n    "))?;
+        }
+        Ok(())
+    }
+}

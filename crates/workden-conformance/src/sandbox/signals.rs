@@ -1,0 +1,90 @@
+//! Signals from outside: they reach the process and its group.
+
+use workden_core::sandbox::{Ended, Sandbox, Signal};
+
+use super::{
+    calls::{Printed, everything, piped, prints},
+    check::list_sandbox_checks,
+};
+use crate::{Outcome, verdict::equal};
+
+list_sandbox_checks! { signals:
+    a_signal_arrives_and_can_be_handled,
+    a_signal_ends_a_process_that_does_not_handle_it,
+    a_signal_reaches_the_group,
+    a_stopped_process_goes_on_when_told,
+    a_signal_to_one_that_has_ended_is_fine,
+}
+
+/// By a trap of the shell.
+pub async fn a_signal_arrives_and_can_be_handled(sandbox: &dyn Sandbox) -> Outcome {
+    for (signal, name) in [
+        (Signal::Usr1, "USR1"),
+        (Signal::Usr2, "USR2"),
+        (Signal::Term, "TERM"),
+        (Signal::Int, "INT"),
+        (Signal::Hup, "HUP"),
+        (Signal::Quit, "QUIT"),
+        (Signal::Winch, "WINCH"),
+    ] {
+        let line = format!("trap 'echo caught {name}; exit 9' {name}; echo ready; while :; do sleep 0.05; done");
+        let mut process = piped(sandbox, &line).await?;
+        let mut printed = Printed::default();
+        printed.until(&mut process.events, "ready\n").await?;
+        process.control.signal(signal).await?;
+        equal(format!("the end by {name}"), printed.to_the_end(&mut process.events).await?, Ended::Exited(9))?;
+        equal("what it printed", printed.output(), format!("ready\ncaught {name}\n"))?;
+    }
+    Ok(())
+}
+
+/// And is how it is said to have ended.
+pub async fn a_signal_ends_a_process_that_does_not_handle_it(sandbox: &dyn Sandbox) -> Outcome {
+    for (signal, number) in [(Signal::Kill, 9), (Signal::Term, 15), (Signal::Int, 2), (Signal::Usr1, 10)] {
+        let mut process = piped(sandbox, "echo ready; exec sleep 30").await?;
+        let mut printed = Printed::default();
+        printed.until(&mut process.events, "ready\n").await?;
+        process.control.signal(signal).await?;
+        equal(
+            format!("the end by {signal:?}"),
+            printed.to_the_end(&mut process.events).await?,
+            Ended::Signalled(number),
+        )?;
+    }
+    Ok(())
+}
+
+/// What the process has started gets it, too.
+pub async fn a_signal_reaches_the_group(sandbox: &dyn Sandbox) -> Outcome {
+    let child = "trap 'echo child; exit' USR1; echo ready; while :; do sleep 0.05; done";
+    let line = format!("trap 'wait; echo parent; exit' USR1; sh -c \"{child}\" & wait; wait");
+    let mut process = piped(sandbox, &line).await?;
+    let mut printed = Printed::default();
+    printed.until(&mut process.events, "ready\n").await?;
+    process.control.signal(Signal::Usr1).await?;
+    printed.until(&mut process.events, "child\n").await?;
+    printed.until(&mut process.events, "parent\n").await
+}
+
+/// It does nothing meanwhile.
+pub async fn a_stopped_process_goes_on_when_told(sandbox: &dyn Sandbox) -> Outcome {
+    let mut process = piped(sandbox, "echo $$ > pid; echo ready; while [ ! -e go ]; do :; done; echo went on").await?;
+    let mut printed = Printed::default();
+    printed.until(&mut process.events, "ready\n").await?;
+    process.control.signal(Signal::Stop).await?;
+    super::calls::until(sandbox, "grep -q '^State:.T' /proc/$(cat pid)/status", super::calls::AT_ONCE).await?;
+    prints(sandbox, ": > go; sleep 0.2; grep -c '^State:.T' /proc/$(cat pid)/status", "1\n").await?;
+    process.control.signal(Signal::Cont).await?;
+    equal("the end", printed.to_the_end(&mut process.events).await?, Ended::Exited(0))?;
+    equal("what it printed", printed.output(), "ready\nwent on\n")
+}
+
+/// There is nobody to reach.
+pub async fn a_signal_to_one_that_has_ended_is_fine(sandbox: &dyn Sandbox) -> Outcome {
+    let mut process = piped(sandbox, "true").await?;
+    everything(&mut process).await?;
+    for signal in [Signal::Term, Signal::Kill, Signal::Cont] {
+        process.control.signal(signal).await?;
+    }
+    Ok(())
+}
