@@ -12,10 +12,10 @@ use clap::{Parser, Subcommand};
 use failure::Failure;
 use workden_sandboxes::KEEPER_WORD;
 
-/// File storage for AI agents, under a policy (sandboxes to come).
+/// File storage and sandboxes for AI agents, under a policy.
 ///
-/// This is 0.1, under construction. Files are one half of workden and are here: directories, memory,
-/// mounts, search, edits, and a policy over them. Running code is the other half and is not here yet.
+/// This is 0.1, under construction. Here are files (directories, memory, mounts, search, edits), a policy
+/// over them, and isolated commands on Linux, with nothing to install.
 #[derive(Debug, Parser)]
 #[command(name = "workden", version)]
 struct Arguments {
