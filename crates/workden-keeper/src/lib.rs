@@ -3,12 +3,16 @@
 
 #![cfg(target_os = "linux")]
 
+mod cgroup;
+pub mod confine;
 mod keeper;
 mod minder;
 mod processes;
 mod serve;
 mod setting;
+mod supervisor;
 mod sys;
+mod sys_confine;
 
 pub use keeper::Keeper;
 pub use serve::run;

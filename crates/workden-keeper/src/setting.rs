@@ -63,9 +63,10 @@ impl Setting {
 }
 
 /// How a command gets into its control groups.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub enum Join {
     /// It does not.
+    #[default]
     None,
     /// It writes itself into these files: `tasks` of control groups of version 1.
     Tasks(Vec<OwnedFd>),

@@ -4,12 +4,15 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use rustix::process::{DumpableBehavior, Pid, getpid, set_child_subreaper, set_dumpable_behavior};
 use workden_core::{
-    Error, ErrorKind, Result,
-    sandbox::{Confinement, Isolation, IsolationLevel, Wall},
+    Result,
+    sandbox::{Isolation, IsolationLevel, Wall},
 };
 use workden_wire::Ground;
 
-use crate::setting::{Children, Setting};
+use crate::{
+    confine,
+    setting::{Children, Setting},
+};
 
 /// Prepares the ground. `owner` is the process with which the sandbox ends, if it ends with one.
 pub(super) fn prepare(ground: Ground, owner: Option<Pid>) -> Result<Setting> {
@@ -18,14 +21,9 @@ pub(super) fn prepare(ground: Ground, owner: Option<Pid>) -> Result<Setting> {
             let root = std::path::absolute(&root).unwrap_or(root);
             Ok(Setting { children: adopt(), ..Setting::host(root, environment) })
         }
-        Ground::Linux(confinement) => confined(&confinement, owner),
+        Ground::Linux(confinement) => confine::enter(&confinement, owner),
         Ground::Container { directory, environment } => Ok(container(directory, environment)),
     }
-}
-
-/// Namespaces of its own.
-fn confined(_confinement: &Confinement, _owner: Option<Pid>) -> Result<Setting> {
-    Err(Error::new(ErrorKind::Unsupported, "this keeper cannot confine commands in namespaces"))
 }
 
 /// A container as it is.

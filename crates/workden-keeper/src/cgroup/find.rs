@@ -1,0 +1,111 @@
+//! Where this process is in the hierarchies of control groups, and where those are mounted.
+
+use std::{fs, path::PathBuf};
+
+/// The hierarchies that this process sees itself in.
+pub(crate) struct Hierarchies {
+    groups: Vec<InGroup>,
+    mounts: Vec<Mounted>,
+}
+
+/// A line of /proc/self/cgroup.
+struct InGroup {
+    controllers: Vec<String>,
+    path: String,
+}
+
+/// A mounted hierarchy.
+struct Mounted {
+    root: String,
+    place: String,
+    unified: bool,
+    options: Vec<String>,
+}
+
+impl Hierarchies {
+    /// Reads them.
+    pub(crate) fn of_this_process() -> Result<Self, String> {
+        let read = |path| fs::read_to_string(path).map_err(|_| "the kernel does not say where it is".to_owned());
+        Ok(Self::parse(&read("/proc/self/cgroup")?, &read("/proc/self/mountinfo")?))
+    }
+
+    fn parse(groups: &str, mounts: &str) -> Self {
+        let groups = groups.lines().filter_map(|line| {
+            let mut fields = line.splitn(3, ':').skip(1);
+            let controllers = fields.next()?.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+            Some(InGroup { controllers, path: fields.next()?.to_owned() })
+        });
+        let mounts = mounts.lines().filter_map(|line| {
+            let (mount, system) = line.split_once(" - ")?;
+            let mut mount = mount.split(' ').skip(3);
+            let (root, place) = (mount.next()?.to_owned(), mount.next()?.to_owned());
+            let mut system = system.split(' ');
+            let unified = match system.next()? {
+                "cgroup" => false,
+                "cgroup2" => true,
+                _ => return None,
+            };
+            let options = system.nth(1)?.split(',').map(str::to_owned).collect();
+            Some(Mounted { root, place, unified, options })
+        });
+        Self { groups: groups.collect(), mounts: mounts.collect() }
+    }
+
+    /// The directory of our group in the hierarchy of version 1 that has this controller.
+    pub(crate) fn version1(&self, controller: &str) -> Option<PathBuf> {
+        let group = self.groups.iter().find(|group| group.controllers.iter().any(|name| name == controller))?;
+        let has = |mount: &&Mounted| !mount.unified && mount.options.iter().any(|name| name == controller);
+        directory(self.mounts.iter().find(has)?, &group.path)
+    }
+
+    /// The directory of our group in the hierarchy of version 2.
+    pub(crate) fn unified(&self) -> Option<PathBuf> {
+        let group = self.groups.iter().find(|group| group.controllers.is_empty())?;
+        directory(self.mounts.iter().find(|mount| mount.unified)?, &group.path)
+    }
+
+    /// Whether version 2 is the one that limits here.
+    pub(crate) fn unified_has_controllers(&self) -> bool {
+        let Some(own) = self.unified() else { return false };
+        fs::read_to_string(own.join("cgroup.controllers")).is_ok_and(|names| !names.trim().is_empty())
+    }
+}
+
+/// A group below a mount that shows a part of the hierarchy.
+fn directory(mount: &Mounted, path: &str) -> Option<PathBuf> {
+    let below = path.strip_prefix(mount.root.trim_end_matches('/'))?;
+    if below.split('/').any(|name| name == "..") {
+        return None;
+    }
+    Some(PathBuf::from(&mount.place).join(below.trim_start_matches('/')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(groups: &str, mounts: &str, controller: &str, wanted: Option<&str>) {
+        let found = Hierarchies::parse(groups, mounts);
+        let found = if controller.is_empty() { found.unified() } else { found.version1(controller) };
+        assert_eq!(found, wanted.map(PathBuf::from), "{controller} in {groups}");
+    }
+
+    #[test]
+    fn a_group_is_found_below_its_mount() {
+        let v1 = "31 23 0:28 / /cg/memory rw,relatime - cgroup cgroup rw,memory\n\
+                  32 23 0:29 / /cg/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
+                  33 23 0:30 / /cg/unified rw shared:4 - cgroup2 cgroup2 rw\n";
+        check("4:memory:/a/b\n0::/\n", v1, "memory", Some("/cg/memory/a/b"));
+        check("4:cpu,cpuacct:/\n", v1, "cpuacct", Some("/cg/cpu,cpuacct"));
+        check("4:memory:/a/b\n0::/x.scope\n", v1, "", Some("/cg/unified/x.scope"));
+        check("4:memory:/a\n", v1, "pids", None);
+    }
+
+    #[test]
+    fn a_mount_of_a_part_shows_only_what_is_in_that_part() {
+        let part = "31 23 0:28 /docker/abc /cg/memory ro - cgroup cgroup rw,memory\n";
+        check("4:memory:/docker/abc/x\n", part, "memory", Some("/cg/memory/x"));
+        check("4:memory:/other\n", part, "memory", None);
+        check("4:memory:/../x\n", "31 23 0:28 / /cg/memory ro - cgroup cgroup rw,memory\n", "memory", None);
+    }
+}

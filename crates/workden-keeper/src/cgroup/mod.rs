@@ -1,0 +1,176 @@
+//! Control groups: who holds the limits of all commands together. A group of the sandbox's own is
+//! made below or beside the one that this process is in, in whichever version has the controller.
+//!
+//! Invariant: the keeper and its minders are outside of the limited group, and what was made is
+//! removed by whoever made it.
+
+mod find;
+mod v1;
+mod v2;
+mod watch;
+
+use std::{
+    fs,
+    os::fd::{BorrowedFd, OwnedFd},
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use rustix::{
+    fs::{Mode, OFlags},
+    process::{Pid, Signal, kill_process, test_kill_process},
+};
+
+use self::find::Hierarchies;
+pub(crate) use self::watch::Watch;
+use crate::setting::Join;
+
+/// The limits that only a group can hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Wanted {
+    pub(crate) memory: Option<u64>,
+    pub(crate) cpus: Option<f64>,
+    pub(crate) processes: Option<u64>,
+}
+
+/// What became of one of them: held, or why not.
+pub(crate) type Held = Result<(), String>;
+
+/// The groups of one sandbox.
+#[derive(Default)]
+pub(crate) struct Group {
+    pub(crate) join: Join,
+    pub(crate) watch: Watch,
+    /// Where the keeper is to be (version 2, in which a group has either processes or groups).
+    keeper: Option<OwnedFd>,
+    /// What is to be removed, the deepest first.
+    made: Made,
+    pub(crate) memory: Option<Held>,
+    pub(crate) cpus: Option<Held>,
+    pub(crate) processes: Option<Held>,
+}
+
+impl Group {
+    /// Makes groups for what is wanted, as far as that goes. `owner` is who starts the commands.
+    pub(crate) fn make(wanted: Wanted, owner: u32) -> Self {
+        let mut group = Self::default();
+        if wanted == Wanted::default() {
+            return group;
+        }
+        let hierarchies = match Hierarchies::of_this_process() {
+            Ok(hierarchies) => hierarchies,
+            Err(reason) => {
+                group.memory = wanted.memory.map(|_| Err(reason.clone()));
+                group.cpus = wanted.cpus.map(|_| Err(reason.clone()));
+                group.processes = wanted.processes.map(|_| Err(reason));
+                return group;
+            }
+        };
+        let name = new_name();
+        if hierarchies.unified_has_controllers() {
+            v2::fill(&mut group, &hierarchies, &name, wanted, owner);
+        } else {
+            v1::fill(&mut group, &hierarchies, &name, wanted);
+        }
+        group
+    }
+
+    /// Where the keeper is to be cloned into, if it matters.
+    pub(crate) fn keeper(&self) -> Option<BorrowedFd<'_>> {
+        use std::os::fd::AsFd;
+        self.keeper.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Takes what is to be removed, for whoever outlives the sandbox.
+    pub(crate) fn take_made(&mut self) -> Made {
+        std::mem::take(&mut self.made)
+    }
+}
+
+/// Directories of groups that were made, and are to be removed.
+#[derive(Debug, Default)]
+pub(crate) struct Made(Vec<PathBuf>);
+
+/// How long an empty group may still be in use, as the kernel sees it.
+const REMOVING: Duration = Duration::from_secs(5);
+const NAME: &str = "workden-";
+
+impl Made {
+    fn directory(&mut self, path: &Path) -> Result<(), String> {
+        fs::create_dir(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::PermissionDenied => "this user may not make a control group here".to_owned(),
+            std::io::ErrorKind::ReadOnlyFilesystem => "the control groups are read-only here".to_owned(),
+            _ => "the kernel makes no control group here".to_owned(),
+        })?;
+        self.0.insert(0, path.to_owned());
+        Ok(())
+    }
+
+    /// Removes the groups, and ends what is still in them.
+    pub(crate) fn remove(self) {
+        for directory in self.0 {
+            let mut waited = Duration::ZERO;
+            while fs::remove_dir(&directory).is_err_and(|error| error.kind() != std::io::ErrorKind::NotFound) {
+                if waited >= REMOVING {
+                    break;
+                }
+                if waited > Duration::ZERO {
+                    end_all_in(&directory);
+                }
+                // Most often the first pause is enough.
+                let pause = if waited.is_zero() { Duration::from_millis(1) } else { Duration::from_millis(20) };
+                thread::sleep(pause);
+                waited += pause;
+            }
+        }
+    }
+
+    /// Removes the groups of others beside ours that were left behind: those of supervisors that
+    /// are no longer there, and that nobody is in.
+    pub(crate) fn sweep(&self) {
+        let parents = self.0.iter().filter(|path| file_name(path).starts_with(NAME)).filter_map(|path| path.parent());
+        for entry in parents.filter_map(|parent| fs::read_dir(parent).ok()).flatten().flatten() {
+            let path = entry.path();
+            let pid = file_name(&path).strip_prefix(NAME).and_then(|rest| rest.split('-').next()?.parse().ok());
+            let Some(pid) = pid.and_then(Pid::from_raw) else { continue };
+            if test_kill_process(pid) == Err(rustix::io::Errno::SRCH) {
+                for leaf in ["keeper", "commands"] {
+                    let _ = fs::remove_dir(path.join(leaf));
+                }
+                let _ = fs::remove_dir(&path);
+            }
+        }
+    }
+}
+
+fn file_name(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+/// Kills whatever is still in a group.
+fn end_all_in(directory: &Path) {
+    let inside = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
+    for pid in inside.lines().filter_map(|line| line.parse().ok()).filter_map(Pid::from_raw) {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+/// `workden-<pid>-<random>`: the process that removes it, and no other group's name.
+fn new_name() -> String {
+    let mut random = [0; 4];
+    // Without random bytes the number of the process alone has to do.
+    let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
+    format!("{NAME}{}-{:08x}", rustix::process::getpid().as_raw_pid(), u32::from_ne_bytes(random))
+}
+
+/// Sets a file of a group.
+fn set(directory: &Path, file: &str, value: &str) -> Result<(), String> {
+    fs::write(directory.join(file), value).map_err(|_| format!("the kernel refuses `{file}` = `{value}`"))
+}
+
+/// Opens a file of a group, for a process that will have other rights.
+fn open(directory: &Path, file: &str, flags: OFlags) -> Result<OwnedFd, String> {
+    rustix::fs::openat(rustix::fs::CWD, directory.join(file), flags | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|_| format!("the kernel does not open `{file}` of its control group"))
+}

@@ -1,0 +1,80 @@
+//! Version 2: one group with two below it, one for the keeper and a limited one for commands. Both
+//! belong to the user of the commands as far as moving between them goes, so that the keeper may
+//! clone a command from the one into the other; the limits themselves do not.
+
+use std::{
+    fs,
+    os::unix::fs::chown,
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::OFlags;
+
+use super::{Group, Held, Join, Wanted, find::Hierarchies, open, set, v1::quota, watch::Source};
+
+const PERIOD: u64 = 100_000;
+
+/// Makes the groups and sets the limits.
+pub(super) fn fill(group: &mut Group, hierarchies: &Hierarchies, name: &str, wanted: Wanted, owner: u32) {
+    let placed = place(group, hierarchies, name, owner);
+    group.memory = wanted.memory.map(|bytes| memory(group, placed.as_deref().map_err(Clone::clone)?, bytes));
+    group.processes = wanted.processes.map(|most| processes(group, placed.as_deref().map_err(Clone::clone)?, most));
+    group.cpus = wanted.cpus.map(|cpus| processors(group, placed.as_deref().map_err(Clone::clone)?, cpus));
+}
+
+/// Makes the groups, and the ways into them.
+fn place(group: &mut Group, hierarchies: &Hierarchies, name: &str, owner: u32) -> Result<PathBuf, String> {
+    let own = hierarchies.unified().ok_or("the control groups are not mounted here")?;
+    // The root may have processes beside groups; any other group with processes may not, but beside
+    // it there is room.
+    let above = if own.join("cgroup.type").exists() { own.parent().unwrap_or(&own) } else { &own };
+    let top = above.join(name);
+    let (keeper, commands) = (top.join("keeper"), top.join("commands"));
+    group.made.directory(&top)?;
+    let controllers = fs::read_to_string(top.join("cgroup.controllers")).unwrap_or_default();
+    for controller in
+        ["memory", "pids", "cpu"].into_iter().filter(|name| controllers.split_whitespace().any(|has| has == *name))
+    {
+        set(&top, "cgroup.subtree_control", &format!("+{controller}"))?;
+    }
+    group.made.directory(&keeper)?;
+    group.made.directory(&commands)?;
+    for directory in [&top, &keeper, &commands] {
+        hand_over(directory, owner);
+    }
+    group.keeper = Some(open(&keeper, ".", OFlags::PATH | OFlags::DIRECTORY)?);
+    group.join = Join::CloneInto(open(&commands, ".", OFlags::PATH | OFlags::DIRECTORY)?);
+    Ok(commands)
+}
+
+/// Lets the user of the commands move processes here. For an ordinary user it is so already.
+fn hand_over(directory: &Path, owner: u32) {
+    let _ = chown(directory.join("cgroup.procs"), Some(owner), None);
+}
+
+fn memory(group: &mut Group, commands: &Path, bytes: u64) -> Held {
+    set(commands, "memory.max", &bytes.to_string())?;
+    if commands.join("memory.swap.max").exists() {
+        set(commands, "memory.swap.max", "0")?;
+    }
+    let read = |file| open(commands, file, OFlags::RDONLY).ok();
+    group.watch.memory = read("memory.current").map(Source::number);
+    group.watch.memory_peak = read("memory.peak").map(Source::number);
+    group.watch.memory_kills = read("memory.events").map(|file| Source::keyed(file, "oom_kill"));
+    Ok(())
+}
+
+fn processes(group: &mut Group, commands: &Path, most: u64) -> Held {
+    set(commands, "pids.max", &most.to_string())?;
+    let read = |file| open(commands, file, OFlags::RDONLY).ok();
+    group.watch.processes = read("pids.current").map(Source::number);
+    group.watch.refused_processes = read("pids.events").map(|file| Source::keyed(file, "max"));
+    Ok(())
+}
+
+fn processors(group: &mut Group, commands: &Path, cpus: f64) -> Held {
+    set(commands, "cpu.max", &format!("{} {PERIOD}", quota(cpus, PERIOD)))?;
+    group.watch.cpu =
+        open(commands, "cpu.stat", OFlags::RDONLY).ok().map(|file| Source::microseconds(file, "usage_usec"));
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! What a group has counted, read by descriptors that were opened while that was still allowed.
+
+use std::{os::fd::OwnedFd, time::Duration};
+
+use rustix::io::pread;
+
+use crate::setting::{LimitCounts, LimitWatch, Used};
+
+/// What a group counts, as far as anybody counts it.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    pub(super) memory: Option<Source>,
+    pub(super) memory_peak: Option<Source>,
+    pub(super) memory_kills: Option<Source>,
+    pub(super) processes: Option<Source>,
+    pub(super) refused_processes: Option<Source>,
+    pub(super) cpu: Option<Source>,
+}
+
+impl LimitWatch for Watch {
+    fn hits(&self) -> LimitCounts {
+        LimitCounts {
+            memory: read(&self.memory_kills).unwrap_or(0),
+            processes: read(&self.refused_processes).unwrap_or(0),
+        }
+    }
+
+    fn used(&self) -> Used {
+        Used {
+            memory: read(&self.memory),
+            memory_peak: read(&self.memory_peak),
+            cpu: read(&self.cpu).map(Duration::from_nanos),
+            processes: read(&self.processes),
+        }
+    }
+}
+
+fn read(source: &Option<Source>) -> Option<u64> {
+    source.as_ref().and_then(Source::read)
+}
+
+/// A number in a file of a group.
+#[derive(Debug)]
+pub(super) struct Source {
+    file: OwnedFd,
+    /// The word that stands before it, if it is one of several.
+    key: Option<&'static str>,
+    /// By what it is multiplied.
+    unit: u64,
+}
+
+impl Source {
+    pub(super) fn number(file: OwnedFd) -> Self {
+        Self { file, key: None, unit: 1 }
+    }
+
+    pub(super) fn nanoseconds(file: OwnedFd) -> Self {
+        Self::number(file)
+    }
+
+    pub(super) fn keyed(file: OwnedFd, key: &'static str) -> Self {
+        Self { file, key: Some(key), unit: 1 }
+    }
+
+    pub(super) fn microseconds(file: OwnedFd, key: &'static str) -> Self {
+        Self { file, key: Some(key), unit: 1_000 }
+    }
+
+    fn read(&self) -> Option<u64> {
+        let mut buffer = [0; 1024];
+        let length = pread(&self.file, &mut buffer, 0).ok()?;
+        let text = str::from_utf8(buffer.get(..length)?).ok()?;
+        number_in(text, self.key)?.checked_mul(self.unit)
+    }
+}
+
+/// The number of a file that has one, or the one behind a word of a file that has several.
+fn number_in(text: &str, key: Option<&str>) -> Option<u64> {
+    match key {
+        None => text.trim().parse().ok(),
+        Some(key) => text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_by_their_word() {
+        let oom = "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n";
+        for (text, key, wanted) in [
+            ("4096\n", None, Some(4096)),
+            ("max\n", None, None),
+            (oom, Some("oom_kill"), Some(3)),
+            ("max 7\n", Some("max"), Some(7)),
+            ("low 0\nmax 1\noom 2\noom_kill 5\noom_group_kill 9\n", Some("oom_kill"), Some(5)),
+            ("", Some("max"), None),
+        ] {
+            assert_eq!(number_in(text, key), wanted, "{key:?} in {text:?}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! A /dev with what programs need and nothing that is a way to the machine: the harmless devices of
+//! the host, terminals of its own, and the usual links.
+
+use std::os::fd::OwnedFd;
+
+use rustix::{io::Errno, mount::MountAttrFlags};
+use workden_core::Error;
+
+use super::{
+    errors::refused,
+    root::NewRoot,
+    trees::{attach, clone_as_it_is, new_file_system},
+};
+
+/// The devices that hold nothing of anybody's.
+const HARMLESS: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+const LINKS: [(&str, &str); 5] = [
+    ("dev/fd", "/proc/self/fd"),
+    ("dev/stdin", "/proc/self/fd/0"),
+    ("dev/stdout", "/proc/self/fd/1"),
+    ("dev/stderr", "/proc/self/fd/2"),
+    ("dev/ptmx", "pts/ptmx"),
+];
+
+/// The devices of the host that are to be shown.
+pub(super) struct Devices(Vec<(&'static str, OwnedFd)>);
+
+/// Looks at the host, while it can still be seen.
+pub(super) fn gather() -> Result<Devices, Error> {
+    let clones = HARMLESS.into_iter().map(|name| Ok((name, clone_as_it_is(format!("/dev/{name}"))?)));
+    clones.collect::<Result<_, Errno>>().map(Devices).map_err(|errno| refused("the devices that programs need", errno))
+}
+
+impl Devices {
+    /// Makes /dev in the new root.
+    pub(super) fn place(self, root: &NewRoot) -> Result<(), Error> {
+        self.try_place(root).map_err(|errno| refused("a /dev of its own", errno))
+    }
+
+    fn try_place(self, root: &NewRoot) -> Result<(), Errno> {
+        root.directory("dev")?;
+        for (name, tree) in self.0 {
+            let path = format!("dev/{name}");
+            root.file(&path, b"", 0o444)?;
+            attach(tree, root.place(&path)?)?;
+        }
+        LINKS.into_iter().try_for_each(|(path, target)| root.link(path, target))?;
+        let options = [("ptmxmode", "0666"), ("mode", "0620")];
+        let terminals = new_file_system("devpts", &options, MountAttrFlags::MOUNT_ATTR_NOEXEC)?;
+        attach(terminals, root.directory("dev/pts")?)
+    }
+}

@@ -1,0 +1,191 @@
+//! What a sandbox has in /etc: of the host's an allow-list that holds no secret, and in place of
+//! users, groups and names its own.
+
+use std::{fs, io::Read, os::unix::fs::PermissionsExt, path::Path};
+
+use rustix::io::Errno;
+use workden_core::{Error, sandbox::Network};
+
+use super::{
+    ids::INSIDE,
+    programs::{Part, part_of},
+    root::NewRoot,
+    sources::{Kind, errno_of},
+    trees::{attach, clone_of_open},
+};
+
+/// The name of the machine, as commands see it.
+pub(super) const HOST_NAME: &str = "workden";
+/// Where commands are at home.
+pub(super) const HOME: &str = "/home/agent";
+/// The name of the user.
+pub(super) const USER: &str = "agent";
+
+/// What of the host's /etc is shown: where libraries are, which program a name means, whom to
+/// trust, what time it is, and the tables of numbers.
+const SHOWN: [&str; 21] = [
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "alternatives",
+    "localtime",
+    "timezone",
+    "protocols",
+    "services",
+    "mime.types",
+    "os-release",
+    "debian_version",
+    "bash.bashrc",
+    "profile",
+    "inputrc",
+    "gai.conf",
+    "host.conf",
+    "fonts",
+    "perl",
+    "magic",
+    "xattr.conf",
+    "papersize",
+];
+
+/// Beginnings of names with a version in them: what /usr refers to by links.
+const SHOWN_FROM: [&str; 3] = ["java-", "python3", "ImageMagick-"];
+
+/// Deeper places, so that what lies beside them (private keys) is not shown.
+const SHOWN_BELOW: [(&[&str], &str); 5] = [
+    (&["ssl"], "ssl/certs"),
+    (&["ssl"], "ssl/openssl.cnf"),
+    (&["pki", "pki/tls"], "pki/tls/certs"),
+    (&["pki", "pki/ca-trust"], "pki/ca-trust/extracted"),
+    (&["ca-certificates"], "ca-certificates/extracted"),
+];
+
+/// Up to here a copy is cheaper than a mount.
+const COPIED: u64 = 32 * 1024;
+
+/// What is to be shown in /etc.
+pub(super) enum EtcFiles {
+    /// These, beside the synthetic ones.
+    Parts(Vec<(String, Part)>),
+    /// A whole directory, with the synthetic ones over those of the same name.
+    Whole(Option<Part>),
+}
+
+/// The host's, as far as it is shown.
+pub(super) fn of_host(etc: &Path) -> Result<EtcFiles, Error> {
+    let mut parts = Vec::new();
+    let mut directories = Vec::new();
+    for entry in fs::read_dir(etc).into_iter().flatten().flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if SHOWN.contains(&name.as_str()) || SHOWN_FROM.iter().any(|start| name.starts_with(start)) {
+            if let Some(part) = copy_or_part(&entry.path())? {
+                parts.push((format!("etc/{name}"), part));
+            }
+        } else {
+            directories.push(name);
+        }
+    }
+    for (above, path) in SHOWN_BELOW {
+        if !directories.iter().any(|name| above.first() == Some(&name.as_str())) {
+            continue;
+        }
+        if let Some(part) = copy_or_part(&etc.join(path))? {
+            parts.push((format!("etc/{path}"), part));
+        }
+    }
+    Ok(EtcFiles::Parts(parts))
+}
+
+/// All of another root's: it is somebody's image, not this machine.
+pub(super) fn of_directory(etc: &Path) -> Result<EtcFiles, Error> {
+    part_of(etc).map(EtcFiles::Whole)
+}
+
+/// A small file as a copy, when everybody may read it; everything else as it is.
+fn copy_or_part(path: &Path) -> Result<Option<Part>, Error> {
+    let Ok(there) = fs::symlink_metadata(path) else { return Ok(None) };
+    if !there.is_file() || there.len() > COPIED || there.permissions().mode() & 0o004 == 0 {
+        return part_of(path);
+    }
+    let mut content = Vec::new();
+    fs::File::open(path)
+        .and_then(|file| file.take(COPIED).read_to_end(&mut content))
+        .map_err(|error| super::errors::refused("a file of /etc", errno_of(&error)))?;
+    Ok(Some(Part::Copy(content)))
+}
+
+/// How names are looked up: `resolv.conf`.
+pub(super) struct Names {
+    resolv: Vec<u8>,
+}
+
+impl Names {
+    /// The host's way with the host's network, none without.
+    pub(super) fn of(network: Network) -> Self {
+        let resolv = match network {
+            Network::None => Vec::new(),
+            Network::Host => fs::read("/etc/resolv.conf").unwrap_or_default(),
+        };
+        Self { resolv }
+    }
+
+    /// The files that every sandbox has of its own.
+    fn synthetic(&self) -> [(&'static str, Vec<u8>); 7] {
+        let passwd = format!(
+            "root:x:0:0:root:/root:/usr/sbin/nologin\n{USER}:x:{INSIDE}:{INSIDE}:{USER}:{HOME}:/bin/sh\n\
+             nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+        );
+        let group = format!("root:x:0:\n{USER}:x:{INSIDE}:\nnogroup:x:65534:\n");
+        let hosts = format!("127.0.0.1 localhost {HOST_NAME}\n::1 localhost ip6-localhost ip6-loopback\n");
+        [
+            ("passwd", passwd.into_bytes()),
+            ("group", group.into_bytes()),
+            ("hosts", hosts.into_bytes()),
+            ("hostname", format!("{HOST_NAME}\n").into_bytes()),
+            ("resolv.conf", self.resolv.clone()),
+            ("nsswitch.conf", b"passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n".to_vec()),
+            ("machine-id", Vec::new()),
+        ]
+    }
+}
+
+impl EtcFiles {
+    /// Shows them in the new root.
+    pub(super) fn place(self, root: &NewRoot, names: &Names) -> Result<(), Errno> {
+        match self {
+            Self::Parts(parts) => {
+                root.directory("etc")?;
+                for (path, part) in parts {
+                    let below = SHOWN_BELOW.iter().find(|(_, shown)| path.strip_prefix("etc/") == Some(*shown));
+                    for above in below.map(|(above, _)| *above).unwrap_or_default() {
+                        match root.directory(&format!("etc/{above}")) {
+                            Ok(_) | Err(Errno::EXIST) => {}
+                            Err(errno) => return Err(errno),
+                        }
+                    }
+                    part.place(root, &path)?;
+                }
+                names
+                    .synthetic()
+                    .into_iter()
+                    .try_for_each(|(name, content)| root.file(&format!("etc/{name}"), &content, 0o644))
+            }
+            Self::Whole(Some(part @ Part::Tree(_, Kind::Directory))) => {
+                part.place(root, "etc")?;
+                root.directory("run/etc")?;
+                for (name, content) in names.synthetic() {
+                    let place = match root.place(&format!("etc/{name}")) {
+                        Ok(place) => place,
+                        // Not there, or a link: a link to something of the image's own.
+                        Err(Errno::NOENT | Errno::LOOP) => continue,
+                        Err(errno) => return Err(errno),
+                    };
+                    let path = format!("run/etc/{name}");
+                    root.file(&path, &content, 0o644)?;
+                    attach(clone_of_open(root.place(&path)?)?, place)?;
+                }
+                Ok(())
+            }
+            Self::Whole(_) => Self::Parts(Vec::new()).place(root, names),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Whose ids the commands have. Inside, everybody is user 1000; outside, that is an unprivileged id
+//! of this sandbox's own when root started it, and otherwise whoever did.
+//!
+//! Invariant: the commands never have the host's user 0, nor a group of the starter's besides its own.
+
+use std::{
+    fs,
+    os::fd::{AsFd, OwnedFd},
+};
+
+use rustix::{
+    fs::{CWD, Mode, OFlags, openat},
+    io::{Errno, write},
+    process::{Pid, Signal, WaitOptions, getegid, geteuid, pidfd_send_signal, waitpid},
+};
+use workden_core::{Error, ErrorKind};
+
+use super::errors::refused;
+use crate::sys_confine::{Cloned, clone_process, exit_now, new};
+
+/// The user and group that commands see themselves as.
+pub(super) const INSIDE: u32 = 1000;
+
+/// Where the ids of sandboxes begin that root starts: above those that systems give away by
+/// themselves. Each has one of its own, so that their commands share no limits of a user.
+const FIRST_OF_SANDBOXES: u32 = 0x7000_0000;
+
+/// Whose ids the commands have on the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ids {
+    /// Root started it: ids of this sandbox's own.
+    OfSandbox(u32),
+    /// An ordinary user started it: that user.
+    OfStarter {
+        /// The user.
+        uid: u32,
+        /// The group.
+        gid: u32,
+    },
+}
+
+impl Ids {
+    /// The ids for a sandbox that this process makes. Root of a container without the rights of
+    /// root gets none: its commands would be the host's user 0.
+    pub(super) fn of_this_process() -> Result<Self, Error> {
+        let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
+        if uid != 0 || !sees_all_ids() {
+            return Ok(Self::OfStarter { uid, gid });
+        }
+        if has_rights_of_root() {
+            let own = rustix::process::getpid().as_raw_pid().unsigned_abs();
+            return Ok(Self::OfSandbox(FIRST_OF_SANDBOXES + own));
+        }
+        let sentence = "the sandbox cannot start: it was started by root without the rights of root, and commands \
+                        never run as user 0";
+        Err(Error::new(ErrorKind::Unsupported, sentence)
+            .hint("start it as an ordinary user, or give the container CAP_SYS_ADMIN"))
+    }
+
+    /// The user and the group as numbers of the host.
+    pub(super) fn on_host(self) -> (u32, u32) {
+        match self {
+            Self::OfSandbox(id) => (id, id),
+            Self::OfStarter { uid, gid } => (uid, gid),
+        }
+    }
+}
+
+/// Whether user 0 here is the machine's: in the user namespace of a container it is somebody else.
+fn sees_all_ids() -> bool {
+    fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| map.split_whitespace().eq(["0", "0", "4294967295"]))
+}
+
+/// Whether user 0 may make namespaces and change owners: in a container it often may not.
+fn has_rights_of_root() -> bool {
+    use rustix::thread::{CapabilitySet, capabilities};
+    let wanted = CapabilitySet::SYS_ADMIN | CapabilitySet::SETUID | CapabilitySet::SETGID | CapabilitySet::CHOWN;
+    capabilities(None).is_ok_and(|sets| sets.effective.contains(wanted))
+}
+
+/// Maps the inside ids of a process that has just left its user namespace. To be called by root.
+pub(super) fn map_for(process: Pid, ids: Ids) -> Result<(), Error> {
+    let (uid, gid) = ids.on_host();
+    map(&process.as_raw_pid().to_string(), (INSIDE, uid), (INSIDE, gid))
+        .map_err(|errno| refused("mapping the ids of its commands", errno))
+}
+
+/// Maps the inside ids of this process, which is in a new user namespace, to those of its starter.
+pub(super) fn map_own(ids: Ids) -> Result<(), Error> {
+    let (uid, gid) = ids.on_host();
+    // Without this an ordinary user may not map a group.
+    put("/proc/self/setgroups", "deny")
+        .and_then(|()| map("self", (INSIDE, uid), (INSIDE, gid)))
+        .map_err(|errno| refused("mapping the ids of its commands", errno))
+}
+
+fn map(process: &str, uid: (u32, u32), gid: (u32, u32)) -> Result<(), Errno> {
+    put(&format!("/proc/{process}/uid_map"), &format!("{} {} 1", uid.0, uid.1))?;
+    put(&format!("/proc/{process}/gid_map"), &format!("{} {} 1", gid.0, gid.1))
+}
+
+fn put(path: &str, text: &str) -> Result<(), Errno> {
+    let file = openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    write(file, text.as_bytes()).map(drop)
+}
+
+/// User namespaces by which mounts show the files of an owner as the sandbox's own, one an owner.
+#[derive(Default)]
+pub(super) struct Owners(Vec<((u32, u32), OwnedFd)>);
+
+impl Owners {
+    /// Makes sure that there is a namespace that shows this owner's files as those of `ids`.
+    pub(super) fn prepare(&mut self, owner: (u32, u32), ids: Ids) -> Result<(), Error> {
+        if self.find(owner).is_none() {
+            let made = namespace_for(owner, ids).map_err(|errno| refused("a user namespace for a mount", errno))?;
+            self.0.push((owner, made));
+        }
+        Ok(())
+    }
+
+    /// The namespace for this owner.
+    pub(super) fn find(&self, owner: (u32, u32)) -> Option<&OwnedFd> {
+        self.0.iter().find(|(known, _)| *known == owner).map(|(_, namespace)| namespace)
+    }
+}
+
+/// A user namespace that maps an owner on disk to ids of the host. It needs a process to be made in.
+fn namespace_for(owner: (u32, u32), ids: Ids) -> Result<OwnedFd, Errno> {
+    let (pid, process) = match clone_process(new::USER, None)? {
+        Cloned::Child => loop {
+            // It waits to be killed, and does so as well when nobody is there to do it.
+            if rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).is_err() {
+                exit_now(1);
+            }
+            rustix::event::pause();
+        },
+        Cloned::Parent(pid, process) => (pid, process),
+    };
+    let (uid, gid) = ids.on_host();
+    let namespace = map(&pid.as_raw_pid().to_string(), (owner.0, uid), (owner.1, gid)).and_then(|()| {
+        let path = format!("/proc/{}/ns/user", pid.as_raw_pid());
+        openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+    });
+    let _ = pidfd_send_signal(process.as_fd(), Signal::KILL);
+    let _ = waitpid(Some(pid), WaitOptions::empty());
+    namespace
+}
+
+/// Why the kernel makes no user namespace for an ordinary user, as far as its settings say.
+pub(super) fn why_no_user_namespace(errno: Errno) -> Error {
+    let says = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
+    let sentence = "the sandbox cannot start: the kernel makes no user namespace for this user";
+    let error = Error::new(ErrorKind::Unsupported, sentence);
+    if says("/proc/sys/user/max_user_namespaces", "0") {
+        return error.hint("`sysctl user.max_user_namespaces=10000` allows them; `workden doctor` says more");
+    }
+    if says("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+        return error.hint("`sysctl kernel.unprivileged_userns_clone=1` allows them; `workden doctor` says more");
+    }
+    if says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+        return error.hint("AppArmor restricts them; `workden doctor` prints a profile that allows them");
+    }
+    match errno {
+        Errno::PERM => error.hint("in a container, it must be started with `--security-opt seccomp=unconfined`"),
+        _ => error.hint(super::errors::ASK_DOCTOR),
+    }
+}

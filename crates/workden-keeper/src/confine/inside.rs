@@ -1,0 +1,137 @@
+//! What the new process does until it is PID 1 of a finished sandbox, in order: look at the host,
+//! build a root, leave the host, let go of every right, and close the doors behind it.
+
+use rustix::{
+    fs::Mode,
+    net::{AddressFamily, SocketFlags, SocketType, socket_with},
+    process::{setsid, umask},
+    system::sethostname,
+    thread::set_thread_groups,
+};
+use workden_core::{
+    Error,
+    sandbox::{Confinement, MountAccess, Network, Wall, WorkFiles},
+};
+
+use super::{
+    cover, devices,
+    errors::{at_place, refused},
+    etc::{HOME, HOST_NAME, Names},
+    ids::{self, Ids, Owners},
+    landlock::{self, Landlock},
+    link::Link,
+    privileges, procfs, programs,
+    root::{self, NewRoot},
+    scratch::{self, LOGS},
+    seccomp,
+    sources::{self, Source},
+    trees::attach,
+};
+use crate::sys_confine::{loopback_up, new_user_namespace};
+
+/// Makes this process, which has its namespaces already, the PID 1 of the sandbox.
+pub(super) fn become_first(
+    confinement: &Confinement,
+    ids: Ids,
+    sources: Vec<Source>,
+    owners: &Owners,
+    supervisor: &Link,
+) -> Result<Walls, Error> {
+    // A session of its own has no terminal that a command could type into.
+    setsid().map_err(|errno| refused("a session of its own", errno))?;
+    umask(Mode::from_raw_mode(0o022));
+    match ids {
+        Ids::OfStarter { .. } => ids::map_own(ids)?,
+        Ids::OfSandbox(_) => set_thread_groups(&[]).map_err(|errno| refused("leaving all groups", errno))?,
+    }
+    build_root(confinement, ids, sources, owners)?;
+    sethostname(HOST_NAME.as_bytes()).map_err(|errno| refused("a host name of its own", errno))?;
+    if confinement.network == Network::None {
+        raise_loopback()?;
+    }
+    if let Ids::OfSandbox(_) = ids {
+        new_user_namespace().map_err(ids::why_no_user_namespace)?;
+        supervisor.ask_for_ids()?;
+    }
+    privileges::let_go(ids)?;
+    let walls = close_doors(confinement)?;
+    privileges::protect()?;
+    Ok(walls)
+}
+
+/// The walls that stand, and what one might expect and does not have.
+pub(super) struct Walls {
+    pub(super) standing: Vec<Wall>,
+    pub(super) lacking: Vec<String>,
+}
+
+/// Landlock and the filter of system calls, in the finished root.
+fn close_doors(confinement: &Confinement) -> Result<Walls, Error> {
+    let mut standing = vec![
+        Wall::UserNamespace,
+        Wall::MountNamespace,
+        Wall::PidNamespace,
+        Wall::IpcNamespace,
+        Wall::UtsNamespace,
+        Wall::NoCapabilities,
+        Wall::Seccomp,
+        Wall::ProtectedKeeper,
+    ];
+    let mut lacking = Vec::new();
+    match confinement.network {
+        Network::None => standing.push(Wall::NetworkNamespace),
+        Network::Host => lacking.push("commands reach whatever the host reaches, its own loopback included".to_owned()),
+    }
+    let mut writable = vec!["/tmp", "/dev/shm", HOME, LOGS, confinement.directory.as_str()];
+    let mounts = confinement.mounts.iter().filter(|mount| mount.access == MountAccess::ReadWrite);
+    writable.extend(mounts.map(|mount| mount.at.as_str()));
+    match landlock::restrict(&writable)? {
+        Landlock::Full => standing.push(Wall::Landlock),
+        Landlock::Part => {
+            standing.push(Wall::Landlock);
+            lacking
+                .push("this kernel's Landlock is an older one: it does not hold signals and sockets back".to_owned());
+        }
+        Landlock::Nothing => {
+            lacking.push("this kernel has no Landlock: there is no second wall around files".to_owned())
+        }
+    }
+    seccomp::install()?;
+    Ok(Walls { standing, lacking })
+}
+
+/// Builds the root and changes to it.
+fn build_root(confinement: &Confinement, ids: Ids, sources: Vec<Source>, owners: &Owners) -> Result<(), Error> {
+    root::cut_off()?;
+    let programs = programs::gather(&confinement.root)?;
+    let devices = devices::gather()?;
+    let names = Names::of(confinement.network);
+    let shown: Vec<sources::Cloned> =
+        sources.into_iter().map(|source| source.clone(owners)).collect::<Result<_, _>>()?;
+
+    let root = NewRoot::new(ids)?;
+    let empty = cover::Empty::new(&root).map_err(|errno| refused("a root of its own", errno))?;
+    programs.place(&root, &names)?;
+    devices.place(&root)?;
+    procfs::place(&root, &empty)?;
+    scratch::place(&root, ids, confinement.limits.tmp_size.map(|limit| limit.value))?;
+    if let WorkFiles::Ephemeral { most_bytes } = confinement.work {
+        scratch::workspace(&root, ids, confinement.directory.as_str(), most_bytes)?;
+    }
+    for source in shown {
+        let at = source.at.as_str();
+        root.place_for(at, source.kind)
+            .and_then(|place| attach(source.tree, place))
+            .map_err(|errno| at_place(at, errno))?;
+    }
+    root.enter()?;
+    cover::make_read_only(&confinement.read_only)?;
+    empty.mask(&confinement.masked)?;
+    root::seal()
+}
+
+fn raise_loopback() -> Result<(), Error> {
+    socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+        .and_then(loopback_up)
+        .map_err(|errno| refused("a loopback of its own", errno))
+}

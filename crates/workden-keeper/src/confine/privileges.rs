@@ -1,0 +1,52 @@
+//! Letting go of every right, in the one order that works, with no way back.
+
+use rustix::{
+    fs::{Gid, Uid},
+    io::Errno,
+    process::{DumpableBehavior, Signal, set_dumpable_behavior, set_parent_process_death_signal},
+    thread::{
+        CapabilitiesSecureBits, CapabilitySet, CapabilitySets, clear_ambient_capability_set, set_capabilities,
+        set_capabilities_secure_bits, set_no_new_privs, set_thread_res_gid, set_thread_res_uid,
+    },
+};
+use workden_core::Error;
+
+use super::{
+    errors::refused,
+    ids::{INSIDE, Ids},
+};
+use crate::sys_confine::drop_bounding_set;
+
+/// Becomes the user of the commands, without any capability and with no way to get one.
+pub(super) fn let_go(ids: Ids) -> Result<(), Error> {
+    try_let_go(ids).map_err(|errno| refused("letting go of its rights", errno))
+}
+
+fn try_let_go(ids: Ids) -> Result<(), Errno> {
+    drop_bounding_set()?;
+    let bits = CapabilitiesSecureBits::NO_ROOT
+        | CapabilitiesSecureBits::NO_ROOT_LOCKED
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED
+        | CapabilitiesSecureBits::KEEP_CAPS_LOCKED
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED;
+    set_capabilities_secure_bits(bits)?;
+    if let Ids::OfSandbox(_) = ids {
+        let (uid, gid) = (Uid::from_raw(INSIDE), Gid::from_raw(INSIDE));
+        set_thread_res_gid(gid, gid, gid)?;
+        set_thread_res_uid(uid, uid, uid)?;
+    }
+    clear_ambient_capability_set()?;
+    let none = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
+    set_no_new_privs(true)
+}
+
+/// Makes this process one that nobody inside can look into, and that ends with its supervisor. After
+/// every change of ids, which would undo both.
+pub(super) fn protect() -> Result<(), Error> {
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .and_then(|()| set_parent_process_death_signal(Some(Signal::KILL)))
+        .map_err(|errno| refused("protecting its keeper", errno))
+}

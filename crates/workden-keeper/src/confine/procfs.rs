@@ -1,0 +1,44 @@
+//! A /proc that shows the processes of the sandbox only, and of which nothing can be written: no
+//! setting of the kernel, and no trigger.
+
+use rustix::{io::Errno, mount::MountAttrFlags};
+use workden_core::{Error, ErrorKind};
+
+use super::{
+    errors::refused,
+    root::NewRoot,
+    trees::{attach, clone_of_open, new_file_system},
+};
+
+/// Files that tell about the machine what no program needs.
+const HIDDEN_FILES: [&str; 7] = ["kcore", "keys", "key-users", "kallsyms", "timer_list", "sysrq-trigger", "config.gz"];
+/// Directories of that kind.
+const HIDDEN_DIRECTORIES: [&str; 3] = ["acpi", "scsi", "bus"];
+
+/// Makes /proc in the new root. `empty` is what hides a file and a directory.
+pub(super) fn place(root: &NewRoot, empty: &super::cover::Empty) -> Result<(), Error> {
+    let attributes = MountAttrFlags::MOUNT_ATTR_NODEV
+        .union(MountAttrFlags::MOUNT_ATTR_NOEXEC)
+        .union(MountAttrFlags::MOUNT_ATTR_RDONLY);
+    let made = new_file_system("proc", &[], attributes).map_err(|errno| match errno {
+        Errno::PERM => {
+            let sentence = "the sandbox cannot start: the kernel gives it no /proc of its own";
+            let hint = "in a container, parts of /proc are covered: start it with \
+                        `--security-opt systempaths=unconfined`, or see `workden doctor`";
+            Error::new(ErrorKind::Unsupported, sentence).hint(hint)
+        }
+        errno => refused("a /proc of its own", errno),
+    })?;
+    let hide = |names: &[&str], cover| {
+        names.iter().try_for_each(|name| match root.place(&format!("proc/{name}")) {
+            Ok(place) => attach(clone_of_open(cover)?, place),
+            Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(errno),
+        })
+    };
+    root.directory("proc")
+        .and_then(|place| attach(made, place))
+        .and_then(|()| hide(&HIDDEN_FILES, &empty.file))
+        .and_then(|()| hide(&HIDDEN_DIRECTORIES, &empty.directory))
+        .map_err(|errno| refused("a /proc of its own", errno))
+}

@@ -1,0 +1,156 @@
+//! The root of a sandbox while it is built: a small file system in memory onto which everything
+//! else is mounted, and which is read-only in the end.
+//!
+//! Invariant: a place is walked to name by name, and a symbolic link on the way is an error, so that
+//! nothing in a workspace can lead a mount elsewhere.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::{
+    fs::{CWD, Mode, OFlags, ResolveFlags, fchmod, mkdirat, openat, openat2, symlinkat},
+    io::{Errno, write},
+    mount::{MountAttrFlags, MountPropagationFlags, UnmountFlags, mount_change, unmount},
+    process::{chdir, fchdir, pivot_root},
+};
+use workden_core::Error;
+
+use super::{
+    errors::refused,
+    ids::Ids,
+    sources::Kind,
+    trees::{attach, new_file_system},
+};
+use crate::sys_confine::{FileIds, Reach, attribute, set_mount_attributes};
+
+/// A directory that every system has and nothing here needs any more once it is covered.
+const COVERED: &str = "/tmp";
+
+/// Only for walking to.
+const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
+
+/// The root of a sandbox while it is built.
+pub(super) struct NewRoot {
+    top: OwnedFd,
+    ids: Ids,
+}
+
+impl NewRoot {
+    /// Cuts the mounts off from the host's, and mounts an empty root over a directory.
+    pub(super) fn new(ids: Ids) -> Result<Self, Error> {
+        let options = [("mode", "0755"), ("size", "1m"), ("nr_inodes", "4k"), ("source", "workden")];
+        let made = new_file_system("tmpfs", &options, MountAttrFlags::MOUNT_ATTR_NODEV).and_then(|root| {
+            let covered = openat(CWD, COVERED, PLACE | OFlags::DIRECTORY, Mode::empty())?;
+            attach(root, covered)?;
+            openat(CWD, COVERED, PLACE | OFlags::DIRECTORY, Mode::empty())
+        });
+        Ok(Self { top: made.map_err(|errno| refused("a root of its own", errno))?, ids })
+    }
+
+    /// Makes a directory directly in the root's own file system.
+    pub(super) fn directory(&self, path: &str) -> Result<OwnedFd, Errno> {
+        let path = path.trim_start_matches('/');
+        mkdirat(&self.top, path, Mode::from_raw_mode(0o755))?;
+        self.place(path)
+    }
+
+    /// Makes a file directly in the root's own file system.
+    pub(super) fn file(&self, path: &str, content: &[u8], mode: u32) -> Result<(), Errno> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = openat(&self.top, path.trim_start_matches('/'), flags, Mode::from_raw_mode(mode))?;
+        let mut rest = content;
+        while !rest.is_empty() {
+            let written = write(&file, rest)?;
+            rest = rest.get(written..).unwrap_or_default();
+        }
+        fchmod(&file, Mode::from_raw_mode(mode))
+    }
+
+    /// Makes a symbolic link directly in the root's own file system.
+    pub(super) fn link(&self, path: &str, target: &str) -> Result<(), Errno> {
+        symlinkat(target, &self.top, path.trim_start_matches('/'))
+    }
+
+    /// What is at this place, for mounting onto it.
+    pub(super) fn place(&self, path: &str) -> Result<OwnedFd, Errno> {
+        let path = path.trim_start_matches('/');
+        let path = if path.is_empty() { "." } else { path };
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        openat2(&self.top, path, PLACE, Mode::empty(), resolve)
+    }
+
+    /// The place for a mount, made if it is not there: the directories on the way, and at its end a
+    /// directory or an empty file. Below a mount they are made as the sandbox's own user.
+    pub(super) fn place_for(&self, path: &str, kind: Kind) -> Result<OwnedFd, Errno> {
+        match self.place(path) {
+            Err(Errno::NOENT) => {}
+            found => return found,
+        }
+        let mut here = self.place("")?;
+        let mut names = path.split('/').filter(|name| !name.is_empty()).peekable();
+        while let Some(name) = names.next() {
+            let made = match (kind, names.peek()) {
+                (Kind::File, None) => self.make_empty_file(here.as_fd(), name),
+                _ => self.make_directory(here.as_fd(), name),
+            };
+            match made {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+            let next = openat2(&here, name, PLACE, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+            here = next;
+        }
+        Ok(here)
+    }
+
+    fn make_directory(&self, parent: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
+        let mode = Mode::from_raw_mode(0o755);
+        match mkdirat(parent, name, mode) {
+            Err(Errno::OVERFLOW) => {
+                let _as_sandbox = self.as_sandbox();
+                mkdirat(parent, name, mode)
+            }
+            made => made,
+        }
+    }
+
+    fn make_empty_file(&self, parent: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o644);
+        match openat(parent, name, flags, mode) {
+            Err(Errno::OVERFLOW) => {
+                let _as_sandbox = self.as_sandbox();
+                openat(parent, name, flags, mode).map(drop)
+            }
+            made => made.map(drop),
+        }
+    }
+
+    /// In a mount that shows files as the sandbox's own, nobody else can make any.
+    fn as_sandbox(&self) -> FileIds {
+        let (uid, gid) = self.ids.on_host();
+        FileIds::become_ids(uid, gid)
+    }
+
+    /// Makes this the root, and lets go of the old one with everything in it.
+    pub(super) fn enter(self) -> Result<(), Error> {
+        fchdir(&self.top)
+            .and_then(|()| pivot_root(".", "."))
+            // The old root is now on top of the new one.
+            .and_then(|()| unmount(".", UnmountFlags::DETACH))
+            .and_then(|()| chdir("/"))
+            .map_err(|errno| refused("changing to a root of its own", errno))
+    }
+}
+
+/// Cuts all mounts off from the host's, so that nothing done here is seen there.
+pub(super) fn cut_off() -> Result<(), Error> {
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .map_err(|errno| refused("mounts of its own", errno))
+}
+
+/// Makes the root read-only: what is mounted on it stays what it is.
+pub(super) fn seal() -> Result<(), Error> {
+    openat(CWD, "/", PLACE | OFlags::DIRECTORY, Mode::empty())
+        .and_then(|root| set_mount_attributes(root, Reach::Mount, attribute::READ_ONLY, None))
+        .map_err(|errno| refused("a read-only root", errno))
+}

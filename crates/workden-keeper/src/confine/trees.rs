@@ -1,0 +1,65 @@
+//! Mounts that are not anywhere yet: clones of places of the host, and new file systems in memory.
+//! A clone is made before anything is covered, so that what was named is what is shown.
+//!
+//! Invariant: no clone honours setuid bits or devices, and one that is to be read only is so with
+//! all that is mounted below it.
+
+use std::{
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::Path,
+};
+
+use rustix::{
+    fs::CWD,
+    io::Errno,
+    mount::{
+        FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create, fsconfig_set_string,
+        fsmount, fsopen, move_mount, open_tree,
+    },
+};
+use workden_core::sandbox::MountAccess;
+
+use crate::sys_confine::{Reach, attribute, set_mount_attributes};
+
+/// A clone of a place of the host with all that is mounted below it.
+pub(super) fn clone_of(source: &Path, access: MountAccess, ids: Option<BorrowedFd<'_>>) -> Result<OwnedFd, Errno> {
+    let tree = clone_as_it_is(source)?;
+    let mut set = attribute::NO_SETUID | attribute::NO_DEVICES;
+    if access == MountAccess::ReadOnly {
+        set |= attribute::READ_ONLY;
+    }
+    set_mount_attributes(&tree, Reach::Tree, set, ids)?;
+    Ok(tree)
+}
+
+/// A clone that honours what the original honours: for device nodes, and for our own mounts.
+pub(super) fn clone_as_it_is(source: impl AsRef<Path>) -> Result<OwnedFd, Errno> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+    open_tree(CWD, source.as_ref(), flags)
+}
+
+/// A clone of what a descriptor of our own tree stands for.
+pub(super) fn clone_of_open(place: impl AsFd) -> Result<OwnedFd, Errno> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    open_tree(place, "", flags)
+}
+
+/// A new file system of this kind.
+pub(super) fn new_file_system(kind: &str, options: &[(&str, &str)], more: MountAttrFlags) -> Result<OwnedFd, Errno> {
+    let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (key, value) in options {
+        fsconfig_set_string(context.as_fd(), *key, *value)?;
+    }
+    fsconfig_create(context.as_fd())?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | more;
+    fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+}
+
+/// Puts a mount onto the place that a descriptor stands for.
+pub(super) fn attach(tree: impl AsFd, place: impl AsFd) -> Result<(), Errno> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(tree, "", place, "", flags)
+}

@@ -1,0 +1,99 @@
+//! The process that stays on the host: it waits for the owner, for PID 1 and for signals, ends the
+//! sandbox when it is time, and leaves nothing of it behind.
+//!
+//! Invariant: it outlives everything in the sandbox. It holds no descriptor of the stream, so that
+//! both ends see the end of the other.
+
+use std::{
+    os::fd::{AsFd, OwnedFd},
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::{CWD, Mode, OFlags, openat},
+    io::Errno,
+    process::{
+        Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, chdir, pidfd_open, pidfd_send_signal, setsid, waitpid,
+    },
+};
+use workden_core::{Error, ErrorKind, limits};
+
+use crate::cgroup::Made;
+use crate::sys_confine::{ending_signals, exit_now, replace_stream};
+
+/// The process with which a sandbox ends.
+pub(crate) struct Owner(OwnedFd);
+
+impl Owner {
+    /// Gets hold of it. An error when it is gone already.
+    pub(crate) fn open(pid: Pid) -> Result<Self, Error> {
+        pidfd_open(pid, PidfdFlags::empty())
+            .map(Self)
+            .map_err(|_| Error::new(ErrorKind::Gone, "the sandbox cannot start: whoever wanted it is gone"))
+    }
+}
+
+/// What a supervisor looks after.
+pub(crate) struct Charge {
+    /// PID 1 of the sandbox.
+    pub(crate) first: Pid,
+    /// A descriptor of it.
+    pub(crate) process: OwnedFd,
+    /// With whom the sandbox ends.
+    pub(crate) owner: Option<Owner>,
+    /// How long it may live.
+    pub(crate) wall_clock: Option<Duration>,
+    /// The groups that were made for it.
+    pub(crate) groups: Made,
+}
+
+/// Waits until the sandbox is over, whatever ends it, tidies up and exits.
+pub(crate) fn supervise(charge: Charge) -> ! {
+    let Charge { first, process, owner, wall_clock, groups } = charge;
+    let signals = ending_signals().ok();
+    let_go_of_streams();
+    groups.sweep();
+    // The keeper ends by itself when its time is over; this is for one that does not.
+    let deadline = wall_clock.map(|time| Instant::now() + time + limits::TERM_TIME * 2);
+    loop {
+        let mut watched = vec![PollFd::new(&process, PollFlags::IN)];
+        let others = [owner.as_ref().map(|owner| owner.0.as_fd()), signals.as_ref().map(AsFd::as_fd)];
+        watched.extend(others.iter().flatten().map(|other| PollFd::new(other, PollFlags::IN)));
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let left =
+            left.map(|left| Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() });
+        match poll(&mut watched, left.as_ref()) {
+            Err(Errno::INTR) => continue,
+            // PID 1 is gone, and with it everything in its namespace.
+            Ok(_) if watched.first().is_some_and(|first| !first.revents().is_empty()) => break,
+            // Nobody wants it any more, its time is over, or nothing can be watched.
+            _ => {
+                let _ = pidfd_send_signal(&process, Signal::KILL);
+                break;
+            }
+        }
+    }
+    let status = waitpid(Some(first), WaitOptions::empty()).ok().flatten();
+    groups.remove();
+    exit_now(exit_code(status.map(|(_, status)| status)))
+}
+
+/// Holds on to nothing of the starter's: no stream, no directory, no terminal.
+fn let_go_of_streams() {
+    // Each of these may fail without harm: what is held on to is held on to for as long as the
+    // sandbox lives, no longer.
+    let _ = chdir("/");
+    let _ = setsid();
+    if let Ok(null) = openat(CWD, "/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()) {
+        for stream in 0..=2 {
+            let _ = replace_stream(null.as_fd(), stream);
+        }
+    }
+}
+
+/// The exit code as a shell would give it.
+fn exit_code(status: Option<WaitStatus>) -> i32 {
+    let Some(status) = status else { return 1 };
+    status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal)).unwrap_or(1)
+}
