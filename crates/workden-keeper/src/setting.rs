@@ -62,7 +62,7 @@ impl Setting {
     }
 }
 
-/// How a command gets into its control groups, just before it becomes what it is to be.
+/// How a command gets into its control groups.
 #[derive(Debug, Default)]
 pub enum Join {
     /// It does not.

@@ -23,7 +23,7 @@ use rustix::{
 };
 
 use self::find::Hierarchies;
-use self::watch::Watch;
+pub(crate) use self::watch::Watch;
 use crate::setting::Join;
 
 /// The limits that only a group can hold.

@@ -157,7 +157,6 @@ fn setting(confinement: &Confinement, group: Group, holding: Holding, walls: Wal
         join: group.join,
         last_filter: seccomp::for_commands()?,
         watch: Some(Arc::new(group.watch)),
-        // The first process is where every orphan goes.
         children: Children::CommandsOnly,
         wall_clock: confinement.limits.wall_clock.map(|limit| limit.value),
         idle: confinement.limits.idle.map(|limit| limit.value),
