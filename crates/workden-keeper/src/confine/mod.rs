@@ -15,6 +15,7 @@ mod landlock;
 mod limits;
 mod link;
 mod privileges;
+mod probe;
 mod procfs;
 mod programs;
 mod root;
@@ -23,6 +24,7 @@ mod seccomp;
 mod sources;
 mod trees;
 
+pub use self::probe::probe;
 use rustix::process::{Pid, Signal, WaitOptions, pidfd_send_signal, waitpid};
 use workden_core::{
     Error,
@@ -56,6 +58,11 @@ use crate::{
 /// that cannot be shown; each with a hint.
 pub fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
     close_inherited();
+    enter_with_open_files(confinement, owner)
+}
+
+/// The same, with whatever is open.
+fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
     let owner = owner.map(supervisor::Owner::open).transpose()?;
     let ids = Ids::of_this_process()?;
     let sources = sources::look_up(confinement)?;
