@@ -2,6 +2,7 @@
 //! says, is decided below it.
 
 mod demo;
+mod doctor;
 mod failure;
 mod policy;
 mod run;
@@ -12,10 +13,10 @@ use clap::{Parser, Subcommand};
 use failure::Failure;
 use workden_sandboxes::KEEPER_WORD;
 
-/// File storage for AI agents, under a policy (sandboxes to come).
+/// File storage and sandboxes for AI agents, under a policy.
 ///
-/// This is 0.1, under construction. Files are one half of workden and are here: directories, memory,
-/// mounts, search, edits, and a policy over them. Running code is the other half and is not here yet.
+/// This is 0.1, under construction. Here are files (directories, memory, mounts, search, edits), a policy
+/// over them, and isolated commands on Linux, with nothing to install.
 #[derive(Debug, Parser)]
 #[command(name = "workden", version)]
 struct Arguments {
@@ -41,6 +42,12 @@ enum Command {
     /// Output comes as it is printed. Input is passed on unless it is a terminal; for that there is -t.
     #[command(after_help = run::AFTER_HELP)]
     Run(run::RunArguments),
+    /// Say what this machine can isolate, why not, and what would mend it.
+    ///
+    /// A whole sandbox is made and a program run in it, and every part is looked at by itself. Nothing of it
+    /// is left afterwards, and nothing on the machine is changed.
+    #[command(after_help = doctor::AFTER_HELP)]
+    Doctor(doctor::DoctorArguments),
     /// Ask a policy what it says, without doing anything.
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
@@ -64,12 +71,13 @@ fn main() -> ExitCode {
         return workden_keeper::run(words);
     }
     let outcome = match Arguments::parse().command {
-        Command::Demo => run_demo(),
-        Command::Run(arguments) => return run::run(&arguments),
-        Command::Policy(command) => policy::run(&command),
+        Command::Demo => run_demo().map(|()| ExitCode::SUCCESS),
+        Command::Run(arguments) => Ok(run::run(&arguments)),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Policy(command) => policy::run(&command).map(|()| ExitCode::SUCCESS),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         // Whoever closed the pipe has seen enough, and wants to hear nothing.
         Err(failure) if failure.is_closed_pipe() => ExitCode::FAILURE,
         Err(failure) => {

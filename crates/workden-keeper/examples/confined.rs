@@ -1,4 +1,5 @@
 //! Enters a confinement, given as JSON, and runs a program in it: `confined JSON PROGRAM ARG...`.
+//! Without arguments it says what this machine can isolate.
 //! The process engine is not involved, so that walls can be tried by themselves.
 
 use std::process::{Command, ExitCode};
@@ -8,6 +9,12 @@ use workden_keeper::{Join, confine};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
+    if std::env::args().len() == 1 {
+        for finding in confine::probe() {
+            println!("{}", serde_json::to_string(&finding).expect("a finding"));
+        }
+        return ExitCode::SUCCESS;
+    }
     let (Some(confinement), Some(program)) = (arguments.next(), arguments.next()) else {
         return ExitCode::from(2);
     };

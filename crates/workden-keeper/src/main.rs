@@ -4,7 +4,10 @@ use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
 fn main() -> ExitCode {
-    workden_keeper::run(std::env::args_os().skip(1))
+    let mut words = std::env::args_os().skip(1).peekable();
+    // As with `workden`, which is a keeper when it is called with this word.
+    words.next_if(|word| word == "keeper");
+    workden_keeper::run(words)
 }
 
 /// Sandboxes are Linux, wherever they are used from.

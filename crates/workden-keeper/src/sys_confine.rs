@@ -170,6 +170,15 @@ pub(crate) fn drop_bounding_set() -> Result<()> {
     Ok(())
 }
 
+/// The version of Landlock that the kernel has.
+pub(crate) fn landlock_version() -> Result<u32> {
+    const VERSION: u32 = 1;
+    // SAFETY: with this flag the kernel answers a number, and takes no pointer and no size.
+    let answer = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, 0_usize, 0_usize, VERSION) };
+    done(answer)?;
+    Ok(u32::try_from(answer).unwrap_or(0))
+}
+
 /// Closes every descriptor from the fourth on: whatever the starter of this program left open.
 ///
 /// To be called before this program has opened anything itself.

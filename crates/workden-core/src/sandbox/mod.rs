@@ -6,6 +6,7 @@
 
 mod command;
 mod confinement;
+mod doctor;
 mod executed;
 mod isolation;
 mod job;
@@ -19,6 +20,7 @@ pub use command::{Command, ExecuteRequest, JobRequest, SpawnRequest, Streams, Wi
 pub use confinement::{
     Access as MountAccess, Confinement, Limit, Limits, Mount, Network, RootFiles, Strength, WorkFiles,
 };
+pub use doctor::{Finding, Need, Outcome};
 pub use executed::{Ended, Executed, FullLog, LeftOut, LimitHit, Output};
 pub use isolation::{Enforcement, Isolation, IsolationLevel, LimitName, LimitReport, Wall};
 pub use job::{Job, JobId, JobOutput, JobRead, JobState, Killed};

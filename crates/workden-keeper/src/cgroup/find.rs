@@ -64,12 +64,12 @@ impl Hierarchies {
         directory(self.mounts.iter().find(|mount| mount.unified)?, &group.path)
     }
 
-    /// Whether version 2 is the one that limits here. Of two that are mounted side by side, it may
-    /// have controllers that nobody here asks for.
-    pub(crate) fn unified_has_controllers(&self) -> bool {
+    /// Whether version 2 is the one that limits here: it may be mounted beside the other, and have
+    /// controllers that are of no use.
+    pub(crate) fn unified_limits(&self) -> bool {
         let Some(own) = self.unified() else { return false };
-        let ours = |names: String| names.split_whitespace().any(|name| ["memory", "cpu", "pids"].contains(&name));
-        fs::read_to_string(own.join("cgroup.controllers")).is_ok_and(ours)
+        let useful = |names: String| names.split_whitespace().any(|name| ["memory", "pids", "cpu"].contains(&name));
+        fs::read_to_string(own.join("cgroup.controllers")).is_ok_and(useful)
     }
 }
 

@@ -68,7 +68,7 @@ impl Group {
             }
         };
         let name = new_name();
-        if hierarchies.unified_has_controllers() {
+        if hierarchies.unified_limits() {
             v2::fill(&mut group, &hierarchies, &name, wanted, owner);
         } else {
             v1::fill(&mut group, &hierarchies, &name, wanted);

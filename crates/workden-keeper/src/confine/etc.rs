@@ -106,7 +106,7 @@ fn copy_or_part(path: &Path) -> Result<Option<Part>, Error> {
     if !there.is_file() || there.len() > COPIED || there.permissions().mode() & 0o004 == 0 {
         return part_of(path);
     }
-    let mut content = Vec::new();
+    let mut content = Vec::with_capacity(usize::try_from(there.len()).unwrap_or(0) + 1);
     fs::File::open(path)
         .and_then(|file| file.take(COPIED).read_to_end(&mut content))
         .map_err(|error| super::errors::refused("a file of /etc", errno_of(&error)))?;

@@ -7,8 +7,10 @@ use landlock::{
 };
 use workden_core::{Error, ErrorKind};
 
-/// What the newest Landlock can hold that is asked of it.
+/// The first Landlock that holds all that is asked of it.
 const NEWEST: ABI = ABI::V6;
+/// The same as a number.
+pub(super) const NEWEST_VERSION: u32 = 6;
 
 /// What Landlock does for a sandbox.
 pub(super) enum Landlock {

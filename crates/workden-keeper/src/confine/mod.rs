@@ -15,6 +15,7 @@ mod landlock;
 mod limits;
 mod link;
 mod privileges;
+mod probe;
 mod procfs;
 mod programs;
 mod root;
@@ -25,6 +26,7 @@ mod trees;
 
 use std::sync::Arc;
 
+pub use self::probe::probe;
 use rustix::process::{Pid, Signal, WaitOptions, pidfd_send_signal, waitpid};
 use workden_core::{
     Error,
@@ -59,6 +61,11 @@ use crate::{
 /// that cannot be shown; each with a hint.
 pub fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
     close_inherited();
+    enter_with_open_files(confinement, owner)
+}
+
+/// The same, with whatever is open.
+fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
     let owner = owner.map(supervisor::Owner::open).transpose()?;
     let ids = Ids::of_this_process()?;
     let sources = sources::look_up(confinement)?;

@@ -6,11 +6,13 @@ use workden_core::{Error, ErrorKind, Result};
 use workden_wire::TokenHash;
 
 const USAGE: &str = "usage: keeper serve --socket PATH --token-sha256 HEX --directory DIR [--ttl SECONDS]\n       \
-                     keeper connect --socket PATH";
+                     keeper connect --socket PATH\n       keeper --version";
 
 /// What the keeper is to do.
 #[derive(Debug)]
 pub(super) enum Task {
+    /// Say which version it is.
+    Version,
     /// What its launcher says.
     Launched,
     /// Serve a socket in a container.
@@ -36,6 +38,9 @@ pub(super) struct ServePlace {
 pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Task> {
     let mut arguments = arguments.into_iter();
     let Some(task) = arguments.next() else { return Ok(Task::Launched) };
+    if task == "--version" {
+        return Ok(Task::Version);
+    }
     let (mut socket, mut token, mut ttl, mut directory) = (None, None, None, None);
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| wrong(&format!("`{}` wants a value", name.display())))?;
@@ -80,6 +85,7 @@ mod tests {
     fn arguments_are_understood_or_refused() {
         let hash = TokenHash::of("x").to_string();
         assert!(matches!(parsed(""), Ok(Task::Launched)));
+        assert!(matches!(parsed("--version"), Ok(Task::Version)));
         assert!(matches!(parsed("connect --socket /s"), Ok(Task::Connect { .. })));
         let serve = parsed(&format!("serve --socket /s --token-sha256 {hash} --directory /d --ttl 60")).unwrap();
         let Task::Serve(place) = serve else { panic!("{serve:?}") };

@@ -31,6 +31,7 @@ const THREADS: usize = 16;
 /// process, before any thread is started.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = arguments::parse(arguments).and_then(|task| match task {
+        Task::Version => version(),
         Task::Launched => launched::run(),
         Task::Serve(place) => container::run(place),
         Task::Connect { socket } => relay::run(&socket),
@@ -42,6 +43,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(if error.kind() == ErrorKind::InvalidArgument { 2 } else { 1 })
         }
     }
+}
+
+fn version() -> Result<()> {
+    writeln!(std::io::stdout(), "workden-keeper {}", env!("CARGO_PKG_VERSION"))
+        .map_err(|error| Error::new(ErrorKind::Io, format!("the version cannot be said: {}", error.kind())))
 }
 
 /// One thread for everything but file calls, which have a few of their own for as long as they are

@@ -20,7 +20,7 @@ use crate::{
 /// Where the workspace is shown, and where commands start.
 pub(super) const DIRECTORY: &str = "/workspace";
 /// The home of the sandbox's user: there for as long as the sandbox, and its own.
-const HOME: &str = "/tmp";
+const HOME: &str = "/home/agent";
 /// The search path of a system without toolchains.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Bytes that an ephemeral workspace holds, when nothing is said.
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(
             environment,
             [
-                "HOME=/tmp",
+                "HOME=/home/agent",
                 "LANG=C.UTF-8",
                 "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                 "TERM=xterm",
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(sources, [home.join(".cargo/bin"), home.join(".rustup")]);
         assert!(plan.mounts.iter().all(|mount| mount.access == MountAccess::ReadOnly));
         assert!(plan.environment["PATH"].starts_with(&format!("{}:", home.join(".cargo/bin").display())));
-        assert_eq!(plan.environment["CARGO_HOME"], "/tmp/.cargo");
+        assert_eq!(plan.environment["CARGO_HOME"], "/home/agent/.cargo");
     }
 
     #[test]

@@ -1,0 +1,151 @@
+//! What was found about a machine, for people and for programs.
+//!
+//! Styles are always written; the stream that it goes to leaves them out where nobody sees colours.
+
+use std::fmt;
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+use workden_core::sandbox::{Finding, Need, Outcome};
+
+const HEADING: Style = Style::new().bold();
+const WORKS: Style = AnsiColor::Green.on_default();
+const LACKING: Style = AnsiColor::Red.on_default().bold();
+const MEND: Style = AnsiColor::Yellow.on_default();
+
+/// What was found about a machine.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    /// What it comes to.
+    pub(super) verdict: Verdict,
+    findings: Vec<Finding>,
+}
+
+/// What it comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Verdict {
+    /// Sandboxes work, with every wall and every limit.
+    Full,
+    /// They work, with something less.
+    Partial,
+    /// They do not.
+    None,
+}
+
+/// The levels, with what one is and what is lost without it.
+const LEVELS: [(Need, &str); 3] = [
+    (Need::Sandbox, "Sandboxes: namespaces, a root of their own, system calls"),
+    (Need::Wall, "More walls: a sandbox is safe without them, and safer with them"),
+    (Need::Limits, "Limits: without them a sandbox that names a limit does not start"),
+];
+
+impl Report {
+    pub(super) fn of(findings: Vec<Finding>) -> Self {
+        // The whole sandbox is a dry run; what its parts say explains it, and does not overrule it.
+        let has_sandbox = findings.iter().any(|finding| finding.name == "sandbox" && finding.works());
+        let verdict = match (has_sandbox, findings.iter().all(Finding::works)) {
+            (false, _) => Verdict::None,
+            (true, false) => Verdict::Partial,
+            (true, true) => Verdict::Full,
+        };
+        Self { verdict, findings }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = match self.verdict {
+            Verdict::Full => "This machine isolates commands, with every wall and every limit.",
+            Verdict::Partial => "This machine isolates commands, but something is missing.",
+            Verdict::None => "This machine does not isolate commands: `workden run` refuses to start.",
+        };
+        writeln!(f, "{HEADING}{verdict}{HEADING:#}")?;
+        let width = self.findings.iter().map(|finding| finding.title.chars().count()).max().unwrap_or(0);
+        for (need, heading) in LEVELS {
+            let mut findings = self.findings.iter().filter(|finding| finding.need == need).peekable();
+            if findings.peek().is_some() {
+                writeln!(f, "\n{HEADING}{heading}{HEADING:#}")?;
+            }
+            for finding in findings {
+                show(finding, width, f)?;
+            }
+        }
+        match self.verdict {
+            Verdict::None => writeln!(
+                f,
+                "\nUntil then `workden run --sandbox host` runs commands on this machine as it is, without any isolation."
+            ),
+            Verdict::Partial | Verdict::Full => Ok(()),
+        }
+    }
+}
+
+fn show(finding: &Finding, width: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let title = &finding.title;
+    match &finding.outcome {
+        Outcome::Works(how) => writeln!(f, "  {WORKS}works  {WORKS:#}  {title:<width$}  {how}"),
+        Outcome::Lacking { why, fix } => {
+            writeln!(f, "  {LACKING}missing{LACKING:#}  {title:<width$}  {why}")?;
+            for (nth, line) in fix.as_deref().unwrap_or_default().lines().enumerate() {
+                let mark = if nth == 0 { "mend:" } else { "" };
+                writeln!(f, "           {MEND}{mark:<5} {line}{MEND:#}")?;
+            }
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(name: &str, need: Need, outcome: Outcome) -> Finding {
+        Finding { name: name.to_owned(), title: format!("the {name}"), need, outcome }
+    }
+
+    fn works() -> Outcome {
+        Outcome::Works("it does".to_owned())
+    }
+
+    fn lacks(fix: Option<&str>) -> Outcome {
+        Outcome::Lacking { why: "it is off".to_owned(), fix: fix.map(str::to_owned) }
+    }
+
+    #[test]
+    fn the_dry_run_decides_and_its_parts_explain() {
+        for (sandbox, part, verdict) in [
+            (works(), works(), Verdict::Full),
+            (works(), lacks(None), Verdict::Partial),
+            (lacks(None), works(), Verdict::None),
+        ] {
+            let findings = vec![finding("sandbox", Need::Sandbox, sandbox), finding("part", Need::Wall, part)];
+            assert_eq!(Report::of(findings).verdict, verdict);
+        }
+        assert_eq!(Report::of(Vec::new()).verdict, Verdict::None);
+    }
+
+    #[test]
+    fn every_finding_is_shown_with_what_would_mend_it() {
+        let report = Report::of(vec![
+            finding("sandbox", Need::Sandbox, lacks(Some("sysctl -w a=1\nand try again"))),
+            finding("kernel", Need::Sandbox, works()),
+            finding("memory", Need::Limits, lacks(None)),
+        ]);
+        let shown = anstream::adapter::strip_str(&report.to_string()).to_string();
+        insta::assert_snapshot!(shown, @r"
+        This machine does not isolate commands: `workden run` refuses to start.
+
+        Sandboxes: namespaces, a root of their own, system calls
+          missing  the sandbox  it is off
+                   mend: sysctl -w a=1
+                         and try again
+          works    the kernel   it does
+
+        Limits: without them a sandbox that names a limit does not start
+          missing  the memory   it is off
+
+        Until then `workden run --sandbox host` runs commands on this machine as it is, without any isolation.
+        ");
+    }
+}

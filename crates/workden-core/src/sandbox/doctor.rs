@@ -1,0 +1,52 @@
+//! What a machine can isolate, finding by finding, as data: `workden doctor` prints it, and a
+//! program can decide by it.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What, as a program names it: `user_namespaces`.
+    pub name: String,
+    /// What, as a person names it.
+    pub title: String,
+    /// What it is needed for.
+    pub need: Need,
+    /// What was found.
+    pub outcome: Outcome,
+}
+
+/// What something is needed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Need {
+    /// Without it there is no sandbox.
+    Sandbox,
+    /// Without it a limit is not held.
+    Limits,
+    /// Without it there is a wall less.
+    Wall,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It works, and how.
+    Works(String),
+    /// It does not.
+    Lacking {
+        /// Why not.
+        why: String,
+        /// What would change that: a command, or a few lines to put somewhere.
+        fix: Option<String>,
+    },
+}
+
+impl Finding {
+    /// Whether it works.
+    #[must_use]
+    pub fn works(&self) -> bool {
+        matches!(self.outcome, Outcome::Works(_))
+    }
+}

@@ -1,0 +1,224 @@
+//! What this machine can isolate: a whole sandbox is made and a program run in it, and each part is
+//! looked at by itself, so that the reader learns which one is missing and how to get it.
+
+use std::{collections::BTreeMap, fs, process::Command};
+
+use rustix::{
+    io::Errno,
+    process::{WaitOptions, getppid, waitpid},
+};
+use workden_core::{
+    Error, ErrorKind, VirtualPath,
+    sandbox::{Confinement, Finding, Limits, MountAccess, Need, Network, Outcome, RootFiles, WorkFiles},
+};
+
+use super::{
+    enter_with_open_files,
+    ids::{Ids, Owners},
+    landlock::NEWEST_VERSION,
+    link::{self, Said},
+    trees::clone_of,
+};
+use crate::{
+    cgroup::{Group, Held, Wanted},
+    sys_confine::{Cloned, clone_process, exit_now, landlock_version, new},
+};
+
+/// Looks at everything. To be called before any thread is started: a process is forked.
+#[must_use]
+pub fn probe() -> Vec<Finding> {
+    let mut findings = vec![whole(), kernel(), user_namespaces()];
+    findings.extend(id_mapped_mounts());
+    findings.extend([seccomp(), landlock()]);
+    findings.extend(control_groups());
+    findings
+}
+
+fn finding(name: &str, title: &str, need: Need, outcome: Outcome) -> Finding {
+    Finding { name: name.to_owned(), title: title.to_owned(), need, outcome }
+}
+
+fn lacking(why: impl Into<String>, fix: impl Into<Option<String>>) -> Outcome {
+    Outcome::Lacking { why: why.into(), fix: fix.into() }
+}
+
+/// A sandbox from beginning to end.
+fn whole() -> Finding {
+    let outcome = match dry_run() {
+        Ok(()) => Outcome::Works("a sandbox was made, and a program ran in it".to_owned()),
+        Err(error) => lacking(error.sentence(), error.hint_text().map(str::to_owned)),
+    };
+    finding("sandbox", "a whole sandbox", Need::Sandbox, outcome)
+}
+
+/// Makes a sandbox in a process of its own, and runs `true` in it.
+fn dry_run() -> Result<(), Error> {
+    let confinement = minimal()?;
+    let (here, there) = link::link()?;
+    let forked = clone_process(0, None).map_err(|errno| super::errors::refused("a process", errno))?;
+    let Cloned::Parent(pid, _process) = forked else {
+        drop(here);
+        match enter_with_open_files(&confinement, getppid()).and_then(|_| run_true()) {
+            Ok(()) => {
+                let _ = there.ready();
+            }
+            Err(error) => there.failed(&error),
+        }
+        exit_now(0)
+    };
+    drop(there);
+    let said = here.hear();
+    let _ = waitpid(Some(pid), WaitOptions::empty());
+    match said {
+        Said::Failed(error) => Err(error),
+        Said::Ready | Said::WantsIds => Ok(()),
+    }
+}
+
+fn run_true() -> Result<(), Error> {
+    match Command::new("/usr/bin/true").env_clear().status() {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err(Error::new(ErrorKind::Io, "the sandbox starts, but no program runs in it")),
+    }
+}
+
+fn minimal() -> Result<Confinement, Error> {
+    Ok(Confinement {
+        root: RootFiles::Host,
+        work: WorkFiles::Ephemeral { most_bytes: 1 << 20 },
+        directory: VirtualPath::parse("/workspace")?,
+        mounts: Vec::new(),
+        read_only: Vec::new(),
+        masked: Vec::new(),
+        network: Network::None,
+        environment: BTreeMap::new(),
+        limits: Limits::default(),
+    })
+}
+
+/// The first kernel that has all the calls that are used to mount.
+const OLDEST_KERNEL: (u32, u32) = (5, 12);
+
+fn kernel() -> Finding {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let outcome = if version >= OLDEST_KERNEL {
+        Outcome::Works(format!("Linux {release}"))
+    } else {
+        lacking(format!("Linux {release} is too old"), "Linux 5.12 or newer is needed, 5.14 for all limits".to_owned())
+    };
+    finding("kernel", "the kernel", Need::Sandbox, outcome)
+}
+
+/// A setting of the kernel.
+fn setting(path: &str) -> Option<String> {
+    fs::read_to_string(format!("/proc/sys/{path}")).ok().map(|text| text.trim().to_owned())
+}
+
+fn user_namespaces() -> Finding {
+    let is = |path, value: &str| setting(path).as_deref() == Some(value);
+    let outcome = if matches!(Ids::of_this_process(), Ok(Ids::OfSandbox(_))) {
+        Outcome::Works("root makes them".to_owned())
+    } else if is("user/max_user_namespaces", "0") {
+        lacking("there may be none", "sysctl -w user.max_user_namespaces=10000".to_owned())
+    } else if is("kernel/unprivileged_userns_clone", "0") {
+        lacking("ordinary users may make none", "sysctl -w kernel.unprivileged_userns_clone=1".to_owned())
+    } else {
+        match clone_process(new::USER, None) {
+            Ok(Cloned::Child) => exit_now(0),
+            Ok(Cloned::Parent(pid, _process)) => {
+                let _ = waitpid(Some(pid), WaitOptions::empty());
+                if is("kernel/apparmor_restrict_unprivileged_userns", "1") {
+                    lacking("AppArmor lets ordinary users make them, but do nothing in them", apparmor_profile())
+                } else {
+                    Outcome::Works("ordinary users make them".to_owned())
+                }
+            }
+            Err(errno) => {
+                let error = super::ids::why_no_user_namespace(errno);
+                lacking(error.sentence(), error.hint_text().map(str::to_owned))
+            }
+        }
+    };
+    finding("user_namespaces", "user namespaces", Need::Sandbox, outcome)
+}
+
+/// What allows this program to make user namespaces where AppArmor restricts them. Whether it is
+/// there already shows in the whole sandbox.
+fn apparmor_profile() -> String {
+    let program =
+        std::env::current_exe().map_or("/usr/local/bin/workden".to_owned(), |path| path.display().to_string());
+    format!(
+        "if the whole sandbox does not work, put this into /etc/apparmor.d/workden:\n\
+         abi <abi/4.0>,\n\
+         include <tunables/global>\n\
+         profile workden {program} flags=(unconfined) {{\n  userns,\n  include if exists <local/workden>\n}}\n\
+         and run: apparmor_parser -r /etc/apparmor.d/workden"
+    )
+}
+
+/// Whether root can show the files of a directory as the sandbox's own.
+fn id_mapped_mounts() -> Option<Finding> {
+    let ids = Ids::of_this_process().ok()?;
+    let Ids::OfSandbox(_) = ids else { return None };
+    let mut owners = Owners::default();
+    let mapped = owners.prepare((0, 0), ids).ok().and_then(|()| owners.find((0, 0)).map(std::os::fd::AsFd::as_fd));
+    let here = std::env::current_dir().unwrap_or_else(|_| "/".into());
+    let outcome = match mapped.map(|mapping| clone_of(&here, MountAccess::ReadOnly, Some(mapping))) {
+        Some(Ok(_)) => Outcome::Works("the file system of this directory has them".to_owned()),
+        _ => lacking(
+            "the file system of this directory does not have them, or something is mounted below that does not",
+            "start the sandbox as the user who owns the files, or put them on ext4, xfs, btrfs or tmpfs".to_owned(),
+        ),
+    };
+    Some(finding("id_mapped_mounts", "id-mapped mounts, for sandboxes that root starts", Need::Sandbox, outcome))
+}
+
+fn seccomp() -> Finding {
+    let outcome = match setting("kernel/seccomp/actions_avail") {
+        Some(actions) if actions.contains("errno") => Outcome::Works("filters of system calls".to_owned()),
+        _ => lacking("this kernel has no filters of system calls", None),
+    };
+    finding("seccomp", "seccomp", Need::Sandbox, outcome)
+}
+
+fn landlock() -> Finding {
+    let outcome = match landlock_version() {
+        Ok(version) if version >= NEWEST_VERSION => {
+            Outcome::Works(format!("version {version}: files, signals and abstract sockets"))
+        }
+        Ok(version) => lacking(
+            format!("version {version}: files, but neither signals nor abstract sockets"),
+            "Linux 6.12 or newer has all of it".to_owned(),
+        ),
+        Err(Errno::OPNOTSUPP) => lacking("it is switched off", "start the kernel with `lsm=landlock,...`".to_owned()),
+        Err(_) => lacking("this kernel does not have it", "Linux 6.12 or newer has all of it".to_owned()),
+    };
+    finding("landlock", "Landlock, the second wall", Need::Wall, outcome)
+}
+
+/// Limits for all commands together: groups are made, and removed again.
+fn control_groups() -> [Finding; 3] {
+    let wanted = Wanted { memory: Some(1 << 26), cpus: Some(1.0), processes: Some(64) };
+    let owner = Ids::of_this_process().map_or(0, |ids| ids.on_host().0);
+    let mut group = Group::make(wanted, owner);
+    group.take_made().remove();
+    let told = |name, title, held: Option<&Held>, instead: &str| {
+        let outcome = match held {
+            Some(Ok(())) => Outcome::Works("a control group holds it".to_owned()),
+            Some(Err(reason)) => lacking(format!("{reason}; {instead}"), delegation()),
+            None => lacking(instead, delegation()),
+        };
+        finding(name, title, Need::Limits, outcome)
+    };
+    [
+        told("memory_limit", "memory limit", group.memory.as_ref(), "each process can be limited by itself only"),
+        told("cpu_limit", "CPU limit", group.cpus.as_ref(), "nobody else can hold it"),
+        told("process_limit", "process limit", group.processes.as_ref(), "the user namespace holds it instead"),
+    ]
+}
+
+fn delegation() -> String {
+    "systemd-run --user --scope -p Delegate=yes workden ...".to_owned()
+}
