@@ -86,12 +86,12 @@ where
     });
     http2::Builder::new(TokioExecutor::new())
         .auto_date_header(false)
-        .initial_stream_window_size(limits::STREAM_WINDOW)
+        .initial_stream_window_size(limits::SERVER_WINDOW)
         .initial_connection_window_size(limits::CONNECTION_WINDOW)
         .max_concurrent_streams(limits::OPEN_CALLS)
         .max_frame_size(limits::FRAME_BYTES)
         .max_header_list_size(limits::HEADER_BYTES)
-        .max_send_buf_size(limits::STREAM_WINDOW as usize)
+        .max_send_buf_size(limits::CLIENT_WINDOW as usize)
         // A client may give up as many calls as it likes, and as fast.
         .max_pending_accept_reset_streams(limits::OPEN_CALLS as usize)
         .serve_connection(TokioIo::new(stream), service)
