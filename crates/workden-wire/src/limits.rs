@@ -11,8 +11,10 @@ pub const ANSWER_BYTES: usize = 512 * 1024 * 1024;
 pub const HEADER_BYTES: u32 = 256 * 1024;
 /// Bytes of the arguments that a client puts into a header.
 pub const ARGUMENT_BYTES: usize = 192 * 1024;
-/// Bytes of a content that is written from memory; a larger one is handed on as it comes.
+/// Bytes of a content that is gathered in memory; a larger one is handed on as it comes.
 pub const WHOLE_BYTES: u64 = 16 * 1024 * 1024;
+/// Bytes of all contents that are gathered in memory at a time; beyond that, they are handed on.
+pub const GATHERED_BYTES: u64 = 32 * 1024 * 1024;
 /// Calls that are open at a time on one connection: every command that a sandbox runs may have one
 /// for its output and one for its input, and there is room for about as many others.
 pub const OPEN_CALLS: u32 = 1_000;

@@ -124,6 +124,22 @@ async fn links_and_special_files_are_passed_over_and_counted() {
     assert_eq!((report.files, report.skipped_links, report.skipped_special), (1, 3, 1));
 }
 
+/// What was asked for may be a link; what is below it is named from there all the same.
+#[tokio::test]
+async fn a_directory_behind_a_link_is_packed_under_its_own_names() {
+    let from = TempDir::new().unwrap();
+    fs::create_dir_all(from.path().join("real/d")).unwrap();
+    fs::write(from.path().join("real/d/f"), "x").unwrap();
+    symlink("real", from.path().join("link")).unwrap();
+    symlink("real/d/f", from.path().join("file")).unwrap();
+    let remote = over(from.path()).await;
+    for (at, names) in [("/link", &b"d/\nd/f\n"[..]), ("/link/d", b"f\n"), ("/file", b"file\n")] {
+        let (archive, _) = downloaded(&remote, at).await;
+        fs::write(from.path().join("x.tar"), archive).unwrap();
+        assert_eq!(run("tar", &["-tf", "x.tar"], from.path()), names, "{at}");
+    }
+}
+
 #[tokio::test]
 async fn an_archive_that_breaks_off_says_why() {
     let (from, to) = (TempDir::new().unwrap(), TempDir::new().unwrap());
@@ -150,8 +166,8 @@ async fn what_is_not_there_cannot_be_packed() {
 #[tokio::test]
 async fn an_error_in_the_middle_of_a_download_is_told() {
     let from = TempDir::new().unwrap();
-    fs::write(from.path().join("a"), vec![0; 3 << 20]).unwrap();
-    fs::create_dir(from.path().join("b")).unwrap();
+    // More than can be on its way while nobody reads.
+    fs::write(from.path().join("a"), vec![0; 32 << 20]).unwrap();
     let remote = over(from.path()).await;
     let mut download = remote.download_tree(&path("/")).await.unwrap();
     download.next().await.unwrap().unwrap();
