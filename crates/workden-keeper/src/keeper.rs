@@ -5,7 +5,7 @@
 //! after `stop` everything is `Gone`.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -73,7 +73,7 @@ impl Keeper {
             Error::new(ErrorKind::InvalidPath, "the directory of commands is not among the files of the sandbox")
         })?;
         let directory = VirtualPath::parse(&format!("/{below}"))?;
-        let files = LocalBackend::open(&setting.files_root)?;
+        let files = open_files(&setting.files_root)?;
         let setting = Arc::new(setting);
         let began = Instant::now();
         Ok(Self {
@@ -139,6 +139,13 @@ impl Keeper {
             _ => Err(cannot(ErrorKind::NotDirectory, "it is not a directory")),
         }
     }
+}
+
+/// The files, without what is none: whoever reads this process's own /proc is this process.
+fn open_files(root: &Path) -> Result<LocalBackend> {
+    let places = ["/proc", "/sys", "/dev"].into_iter().filter(|_| root == Path::new("/"));
+    let places = places.map(VirtualPath::parse).collect::<Result<Vec<_>>>()?;
+    LocalBackend::options().without(places).open(root)
 }
 
 #[async_trait]

@@ -152,3 +152,89 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T> {
 fn nonsense() -> Error {
     Error::new(ErrorKind::Io, "the sandbox sent something that is not the output of a process")
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// All frames in bytes that come in pieces of these sizes, over and over.
+    fn read(bytes: &[u8], sizes: &[usize]) -> Result<Vec<Frame>> {
+        let mut reader = FrameReader::default();
+        let (mut frames, mut rest, mut sizes) = (Vec::new(), bytes, sizes.iter().cycle());
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(rest.len().min(*sizes.next().unwrap()));
+            let mut piece = Bytes::copy_from_slice(piece);
+            while let Some(frame) = reader.next(&mut piece)? {
+                frames.push(frame);
+            }
+            assert!(piece.is_empty() && reader.held.len() <= HEAD + CONTROL_FRAME_BYTES);
+            rest = after;
+        }
+        Ok(frames)
+    }
+
+    /// What was printed on both streams, and everything else in order.
+    fn content(frames: Vec<Frame>) -> (Vec<u8>, Vec<u8>, Vec<Frame>) {
+        let (mut output, mut errors, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        for frame in frames {
+            match frame {
+                Frame::Event(ProcessEvent::Printed(Stream::Output, bytes)) => output.extend_from_slice(&bytes),
+                Frame::Event(ProcessEvent::Printed(Stream::Error, bytes)) => errors.extend_from_slice(&bytes),
+                other => others.push(other),
+            }
+        }
+        (output, errors, others)
+    }
+
+    fn frame() -> impl Strategy<Value = Frame> {
+        let printed = |stream| {
+            let bytes = prop_oneof![proptest::collection::vec(any::<u8>(), 0..50), Just(vec![7; COPIED + 1])];
+            bytes.prop_map(move |bytes| Frame::Event(ProcessEvent::Printed(stream, bytes.into())))
+        };
+        prop_oneof![
+            printed(Stream::Output),
+            printed(Stream::Error),
+            any::<(u64, u32)>().prop_map(|(process, pid)| Frame::Started(Started { process, pid })),
+            any::<i32>().prop_map(|code| Frame::Event(ProcessEvent::Ended(Ended::Exited(code)))),
+            any::<String>().prop_map(|text| Frame::Failed(Error::new(ErrorKind::Io, text.clone()).hint(text))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn frames_come_out_as_they_went_in_however_they_are_cut(
+            frames in proptest::collection::vec(frame(), 0..12), sizes in proptest::collection::vec(1..40usize, 1..5),
+        ) {
+            let mut sent = Vec::new();
+            for frame in frames.clone() {
+                let (first, second) = encode(frame).unwrap();
+                sent.extend_from_slice(&first);
+                sent.extend_from_slice(&second.unwrap_or_default());
+            }
+            prop_assert_eq!(content(read(&sent, &sizes).unwrap()), content(frames));
+        }
+
+        #[test]
+        fn no_bytes_make_the_reader_panic_or_hold_much(
+            bytes in proptest::collection::vec(prop_oneof![0..6u8, any::<u8>()], 0..300), size in 1..40usize,
+        ) {
+            drop(read(&bytes, &[size]));
+        }
+    }
+
+    #[test]
+    fn what_is_no_frame_is_an_error() {
+        for bytes in [
+            &[5, 0, 0, 0, 0][..],
+            &[255, 0, 0, 0, 0],
+            &[STARTED, 0, 0, 0, 1, b'x'],
+            &[ENDED, 0, 0, 0, 0],
+            &[FAILED, 0, 0, 0, 2, b'{', b'}'],
+            &[STARTED, 0xff, 0xff, 0xff, 0xff],
+        ] {
+            assert!(read(bytes, &[2]).is_err(), "{bytes:?}");
+        }
+    }
+}

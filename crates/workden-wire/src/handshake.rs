@@ -108,3 +108,99 @@ fn no_word() -> Error {
     Error::new(ErrorKind::Gone, "the other side ended before it said a word")
         .hint("the keeper may not be a program that this machine can run")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, io::Cursor, os::unix::net::UnixStream};
+
+    use super::*;
+    use crate::{Ground, Lifetime};
+
+    fn a_launch(protocol: u32) -> Launch {
+        let ground = Ground::Host { root: "/srv/a\nb".into(), environment: BTreeMap::from([("K".into(), "V".into())]) };
+        Launch { protocol, ground, lifetime: Lifetime::Owned }
+    }
+
+    /// What a launcher hears from a keeper that does this.
+    async fn heard(launched: Launch, keeper: impl FnOnce(UnixStream) + Send + 'static) -> Result<()> {
+        let (near, far) = UnixStream::pair().unwrap();
+        let keeper = std::thread::spawn(move || keeper(far));
+        near.set_nonblocking(true).unwrap();
+        let mut near = tokio::net::UnixStream::from_std(near).unwrap();
+        let heard = launch(&mut near, &launched).await;
+        let mut rest = Vec::new();
+        near.read_to_end(&mut rest).await.unwrap();
+        keeper.join().unwrap();
+        assert!(heard.is_err() || rest == b"PRI", "what comes after the line is left alone");
+        heard
+    }
+
+    #[tokio::test]
+    async fn a_keeper_hears_what_it_is_to_be_and_says_that_it_is() {
+        let ready = heard(a_launch(PROTOCOL), |mut stream| {
+            assert_eq!(read_launch(&mut stream).unwrap(), a_launch(PROTOCOL));
+            write_reply(&mut stream, &Reply::Ready).unwrap();
+            stream.write_all(b"PRI").unwrap();
+        });
+        ready.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_launcher_hears_why_not() {
+        let refused = Error::new(ErrorKind::Unsupported, "no namespaces here").hint("see `workden doctor`");
+        let said = refused.clone();
+        let heard = heard(a_launch(PROTOCOL), move |mut stream| {
+            read_launch(&mut stream).unwrap();
+            write_reply(&mut stream, &Reply::Refused(said)).unwrap();
+        });
+        assert_eq!(heard.await.unwrap_err(), refused);
+    }
+
+    #[tokio::test]
+    async fn another_version_is_refused_by_the_keeper() {
+        let heard = heard(a_launch(PROTOCOL + 1), move |mut stream| {
+            let refused = read_launch(&mut stream).unwrap_err();
+            write_reply(&mut stream, &Reply::Refused(refused)).unwrap();
+        });
+        let error = heard.await.unwrap_err();
+        let sentence = "this keeper speaks version 1 of the protocol, and its launcher version 2";
+        assert_eq!((error.kind(), error.sentence()), (ErrorKind::Unsupported, sentence));
+    }
+
+    #[tokio::test]
+    async fn silence_and_nonsense_are_told_apart() {
+        let silent = heard(a_launch(PROTOCOL), |mut stream| drop(read_launch(&mut stream).unwrap()));
+        assert_eq!(silent.await.unwrap_err().kind(), ErrorKind::Gone);
+        let nonsense = heard(a_launch(PROTOCOL), |mut stream| {
+            read_launch(&mut stream).unwrap();
+            stream.write_all(b"Usage: keeper\n").unwrap();
+        });
+        assert_eq!(nonsense.await.unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+
+    #[test]
+    fn a_keeper_reads_one_line_and_not_a_byte_more() {
+        let mut said = line(&a_launch(PROTOCOL)).unwrap();
+        said.extend_from_slice(b"PRI * HTTP/2.0");
+        let mut said = Cursor::new(said);
+        read_launch(&mut said).unwrap();
+        let mut rest = String::new();
+        Read::read_to_string(&mut said, &mut rest).unwrap();
+        assert_eq!(rest, "PRI * HTTP/2.0");
+    }
+
+    #[test]
+    fn a_keeper_refuses_what_is_no_launch() {
+        for (said, kind) in [
+            (&b""[..], ErrorKind::Gone),
+            (b"{", ErrorKind::Gone),
+            (b"\n", ErrorKind::InvalidArgument),
+            (b"{}\n", ErrorKind::InvalidArgument),
+            (b"{\"protocol\": 1}\n", ErrorKind::InvalidArgument),
+            (b"{\"protocol\": 7, \"other\": {}}\n", ErrorKind::Unsupported),
+            (&b"x".repeat(LAUNCH_BYTES + 2), ErrorKind::TooLarge),
+        ] {
+            assert_eq!(read_launch(&mut Cursor::new(said)).unwrap_err().kind(), kind);
+        }
+    }
+}

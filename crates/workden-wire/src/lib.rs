@@ -1,6 +1,45 @@
 //! The one protocol spoken to a keeper: routes over any `dyn Sandbox`, and the client of them.
 //!
-//! HTTP/2 over any byte stream, JSON for control and raw bodies for content.
+//! HTTP/2 over any byte stream, JSON for control and raw bodies for content. [`serve`] answers the
+//! calls on one end of a stream; [`RemoteSandbox`] is a `Sandbox` that makes them on the other.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use workden_core::{Result, Sandbox, sandbox::ExecuteRequest};
+//! use workden_wire::{RemoteSandbox, ServeOptions, TokenHash, serve};
+//!
+//! async fn there_and_back(sandbox: Arc<dyn Sandbox>) -> Result<()> {
+//!     let (near, far) = tokio::io::duplex(64 * 1024);
+//!     tokio::spawn(serve(sandbox, far, ServeOptions::default().token(TokenHash::of("secret"))));
+//!     let remote = RemoteSandbox::connect(near, Some("secret")).await?;
+//!     let done = remote.execute(&ExecuteRequest::shell("make test")).await?;
+//!     assert_eq!(done.exit_code(), 0);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # The protocol
+//!
+//! - `POST /hello` answers the version ([`PROTOCOL`]), the working directory and the isolation. It
+//!   is the same in all versions. Every other path starts with `/v1/`.
+//! - A call that is JSON both ways is `POST /v1/<method>`, with the arguments of the method as an
+//!   object. `read` answers the bytes as the body and `workden-answer` as a header.
+//! - A call that brings content is `PUT` (`/v1/write`, `/v1/process/input`, `/v1/tree`): the content
+//!   is the body, the arguments are JSON in the header `workden-arguments`, in visible ASCII.
+//! - `GET /v1/tree` answers a tar archive; how it ended is in a trailer, `workden-answer` or
+//!   `workden-error`.
+//! - `POST /v1/spawn` answers the output of a process as frames: a byte for the kind, four for the
+//!   length (big endian), the payload. 0 is the first (JSON: `process`, `pid`), 1 is standard output,
+//!   2 standard error, 3 how it ended (JSON), 4 an error (JSON); 3 and 4 are the last.
+//! - An error is a status and JSON: kind, sentence, hint, refusal. The kind counts, not the status.
+//! - A token travels as `authorization: Bearer <token>`, on every call.
+//!
+//! Who resets a stream gives up the call, and the server drops it. Flow control is that of HTTP/2,
+//! stream by stream: who does not read holds up what they wait for, and nothing else. The numbers
+//! are in [`limits`].
+//!
+//! A keeper is told what to be before that, in one line each way: [`launch`], [`read_launch`] and
+//! [`write_reply`].
 
 mod calls;
 mod client;

@@ -11,13 +11,19 @@ pub const ANSWER_BYTES: usize = 512 * 1024 * 1024;
 pub const HEADER_BYTES: u32 = 256 * 1024;
 /// Bytes of the arguments that a client puts into a header.
 pub const ARGUMENT_BYTES: usize = 192 * 1024;
-/// Bytes of a content that is written from memory; a larger one is handed on as it comes.
+/// Bytes of a content that is gathered in memory; a larger one is handed on as it comes.
 pub const WHOLE_BYTES: u64 = 16 * 1024 * 1024;
+/// Bytes of all contents that are gathered in memory at a time; beyond that, they are handed on.
+pub const GATHERED_BYTES: u64 = 32 * 1024 * 1024;
 /// Calls that are open at a time on one connection: every command that a sandbox runs may have one
-/// for its output and one for its input, and there is room for as many others.
-pub const OPEN_CALLS: u32 = 1_024;
-/// Bytes of one call that are on their way before somebody has to read.
-pub const STREAM_WINDOW: u32 = 1024 * 1024;
+/// for its output and one for its input, and there is room for about as many others.
+pub const OPEN_CALLS: u32 = 1_000;
+/// Bytes of one answer that are on their way before the client has to read. A window that is used up
+/// costs a round trip, and this is what it takes for 8 MiB not to notice.
+pub const CLIENT_WINDOW: u32 = 2 * 1024 * 1024;
+/// Bytes of one call that are on their way before the server has to read: a keeper lives in little
+/// memory.
+pub const SERVER_WINDOW: u32 = 1024 * 1024;
 /// Bytes of all calls of a connection that are on their way: the most that the protocol has, and
 /// more than all streams together.
 pub const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
@@ -35,3 +41,6 @@ pub const TREE_ENTRIES: u64 = 1_000_000;
 pub const TREE_RECORD_BYTES: u64 = 1024 * 1024;
 /// Bytes of a file that are read or held at a time on the way into or out of an archive.
 pub const TREE_PIECE_BYTES: u64 = 256 * 1024;
+
+const _: () = assert!(OPEN_CALLS as u64 * CLIENT_WINDOW as u64 <= CONNECTION_WINDOW as u64);
+const _: () = assert!(OPEN_CALLS as u64 * SERVER_WINDOW as u64 <= CONNECTION_WINDOW as u64);

@@ -23,6 +23,9 @@ use super::{
 pub(super) const LOGS: &str = "/run/workden";
 /// Bytes that all logs together may have.
 const LOGS_SIZE: u64 = 256 * 1024 * 1024;
+/// Bytes of a file system in memory for which it may have one more name.
+const BYTES_A_NAME: u64 = 2048;
+const LEAST_NAMES: u64 = 1024;
 
 /// Makes /tmp, the home and /dev/shm, which share one ceiling, and the place for logs.
 pub(super) fn place(root: &NewRoot, ids: Ids, most_bytes: Option<u64>) -> Result<(), Error> {
@@ -70,9 +73,11 @@ fn memory(ids: Ids, most_bytes: Option<u64>) -> Result<OwnedFd, Errno> {
         // Made by the one who uses it.
         Ids::OfStarter { .. } => None,
     };
+    // A name costs memory of the kernel, also when nothing is in it.
+    let names = most_bytes.map(|bytes| (bytes / BYTES_A_NAME).max(LEAST_NAMES).to_string());
     let mut options = vec![("mode", "0755")];
-    if let Some(size) = &size {
-        options.push(("size", size));
+    if let Some((size, names)) = size.as_ref().zip(names.as_ref()) {
+        options.extend([("size", size.as_str()), ("nr_inodes", names.as_str())]);
     }
     if let Some(owner) = &owner {
         options.extend([("uid", owner.as_str()), ("gid", owner.as_str())]);

@@ -11,14 +11,14 @@ use std::{
     time::Duration,
 };
 
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    time::{sleep, timeout},
-};
-use workden_core::{Error, ErrorKind, Result, Sandbox};
+use tokio::time::{sleep, timeout};
+use workden_core::{Result, Sandbox};
 use workden_wire::{ServeOptions, TokenHash};
 
-use super::lease::{self, Clients};
+use super::{
+    lease::{self, Clients},
+    signals::Signals,
+};
 use crate::{Keeper, sys};
 
 /// How long the answer to a stop has to get through.
@@ -78,38 +78,6 @@ async fn own_stream(sandbox: Arc<dyn Sandbox>, stream: Option<UnixStream>, clien
     let ready = stream.set_nonblocking(true).and_then(|()| tokio::net::UnixStream::from_std(stream));
     if let Ok(stream) = ready {
         let _ = workden_wire::serve(sandbox, stream, ServeOptions::default()).await;
-    }
-}
-
-/// The signals that a keeper listens to.
-struct Signals {
-    children: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-    hang_up: tokio::signal::unix::Signal,
-    /// Meant for the foreground of a terminal, which the owner is and we are not.
-    interrupt: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    fn new() -> Result<Self> {
-        let listen = |kind| signal(kind).map_err(|_| Error::new(ErrorKind::Io, "the keeper cannot listen to signals"));
-        Ok(Self {
-            children: listen(SignalKind::child())?,
-            terminate: listen(SignalKind::terminate())?,
-            hang_up: listen(SignalKind::hangup())?,
-            interrupt: listen(SignalKind::interrupt())?,
-        })
-    }
-
-    async fn reap_until_told_to_end(&mut self, keeper: &Keeper) {
-        loop {
-            tokio::select! {
-                _ = self.terminate.recv() => return,
-                _ = self.hang_up.recv() => return,
-                _ = self.interrupt.recv() => {}
-                _ = self.children.recv() => keeper.reap(),
-            }
-        }
     }
 }
 

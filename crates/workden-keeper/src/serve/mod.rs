@@ -11,6 +11,7 @@ mod launched;
 mod lease;
 mod life;
 mod relay;
+mod signals;
 
 use std::{ffi::OsString, io::Write, process::ExitCode, time::Duration};
 

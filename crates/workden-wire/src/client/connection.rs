@@ -34,12 +34,12 @@ impl Connection {
     {
         let authorization = token.map(bearer).transpose()?;
         let opened = http2::Builder::new(TokioExecutor::new())
-            .initial_stream_window_size(limits::STREAM_WINDOW)
+            .initial_stream_window_size(limits::CLIENT_WINDOW)
             .initial_connection_window_size(limits::CONNECTION_WINDOW)
             .initial_max_send_streams(limits::OPEN_CALLS as usize)
             .max_frame_size(limits::FRAME_BYTES)
             .max_header_list_size(limits::HEADER_BYTES)
-            .max_send_buf_size(limits::STREAM_WINDOW as usize)
+            .max_send_buf_size(limits::SERVER_WINDOW as usize)
             .max_concurrent_reset_streams(limits::OPEN_CALLS as usize)
             .handshake(TokioIo::new(stream));
         let (requests, connection) = opened.await.map_err(|_| errors::gone())?;

@@ -20,7 +20,6 @@ use super::{
 use crate::{
     calls::{Call, Read, ReadAnswer, Write},
     header::{self, ANSWER, ARGUMENTS},
-    limits,
 };
 
 pub(super) fn routes() -> Router<Shared> {
@@ -45,11 +44,10 @@ async fn write(State(served): State<Shared>, headers: HeaderMap, body: Body) -> 
 
 async fn written(served: &Shared, headers: &HeaderMap, body: Body) -> Result<Written> {
     let call: Write = header::from_header(headers, ARGUMENTS)?;
-    let content = match body.size_hint().exact() {
-        Some(size) if size <= limits::WHOLE_BYTES => {
-            Content::Whole(body.collect().await.map_err(|_| broke_off())?.to_bytes())
-        }
-        _ => Content::Stream(pieces(body)),
+    let room = body.size_hint().exact().and_then(|size| served.gathering.room(size));
+    let content = match &room {
+        Some(_) => Content::Whole(body.collect().await.map_err(|_| broke_off())?.to_bytes()),
+        None => Content::Stream(pieces(body)),
     };
     served.sandbox.write(&call.at, content, *call.expect).await
 }

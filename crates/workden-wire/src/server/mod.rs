@@ -7,6 +7,7 @@
 mod answer;
 mod content;
 mod files;
+mod gathering;
 mod input;
 mod processes;
 mod sandbox;
@@ -22,8 +23,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 use workden_core::{Error, ErrorKind, Result, Sandbox};
 
-use self::processes::Processes;
 pub use self::token::TokenHash;
+use self::{gathering::Gathering, processes::Processes};
 use crate::limits;
 
 /// How a sandbox is served.
@@ -45,6 +46,7 @@ impl ServeOptions {
 struct Served {
     sandbox: Arc<dyn Sandbox>,
     processes: Arc<Processes>,
+    gathering: Gathering,
 }
 
 type Shared = Arc<Served>;
@@ -52,7 +54,7 @@ type Shared = Arc<Served>;
 /// The routes over a sandbox, for whoever has a server of their own. The processes that are started
 /// through a router can be talked to through the same.
 pub fn router(sandbox: Arc<dyn Sandbox>, options: ServeOptions) -> Router {
-    let served: Shared = Arc::new(Served { sandbox, processes: Arc::default() });
+    let served: Shared = Arc::new(Served { sandbox, processes: Arc::default(), gathering: Gathering::default() });
     let routes = Router::new()
         .merge(files::routes())
         .merge(content::routes())
@@ -75,7 +77,8 @@ pub fn router(sandbox: Arc<dyn Sandbox>, options: ServeOptions) -> Router {
 ///
 /// # Errors
 ///
-/// `Io` when the other side does not speak the protocol, or the stream breaks.
+/// `Io` when the other side does not speak the protocol. A client that is suddenly gone is an end
+/// like any other.
 pub async fn serve<S>(sandbox: Arc<dyn Sandbox>, stream: S, options: ServeOptions) -> Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -86,15 +89,25 @@ where
     });
     http2::Builder::new(TokioExecutor::new())
         .auto_date_header(false)
-        .initial_stream_window_size(limits::STREAM_WINDOW)
+        .initial_stream_window_size(limits::SERVER_WINDOW)
         .initial_connection_window_size(limits::CONNECTION_WINDOW)
         .max_concurrent_streams(limits::OPEN_CALLS)
         .max_frame_size(limits::FRAME_BYTES)
         .max_header_list_size(limits::HEADER_BYTES)
-        .max_send_buf_size(limits::STREAM_WINDOW as usize)
+        .max_send_buf_size(limits::CLIENT_WINDOW as usize)
         // A client may give up as many calls as it likes, and as fast.
         .max_pending_accept_reset_streams(limits::OPEN_CALLS as usize)
         .serve_connection(TokioIo::new(stream), service)
         .await
-        .map_err(|_| Error::new(ErrorKind::Io, "the connection to a client of the sandbox broke"))
+        .or_else(|error| if is_end_of_stream(&error) { Ok(()) } else { Err(not_the_protocol()) })
+}
+
+/// Whether the stream failed, and not what was said on it.
+fn is_end_of_stream(error: &hyper::Error) -> bool {
+    let mut causes = std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| error.source());
+    causes.any(|error| error.is::<std::io::Error>() || error.downcast_ref().is_some_and(h2::Error::is_io))
+}
+
+fn not_the_protocol() -> Error {
+    Error::new(ErrorKind::Io, "a client of the sandbox does not speak its protocol")
 }

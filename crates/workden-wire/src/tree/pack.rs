@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tar::{EntryType, Header};
 use workden_core::{
-    Backend, BackendExt, ByteRange, Entry, EntryKind, Error, ErrorKind, Last, Link, NameForm, Resolved, Result,
-    VirtualPath, search::ListRequest,
+    Backend, ByteRange, Entry, EntryKind, Error, ErrorKind, Last, Link, NameForm, Resolved, Result, VirtualPath,
+    search::ListRequest,
 };
 
 use super::TreeReport;
@@ -17,11 +17,14 @@ const BLOCK: u64 = 512;
 const SHORT_NAME: usize = 100;
 
 /// Makes an archive of a directory or a file. Names in it are relative to the directory.
+///
+/// Links are followed on the way to what was asked for, and never below it: a directory that becomes
+/// a link meanwhile is an error.
 pub struct Packer {
     files: Arc<dyn Backend>,
     base: VirtualPath,
     /// What is still to be packed, the next one last.
-    to_do: Vec<Entry>,
+    to_do: Vec<Waiting>,
     open: Option<OpenFile>,
     report: TreeReport,
     state: State,
@@ -32,6 +35,13 @@ enum State {
     New,
     Going,
     Over,
+}
+
+/// Something that is to be packed, under a name.
+struct Waiting {
+    at: Resolved,
+    name: String,
+    entry: Entry,
 }
 
 /// A file of which a part has been packed.
@@ -66,11 +76,13 @@ impl Packer {
             }
             match (self.state, self.to_do.pop()) {
                 (State::New, _) => self.start().await?,
-                (State::Going, Some(entry)) => {
-                    if let Some(piece) = self.pack(entry).await? {
-                        return Ok(Some(piece));
-                    }
-                }
+                (State::Going, Some(waiting)) => match self.pack(waiting).await {
+                    Ok(Some(piece)) => return Ok(Some(piece)),
+                    Ok(None) => {}
+                    // It was removed since its directory was listed.
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    Err(error) => return Err(error),
+                },
                 (State::Going, None) => {
                     self.state = State::Over;
                     return Ok(Some(Bytes::from_static(&[0; 2 * BLOCK as usize])));
@@ -81,62 +93,59 @@ impl Packer {
     }
 
     async fn start(&mut self) -> Result<()> {
-        self.state = State::Going;
-        let entry = self.files.entry(&self.base).await?;
+        let at = self.files.resolve(&self.base, Last::Follow).await?;
+        let entry = self.files.stat(&at).await?;
         if entry.is_dir() {
-            return self.queue(&self.base.clone()).await;
-        }
-        if !entry.is_file() {
+            self.queue(&at, "").await?;
+        } else if entry.is_file() {
+            let name = self.base.components().next_back().unwrap_or_default().to_owned();
+            self.to_do.push(Waiting { at, name, entry });
+        } else {
             let at = &self.base;
             return Err(Error::new(ErrorKind::NotRegular, format!("cannot pack `{at}`: it is no file or directory")));
         }
-        // A link is packed as what it leads to when it is what was asked for.
-        let entry = Entry { path: self.base.clone(), link: Link::Direct, ..entry };
-        self.base = self.base.parent().unwrap_or_else(VirtualPath::root);
-        self.to_do.push(entry);
+        self.state = State::Going;
         Ok(())
     }
 
-    /// Queues what is in a directory.
-    async fn queue(&mut self, directory: &VirtualPath) -> Result<()> {
-        let listing = self.files.list_path(directory, &ListRequest::default()).await?;
+    /// Queues what is in a directory, under names that start like this.
+    async fn queue(&mut self, at: &Resolved, prefix: &str) -> Result<()> {
+        let listing = self.files.list(at, &ListRequest::default()).await?;
         if listing.left_out > 0 {
-            let error = format!("cannot pack `{directory}`: it holds more than a listing shows");
+            let error = format!("cannot pack `{}`: it holds more than a listing shows", at.typed);
             return Err(Error::new(ErrorKind::TooLarge, error).hint("take parts of it"));
         }
-        self.to_do.extend(listing.entries.into_iter().rev());
+        for entry in listing.entries.into_iter().rev() {
+            let last = entry.path.components().next_back().unwrap_or_default();
+            let typed = VirtualPath::parse_from(&at.typed, last)?;
+            let real = VirtualPath::parse_from(&at.real, last)?;
+            self.to_do.push(Waiting { at: Resolved { typed, real }, name: format!("{prefix}{last}"), entry });
+        }
         Ok(())
     }
 
-    async fn pack(&mut self, entry: Entry) -> Result<Option<Bytes>> {
-        if entry.name == NameForm::NotUtf8 {
-            self.report.skipped_names += 1;
-            return self.report.within_entries().map(|()| None);
-        }
-        if entry.link == Link::Symbolic {
-            self.report.skipped_links += 1;
-            return self.report.within_entries().map(|()| None);
-        }
-        match entry.kind {
-            EntryKind::Directory => {
+    async fn pack(&mut self, Waiting { at, name, entry }: Waiting) -> Result<Option<Bytes>> {
+        let passed_over = match (entry.name, entry.link, entry.kind) {
+            (NameForm::NotUtf8, ..) => &mut self.report.skipped_names,
+            (_, Link::Symbolic, _) | (.., EntryKind::BrokenLink) => &mut self.report.skipped_links,
+            (.., EntryKind::Special) => &mut self.report.skipped_special,
+            (.., EntryKind::File) => return self.begin(at, &name).await.map(Some),
+            (.., EntryKind::Directory) => {
+                let name = format!("{name}/");
+                self.queue(&at, &name).await?;
                 self.report.add_directory()?;
-                self.queue(&entry.path).await?;
-                Ok(Some(head(&format!("{}/", self.name(&entry.path)), EntryType::Directory, 0)?.into()))
+                return Ok(Some(head(&name, EntryType::Directory, 0)?.into()));
             }
-            EntryKind::File => self.begin(&entry.path).await.map(Some),
-            EntryKind::BrokenLink | EntryKind::Special => {
-                self.report.skipped_special += 1;
-                self.report.within_entries().map(|()| None)
-            }
-        }
+        };
+        *passed_over += 1;
+        self.report.within_entries().map(|()| None)
     }
 
     /// The head of a file, and its beginning.
-    async fn begin(&mut self, path: &VirtualPath) -> Result<Bytes> {
-        let at = self.files.resolve(path, Last::Keep).await?;
+    async fn begin(&mut self, at: Resolved, name: &str) -> Result<Bytes> {
         let part = self.files.read(&at, ByteRange::Part { offset: 0, length: TREE_PIECE_BYTES }).await?;
-        self.report.add_file(path, part.size)?;
-        let mut piece = head(self.name(path), EntryType::Regular, part.size)?;
+        self.report.add_file(&at.typed, part.size)?;
+        let mut piece = head(name, EntryType::Regular, part.size)?;
         piece.extend_from_slice(&part.bytes);
         let open = OpenFile { at, done: part.bytes.len() as u64, size: part.size };
         self.close_or_keep(open, &mut piece);
@@ -168,10 +177,6 @@ impl Packer {
         }
         let filling = (BLOCK - open.size % BLOCK) % BLOCK;
         piece.resize(piece.len() + filling as usize, 0);
-    }
-
-    fn name<'a>(&self, path: &'a VirtualPath) -> &'a str {
-        path.as_str().strip_prefix(self.base.as_str()).unwrap_or(path.as_str()).trim_start_matches('/')
     }
 }
 

@@ -129,7 +129,10 @@ fn checked(block: &[u8]) -> Result<&Header> {
     }
 }
 
-fn pairs(said: &[u8]) -> Result<Vec<(&[u8], &[u8])>> {
+/// Something that is said of the next entry, and what.
+type Pair<'a> = (&'a [u8], &'a [u8]);
+
+fn pairs(said: &[u8]) -> Result<Vec<Pair<'_>>> {
     let mut pairs = Vec::new();
     let mut rest = said;
     while !rest.is_empty() {
@@ -141,7 +144,7 @@ fn pairs(said: &[u8]) -> Result<Vec<(&[u8], &[u8])>> {
 }
 
 /// `12 path=a/b\n`, where 12 is the length of all of it.
-fn one_pair(rest: &[u8]) -> Option<((&[u8], &[u8]), &[u8])> {
+fn one_pair(rest: &[u8]) -> Option<(Pair<'_>, &[u8])> {
     let blank = rest.iter().position(|byte| *byte == b' ')?;
     let length: usize = std::str::from_utf8(&rest[..blank]).ok()?.parse().ok()?;
     let body = rest.get(blank + 1..length)?.strip_suffix(b"\n")?;

@@ -8,11 +8,10 @@ use std::sync::{
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite};
 use workden_backends::LocalBackend;
-use workden_core::{StateBackend, SteppingClock};
 use workden_wire::{RemoteSandbox, ServeOptions};
 
 use crate::{
-    pipes::{connected, in_memory, served, sockets},
+    pipes::{connected, in_memory, in_memory_files, served, sockets},
     scripted::Scripted,
 };
 
@@ -47,16 +46,13 @@ async fn a_directory_conforms_on_several_threads() {
 
 #[tokio::test]
 async fn a_workspace_in_memory_conforms_through_a_pipe() {
-    workden_conformance::all(async || {
-        connected(Scripted::over(StateBackend::new(Arc::new(SteppingClock::default())))).await
-    })
-    .await;
+    workden_conformance::all(async || connected(Scripted::over(in_memory_files())).await).await;
 }
 
 #[tokio::test]
 async fn a_wire_over_a_wire_conforms() {
     workden_conformance::all(async || {
-        let near = Scripted::over(StateBackend::new(Arc::new(SteppingClock::default())));
+        let near = Scripted::over(in_memory_files());
         connected(connected(near).await).await
     })
     .await;

@@ -1,5 +1,19 @@
 //! The wire from end to end: a client, a byte stream, and a server over a sandbox.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "this is a test, helpers included")]
+
+mod archives;
+mod bodies;
+mod breaking;
+mod cancelling;
+mod commands;
 mod conforms;
+mod errors;
+mod greeting;
+mod hostile;
+mod many;
+mod names;
 mod pipes;
+mod pressure;
 mod scripted;
+mod trees;

@@ -1,14 +1,20 @@
 //! Byte streams with a server at one end and a client at the other.
 
-use std::{os::unix::net::UnixStream as StdUnixStream, sync::Arc};
+use std::{
+    os::unix::net::UnixStream as StdUnixStream,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio::{
     io::{AsyncRead, AsyncWrite, DuplexStream},
     net::UnixStream,
     task::JoinHandle,
 };
-use workden_core::{Result, Sandbox};
+use workden_core::{Resolved, Result, Sandbox, StateBackend, SteppingClock, VirtualPath};
 use workden_wire::{RemoteSandbox, ServeOptions, serve};
+
+use crate::scripted::{Scripted, Seen};
 
 /// A pipe in memory.
 pub(crate) fn in_memory() -> (DuplexStream, DuplexStream) {
@@ -38,4 +44,40 @@ pub(crate) async fn connected(sandbox: impl Sandbox + 'static) -> RemoteSandbox 
     let (near, far) = in_memory();
     served(Arc::new(sandbox), far, ServeOptions::default());
     RemoteSandbox::connect(near, None).await.unwrap()
+}
+
+/// A client of played processes, with no files worth naming.
+pub(crate) async fn played() -> (RemoteSandbox, Arc<Seen>) {
+    let sandbox = Scripted::over(in_memory_files());
+    let seen = Arc::clone(&sandbox.seen);
+    (connected(sandbox).await, seen)
+}
+
+/// Files in memory.
+pub(crate) fn in_memory_files() -> StateBackend {
+    StateBackend::new(Arc::new(SteppingClock::default()))
+}
+
+/// A path.
+pub(crate) fn path(typed: &str) -> VirtualPath {
+    VirtualPath::parse(typed).unwrap()
+}
+
+/// A path that is what it says.
+pub(crate) fn at(typed: &str) -> Resolved {
+    Resolved::literal(path(typed))
+}
+
+/// Waits until something holds; fails the test when it does not within ten seconds.
+pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// Gives everybody time to do what they should not do.
+pub(crate) async fn a_while() {
+    tokio::time::sleep(Duration::from_millis(150)).await;
 }

@@ -34,7 +34,9 @@ pub(crate) struct Seen {
     pub(crate) printed: AtomicU64,
     /// Bytes of input that processes have taken.
     pub(crate) taken: AtomicU64,
-    /// Whether processes take input.
+    /// Bytes of files that were read.
+    pub(crate) read: AtomicU64,
+    /// Whether nobody takes anything: no input, and no content in pieces.
     pub(crate) deaf: AtomicBool,
     /// Whether the sandbox was stopped.
     pub(crate) stopped: AtomicBool,
@@ -240,12 +242,17 @@ impl Backend for Scripted {
         self.files.list(at, request).await
     }
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
-        self.files.read(at, range).await
+        let slice = self.files.read(at, range).await?;
+        self.seen.read.fetch_add(slice.bytes.len() as u64, Ordering::SeqCst);
+        Ok(slice)
     }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
         self.files.read_text(at, window).await
     }
     async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
+        if self.seen.deaf.load(Ordering::SeqCst) && matches!(content, Content::Stream(_)) {
+            std::future::pending::<()>().await;
+        }
         self.files.write(at, content, expect).await
     }
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {

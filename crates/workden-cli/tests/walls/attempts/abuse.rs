@@ -1,0 +1,17 @@
+//! Abuse: too much of everything. The sandbox holds, and says which limit was hit.
+
+use super::{Attempt, attempt};
+
+pub(super) const ATTEMPTS: &[Attempt] = &[
+    attempt("fork without end", "perl -e 'my $n = 0; while ($n < 100000) { my $p = fork; last unless defined $p; $n++; if (!$p) { sleep 20; exit } } print $n < 200 ? \"held\" : \"escaped\"'")
+        .with(&["--pids", "64"]),
+    attempt("start threads without end", "perl -e 'my $n = 0; while ($n < 5000) { my $r = fork; last unless defined $r; if (!$r) { 1 while fork; sleep 5; exit } $n++ } print \"held\"'")
+        .with(&["--pids", "64", "--timeout", "20"]),
+    attempt("fill /tmp", "head -c 4G /dev/zero > /tmp/fill 2>/dev/null && echo escaped || echo held"),
+    attempt("fill /dev/shm", "head -c 4G /dev/zero > /dev/shm/fill 2>/dev/null && echo escaped || echo held"),
+    attempt("fill the home", "head -c 4G /dev/zero > \"$HOME/fill\" 2>/dev/null && echo escaped || echo held"),
+    attempt("open files without end", "perl -e 'my @f; while (@f < 200000) { open(my $f, \"<\", \"/dev/null\") or last; push @f, $f } print @f < 100000 ? \"held\" : \"escaped\"'"),
+    attempt("raise one's own limits", "ulimit -n 1000000 2>/dev/null && echo escaped || echo held"),
+    attempt("make names without end in /tmp", "perl -e 'my $n = 0; while ($n < 3000000) { open(my $f, \">\", \"/tmp/n$n\") or last; close $f; $n++ } print $n < 2000000 ? \"held\" : \"escaped\"'")
+        .with(&["--timeout", "60"]),
+];

@@ -1,0 +1,48 @@
+//! Processes: the host's, and the keeper.
+
+use super::{Attempt, attempt};
+
+pub(super) const ATTEMPTS: &[Attempt] = &[
+    attempt(
+        "see a process of the host",
+        "n=workden-host-; grep -lqs \"${n}process\" /proc/[0-9]*/cmdline && echo escaped || echo held",
+    )
+    .escapes_unconfined(),
+    attempt("signal a process of the host", "kill -0 \"$HOST_PID\" 2>/dev/null && echo escaped || echo held")
+        .escapes_unconfined(),
+    attempt(
+        "read the host's environment",
+        "cat /proc/*/environ 2>/dev/null | grep -qs workden-host-environment && echo escaped || echo held",
+    ),
+    attempt(
+        "find the host's environment in one's own",
+        "env | grep -q workden-host-environment && echo escaped || echo held",
+    ),
+    attempt("trace a process of the host", "perl ./try ptrace 16 \"$HOST_PID\" 0 0"),
+    attempt("trace the keeper", "perl ./try ptrace 16 1 0 0"),
+    attempt("seize the keeper", "perl ./try ptrace 0x4206 1 0 0"),
+    attempt("read the keeper's memory", "head -c 1 /proc/1/mem >/dev/null 2>&1 && echo escaped || echo held"),
+    attempt("read the keeper's map", "grep -q . /proc/1/maps 2>/dev/null && echo escaped || echo held"),
+    attempt("read the keeper's environment", "grep -q . /proc/1/environ 2>/dev/null && echo escaped || echo held"),
+    attempt("see what the keeper has open", "ls /proc/1/fd 2>/dev/null | grep -q . && echo escaped || echo held"),
+    attempt("read the keeper's memory by system call", "perl ./try process_vm_readv 1 0 0 0 0 0"),
+    attempt("write the keeper's memory by system call", "perl ./try process_vm_writev 1 0 0 0 0 0"),
+    attempt(
+        "take a descriptor of the keeper",
+        "perl -e '$p = syscall($ENV{SYS_pidfd_open}, 1, 0); $d = $p < 0 ? -1 : syscall($ENV{SYS_pidfd_getfd}, $p, 0, 0); print $d < 0 ? \"held\" : \"escaped\"'",
+    ),
+    attempt("choke the keeper by its limits", "perl ./try prlimit64 1 7 0 0"),
+    attempt("compare the keeper's secrets", "perl ./try kcmp 1 1 0 0 0"),
+    attempt(
+        "inherit something that was open",
+        "for fd in /proc/self/fd/*; do case ${fd##*/} in 0|1|2|3|10|255) ;; *) test -e \"$fd\" && echo escaped-$fd ;; esac; done; echo held",
+    ),
+    attempt(
+        "kill the keeper",
+        "kill -9 1 2>/dev/null; kill -TERM 1 2>/dev/null; kill -INT 1 2>/dev/null; sleep 0.2; test -e /proc/1/stat && echo held || echo escaped",
+    ),
+    attempt(
+        "stop the keeper",
+        "kill -STOP 1 2>/dev/null; sleep 0.1; grep -q '^State:.*T' /proc/1/status && echo escaped || echo held",
+    ),
+];

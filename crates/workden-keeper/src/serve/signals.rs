@@ -1,0 +1,84 @@
+//! The signals that a keeper listens to: children that ended, and being told to end.
+//!
+//! Invariant: a command cannot end its keeper. The first process of a namespace gets only the signals
+//! that it asks for, and of these it heeds those that come from outside.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::{io::Errno, process::getpid};
+use tokio::{
+    io::unix::AsyncFd,
+    signal::unix::{Signal, SignalKind, signal},
+};
+use workden_core::{Error, ErrorKind, Result};
+
+use crate::{Keeper, sys};
+
+pub(super) struct Signals {
+    children: Signal,
+    ending: Ending,
+}
+
+/// How a keeper learns that it is to end.
+enum Ending {
+    /// With the sender: that is 0 for whoever is outside of our namespace of processes.
+    FromOutside(AsyncFd<OwnedFd>),
+    /// From anybody. An interrupt is meant for the foreground of a terminal, which the owner is and
+    /// we are not.
+    FromAnybody { terminate: Signal, hang_up: Signal, interrupt: Signal },
+}
+
+impl Signals {
+    /// To be made before there are other threads.
+    pub(super) fn new() -> Result<Self> {
+        let failed = || Error::new(ErrorKind::Io, "the keeper cannot listen to signals");
+        let listen = |kind| signal(kind).map_err(|_| failed());
+        let ending = if getpid().is_init() {
+            let signals = sys::ending_signals().map_err(|_| failed())?;
+            Ending::FromOutside(sys::watched(signals).map_err(|_| failed())?)
+        } else {
+            Ending::FromAnybody {
+                terminate: listen(SignalKind::terminate())?,
+                hang_up: listen(SignalKind::hangup())?,
+                interrupt: listen(SignalKind::interrupt())?,
+            }
+        };
+        Ok(Self { children: listen(SignalKind::child())?, ending })
+    }
+
+    pub(super) async fn reap_until_told_to_end(&mut self, keeper: &Keeper) {
+        loop {
+            tokio::select! {
+                () = self.ending.told() => return,
+                _ = self.children.recv() => keeper.reap(),
+            }
+        }
+    }
+}
+
+impl Ending {
+    async fn told(&mut self) {
+        match self {
+            Self::FromOutside(signals) => told_from_outside(signals).await,
+            Self::FromAnybody { terminate, hang_up, interrupt } => loop {
+                tokio::select! {
+                    _ = terminate.recv() => return,
+                    _ = hang_up.recv() => return,
+                    _ = interrupt.recv() => {}
+                }
+            },
+        }
+    }
+}
+
+async fn told_from_outside(signals: &AsyncFd<OwnedFd>) {
+    loop {
+        let Ok(mut ready) = signals.readable().await else { return };
+        let mut signal = sys::SIGNAL_RECORD;
+        match rustix::io::read(signals.as_fd(), &mut signal) {
+            Ok(_) if sys::sender(&signal) == 0 => return,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => ready.clear_ready(),
+        }
+    }
+}
