@@ -112,7 +112,6 @@ impl<'a> Minder<'a> {
         close_but(&plan, Some(children.as_fd()));
         let room = room_of(plan);
         let mut minder = Minder { link, children, leader: Some(leader), grace, kill_at: None, room };
-        minder.report(Report::Started(leader.as_raw_pid()));
         minder.mind()
     }
 
