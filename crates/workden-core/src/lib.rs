@@ -47,8 +47,8 @@ pub use clock::{Clock, Deadline, SteppingClock};
 pub use entry::{Entry, EntryKind, Link, NameForm, Timestamp, Version, VersionHasher};
 pub use error::{Error, ErrorKind, Result};
 pub use guard::{
-    Access, Approval, ApprovalRequest, Approver, Audit, AuditEvent, AuditOutcome, Caller, CommandLine, Gate, Guarded,
-    Op, OpenGate,
+    Access, Approval, ApprovalRequest, Approver, Audit, AuditEvent, AuditOutcome, Caller, CommandLine, Execution,
+    ExecutionInput, Gate, Guarded, Op, OpenGate,
 };
 pub use identity::{FileId, FileIdentity};
 pub use path::VirtualPath;

@@ -41,6 +41,8 @@ pub(crate) fn needs(op: Op<'_>) -> impl Iterator<Item = (Need, &Resolved)> {
         Op::Copy { from, to } => [Some((Need::Read, from)), Some((Need::Write, to)), None],
         Op::Glob(at) => [Some((Need::Glob, at)), None, None],
         Op::Grep(at) => [Some((Need::Grep, at)), None, None],
+        // What a command needs is in its line: `Policy::judge_execution`.
+        Op::Execute(_) => [None, None, None],
     };
     all.into_iter().flatten()
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use workden_core::{Error, Gate, Op, Refusal, Resolved, Result, Verdict, VirtualPath, Visibility};
+use workden_core::{Error, Execution, Gate, Op, Refusal, Resolved, Result, Verdict, VirtualPath, Visibility};
 
 use crate::{
     AllowList, CompiledRuleset, MountTable, Ruleset,
@@ -72,8 +72,13 @@ impl Policy {
     }
 
     /// What holds for a call. Every path of it is judged as it was typed and as it really is.
+    ///
+    /// A command takes its time: not for an async thread.
     #[must_use]
     pub fn judge(&self, op: Op<'_>) -> Verdict {
+        if let Some(execution) = op.execution() {
+            return self.judge_execution(execution).verdict();
+        }
         let mut strictest = Verdict::Allow;
         for (need, at) in needs(op) {
             let verdict = match self.object(need, at) {
@@ -153,5 +158,9 @@ impl Gate for Policy {
     fn most_bytes(&self, at: &Resolved, _: workden_core::Access) -> Option<u64> {
         let limits = [&at.typed, &at.real].map(|path| Self::most_bytes(self, path));
         limits.into_iter().flatten().min()
+    }
+
+    async fn understood(&self, execution: &Execution) -> Option<Vec<Vec<String>>> {
+        self.judge_execution(execution).command_line().understood
     }
 }

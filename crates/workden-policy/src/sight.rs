@@ -28,7 +28,7 @@ fn of_rules(rules: &CompiledRuleset, op: Op<'_>) -> Vec<Layer> {
         Op::Glob(_) => layers.push(Layer { list: sights(Operation::Glob), ..Layer::open() }),
         Op::Grep(_) => layers.push(Layer { read: sights(Operation::Grep), ..Layer::open() }),
         Op::Stat(_) | Op::List(_) | Op::Read(_) | Op::Write(_) | Op::Change(_) | Op::MakeDir(_) => {}
-        Op::Remove(_) | Op::Rename { .. } | Op::Copy { .. } => {}
+        Op::Remove(_) | Op::Rename { .. } | Op::Copy { .. } | Op::Execute(_) => {}
     }
     layers.retain(|layer| *layer != Layer::open());
     layers

@@ -3,12 +3,13 @@
 //! It has a runtime of its own, and may be called from async code, too: then it waits on a thread of
 //! its own, so that nothing panics; the async thread is held up meanwhile.
 
-use std::{future::Future, sync::Arc, thread};
+use std::{future::Future, sync::Arc, thread, time::Duration};
 
 use bytes::Bytes;
 use tokio::runtime::{Handle, Runtime};
 use workden_core::{
     Caller, Error, ErrorKind, Result, Verdict, Written,
+    sandbox::{Executed, Job, JobId, JobOutput, JobRead, Killed},
     search::{GlobRequest, Globbed, GrepRequest, Grepped, Listing},
     text::{Numbered, Replacement},
 };
@@ -113,4 +114,9 @@ waiting! {
     rename(from: &str, to: &str) -> Result<()>;
     copy(from: &str, to: &str) -> Result<Written>;
     judge_command(script: &str) -> Verdict;
+    execute(line: &str, timeout: Option<Duration>) -> Result<Executed>;
+    start_job(line: &str) -> Result<Job>;
+    jobs() -> Result<Vec<Job>>;
+    read_job(id: &JobId, read: &JobRead) -> Result<JobOutput>;
+    kill_job(id: &JobId) -> Result<Killed>;
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use workden_backends::{CompositeBackend, LocalBackend, memory};
-use workden_core::{Audit, Backend, Error, ErrorKind, Result, VirtualPath};
+use workden_core::{Audit, Backend, Error, ErrorKind, Result, Sandbox, VirtualPath};
 use workden_policy::{Policy, PolicyLayer, Preset, Ruleset, Surroundings, approvals::Approvals};
 
 use crate::{ApprovalMode, Config, MountConfig, Workspace, blocking, stack::Parts};
@@ -26,7 +26,8 @@ pub struct WorkspaceBuilder {
     /// What each configuration says of approvals.
     modes: Vec<ApprovalMode>,
     audits: Vec<Arc<dyn Audit>>,
-    directory: String,
+    sandbox: Option<Arc<dyn Sandbox>>,
+    directory: Option<String>,
 }
 
 #[derive(Debug)]
@@ -37,6 +38,7 @@ enum Place {
 
 #[derive(Debug)]
 enum Layer {
+    Preset(Preset),
     Rules(Box<Ruleset>),
     Policy(Policy),
     Config(Box<Config>),
@@ -63,10 +65,19 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// The rules of a preset, for files.
+    /// A sandbox is the whole workspace: its files, and where commands run. What is mounted besides
+    /// covers its files for file calls only; commands see what the sandbox itself was given.
     #[must_use]
-    pub fn preset(self, preset: Preset) -> Self {
-        self.rules(preset.ruleset_in(Surroundings::FilesOnly))
+    pub fn sandbox(mut self, sandbox: Arc<dyn Sandbox>) -> Self {
+        self.sandbox = Some(sandbox);
+        self
+    }
+
+    /// The rules of a preset: for files, or for a whole machine where there is a sandbox.
+    #[must_use]
+    pub fn preset(mut self, preset: Preset) -> Self {
+        self.layers.push(Layer::Preset(preset));
+        self
     }
 
     /// Rules. Of everything that is said the strictest wins.
@@ -135,10 +146,11 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// Where relative paths start, and where commands would run; `/`, if nothing is said.
+    /// Where relative paths start, and where commands run; if nothing is said the directory of the
+    /// sandbox, or `/` where there is none.
     #[must_use]
     pub fn working_directory(mut self, directory: &str) -> Self {
-        self.directory = directory.to_owned();
+        self.directory = Some(directory.to_owned());
         self
     }
 
@@ -148,12 +160,17 @@ impl WorkspaceBuilder {
     ///
     /// When a directory cannot be opened, two places are the same, or a rule is wrong.
     pub fn build(self) -> Result<Workspace> {
+        let surroundings = match &self.sandbox {
+            Some(_) => Surroundings::Machine,
+            None => Surroundings::FilesOnly,
+        };
         let mut policy = Policy::new();
         for layer in self.layers {
             let next = match layer {
+                Layer::Preset(preset) => Policy::new().with_rules(&preset.ruleset_in(surroundings))?,
                 Layer::Rules(rules) => Policy::new().with_rules(&rules)?,
                 Layer::Policy(policy) => policy,
-                Layer::Config(config) => config.policy(Surroundings::FilesOnly)?,
+                Layer::Config(config) => config.policy(surroundings)?,
             };
             let layers: &[PolicyLayer] = next.layers();
             policy = layers.iter().cloned().fold(policy, Policy::with);
@@ -168,12 +185,27 @@ impl WorkspaceBuilder {
                     .hint("leave out `root`, `directory_at` and `mount`, or the mounts of the configuration"));
             }
         };
+        let directory = match (self.directory, &self.sandbox) {
+            (Some(directory), _) => Some(VirtualPath::parse(&directory)?),
+            (None, Some(_)) => None,
+            (None, None) => Some(VirtualPath::root()),
+        };
+        let mut places = places;
+        if let Some(sandbox) = &self.sandbox {
+            if places.iter().any(|(at, _)| VirtualPath::parse(at).is_ok_and(|at| at.is_root())) {
+                let sentence = "the sandbox is at `/`, and so is another place";
+                return Err(Error::new(ErrorKind::InvalidArgument, sentence)
+                    .hint("give the directory to the sandbox, or mount it elsewhere"));
+            }
+            places.insert(0, ("/".to_owned(), Place::Backend(Arc::new(Arc::clone(sandbox)))));
+        }
         Ok(Workspace::of(Parts {
             backend: opened(places)?,
+            sandbox: self.sandbox,
             policy: Arc::new(policy),
             approvals,
             audits: self.audits,
-            directory: VirtualPath::parse(&self.directory)?,
+            directory,
         }))
     }
 

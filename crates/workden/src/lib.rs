@@ -1,4 +1,4 @@
-//! A place for an AI agent to work: files under a policy that holds.
+//! A place for an AI agent to work: files, and commands in a sandbox, under a policy that holds.
 //!
 //! [`Workspace`] is what a program builds and an agent works in. This crate puts the others together
 //! and decides nothing itself: files come from `workden-backends`, decisions from `workden-policy`, and
@@ -24,8 +24,11 @@
 pub mod blocking;
 mod builder;
 mod config;
+mod denied_files;
 #[cfg(doctest)]
 mod doctests;
+mod judging;
+mod running;
 mod stack;
 mod workspace;
 
@@ -33,6 +36,7 @@ pub use builder::WorkspaceBuilder;
 #[cfg(feature = "schema")]
 pub use config::config_schema;
 pub use config::{ApprovalMode, ApprovalsConfig, Config, LimitsConfig, MountConfig};
+pub use denied_files::{DeniedFiles, denied_files};
 pub use workden_backends as backends;
 pub use workden_core as core;
 pub use workden_core::{Backend, BackendExt, Error, ErrorKind, Refusal, Result, Verdict, VirtualPath};
@@ -41,4 +45,4 @@ pub use workden_policy::{
     Action, Derive, Operation, Policy, Preset, Ruleset, Surroundings,
     approvals::{Approvals, Decision, Scope},
 };
-pub use workspace::{Files, Workspace};
+pub use workspace::{Commands, Files, Workspace};

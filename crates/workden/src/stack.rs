@@ -5,30 +5,43 @@
 
 use std::sync::Arc;
 
-use workden_core::{Audit, Backend, Guarded, VirtualPath};
+use workden_core::{Audit, Backend, Guarded, Sandbox, VirtualPath};
 use workden_policy::{Policy, approvals::Approvals};
 
-use crate::workspace::Files;
+use crate::{
+    judging::PolicyGate,
+    workspace::{Commands, Files},
+};
 
 /// What a workspace consists of.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
     pub(crate) backend: Arc<dyn Backend>,
+    /// Where commands run, if they do; its files are among those of the backend.
+    pub(crate) sandbox: Option<Arc<dyn Sandbox>>,
     pub(crate) policy: Arc<Policy>,
     pub(crate) approvals: Approvals,
     pub(crate) audits: Vec<Arc<dyn Audit>>,
-    /// Where relative paths start, and where commands would run.
-    pub(crate) directory: VirtualPath,
+    /// Where relative paths start, and where commands run; `None` for where the sandbox says.
+    pub(crate) directory: Option<VirtualPath>,
 }
 
 impl Parts {
     /// The backend behind everything that has a say.
     pub(crate) fn guarded(&self) -> Files {
-        let mut guarded = Guarded::new(Arc::clone(&self.backend)).approver(Arc::new(self.approvals.clone()));
+        self.behind_gates(Arc::clone(&self.backend))
+    }
+
+    /// The sandbox behind everything that has a say.
+    pub(crate) fn guarded_sandbox(&self) -> Option<Commands> {
+        self.sandbox.as_ref().map(|sandbox| self.behind_gates(Arc::clone(sandbox)))
+    }
+
+    fn behind_gates<B: Backend>(&self, inner: B) -> Guarded<B> {
+        let mut guarded = Guarded::new(inner).approver(Arc::new(self.approvals.clone()));
         // A policy without layers is no gate.
         if !self.policy.is_empty() {
-            let policy: Arc<Policy> = Arc::clone(&self.policy);
-            guarded = guarded.gate(policy);
+            guarded = guarded.gate(Arc::new(PolicyGate(Arc::clone(&self.policy))));
         }
         self.audits.iter().fold(guarded, |guarded, audit| guarded.audit(Arc::clone(audit)))
     }

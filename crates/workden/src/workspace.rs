@@ -1,21 +1,24 @@
 //! `Workspace`: what a user builds and an agent works in. Files behind a policy, by paths as people
 //! and models type them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use workden_core::{
-    Backend, BackendExt, Caller, Error, Existing, Expect, Guarded, Removal, Result, Spelling, Verdict, VirtualPath,
-    Written,
+    Backend, BackendExt, Caller, Error, Existing, Expect, Guarded, Removal, Result, Sandbox, Spelling, Verdict,
+    VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Numbered, Replacement},
 };
 use workden_policy::{Derive, Policy, approvals::Approvals};
 
-use crate::{builder::WorkspaceBuilder, stack::Parts};
+use crate::{builder::WorkspaceBuilder, judging::off_thread, stack::Parts};
 
 /// The files of a workspace, with everything that has a say about them.
 pub type Files = Guarded<Arc<dyn Backend>>;
+
+/// The sandbox of a workspace, with everything that has a say about its commands.
+pub type Commands = Guarded<Arc<dyn Sandbox>>;
 
 /// A place for an agent to work. Clones share it.
 ///
@@ -25,6 +28,9 @@ pub type Files = Guarded<Arc<dyn Backend>>;
 pub struct Workspace {
     parts: Arc<Parts>,
     files: Files,
+    commands: Option<Commands>,
+    /// Where relative paths start, once somebody had to know.
+    directory: Arc<OnceLock<VirtualPath>>,
 }
 
 impl Workspace {
@@ -35,8 +41,9 @@ impl Workspace {
     }
 
     pub(crate) fn of(parts: Parts) -> Self {
-        let files = parts.guarded();
-        Self { parts: Arc::new(parts), files }
+        let (files, commands) = (parts.guarded(), parts.guarded_sandbox());
+        let directory = Arc::new(parts.directory.clone().map_or_else(OnceLock::new, OnceLock::from));
+        Self { parts: Arc::new(parts), files, commands, directory }
     }
 
     /// Its files, for everything that is not below.
@@ -60,10 +67,16 @@ impl Workspace {
     /// The same workspace for the calls of one tool call, which questions and records then name.
     #[must_use]
     pub fn on_behalf_of(&self, caller: Caller) -> Self {
-        Self { parts: Arc::clone(&self.parts), files: self.files.on_behalf_of(caller) }
+        Self {
+            parts: Arc::clone(&self.parts),
+            files: self.files.on_behalf_of(caller.clone()),
+            commands: self.commands.as_ref().map(|commands| commands.on_behalf_of(caller)),
+            directory: Arc::clone(&self.directory),
+        }
     }
 
-    /// A workspace for a sub-agent: the same files, under a policy that is never less strict.
+    /// A workspace for a sub-agent: the same files and sandbox, under a policy that is never less strict.
+    /// Jobs are not shared: each finds those that it started.
     ///
     /// # Errors
     ///
@@ -76,15 +89,15 @@ impl Workspace {
     /// What the policy says of a command, run in the working directory. Nothing is run.
     pub async fn judge_command(&self, script: &str) -> Verdict {
         let (policy, script) = (Arc::clone(&self.parts.policy), script.to_owned());
-        let directory = self.parts.directory.clone();
-        let judge = move || policy.judge_command(&script, &directory).verdict();
+        let directory = match self.working_directory().await {
+            Ok(directory) => directory,
+            Err(error) => return Verdict::Deny(error),
+        };
         // Reading a long script takes its time, which no async thread should spend.
-        match tokio::runtime::Handle::try_current() {
-            Err(_) => judge(),
-            Ok(runtime) => runtime.spawn_blocking(judge).await.unwrap_or_else(|_| {
-                Verdict::Deny(Error::new(workden_core::ErrorKind::Io, "the command could not be judged"))
-            }),
-        }
+        let judged = off_thread(move || policy.judge_command(&script, &directory).verdict()).await;
+        judged.unwrap_or_else(|| {
+            Verdict::Deny(Error::new(workden_core::ErrorKind::Io, "the command could not be judged"))
+        })
     }
 
     /// Reads `limit` lines after the first `offset`, numbered.
@@ -93,7 +106,7 @@ impl Workspace {
     ///
     /// As [`BackendExt::read_numbered`], and when the policy refuses; so for all calls below.
     pub async fn read(&self, path: &str, offset: u64, limit: u64) -> Result<Numbered> {
-        self.spelled(path, async { self.files.read_numbered(&self.path(path)?, offset, limit).await }).await
+        self.spelled(path, async { self.files.read_numbered(&self.path(path).await?, offset, limit).await }).await
     }
 
     /// Reads a whole file.
@@ -102,7 +115,7 @@ impl Workspace {
     ///
     /// As [`BackendExt::read_bytes`].
     pub async fn read_bytes(&self, path: &str) -> Result<Bytes> {
-        self.spelled(path, async { self.files.read_bytes(&self.path(path)?).await }).await
+        self.spelled(path, async { self.files.read_bytes(&self.path(path).await?).await }).await
     }
 
     /// Writes a whole file, and makes the directories above it.
@@ -112,7 +125,8 @@ impl Workspace {
     /// As [`BackendExt::write_path`].
     pub async fn write(&self, path: &str, content: impl Into<Bytes> + Send) -> Result<Written> {
         let content = content.into();
-        self.spelled(path, async { self.files.write_path(&self.path(path)?, content, Expect::Anything).await }).await
+        self.spelled(path, async { self.files.write_path(&self.path(path).await?, content, Expect::Anything).await })
+            .await
     }
 
     /// Replaces text, all or nothing; says how many places that were.
@@ -121,7 +135,7 @@ impl Workspace {
     ///
     /// As [`BackendExt::edit`].
     pub async fn edit(&self, path: &str, replacements: &[Replacement]) -> Result<u64> {
-        self.spelled(path, async { self.files.edit(&self.path(path)?, replacements).await }).await
+        self.spelled(path, async { self.files.edit(&self.path(path).await?, replacements).await }).await
     }
 
     /// Lists a directory.
@@ -130,7 +144,7 @@ impl Workspace {
     ///
     /// As [`BackendExt::list_path`].
     pub async fn list(&self, path: &str) -> Result<Listing> {
-        self.spelled(path, async { self.files.list_path(&self.path(path)?, &ListRequest::default()).await }).await
+        self.spelled(path, async { self.files.list_path(&self.path(path).await?, &ListRequest::default()).await }).await
     }
 
     /// Finds paths below a directory.
@@ -139,7 +153,7 @@ impl Workspace {
     ///
     /// As [`BackendExt::glob_path`].
     pub async fn glob(&self, path: &str, request: &GlobRequest) -> Result<Globbed> {
-        self.spelled(path, async { self.files.glob_path(&self.path(path)?, request).await }).await
+        self.spelled(path, async { self.files.glob_path(&self.path(path).await?, request).await }).await
     }
 
     /// Finds lines below a directory or in a file.
@@ -148,12 +162,12 @@ impl Workspace {
     ///
     /// As [`BackendExt::grep_path`].
     pub async fn grep(&self, path: &str, request: &GrepRequest) -> Result<Grepped> {
-        self.spelled(path, async { self.files.grep_path(&self.path(path)?, request).await }).await
+        self.spelled(path, async { self.files.grep_path(&self.path(path).await?, request).await }).await
     }
 
     /// Whether there is a file that may be read.
     pub async fn exists(&self, path: &str) -> bool {
-        match self.path(path) {
+        match self.path(path).await {
             Ok(path) => self.files.exists(&path).await,
             Err(_) => false,
         }
@@ -165,7 +179,7 @@ impl Workspace {
     ///
     /// As [`BackendExt::make_dir_path`].
     pub async fn make_dir(&self, path: &str) -> Result<()> {
-        self.spelled(path, async { self.files.make_dir_path(&self.path(path)?).await }).await
+        self.spelled(path, async { self.files.make_dir_path(&self.path(path).await?).await }).await
     }
 
     /// Removes a file, a link, or an empty directory.
@@ -174,7 +188,7 @@ impl Workspace {
     ///
     /// As [`BackendExt::remove_path`].
     pub async fn remove(&self, path: &str) -> Result<()> {
-        self.spelled(path, async { self.files.remove_path(&self.path(path)?, Removal::One).await }).await
+        self.spelled(path, async { self.files.remove_path(&self.path(path).await?, Removal::One).await }).await
     }
 
     /// Renames a file or a directory; nothing is replaced.
@@ -183,7 +197,8 @@ impl Workspace {
     ///
     /// As [`BackendExt::move_path`].
     pub async fn rename(&self, from: &str, to: &str) -> Result<()> {
-        let renamed = async { self.files.move_path(&self.path(from)?, &self.path(to)?, Existing::Refuse).await };
+        let renamed =
+            async { self.files.move_path(&self.path(from).await?, &self.path(to).await?, Existing::Refuse).await };
         self.spelled(from, renamed).await
     }
 
@@ -193,18 +208,46 @@ impl Workspace {
     ///
     /// As [`BackendExt::copy_path`].
     pub async fn copy(&self, from: &str, to: &str) -> Result<Written> {
-        let copied = async { self.files.copy_path(&self.path(from)?, &self.path(to)?, Existing::Refuse).await };
+        let copied =
+            async { self.files.copy_path(&self.path(from).await?, &self.path(to).await?, Existing::Refuse).await };
         self.spelled(from, copied).await
     }
 
     /// An answer whose error speaks of paths as the caller spelled them. Below a working directory
     /// that would be guesswork, so there they are whole.
     async fn spelled<T>(&self, typed: &str, call: impl Future<Output = Result<T>>) -> Result<T> {
-        let spelling = if self.parts.directory.is_root() { Spelling::of(typed) } else { Spelling::Rooted };
-        call.await.map_err(|error| error.spelled(spelling))
+        let answer = call.await;
+        let is_root = self.directory.get().is_some_and(VirtualPath::is_root);
+        let spelling = if is_root { Spelling::of(typed) } else { Spelling::Rooted };
+        answer.map_err(|error| error.spelled(spelling))
     }
 
-    fn path(&self, typed: &str) -> Result<VirtualPath> {
-        VirtualPath::parse_from(&self.parts.directory, typed)
+    async fn path(&self, typed: &str) -> Result<VirtualPath> {
+        VirtualPath::parse_from(&self.working_directory().await?, typed)
+    }
+
+    /// Where relative paths start and commands run: what the builder was told, or what the sandbox says.
+    ///
+    /// # Errors
+    ///
+    /// When the sandbox cannot be asked.
+    pub async fn working_directory(&self) -> Result<VirtualPath> {
+        if let Some(known) = self.directory.get() {
+            return Ok(known.clone());
+        }
+        let told = match &self.parts.sandbox {
+            Some(sandbox) => sandbox.directory().await?,
+            None => VirtualPath::root(),
+        };
+        Ok(self.directory.get_or_init(|| told).clone())
+    }
+
+    pub(crate) fn sandbox(&self) -> Option<&Commands> {
+        self.commands.as_ref()
+    }
+
+    /// The working directory, if it is not the sandbox's own.
+    pub(crate) fn named_directory(&self) -> Option<VirtualPath> {
+        self.parts.directory.clone()
     }
 }

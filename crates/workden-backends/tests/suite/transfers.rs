@@ -5,8 +5,8 @@ use std::{os::unix::ffi::OsStrExt, sync::Arc};
 use async_trait::async_trait;
 use workden_backends::{CompositeBackend, LocalBackend, memory};
 use workden_core::{
-    Access, Backend, BackendExt, Error, ErrorKind, Existing, Expect, Gate, Guarded, Layer, Op, Removal, Resolved, Rule,
-    RuleCase, Rules, Sight, Verdict, Visibility,
+    Access, Backend, BackendExt, Error, ErrorKind, Execution, Existing, Expect, Gate, Guarded, Layer, Op, Removal,
+    Resolved, Rule, RuleCase, Rules, Sight, Verdict, Visibility,
 };
 
 use crate::local::{block_on, path};
@@ -84,6 +84,10 @@ impl Gate for Hides {
     }
 
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
+        None
+    }
+
+    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
         None
     }
 }

@@ -10,8 +10,8 @@ use std::{
 use async_trait::async_trait;
 use workden_backends::{Durability, LocalBackend, PathOpening};
 use workden_core::{
-    Access, Backend, Error, ErrorKind, Gate, Guarded, Layer, Op, Resolved, Rule, RuleCase, Rules, Sight, Verdict,
-    VirtualPath, Visibility,
+    Access, Backend, Error, ErrorKind, Execution, Gate, Guarded, Layer, Op, Resolved, Rule, RuleCase, Rules, Sight,
+    Verdict, VirtualPath, Visibility,
 };
 
 use crate::Failure;
@@ -128,6 +128,10 @@ impl Gate for NotTheVault {
     }
 
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
+        None
+    }
+
+    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
         None
     }
 }

@@ -137,7 +137,7 @@ impl Printed {
     }
 
     /// Takes all events that are left, and says how the process ended.
-    pub(super) async fn to_the_end(&mut self, events: &mut ProcessEvents) -> Result<Ended, Failure> {
+    pub(super) async fn finish(&mut self, events: &mut ProcessEvents) -> Result<Ended, Failure> {
         while self.take(events).await? {}
         self.ended.ok_or_else(|| Failure::new("the events of a process stopped without its end"))
     }
@@ -146,7 +146,7 @@ impl Printed {
 /// All that comes out of a process, and how it ends.
 pub(super) async fn everything(process: &mut Process) -> Result<(Printed, Ended), Failure> {
     let mut printed = Printed::default();
-    let ended = printed.to_the_end(&mut process.events).await?;
+    let ended = printed.finish(&mut process.events).await?;
     Ok((printed, ended))
 }
 

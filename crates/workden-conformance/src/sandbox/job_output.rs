@@ -70,10 +70,12 @@ pub async fn a_character_is_not_split_between_reads(sandbox: &dyn Sandbox) -> Ou
     equal("the first half", (read.text.as_str(), read.next), ("a", 1))?;
     until(sandbox, ": > go", AT_ONCE).await?;
     equal("all of it", outcome(sandbox, &begun.id).await?.0, "aéb")?;
-    let read = sandbox.read_job(&begun.id, &JobRead { most: 2, ..JobRead::from(0) }).await?;
-    equal("two bytes", (read.text.as_str(), read.next), ("a", 1))?;
-    let read = sandbox.read_job(&begun.id, &JobRead { most: 2, ..JobRead::from(1) }).await?;
-    equal("the next two", (read.text.as_str(), read.next), ("é", 3))
+    let begun = job(sandbox, "printf aéééé").await?;
+    outcome(sandbox, &begun.id).await?;
+    let read = sandbox.read_job(&begun.id, &JobRead { most: 6, ..JobRead::from(0) }).await?;
+    equal("six bytes", (read.text.as_str(), read.next), ("aéé", 5))?;
+    let read = sandbox.read_job(&begun.id, &JobRead { most: 6, ..JobRead::from(5) }).await?;
+    equal("the rest", (read.text.as_str(), read.next), ("éé", 9))
 }
 
 /// Nobody is waiting for the other half.

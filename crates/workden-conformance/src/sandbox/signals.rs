@@ -32,7 +32,7 @@ pub async fn a_signal_arrives_and_can_be_handled(sandbox: &dyn Sandbox) -> Outco
         let mut printed = Printed::default();
         printed.until(&mut process.events, "ready\n").await?;
         process.control.signal(signal).await?;
-        equal(format!("the end by {name}"), printed.to_the_end(&mut process.events).await?, Ended::Exited(9))?;
+        equal(format!("the end by {name}"), printed.finish(&mut process.events).await?, Ended::Exited(9))?;
         equal("what it printed", printed.output(), format!("ready\ncaught {name}\n"))?;
     }
     Ok(())
@@ -45,11 +45,7 @@ pub async fn a_signal_ends_a_process_that_does_not_handle_it(sandbox: &dyn Sandb
         let mut printed = Printed::default();
         printed.until(&mut process.events, "ready\n").await?;
         process.control.signal(signal).await?;
-        equal(
-            format!("the end by {signal:?}"),
-            printed.to_the_end(&mut process.events).await?,
-            Ended::Signalled(number),
-        )?;
+        equal(format!("the end by {signal:?}"), printed.finish(&mut process.events).await?, Ended::Signalled(number))?;
     }
     Ok(())
 }
@@ -75,7 +71,7 @@ pub async fn a_stopped_process_goes_on_when_told(sandbox: &dyn Sandbox) -> Outco
     super::calls::until(sandbox, "grep -q '^State:.T' /proc/$(cat pid)/status", super::calls::AT_ONCE).await?;
     prints(sandbox, ": > go; sleep 0.2; grep -c '^State:.T' /proc/$(cat pid)/status", "1\n").await?;
     process.control.signal(Signal::Cont).await?;
-    equal("the end", printed.to_the_end(&mut process.events).await?, Ended::Exited(0))?;
+    equal("the end", printed.finish(&mut process.events).await?, Ended::Exited(0))?;
     equal("what it printed", printed.output(), "ready\nwent on\n")
 }
 

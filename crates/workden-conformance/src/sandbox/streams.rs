@@ -80,7 +80,7 @@ pub async fn a_process_answers_while_its_input_is_open(sandbox: &dyn Sandbox) ->
         printed.until(&mut process.events, &format!("got {number}\n")).await?;
     }
     process.control.close_input().await?;
-    equal("the end", printed.to_the_end(&mut process.events).await?, Ended::Exited(0))?;
+    equal("the end", printed.finish(&mut process.events).await?, Ended::Exited(0))?;
     ensure(printed.output().ends_with("got 4\nover\n"), format!("it printed {:?}", printed.output()))
 }
 
@@ -97,7 +97,7 @@ pub async fn megabytes_go_in_and_come_out(sandbox: &dyn Sandbox) -> Outcome {
     };
     let reading = async {
         let mut printed = Printed::default();
-        let ended = printed.to_the_end(&mut events).await?;
+        let ended = printed.finish(&mut events).await?;
         Ok((printed, ended))
     };
     let ((), (printed, ended)) = try_join(writing, reading).await?;

@@ -48,7 +48,7 @@ pub async fn a_terminal_can_be_resized_and_says_so(sandbox: &dyn Sandbox) -> Out
     let mut printed = Printed::default();
     printed.until(&mut process.events, "ready\r\n").await?;
     process.control.resize(WindowSize { rows: 50, columns: 132 }).await?;
-    equal("the end", printed.to_the_end(&mut process.events).await?, Ended::Exited(0))?;
+    equal("the end", printed.finish(&mut process.events).await?, Ended::Exited(0))?;
     equal("what it shows", printed.output(), "ready\r\n50 132\r\n")
 }
 
@@ -58,7 +58,7 @@ pub async fn what_is_typed_is_echoed_and_read_by_lines(sandbox: &dyn Sandbox) ->
     let mut printed = Printed::default();
     printed.until(&mut process.events, "ready\r\n").await?;
     write(&*process.control, "hellx\x7fo\n").await?;
-    equal("the end", printed.to_the_end(&mut process.events).await?, Ended::Exited(0))?;
+    equal("the end", printed.finish(&mut process.events).await?, Ended::Exited(0))?;
     let shown = printed.output();
     ensure(shown.contains("hellx"), format!("what was typed is not echoed: {shown:?}"))?;
     ensure(shown.ends_with("got [hello]\r\n"), format!("it shows {shown:?}"))
@@ -70,25 +70,25 @@ pub async fn control_c_interrupts(sandbox: &dyn Sandbox) -> Outcome {
     let mut printed = Printed::default();
     printed.until(&mut process.events, "ready\r\n").await?;
     write(&*process.control, "\x03").await?;
-    equal("the end", printed.to_the_end(&mut process.events).await?, Ended::Signalled(2))?;
+    equal("the end", printed.finish(&mut process.events).await?, Ended::Signalled(2))?;
     let line = "trap 'echo interrupted; exit 8' INT; echo ready; while :; do sleep 0.05; done";
     let mut process = in_terminal(sandbox, line).await?;
     let mut printed = Printed::default();
     printed.until(&mut process.events, "ready\r\n").await?;
     write(&*process.control, "\x03").await?;
-    equal("the end of one with a trap", printed.to_the_end(&mut process.events).await?, Ended::Exited(8))?;
+    equal("the end of one with a trap", printed.finish(&mut process.events).await?, Ended::Exited(8))?;
     ensure(printed.output().contains("interrupted\r\n"), format!("it shows {:?}", printed.output()))
 }
 
 /// The shell gets the terminal back.
 pub async fn control_z_stops_what_runs_in_a_shell_with_jobs(sandbox: &dyn Sandbox) -> Outcome {
-    let line = "set -m; sh -c 'echo ready; sleep 30'; echo back; kill -KILL %1; exit 7";
+    let line = "set -m; sh -c 'echo ready; sleep 30'; echo back; kill -KILL %1; wait; exit 7";
     let mut process = in_terminal(sandbox, line).await?;
     let mut printed = Printed::default();
     printed.until(&mut process.events, "ready\r\n").await?;
     write(&*process.control, "\x1a").await?;
     printed.until(&mut process.events, "back\r\n").await?;
-    equal("the end", printed.to_the_end(&mut process.events).await?, Ended::Exited(7))
+    equal("the end", printed.finish(&mut process.events).await?, Ended::Exited(7))
 }
 
 /// Its character, typed.
@@ -98,7 +98,7 @@ pub async fn closing_the_input_is_the_end_of_a_file(sandbox: &dyn Sandbox) -> Ou
     printed.until(&mut process.events, "ready\r\n").await?;
     write(&*process.control, "line\n").await?;
     process.control.close_input().await?;
-    equal("the end", printed.to_the_end(&mut process.events).await?, Ended::Exited(0))?;
+    equal("the end", printed.finish(&mut process.events).await?, Ended::Exited(0))?;
     ensure(printed.output().ends_with("line\r\nover\r\n"), format!("it shows {:?}", printed.output()))
 }
 

@@ -29,7 +29,7 @@ pub enum Approval {
 /// The question: what would be done, to what, on whose behalf, and why it has to be asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
-    /// The call in one word: `read`, `write`, `edit`, `delete`, `move`, `copy`, `list`, `grep`.
+    /// The call in one word: `read`, `write`, `edit`, `delete`, `move`, `copy`, `list`, `grep`, `execute`.
     pub call: String,
     /// What it demands, in the words of a ruleset: a move is `read`, `delete` and `write`.
     pub operations: Vec<String>,
@@ -62,7 +62,7 @@ pub struct ApprovalRequest {
 /// A command that is to be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandLine {
-    /// As it would be given to a shell.
+    /// As it would be given to a shell, with the variables that come with it.
     pub script: String,
     /// Where it would run.
     pub directory: VirtualPath,

@@ -58,13 +58,17 @@ impl<B: Backend> Guarded<B> {
         };
         let Some(approver) = &self.roles.approver else { return Err(why.clone()) };
         self.there_to_ask_about(op, &findings).await?;
+        let command = match op.execution() {
+            Some(execution) => Some(execution.command_line(self.understood(execution).await)),
+            None => None,
+        };
         let request = ApprovalRequest {
             call: op.name().to_owned(),
             operations: op.operations().iter().map(|operation| (*operation).to_owned()).collect(),
             paths: op.paths().cloned().collect(),
             other_names: findings.other_names.clone(),
             below: findings.below.len() as u64,
-            command: None,
+            command,
             description: describe(op, content, findings.below.len()),
             why: why.sentence().to_owned(),
             refusal: why.refusal().cloned(),

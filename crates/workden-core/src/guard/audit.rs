@@ -1,4 +1,5 @@
-//! Records of calls: what was called on which paths, and what became of it. No content.
+//! Records of calls: what was called on which paths, which command was run, and what became of it.
+//! No content, and nothing that a command printed.
 
 use std::fmt;
 
@@ -19,6 +20,9 @@ pub struct AuditEvent {
     pub call: String,
     /// What it was about, as typed and as real; the source first.
     pub paths: Vec<Resolved>,
+    /// The command, with the variables that came with it, where one was to be run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// What became of it.
     pub outcome: AuditOutcome,
     /// The tool on whose behalf it was made.

@@ -1,7 +1,7 @@
 //! What a call would do, in a sentence that a person understands. Names are spelled so that nothing
 //! in them can pass for our words.
 
-use super::{Op, preview::spell};
+use super::{Execution, Op, execution::ExecutionInput, preview::spell};
 use crate::{
     Resolved,
     text::{Change, Occurrences, Replacement, hashline::Placement},
@@ -45,7 +45,24 @@ pub(super) fn describe(op: Op<'_>, content: NewContent<'_>, below: usize) -> Str
         Op::Copy { from, to } => format!("Copy {} to {}", quoted(from), quoted(to)),
         Op::Glob(at) => format!("Look for names below {}", quoted(at)),
         Op::Grep(at) => format!("Search below {}", quoted(at)),
+        Op::Execute(execution) => describe_execution(execution),
     }
+}
+
+/// How much of a command a sentence quotes; the question has all of it.
+const SHOWN_CHARS: usize = 500;
+
+fn describe_execution(execution: &Execution) -> String {
+    let script = execution.whole_script();
+    let mut shown: String = script.chars().take(SHOWN_CHARS).collect();
+    if script.chars().nth(SHOWN_CHARS).is_some() {
+        shown.push_str("...");
+    }
+    let input = match execution.input {
+        ExecutionInput::Nothing => "",
+        ExecutionInput::Later => ", with input that comes later",
+    };
+    format!("Run {} in {}{input}", spelled(&shown), quoted(&execution.directory))
 }
 
 fn describe_change(change: &Change) -> String {
@@ -83,15 +100,16 @@ fn counted(count: usize, what: &str) -> String {
 
 /// A path as it was typed, and where it leads if that is elsewhere.
 fn quoted(at: &Resolved) -> String {
-    let spelled = |path: &str| {
-        let mut text = String::from("`");
-        path.chars().for_each(|character| spell(&mut text, character));
-        text + "`"
-    };
     match at.typed == at.real {
         true => spelled(at.typed.as_str()),
         false => format!("{} (which is {})", spelled(at.typed.as_str()), spelled(at.real.as_str())),
     }
+}
+
+fn spelled(text: &str) -> String {
+    let mut shown = String::from("`");
+    text.chars().for_each(|character| spell(&mut shown, character));
+    shown + "`"
 }
 
 #[cfg(test)]

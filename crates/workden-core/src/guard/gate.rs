@@ -7,6 +7,7 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 
+use super::Execution;
 use crate::{Resolved, Verdict, Visibility};
 
 /// One call on a backend, as a value. No gate may have a wildcard arm for it: a new kind of call
@@ -45,6 +46,8 @@ pub enum Op<'a> {
     Glob(&'a Resolved),
     /// Finding lines below a directory or in a file.
     Grep(&'a Resolved),
+    /// Running a command, to its end, with streams or in the background.
+    Execute(&'a Execution),
 }
 
 impl<'a> Op<'a> {
@@ -63,6 +66,7 @@ impl<'a> Op<'a> {
             Self::Copy { .. } => "copy",
             Self::Glob(_) => "glob",
             Self::Grep(_) => "grep",
+            Self::Execute(_) => "execute",
         }
     }
 
@@ -79,10 +83,11 @@ impl<'a> Op<'a> {
             Self::Copy { .. } => &["read", "write"],
             Self::Glob(_) => &["glob"],
             Self::Grep(_) => &["grep"],
+            Self::Execute(_) => &["execute"],
         }
     }
 
-    /// The paths it is about, the source first.
+    /// The paths it is about, the source first; of a command, where it runs.
     pub fn paths(self) -> impl Iterator<Item = &'a Resolved> {
         let (first, second) = match self {
             Self::Stat(at)
@@ -95,8 +100,28 @@ impl<'a> Op<'a> {
             | Self::Glob(at)
             | Self::Grep(at) => (at, None),
             Self::Rename { from, to } | Self::Copy { from, to } => (from, Some(to)),
+            Self::Execute(execution) => (&execution.directory, None),
         };
         std::iter::once(first).chain(second)
+    }
+
+    /// The command, where one is to be run.
+    #[must_use]
+    pub fn execution(self) -> Option<&'a Execution> {
+        match self {
+            Self::Execute(execution) => Some(execution),
+            Self::Stat(_)
+            | Self::List(_)
+            | Self::Read(_)
+            | Self::Write(_)
+            | Self::Change(_)
+            | Self::MakeDir(_)
+            | Self::Remove(_)
+            | Self::Rename { .. }
+            | Self::Copy { .. }
+            | Self::Glob(_)
+            | Self::Grep(_) => None,
+        }
     }
 }
 
@@ -124,6 +149,11 @@ pub trait Gate: Send + Sync + fmt::Debug {
     ///
     /// It is for single files. What a search may open is in the [`Visibility`].
     fn most_bytes(&self, at: &Resolved, access: Access) -> Option<u64>;
+
+    /// The commands of a line that this gate asks about, and nothing but these: program and arguments
+    /// of each, so that an approval can be for a kind of command. `None` when something else has to
+    /// be approved, too, or the gate does not look into commands.
+    async fn understood(&self, execution: &Execution) -> Option<Vec<Vec<String>>>;
 }
 
 #[async_trait]
@@ -138,6 +168,10 @@ impl<G: Gate + ?Sized> Gate for Arc<G> {
 
     fn most_bytes(&self, at: &Resolved, access: Access) -> Option<u64> {
         (**self).most_bytes(at, access)
+    }
+
+    async fn understood(&self, execution: &Execution) -> Option<Vec<Vec<String>>> {
+        (**self).understood(execution).await
     }
 }
 
@@ -156,6 +190,10 @@ impl Gate for OpenGate {
     }
 
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
+        None
+    }
+
+    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
         None
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: a file is judged under every name that it has in the workspace, and a directory that
 //! moves or goes is judged with all that is in it. What cannot be seen through is refused.
 
-use super::{Access, Guarded, Op};
+use super::{Access, Execution, Guarded, Op};
 use crate::{Backend, Entry, Error, Link, Refusal, Resolved, Result, Verdict, VirtualPath, Visibility};
 
 /// How much of a directory a call is about.
@@ -55,7 +55,7 @@ impl Findings {
                 let what = |entry: &Option<Entry>| entry.as_ref().map(|entry| (entry.kind, entry.link));
                 self.there.iter().map(what).eq(now.there.iter().map(what))
             }
-            Op::Stat(_) | Op::List(_) | Op::MakeDir(_) | Op::Glob(_) | Op::Grep(_) => true,
+            Op::Stat(_) | Op::List(_) | Op::MakeDir(_) | Op::Glob(_) | Op::Grep(_) | Op::Execute(_) => true,
         }
     }
 }
@@ -75,6 +75,17 @@ impl<B: Backend> Guarded<B> {
         }
     }
 
+    /// What an approval of a command has to be for, if only commands have to be approved.
+    pub(super) async fn understood(&self, execution: &Execution) -> Option<Vec<Vec<String>>> {
+        let mut all = Vec::new();
+        for gate in &self.roles.gates {
+            if !gate.judge(Op::Execute(execution)).await.is_allow() {
+                all.extend(gate.understood(execution).await?);
+            }
+        }
+        Some(all)
+    }
+
     /// The largest file that all gates allow at a path.
     pub(super) fn most_bytes(&self, at: &Resolved, access: Access) -> Option<u64> {
         self.roles.gates.iter().filter_map(|gate| gate.most_bytes(at, access)).min()
@@ -89,7 +100,7 @@ impl<B: Backend> Guarded<B> {
     pub(super) async fn examine(&self, op: Op<'_>, reach: Reach) -> Result<Findings> {
         let mut findings = Findings { ask: self.judge(op).await?, ..Findings::default() };
         match op {
-            Op::Stat(_) | Op::List(_) | Op::Write(_) | Op::MakeDir(_) | Op::Glob(_) | Op::Grep(_) => {}
+            Op::Stat(_) | Op::List(_) | Op::Write(_) | Op::MakeDir(_) | Op::Glob(_) | Op::Grep(_) | Op::Execute(_) => {}
             Op::Read(source) | Op::Change(source) | Op::Copy { from: source, .. } => {
                 self.look(op, &mut findings).await;
                 self.judge_file(op, source, &mut findings).await?;
@@ -175,7 +186,9 @@ pub(super) fn is_file_itself(entry: &Entry) -> bool {
 /// Whose content a call reads or writes.
 fn accesses<'a>(op: Op<'a>) -> impl Iterator<Item = (&'a Resolved, Access)> {
     let (read, write) = match op {
-        Op::Stat(_) | Op::List(_) | Op::MakeDir(_) | Op::Remove(_) | Op::Glob(_) | Op::Grep(_) => (None, None),
+        Op::Stat(_) | Op::List(_) | Op::MakeDir(_) | Op::Remove(_) | Op::Glob(_) | Op::Grep(_) | Op::Execute(_) => {
+            (None, None)
+        }
         Op::Read(at) => (Some(at), None),
         Op::Write(at) => (None, Some(at)),
         Op::Change(at) => (Some(at), Some(at)),

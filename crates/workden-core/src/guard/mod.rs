@@ -4,12 +4,15 @@
 //! reaches the backend; the strictest verdict wins, and what is left to ask is asked last. Searches
 //! and listings are not filtered afterwards: the gates' `Visibility` goes with the request to where
 //! the files are. `resolve` is no `Op`, nor are the names of a file: they open nothing, and what
-//! they return is judged at the call that uses it, as typed and as real.
+//! they return is judged at the call that uses it, as typed and as real. Commands are an `Op`, too,
+//! when what is guarded is a sandbox: see [`commands`].
 
 mod approval;
 mod asking;
 mod audit;
+mod commands;
 mod describing;
+mod execution;
 mod gate;
 mod judging;
 mod preview;
@@ -25,6 +28,8 @@ use std::sync::Arc;
 pub use approval::{Approval, ApprovalRequest, Approver, Caller, CommandLine};
 use async_trait::async_trait;
 pub use audit::{Audit, AuditEvent, AuditOutcome};
+use commands::OwnJobs;
+pub use execution::{Execution, ExecutionInput};
 pub use gate::{Access, Gate, Op, OpenGate};
 use judging::Reach;
 use trace::Trace;
@@ -54,6 +59,7 @@ pub struct Guarded<B> {
     inner: B,
     roles: Arc<Roles>,
     caller: Option<Arc<Caller>>,
+    own_jobs: Arc<OwnJobs>,
 }
 
 /// Who has a say, and who keeps records.
@@ -67,7 +73,7 @@ struct Roles {
 impl<B: Backend> Guarded<B> {
     /// A backend that nobody guards yet.
     pub fn new(inner: B) -> Self {
-        Self { inner, roles: Arc::default(), caller: None }
+        Self { inner, roles: Arc::default(), caller: None, own_jobs: Arc::default() }
     }
 
     /// Adds a gate.

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Audit, AuditEvent, AuditOutcome, Caller, Op, asking::as_approved};
+use super::{Audit, AuditEvent, AuditOutcome, Caller, Execution, Op, asking::as_approved};
 use crate::Result;
 
 /// How far a call has come.
@@ -65,6 +65,7 @@ impl Drop for Trace<'_> {
         let event = AuditEvent {
             call: self.op.name().to_owned(),
             paths: self.op.paths().cloned().collect(),
+            command: self.op.execution().map(Execution::whole_script),
             outcome: self.outcome,
             tool: self.caller.map(|caller| caller.tool.clone()),
         };

@@ -9,6 +9,7 @@ mod cover;
 mod devices;
 mod errors;
 mod etc;
+mod filter;
 mod ids;
 mod inside;
 mod landlock;
@@ -87,7 +88,7 @@ fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid>) -> Resul
         Ok(Cloned::Child) => {
             drop((here, owner));
             let finished = inside::become_first(confinement, ids, sources, &owners, &there)
-                .and_then(|walls| setting(confinement, group, holding, walls))
+                .map(|walls| setting(confinement, group, holding, walls))
                 .and_then(|setting| there.ready().map(|()| setting));
             finished.or_else(|error| {
                 there.failed(&error);
@@ -145,7 +146,7 @@ fn namespaces(confinement: &Confinement, ids: Ids, group: &Group) -> u64 {
 }
 
 /// What commands are started with.
-fn setting(confinement: &Confinement, group: Group, holding: Holding, walls: Walls) -> Result<Setting, Error> {
+fn setting(confinement: &Confinement, group: Group, holding: Holding, walls: Walls) -> Setting {
     let mut environment = confinement.environment.clone();
     for (name, value) in [
         ("HOME", etc::HOME),
@@ -155,14 +156,14 @@ fn setting(confinement: &Confinement, group: Group, holding: Holding, walls: Wal
     ] {
         environment.entry(name.to_owned()).or_insert_with(|| value.to_owned());
     }
-    Ok(Setting {
+    Setting {
         files_root: "/".into(),
         directory: confinement.directory.as_str().into(),
         logs: scratch::LOGS.into(),
         environment,
         rlimits: holding.rlimits,
         join: group.join,
-        last_filter: seccomp::for_commands()?,
+        last_filter: seccomp::for_commands(),
         watch: Some(Arc::new(group.watch)),
         children: Children::CommandsOnly,
         wall_clock: confinement.limits.wall_clock.map(|limit| limit.value),
@@ -174,5 +175,5 @@ fn setting(confinement: &Confinement, group: Group, holding: Holding, walls: Wal
             lacking: walls.lacking,
             limits: holding.reports,
         },
-    })
+    }
 }

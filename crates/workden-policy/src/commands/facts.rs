@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is looked at is bounded, and what is left out for that is a doubt.
 
-use workden_core::VirtualPath;
+use workden_core::{Execution, ExecutionInput, VirtualPath};
 
 use super::{
     danger::{Danger, dangers, dangers_of, is_harmless_device, said_once},
@@ -11,7 +11,9 @@ use super::{
 };
 use crate::{
     Action,
-    shell::{Analysis, Doubt, DoubtKind, Invocation, Redirection, Use, Word, analyse},
+    shell::{
+        Analysis, Doubt, DoubtKind, Input, Invocation, Redirection, Use, Word, analyse, analyse_fed, doubt_of_setting,
+    },
 };
 
 /// A command line, and what it would do: found out once, judged by every layer.
@@ -35,7 +37,22 @@ const MOST_NAMED: usize = 2_048;
 impl CommandFacts {
     /// Finds out what a command line would do when it is run in a directory.
     pub(crate) fn of(script: &str, directory: &VirtualPath) -> Self {
-        let analysis = analyse(script, directory);
+        Self::from_analysis(analyse(script, directory), directory)
+    }
+
+    /// Finds out what a command would do that is to be run like this: with its variables, and with an
+    /// input that nobody has seen yet.
+    pub(crate) fn of_execution(execution: &Execution, directory: &VirtualPath) -> Self {
+        let input = match execution.input {
+            ExecutionInput::Nothing => Input::Inherited,
+            ExecutionInput::Later => Input::Fed,
+        };
+        let mut analysis = analyse_fed(&execution.script, directory, input);
+        analysis.doubts.extend(execution.environment.keys().filter_map(|name| doubt_of_setting(name)));
+        Self::from_analysis(analysis, directory)
+    }
+
+    fn from_analysis(analysis: Analysis, directory: &VirtualPath) -> Self {
         let done: Vec<Effects> = analysis.invocations.iter().map(effects).collect();
         let mut gathered = Gathered {
             directory,

@@ -1,6 +1,6 @@
 //! What every layer of a policy says of a command line.
 
-use workden_core::VirtualPath;
+use workden_core::{Execution, VirtualPath};
 
 use super::{
     effects::Touch,
@@ -19,7 +19,30 @@ impl Policy {
     /// one: not for an async thread.
     #[must_use]
     pub fn judge_command(&self, script: &str, directory: &VirtualPath) -> CommandJudgement {
-        let facts = CommandFacts::of(script, directory);
+        self.judge_facts(script, directory, CommandFacts::of(script, directory))
+    }
+
+    /// What holds for a command that is to be run: its line, where it really runs, the variables that
+    /// it is given, and what it could be told later. It takes its time for a long line.
+    #[must_use]
+    pub fn judge_execution(&self, execution: &Execution) -> CommandJudgement {
+        let directories = &execution.directory;
+        let judge = |directory| {
+            let facts = CommandFacts::of_execution(execution, directory);
+            self.judge_facts(&execution.script, directory, facts)
+        };
+        let mut judgement = judge(&directories.typed);
+        if directories.real != directories.typed {
+            // A relative path leads to another file there; the strictest reason of both holds.
+            let real = judge(&directories.real);
+            judgement.reasons.extend(real.reasons);
+            judgement.directory = real.directory;
+            judgement.analysis = real.analysis;
+        }
+        judgement
+    }
+
+    fn judge_facts(&self, script: &str, directory: &VirtualPath, facts: CommandFacts) -> CommandJudgement {
         let mut reasons = Vec::new();
         for layer in self.layers() {
             match layer {

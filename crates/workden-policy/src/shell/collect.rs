@@ -80,10 +80,10 @@ impl Feed {
 }
 
 impl Collector {
-    pub(super) fn new(directories: Directories, deferred: Deferred) -> Self {
+    pub(super) fn new(directories: Directories, deferred: Deferred, input: Input) -> Self {
         let analysis = Analysis::default();
         let budget = Budget::new();
-        let (input, through) = (Input::Inherited, Vec::new());
+        let through = Vec::new();
         Self {
             analysis,
             budget,

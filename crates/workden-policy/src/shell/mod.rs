@@ -47,6 +47,24 @@ pub fn analyse(script: &str, from: &VirtualPath) -> Analysis {
 /// The same for a script that may be any bytes.
 #[must_use]
 pub fn analyse_bytes(script: &[u8], from: &VirtualPath) -> Analysis {
+    analysed(script, from, Input::Inherited)
+}
+
+/// The same for a script whose standard input is this.
+pub(crate) fn analyse_fed(script: &str, from: &VirtualPath, input: Input) -> Analysis {
+    analysed(script.as_bytes(), from, input)
+}
+
+/// The doubt about a variable that a command is given, if it may change what runs. A name that no shell
+/// has is a shell's own business, like an exported function, or nobody's.
+pub(crate) fn doubt_of_setting(name: &str) -> Option<Doubt> {
+    let starts = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    let is_plain = starts && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    (!is_plain || environment::decides_what_runs(name))
+        .then(|| Doubt { kind: DoubtKind::Environment, about: format!("`{name}` is set") })
+}
+
+fn analysed(script: &[u8], from: &VirtualPath, input: Input) -> Analysis {
     let text = match guard::admit(script) {
         Ok(text) => text,
         Err(Refused { kind, about }) => {
@@ -54,7 +72,7 @@ pub fn analyse_bytes(script: &[u8], from: &VirtualPath) -> Analysis {
         }
     };
     let walked = |deferred| {
-        let mut collector = Collector::new(Directories::AnyOf(vec![from.clone()]), deferred);
+        let mut collector = Collector::new(Directories::AnyOf(vec![from.clone()]), deferred, input);
         collector.text(text);
         collector
     };

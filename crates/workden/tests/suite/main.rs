@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+#[cfg(target_os = "linux")]
+mod commands;
 mod config;
 mod config_pitfalls;
 mod workspace;

@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use futures_executor::block_on;
 use workden_backends::{LocalBackend, PathOpening};
 use workden_core::{
-    Access, Approval, ApprovalRequest, Approver, Backend, BackendExt, Error, ErrorKind, Existing, Expect, Gate,
-    Guarded, Op, Removal, Resolved, Result, Verdict, Visibility, text::Replacement,
+    Access, Approval, ApprovalRequest, Approver, Backend, BackendExt, Error, ErrorKind, Execution, Existing, Expect,
+    Gate, Guarded, Op, Removal, Resolved, Result, Verdict, Visibility, text::Replacement,
 };
 
 use super::path;
@@ -35,6 +35,10 @@ impl Gate for Asks {
     }
 
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
+        None
+    }
+
+    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
         None
     }
 }

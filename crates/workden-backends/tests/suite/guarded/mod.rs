@@ -6,8 +6,8 @@ mod ways_in;
 
 use async_trait::async_trait;
 use workden_core::{
-    Access, CompiledVisibility, Error, ErrorKind, Gate, Layer, Op, Resolved, Rule, RuleCase, Rules, Sight, Verdict,
-    VirtualPath, Visibility,
+    Access, CompiledVisibility, Error, ErrorKind, Execution, Gate, Layer, Op, Resolved, Rule, RuleCase, Rules, Sight,
+    Verdict, VirtualPath, Visibility,
 };
 
 pub(crate) fn path(typed: &str) -> VirtualPath {
@@ -47,6 +47,10 @@ impl Gate for Denies {
     }
 
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
+        None
+    }
+
+    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
         None
     }
 }

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod ceilings;
+mod commands;
 mod records;
 
 use std::sync::{Arc, Mutex};
@@ -54,6 +55,10 @@ impl Gate for Says {
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
         None
     }
+
+    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
+        None
+    }
 }
 
 fn says(under: &'static str, word: fn(Error) -> Verdict) -> Arc<dyn Gate> {
@@ -83,6 +88,10 @@ impl Gate for Most {
             Access::Write => self.write,
         };
         Some(if at.real.is_within(&path("/tiny")) { most.min(1) } else { most })
+    }
+
+    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
+        None
     }
 }
 

@@ -1,0 +1,151 @@
+//! A sandbox behind gates: every command is an [`Op::Execute`], however it is started.
+//!
+//! Reading and killing a job is part of having started it: no gate is asked again, and whoever did
+//! not start it through this wrapper (or a clone of it) does not find it. So a job of one agent is
+//! nothing that another one, under stricter rules, could read. Full logs of commands are the same.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+
+use super::{Execution, Guarded, Op, execution::ExecutionInput, judging::Reach, trace::Trace};
+use crate::{
+    Error, ErrorKind, Last, Resolved, Result, VirtualPath,
+    sandbox::{
+        Command, ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process,
+        Sandbox, SpawnRequest, Usage,
+    },
+};
+
+/// How many jobs and logs are remembered as somebody's own; of older ones the sandbox keeps none.
+const MOST_OWN: usize = 4_096;
+
+/// The jobs and logs that belong to whoever holds a guarded sandbox.
+#[derive(Debug, Default)]
+pub(super) struct OwnJobs(Mutex<VecDeque<JobId>>);
+
+impl OwnJobs {
+    fn add(&self, id: &JobId) {
+        let mut own = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if own.len() >= MOST_OWN {
+            own.pop_front();
+        }
+        own.push_back(id.clone());
+    }
+
+    fn has(&self, id: &JobId) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
+    }
+}
+
+impl<S: Sandbox> Guarded<S> {
+    /// A command as it is judged.
+    async fn execution(
+        &self,
+        command: &Command,
+        directory: Option<&VirtualPath>,
+        environment: &BTreeMap<String, String>,
+        input: ExecutionInput,
+    ) -> Result<Execution> {
+        let directory = match directory {
+            // A link to another directory is where the command would really be.
+            Some(directory) => self.inner.resolve(directory, Last::Follow).await?,
+            None => Resolved::literal(self.inner.directory().await?),
+        };
+        Execution::new(command, directory, environment, input)
+    }
+
+    async fn pass_command(&self, trace: &mut Trace<'_>, op: Op<'_>) -> Result<()> {
+        self.pass(trace, op, Reach::One).await
+    }
+
+    fn check_own(&self, verb: &str, id: &JobId) -> Result<()> {
+        match self.is_open() || self.own_jobs.has(id) {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::NotFound, format!("cannot {verb} the job `{id}`: there is none"))
+                .hint("jobs are read and stopped by whoever started them")),
+        }
+    }
+}
+
+/// Makes a call for a command with a trace, which records how it ended.
+macro_rules! traced_command {
+    ($guarded:ident, $request:ident, $input:expr, |$real:ident| $act:expr) => {{
+        let execution =
+            $guarded.execution(&$request.command, $request.directory.as_ref(), &$request.environment, $input).await?;
+        let op = Op::Execute(&execution);
+        let mut trace = $guarded.trace(op);
+        let outcome = async {
+            $guarded.pass_command(&mut trace, op).await?;
+            // What was judged is where it runs.
+            let $real = $request.directory.as_ref().map(|_| execution.directory.real.clone());
+            $act
+        };
+        let outcome = outcome.await;
+        trace.end(outcome)
+    }};
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl<S: Sandbox> Sandbox for Guarded<S> {
+    async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
+        let done: Executed = traced_command!(self, request, ExecutionInput::Nothing, |directory| {
+            self.inner.execute(&ExecuteRequest { directory, ..request.clone() }).await
+        })?;
+        if let Some(log) = done.output.left_out.as_ref().and_then(|left_out| left_out.log.as_ref()) {
+            self.own_jobs.add(&log.id);
+        }
+        Ok(done)
+    }
+
+    async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
+        traced_command!(self, request, ExecutionInput::Later, |directory| {
+            self.inner.spawn(&SpawnRequest { directory, ..request.clone() }).await
+        })
+    }
+
+    async fn start_job(&self, request: &JobRequest) -> Result<Job> {
+        let job: Job = traced_command!(self, request, ExecutionInput::Nothing, |directory| {
+            self.inner.start_job(&JobRequest { directory, ..request.clone() }).await
+        })?;
+        self.own_jobs.add(&job.id);
+        Ok(job)
+    }
+
+    async fn jobs(&self) -> Result<Vec<Job>> {
+        let mut jobs = self.inner.jobs().await?;
+        jobs.retain(|job| self.is_open() || self.own_jobs.has(&job.id));
+        Ok(jobs)
+    }
+
+    async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput> {
+        self.check_own("read", id)?;
+        self.inner.read_job(id, read).await
+    }
+
+    async fn kill_job(&self, id: &JobId) -> Result<Killed> {
+        self.check_own("stop", id)?;
+        self.inner.kill_job(id).await
+    }
+
+    async fn usage(&self) -> Result<Usage> {
+        self.inner.usage().await
+    }
+
+    async fn isolation(&self) -> Result<Isolation> {
+        self.inner.isolation().await
+    }
+
+    async fn directory(&self) -> Result<VirtualPath> {
+        self.inner.directory().await
+    }
+
+    /// Whoever holds the sandbox may end it: no gate is asked.
+    async fn stop(&self) -> Result<()> {
+        self.inner.stop().await
+    }
+}

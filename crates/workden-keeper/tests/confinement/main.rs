@@ -1,0 +1,9 @@
+//! Walls, tried from inside: each attempt runs in a sandbox of its own making, as root and as an
+//! ordinary user, and must fail in the wanted way. The attempts would do no harm if they succeeded.
+
+#![cfg(target_os = "linux")]
+
+mod limits;
+mod places;
+mod run;
+mod walls;

@@ -1,0 +1,123 @@
+//! Running a line in a confinement, by the example `confined`, as whoever runs the tests and, when
+//! that is root, as an ordinary user as well.
+
+use std::{
+    collections::BTreeMap,
+    os::unix::{fs::chown, process::CommandExt},
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use workden_core::{
+    VirtualPath,
+    sandbox::{Confinement, Limits, Network, RootFiles, WorkFiles},
+};
+
+/// Somebody who is nobody in particular.
+const ORDINARY: u32 = 54321;
+
+/// Who starts a sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Starter {
+    /// Whoever runs the tests.
+    Tester,
+    /// An ordinary user, when the tests are run by root.
+    Ordinary,
+}
+
+/// Everybody who can start one here.
+pub(crate) fn starters() -> Vec<Starter> {
+    if rustix::process::geteuid().is_root() { vec![Starter::Tester, Starter::Ordinary] } else { vec![Starter::Tester] }
+}
+
+/// A workspace on the host, and what is run in it.
+pub(crate) struct Ground {
+    pub(crate) workspace: tempfile::TempDir,
+    program: PathBuf,
+    starter: Starter,
+}
+
+impl Ground {
+    pub(crate) fn new(starter: Starter) -> Self {
+        let workspace = tempfile::tempdir().unwrap();
+        // Where an ordinary user can run it: the directory of the build may be private.
+        let program = workspace
+            .path()
+            .parent()
+            .unwrap()
+            .join(format!("{}-confined", workspace.path().file_name().unwrap().to_str().unwrap()));
+        std::fs::copy(example(), &program).unwrap();
+        if starter == Starter::Ordinary {
+            chown(workspace.path(), Some(ORDINARY), Some(ORDINARY)).unwrap();
+        }
+        Self { workspace, program, starter }
+    }
+
+    pub(crate) fn confinement(&self) -> Confinement {
+        Confinement {
+            root: RootFiles::Host,
+            work: WorkFiles::Directory(self.workspace.path().to_owned()),
+            directory: VirtualPath::parse("/workspace").unwrap(),
+            mounts: Vec::new(),
+            read_only: Vec::new(),
+            masked: Vec::new(),
+            network: Network::None,
+            environment: BTreeMap::new(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Runs a line, and says what came of it.
+    pub(crate) fn run(&self, confinement: &Confinement, line: &str) -> Ran {
+        let mut command = Command::new(&self.program);
+        command.arg(serde_json::to_string(confinement).unwrap()).args(["sh", "-c", line]);
+        command.env("SECRET_OF_HOST", "sesame");
+        if self.starter == Starter::Ordinary {
+            command.uid(ORDINARY).gid(ORDINARY);
+        }
+        Ran::from(command.output().unwrap())
+    }
+
+    /// Writes a file into the workspace, as its owner's.
+    pub(crate) fn write(&self, name: &str, content: &str) {
+        let path = self.workspace.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        if self.starter == Starter::Ordinary {
+            for path in path.ancestors().take_while(|path| path.starts_with(self.workspace.path())) {
+                chown(path, Some(ORDINARY), Some(ORDINARY)).unwrap();
+            }
+        }
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.program);
+    }
+}
+
+/// What came of a line.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) output: String,
+    pub(crate) errors: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            output: String::from_utf8_lossy(&output.stdout).into_owned(),
+            errors: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// The example, which cargo builds beside the tests.
+fn example() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let profile = test.parent().and_then(Path::parent).unwrap();
+    profile.join("examples").join("confined")
+}

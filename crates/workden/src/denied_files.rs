@@ -1,0 +1,57 @@
+//! What a policy denies to read, found in the files that exist: for a sandbox to mask.
+//!
+//! Rules go with every file call, but a command opens files by itself. What is denied when a sandbox
+//! starts can be covered there by nothing readable. What is made later is not, nor what a rule would
+//! only ask about; a file that is masked stays masked, whatever becomes of the rules.
+
+use workden_core::{
+    Backend, BackendExt, Completeness, Link, Op, Resolved, Result, Verdict, VirtualPath,
+    search::{GlobKinds, GlobRequest},
+};
+use workden_policy::Policy;
+
+/// What a policy denies to read among the files that exist.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeniedFiles {
+    /// Where they are, by path. Directories are not among them, only files.
+    pub paths: Vec<VirtualPath>,
+    /// Whether all files were looked at, and all that are denied are here. Whoever needs all of them
+    /// must not go on without.
+    pub completeness: Completeness,
+}
+
+/// Looks for the files below a directory that a policy denies to read: `most` of them at most.
+///
+/// Links are passed over: what they lead to is looked at where it is. Hard links are files.
+///
+/// # Errors
+///
+/// When the directory cannot be searched.
+pub async fn denied_files(
+    files: &dyn Backend,
+    directory: &VirtualPath,
+    policy: &Policy,
+    most: usize,
+) -> Result<DeniedFiles> {
+    if policy.is_empty() {
+        return Ok(DeniedFiles::default());
+    }
+    let everything = GlobRequest { kinds: GlobKinds::Everything, ..GlobRequest::new("**") };
+    let found = files.glob_path(directory, &everything).await?;
+    let mut completeness = match found.left_out {
+        0 => found.completeness,
+        _ => found.completeness.max(Completeness::StoppedAtCeiling),
+    };
+    let is_denied = |path: &VirtualPath| {
+        let at = Resolved::literal(path.clone());
+        matches!(policy.judge(Op::Read(&at)), Verdict::Deny(_))
+    };
+    let real = found.entries.into_iter().filter(|entry| !entry.is_dir() && entry.link == Link::Direct);
+    let mut paths: Vec<VirtualPath> = real.map(|entry| entry.path).filter(is_denied).collect();
+    paths.sort();
+    if paths.len() > most {
+        paths.truncate(most);
+        completeness = completeness.max(Completeness::StoppedAtCeiling);
+    }
+    Ok(DeniedFiles { paths, completeness })
+}

@@ -1,0 +1,42 @@
+//! The policy as a gate that reads commands off the async threads: a long line takes its time.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use workden_core::{Access, Error, ErrorKind, Execution, Gate, Op, Resolved, Verdict, Visibility};
+use workden_policy::Policy;
+
+/// A policy that judges files at once, and commands on a thread for such work.
+#[derive(Clone, Debug)]
+pub(crate) struct PolicyGate(pub(crate) Arc<Policy>);
+
+#[async_trait]
+impl Gate for PolicyGate {
+    async fn judge(&self, op: Op<'_>) -> Verdict {
+        let Some(execution) = op.execution() else { return Policy::judge(&self.0, op) };
+        let (policy, execution) = (Arc::clone(&self.0), execution.clone());
+        let failed = || Verdict::Deny(Error::new(ErrorKind::Io, "the command could not be judged"));
+        off_thread(move || Policy::judge(&policy, Op::Execute(&execution))).await.unwrap_or_else(failed)
+    }
+
+    fn visibility(&self, op: Op<'_>) -> Visibility {
+        self.0.visibility(op)
+    }
+
+    fn most_bytes(&self, at: &Resolved, access: Access) -> Option<u64> {
+        Gate::most_bytes(&*self.0, at, access)
+    }
+
+    async fn understood(&self, execution: &Execution) -> Option<Vec<Vec<String>>> {
+        let (policy, execution) = (Arc::clone(&self.0), execution.clone());
+        off_thread(move || policy.judge_execution(&execution).command_line().understood).await.flatten()
+    }
+}
+
+/// Does work that takes its time, on a thread for that where there is a runtime.
+pub(crate) async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    match tokio::runtime::Handle::try_current() {
+        Err(_) => Some(work()),
+        Ok(runtime) => runtime.spawn_blocking(work).await.ok(),
+    }
+}
