@@ -162,6 +162,7 @@ fn nonsense() -> Error {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use workden_core::sandbox::LimitName;
 
     use super::*;
 
@@ -204,6 +205,9 @@ mod tests {
             printed(Stream::Error),
             any::<(u64, u32)>().prop_map(|(process, pid)| Frame::Started(Started { process, pid })),
             any::<i32>().prop_map(|code| Frame::Event(ProcessEvent::Ended(Ended::Exited(code)))),
+            any::<String>().prop_map(|sentence| {
+                Frame::Event(ProcessEvent::LimitHit(LimitHit { limit: LimitName::Memory, sentence }))
+            }),
             any::<String>().prop_map(|text| Frame::Failed(Error::new(ErrorKind::Io, text.clone()).hint(text))),
         ]
     }

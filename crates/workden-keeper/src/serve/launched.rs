@@ -10,7 +10,10 @@ use std::{
 
 use rustix::{
     fs::{Mode, OFlags},
+    io::Errno,
+    net::{RecvFlags, recv},
     process::{PidfdFlags, getppid, pidfd_open},
+    stdio::stdin,
 };
 use tokio::runtime::Runtime;
 use workden_core::{Error, ErrorKind, Result};
@@ -28,7 +31,7 @@ pub(super) fn run() -> Result<()> {
     match prepare() {
         Ok(prepared) => serve(prepared),
         Err(error) => {
-            let _ = write_reply(&mut StandardInput, &Reply::Refused(error.clone()));
+            let _ = write_reply(&mut StandardInput::default(), &Reply::Refused(error.clone()));
             Err(error)
         }
     }
@@ -43,7 +46,7 @@ struct Prepared {
 }
 
 fn prepare() -> Result<Prepared> {
-    let launch = read_launch(&mut StandardInput)?;
+    let launch = read_launch(&mut StandardInput::default())?;
     let owner = getppid();
     let mut ends = Ends::default();
     let mut token = None;
@@ -79,8 +82,8 @@ fn prepare() -> Result<Prepared> {
 
 fn serve(prepared: Prepared) -> Result<()> {
     let Prepared { keeper, runtime, lease, ends } = prepared;
-    write_reply(&mut StandardInput, &Reply::Ready)?;
-    let stream = UnixStream::from(taken(rustix::stdio::stdin())?);
+    write_reply(&mut StandardInput::default(), &Reply::Ready)?;
+    let stream = UnixStream::from(taken(stdin())?);
     let null = rustix::fs::open(c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
         .map_err(|_| broken("open the null device"))?;
     rustix::stdio::dup2_stdin(&null).map_err(|_| broken("let go of its input"))?;
@@ -102,18 +105,49 @@ fn broken(what: &str) -> Error {
     Error::new(ErrorKind::Io, format!("the keeper cannot {what}"))
 }
 
-/// Standard input without a buffer, in both directions: it is a socket.
-struct StandardInput;
+/// Standard input in both directions: it is a socket. A line is taken at once, and nothing behind it.
+#[derive(Default)]
+struct StandardInput {
+    /// What was taken of a line.
+    line: Vec<u8>,
+    /// How much of that has been read.
+    read: usize,
+}
+
+impl StandardInput {
+    /// Takes what has come, up to the end of a line.
+    fn take(&mut self) -> Result<(), Errno> {
+        let mut seen = vec![0; 16 * 1024];
+        let (_, length) = recv(stdin(), &mut seen[..], RecvFlags::PEEK)?;
+        let come = seen.get(..length).unwrap_or(&seen);
+        let end = come.iter().position(|byte| *byte == b'\n').map_or(come.len(), |at| at + 1);
+        self.line.resize(end, 0);
+        let taken = rustix::io::read(stdin(), &mut self.line[..])?;
+        self.line.truncate(taken);
+        self.read = 0;
+        Ok(())
+    }
+}
 
 impl Read for StandardInput {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        Ok(rustix::io::read(rustix::stdio::stdin(), buffer)?)
+        if self.read >= self.line.len() {
+            match self.take() {
+                // Somebody started a keeper by hand.
+                Err(Errno::NOTSOCK) => return Ok(rustix::io::read(stdin(), buffer)?),
+                taken => taken?,
+            }
+        }
+        let mut rest = self.line.get(self.read..).unwrap_or_default();
+        let length = rest.read(buffer)?;
+        self.read += length;
+        Ok(length)
     }
 }
 
 impl Write for StandardInput {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        Ok(rustix::io::write(rustix::stdio::stdin(), bytes)?)
+        Ok(rustix::io::write(stdin(), bytes)?)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
