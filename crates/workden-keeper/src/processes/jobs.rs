@@ -98,7 +98,9 @@ impl Engine {
     }
 
     fn record(&self, id: &JobId) -> Result<Arc<Record>> {
-        self.records().find(id).ok_or_else(|| {
+        // Apart, so that the records are free again when they are listed for the hint.
+        let found = self.records().find(id);
+        found.ok_or_else(|| {
             let known: Vec<String> = self.jobs().iter().map(|job| job.id.to_string()).collect();
             let hint = match known.len() {
                 0 => "there are no background jobs".to_owned(),
