@@ -98,7 +98,7 @@ impl Engine {
     }
 
     fn record(&self, id: &JobId) -> Result<Arc<Record>> {
-        // Apart, so that the records are free again when they are listed for the hint.
+        // In two steps: the hint looks at the records as well.
         let found = self.records().find(id);
         found.ok_or_else(|| {
             let known: Vec<String> = self.jobs().iter().map(|job| job.id.to_string()).collect();

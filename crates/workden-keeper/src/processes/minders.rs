@@ -68,12 +68,17 @@ impl Minders {
         }
     }
 
-    /// Reaps all children that have ended. For a process that has none but commands'.
+    /// Reaps all children that have ended, and lets minders go on that a command has stopped. For a
+    /// process that has no children but commands'.
     pub(crate) fn reap_all(&self) {
         if self.children == Children::CommandsOnly {
             let mut alive = self.alive();
-            while let Ok(Some((pid, _))) = rustix::process::wait(WaitOptions::NOHANG) {
-                alive.remove(&pid.as_raw_pid());
+            while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+                if !status.stopped() {
+                    alive.remove(&pid.as_raw_pid());
+                } else if alive.contains(&pid.as_raw_pid()) {
+                    let _ = kill_process(pid, Signal::CONT);
+                }
             }
         }
     }

@@ -124,7 +124,7 @@ fn chars(bytes: &[u8]) -> impl Iterator<Item = usize> {
 }
 
 fn count_line_ends(bytes: &[u8]) -> u64 {
-    bytes.iter().map(|&byte| u64::from(byte == b'\n')).sum()
+    memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
 /// How many bytes at the start of a slice can be shown now: all but a character at its end that is

@@ -1,0 +1,193 @@
+//! No orphans: every way to leave processes behind, and every way to end a command.
+
+use std::time::Duration;
+
+use workden_core::sandbox::{Ended, ExecuteRequest, JobId, JobRequest, Killed, Sandbox};
+
+use crate::{common::survivors, program::Program};
+
+/// Ways to leave something behind. Each goes on for minutes.
+const CASES: &[(&str, &str)] = &[
+    ("a child", "sleep 300"),
+    ("children in the background", "sleep 300 & sleep 300 & sleep 300"),
+    ("a session of its own", "setsid sleep 300 & setsid setsid sleep 300 & sleep 300"),
+    ("a double fork", "(setsid sh -c 'setsid sleep 300 & exit' &) ; sleep 300"),
+    ("TERM ignored", "trap '' TERM HUP INT; setsid sleep 300 & sleep 300"),
+    ("a child that is stopped", "sleep 300 & kill -STOP $!; setsid sleep 300 & kill -STOP $!; sleep 300"),
+    ("stopped itself", "setsid sleep 300 & kill -STOP $$"),
+    ("the pipe held by a grandchild", "(setsid sh -c 'echo held; sleep 300' &) ; sleep 300"),
+    ("always new children", "while :; do setsid sleep 300 & sleep 0.02; done"),
+    ("its minder killed", "setsid sleep 300 & (setsid sh -c 'trap \"\" TERM; sleep 300' &) ; kill -9 $PPID; sleep 300"),
+    ("its minder stopped", "setsid sleep 300 & kill -STOP $PPID; sleep 300"),
+];
+
+/// A word that only the processes of one case have in their environment.
+fn mark(way: &str, case: usize) -> String {
+    format!("workden_{way}_{case}_{}_", std::process::id())
+}
+
+fn request(line: &str, mark: &str) -> ExecuteRequest {
+    let mut request = ExecuteRequest::shell(line);
+    request.environment.insert("MARK".to_owned(), mark.to_owned());
+    request
+}
+
+fn job(line: &str, mark: &str) -> JobRequest {
+    let mut request = JobRequest::shell(line);
+    request.environment.insert("MARK".to_owned(), mark.to_owned());
+    request
+}
+
+/// Nothing is left, at the latest after a while.
+async fn none_left(mark: &str, case: &str, most: Duration) {
+    let until = tokio::time::Instant::now() + most;
+    loop {
+        let left = survivors(mark);
+        if left.is_empty() {
+            return;
+        }
+        assert!(tokio::time::Instant::now() < until, "{case}: {left:#?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn some_alive(mark: &str, case: &str) {
+    for _ in 0..500 {
+        if !survivors(mark).is_empty() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{case}: nothing has started");
+}
+
+#[tokio::test]
+async fn none_after_a_timeout() {
+    let program = Program::start().await;
+    let all = CASES.iter().enumerate().map(|(number, (case, line))| {
+        let sandbox = &program.sandbox;
+        async move {
+            let mark = mark("timeout", number);
+            let executed = sandbox.execute(&request(line, &mark).timeout(Duration::from_millis(500))).await.unwrap();
+            // Who kills its minder is not waited for any longer.
+            assert!([124, 137].contains(&executed.exit_code()), "{case}: {executed:?}");
+            assert_eq!(survivors(&mark), Vec::<String>::new(), "{case}");
+        }
+    });
+    futures_util::future::join_all(all).await;
+    assert_eq!(program.sandbox.execute(&ExecuteRequest::shell("echo on")).await.unwrap().output.text(), "on\n");
+}
+
+#[tokio::test]
+async fn none_after_a_call_was_dropped() {
+    let program = Program::start().await;
+    let all = CASES.iter().enumerate().map(|(number, (case, line))| {
+        let sandbox = &program.sandbox;
+        async move {
+            let mark = mark("dropped", number);
+            let request = request(line, &mark);
+            let call = sandbox.execute(&request);
+            let _ = tokio::time::timeout(Duration::from_millis(500), call).await;
+            none_left(&mark, case, Duration::from_secs(6)).await;
+        }
+    });
+    futures_util::future::join_all(all).await;
+}
+
+#[tokio::test]
+async fn none_after_a_job_was_killed() {
+    let program = Program::start().await;
+    let all = CASES.iter().enumerate().map(|(number, (case, line))| {
+        let sandbox = &program.sandbox;
+        async move {
+            let mark = mark("job", number);
+            let job = sandbox.start_job(&job(line, &mark)).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(400)).await;
+            let killed = sandbox.kill_job(&job.id).await.unwrap();
+            assert!(*case == "its minder killed" || killed == Killed::Stopped, "{case}: {killed:?}");
+            assert_eq!(survivors(&mark), Vec::<String>::new(), "{case}");
+            assert_eq!(sandbox.kill_job(&job.id).await.unwrap(), Killed::AlreadyOver, "{case}");
+        }
+    });
+    futures_util::future::join_all(all).await;
+    let missing = program.sandbox.kill_job(&JobId::from("bg_99")).await.unwrap_err();
+    assert_eq!(missing.sentence(), "there is no job `bg_99`");
+}
+
+#[tokio::test]
+async fn none_of_what_a_finished_job_left() {
+    let program = Program::start().await;
+    let mark = mark("finished", 0);
+    let line = "setsid sleep 300 & (setsid sh -c 'trap \"\" TERM; sleep 300' &) ; exit 7";
+    let job = program.sandbox.start_job(&job(line, &mark)).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    let now = &program.sandbox.jobs().await.unwrap()[0];
+    assert_eq!(now.state, workden_core::sandbox::JobState::Ended(Ended::Exited(7)));
+    some_alive(&mark, "finished").await;
+    assert_eq!(program.sandbox.kill_job(&job.id).await.unwrap(), Killed::Stopped);
+    assert_eq!(survivors(&mark), Vec::<String>::new());
+}
+
+/// Starts every case as a job, then ends the keeper in some way.
+async fn with_all_running(way: &str, mut program: Program, end: impl AsyncFnOnce(&mut Program)) {
+    for (number, (case, line)) in CASES.iter().enumerate() {
+        let mark = mark(way, number);
+        program.sandbox.start_job(&job(line, &mark)).await.unwrap();
+        if *case != "its minder killed" {
+            some_alive(&mark, case).await;
+        }
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    end(&mut program).await;
+    for (number, (case, _)) in CASES.iter().enumerate() {
+        none_left(&mark(way, number), case, Duration::from_secs(8)).await;
+    }
+    assert!(program.wait(Duration::from_secs(5)).await.is_some(), "the keeper itself has ended");
+}
+
+#[tokio::test]
+async fn none_after_the_sandbox_was_stopped() {
+    with_all_running("stop", Program::start().await, async |program| {
+        program.sandbox.stop().await.unwrap();
+        for (number, (case, _)) in CASES.iter().enumerate() {
+            assert_eq!(survivors(&mark("stop", number)), Vec::<String>::new(), "{case}: right after the stop");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn none_after_the_stream_has_ended() {
+    with_all_running("stream", Program::start().await, async |program| {
+        // As when the owner dies: the kernel closes what it had open.
+        let other = Program::start().await;
+        drop(std::mem::replace(&mut program.sandbox, other.sandbox));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn none_after_kill_9_of_the_owner() {
+    // The stream stays open in this process: the owner is the shell.
+    with_all_running("owner", Program::start_by_another().await, async |program| {
+        let owner = rustix::process::Pid::from_child(&program.process);
+        rustix::process::kill_process(owner, rustix::process::Signal::KILL).unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn none_after_kill_9_of_the_keeper_but_what_killed_its_minder() {
+    let mut program = Program::start().await;
+    let cases: Vec<_> = CASES.iter().enumerate().filter(|(_, (case, _))| !case.starts_with("its minder")).collect();
+    for (number, (case, line)) in &cases {
+        let mark = mark("keeper", *number);
+        program.sandbox.start_job(&job(line, &mark)).await.unwrap();
+        some_alive(&mark, case).await;
+    }
+    program.process.kill().unwrap();
+    for (number, (case, _)) in &cases {
+        none_left(&mark("keeper", *number), case, Duration::from_secs(5)).await;
+    }
+    program.process.wait().unwrap();
+}
