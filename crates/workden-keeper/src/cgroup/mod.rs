@@ -84,6 +84,10 @@ impl Group {
         } else {
             v1::fill(&mut group, &hierarchies, &name, wanted);
         }
+        if ![&group.memory, &group.cpus, &group.processes].into_iter().any(|held| matches!(held, Some(Ok(())))) {
+            group.take_made().remove();
+            (group.join, group.keeper) = (Join::None, None);
+        }
         group
     }
 

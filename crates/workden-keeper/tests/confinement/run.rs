@@ -69,13 +69,18 @@ impl Ground {
 
     /// Runs a line, and says what came of it.
     pub(crate) fn run(&self, confinement: &Confinement, line: &str) -> Ran {
+        Ran::from(self.command(confinement, line).output().unwrap())
+    }
+
+    /// What runs a line.
+    pub(crate) fn command(&self, confinement: &Confinement, line: &str) -> Command {
         let mut command = Command::new(&self.program);
         command.arg(serde_json::to_string(confinement).unwrap()).args(["sh", "-c", line]);
         command.env("SECRET_OF_HOST", "sesame");
         if self.starter == Starter::Ordinary {
             command.uid(ORDINARY).gid(ORDINARY);
         }
-        Ran::from(command.output().unwrap())
+        command
     }
 
     /// Writes a file into the workspace, as its owner's.
