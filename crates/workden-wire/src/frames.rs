@@ -10,6 +10,7 @@
 //! | 2 | bytes of standard error |
 //! | 3 | JSON: how it ended; the last frame |
 //! | 4 | JSON: the error that ended the stream; the last frame |
+//! | 5 | JSON: a limit that it ran into |
 //!
 //! Invariant: the reader holds no more than one control frame. Output is passed on in the pieces in
 //! which it comes, however long a frame says it is.
@@ -18,7 +19,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use serde::{Serialize, de::DeserializeOwned};
 use workden_core::{
     Error, ErrorKind, Result,
-    sandbox::{Ended, ProcessEvent, Stream},
+    sandbox::{Ended, LimitHit, ProcessEvent, Stream},
 };
 
 use crate::{calls::Started, limits::CONTROL_FRAME_BYTES};
@@ -28,6 +29,7 @@ const OUTPUT: u8 = 1;
 const ERROR: u8 = 2;
 const ENDED: u8 = 3;
 const FAILED: u8 = 4;
+const LIMIT_HIT: u8 = 5;
 const HEAD: usize = 5;
 /// Output up to this size is copied behind its head, so that it travels as one piece.
 const COPIED: usize = 16 * 1024;
@@ -45,6 +47,7 @@ pub(crate) fn encode(frame: Frame) -> Result<(Bytes, Option<Bytes>)> {
     match frame {
         Frame::Started(started) => Ok((control(STARTED, &started)?, None)),
         Frame::Event(ProcessEvent::Ended(ended)) => Ok((control(ENDED, &ended)?, None)),
+        Frame::Event(ProcessEvent::LimitHit(hit)) => Ok((control(LIMIT_HIT, &hit)?, None)),
         Frame::Failed(error) => Ok((control(FAILED, &error)?, None)),
         Frame::Event(ProcessEvent::Printed(stream, bytes)) => {
             let kind = match stream {
@@ -108,7 +111,9 @@ impl FrameReader {
                     self.state = match kind {
                         OUTPUT => State::Output(Stream::Output, length),
                         ERROR => State::Output(Stream::Error, length),
-                        STARTED | ENDED | FAILED if length <= CONTROL_FRAME_BYTES => State::Control(kind, length),
+                        STARTED | ENDED | FAILED | LIMIT_HIT if length <= CONTROL_FRAME_BYTES => {
+                            State::Control(kind, length)
+                        }
                         _ => return Err(nonsense()),
                     };
                 }
@@ -130,6 +135,7 @@ impl FrameReader {
                     return Ok(Some(match kind {
                         STARTED => Frame::Started(parse(&text)?),
                         ENDED => Frame::Event(ProcessEvent::Ended(parse::<Ended>(&text)?)),
+                        LIMIT_HIT => Frame::Event(ProcessEvent::LimitHit(parse::<LimitHit>(&text)?)),
                         _ => Frame::Failed(parse(&text)?),
                     }));
                 }

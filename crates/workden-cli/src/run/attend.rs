@@ -11,13 +11,13 @@ use std::{
 use futures_util::StreamExt;
 use workden_core::{
     Error, ErrorKind, Result, limits,
-    sandbox::{Ended, Process, ProcessControl, ProcessEvent, ProcessEvents, Signal, Stream},
+    sandbox::{Ended, LimitHit, Process, ProcessControl, ProcessEvent, ProcessEvents, Signal, Stream},
 };
 
 use super::{descriptor::Descriptor, ending::Ending, signals::ToldToEnd};
 
-/// What comes out of a process until it ends.
-type Drained = std::result::Result<Ended, Ending>;
+/// What comes out of a process until it ends, as far as it is not printed at once.
+type Drained = std::result::Result<(Ended, Vec<LimitHit>), Ending>;
 
 /// Attends to a process until it ends. `besides` is done all along, and never ends.
 pub(super) async fn attend(
@@ -32,7 +32,7 @@ pub(super) async fn attend(
     let drained = drain(&mut events);
     tokio::pin!(drained);
     tokio::select! {
-        drained = &mut drained => Ok(drained.map_or_else(|ending| ending, |ended| Ending::Command(ended, Vec::new()))),
+        drained = &mut drained => Ok(drained.map_or_else(|ending| ending, |(ended, hits)| Ending::Command(ended, hits))),
         never = pass_on(input, control) => match never {},
         never = besides(control) => match never {},
         () = after(timeout) => {
@@ -59,11 +59,16 @@ async fn end(control: &dyn ProcessControl, signal: Signal, drained: &mut (impl F
 async fn drain(events: &mut ProcessEvents) -> Drained {
     let (out, err) = (io::stdout(), io::stderr());
     let (mut out, mut err) = (Descriptor::new(out.as_fd()), Descriptor::new(err.as_fd()));
+    let mut hits = Vec::new();
     while let Some(event) = events.next().await {
         let written = match event.map_err(Ending::Broken)? {
             ProcessEvent::Printed(Stream::Output, bytes) => out.write(&bytes).await,
             ProcessEvent::Printed(Stream::Error, bytes) => err.write(&bytes).await,
-            ProcessEvent::Ended(ended) => return Ok(ended),
+            ProcessEvent::LimitHit(hit) => {
+                hits.push(hit);
+                Ok(())
+            }
+            ProcessEvent::Ended(ended) => return Ok((ended, hits)),
         };
         written.map_err(Ending::output)?;
     }

@@ -34,7 +34,7 @@ async fn files_and_commands_see_one_tree() {
         sandbox.write_path(&file, "written\n".into(), Expect::Absent).await.unwrap();
         let read = sandbox.execute(&ExecuteRequest::shell("cat ./*.txt && rm ./*.txt")).await.unwrap();
         assert_eq!((read.output.text().as_str(), read.ended), ("written\n", Ended::Exited(0)), "{sandbox:?}");
-        let gone = sandbox.read_path(&file).await.unwrap_err();
+        let gone = sandbox.read_bytes(&file).await.unwrap_err();
         assert_eq!(gone.kind(), ErrorKind::NotFound);
     }
 }

@@ -112,6 +112,18 @@ fn there_is_no_network_unless_it_is_asked_for() {
 }
 
 #[test]
+fn a_limit_that_was_hit_is_told() {
+    let project = Project::new();
+    // `tail` holds on to the last line, and this one does not end.
+    let words = ["--memory", "64M", "--", "sh", "-c", "head -c 300000000 /dev/zero | tail -n 1 > /dev/null; true"];
+    let ran = project.run(&words);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{ran:?}");
+    assert!(ran.err.ends_with("limit: a process was killed: memory limit 64 MB\n"), "{ran:?}");
+    let ran = project.run(&["--memory", "64M", "--", "tail", "-n", "1", "/dev/zero"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(137), "limit: killed: memory limit 64 MB\n"));
+}
+
+#[test]
 fn a_document_says_everything_about_a_run() {
     let project = Project::new();
     let ran = project.run(&["--json", "--", "sh", "-c", "echo out; echo err >&2; exit 4"]);

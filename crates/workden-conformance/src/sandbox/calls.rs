@@ -121,6 +121,7 @@ impl Printed {
         match event? {
             ProcessEvent::Printed(Stream::Output, bytes) => self.output.extend_from_slice(&bytes),
             ProcessEvent::Printed(Stream::Error, bytes) => self.error.extend_from_slice(&bytes),
+            ProcessEvent::LimitHit(_) => {}
             ProcessEvent::Ended(ended) => self.ended = Some(ended),
         }
         Ok(true)

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::{Ended, WindowSize};
+use super::{Ended, LimitHit, WindowSize};
 use crate::Result;
 
 /// A process that was started with streams.
@@ -33,6 +33,8 @@ pub type ProcessEvents = Pin<Box<dyn futures_core::Stream<Item = Result<ProcessE
 pub enum ProcessEvent {
     /// It printed.
     Printed(Stream, Bytes),
+    /// It ran into a limit. After all that it printed, before its end.
+    LimitHit(LimitHit),
     /// It ended. The last event.
     Ended(Ended),
 }

@@ -14,7 +14,6 @@ use super::{
     records::{Record, drain_into},
     tree::{Tree, TreeState},
 };
-use crate::setting::LimitCounts;
 
 /// The most that a timeout can be: a month, so that clocks do not overflow.
 const MOST_TIME: Duration = Duration::from_secs(31 * 24 * 60 * 60);
@@ -24,7 +23,7 @@ impl Engine {
     pub(crate) async fn execute(&self, request: &ExecuteRequest, wanted: Wanted<'_>) -> Result<Executed> {
         let began = Instant::now();
         let deadline = request.timeout.map(|timeout| began + timeout.min(MOST_TIME));
-        let before = self.limit_counts();
+        let hits = self.limits_hit_from_now();
         let (pipe, theirs) = pipes::from_command()?;
         let tree = self.start(&wanted, [self.null.as_fd(), theirs.as_fd(), theirs.as_fd()], Terminal::None)?;
         drop(theirs);
@@ -58,15 +57,16 @@ impl Engine {
                 tokio::spawn(async move { drain_into(&record, &pipe).await });
             }
         }
-        Ok(Executed { output, ended, duration, limits_hit: self.hit_since(before, ended) })
+        Ok(Executed { output, ended, duration, limits_hit: hits(ended) })
     }
 
-    fn limit_counts(&self) -> LimitCounts {
-        self.setting.watch.as_ref().map(|watch| watch.hits()).unwrap_or_default()
-    }
-
-    fn hit_since(&self, before: LimitCounts, ended: Ended) -> Vec<LimitHit> {
-        limits_hit::between(before, self.limit_counts(), ended, &self.setting.limits)
+    /// Counts from here on; what it is asked at the end says which limits were hit since.
+    pub(super) fn limits_hit_from_now(&self) -> impl FnOnce(Ended) -> Vec<LimitHit> + Send + 'static {
+        let watch = self.setting.watch.clone();
+        let limits = self.setting.limits.clone();
+        let counts = move || watch.as_ref().map(|watch| watch.hits()).unwrap_or_default();
+        let before = counts();
+        move |ended| limits_hit::between(before, counts(), ended, &limits)
     }
 }
 

@@ -20,7 +20,7 @@ use rustix::{
 use tokio::sync::{Mutex, mpsc, watch};
 use workden_core::{
     ErrorKind,
-    sandbox::{Ended, Process, ProcessControl, ProcessEvent, Signal, Stream, Streams, WindowSize},
+    sandbox::{Ended, LimitHit, Process, ProcessControl, ProcessEvent, Signal, Stream, Streams, WindowSize},
 };
 
 use super::{
@@ -41,6 +41,7 @@ const END_OF_INPUT: &[u8] = b"\x04";
 impl Engine {
     /// Starts a command with streams.
     pub(crate) async fn spawn(&self, wanted: Wanted<'_>, streams: Streams) -> Result<Process> {
+        let hits = self.limits_hit_from_now();
         let (tree, input, outputs) = match streams {
             Streams::Pipes => {
                 let (input, their_input) = pipes::to_command()?;
@@ -68,7 +69,7 @@ impl Engine {
             });
         };
         let (sender, receiver) = mpsc::channel(WAITING_PIECES);
-        tokio::spawn(forward(Arc::clone(&tree), outputs, sender, wanted.command.clone()));
+        tokio::spawn(forward(Arc::clone(&tree), outputs, sender, wanted.command.clone(), hits));
         let events = Events { receiver, waiting };
         Ok(Process { pid, events: Box::pin(events), control: Box::new(Control { tree, input }) })
     }
@@ -96,6 +97,7 @@ async fn forward(
     outputs: Vec<(Stream, Arc<Watched>)>,
     sender: mpsc::Sender<Result<ProcessEvent>>,
     command: Command,
+    hits: impl FnOnce(Ended) -> Vec<LimitHit>,
 ) {
     let (end, ended) = watch::channel(false);
     let readers: Vec<_> = outputs
@@ -124,6 +126,9 @@ async fn forward(
     };
     if let Some(sentence) = sentence {
         let _ = sender.send(Ok(ProcessEvent::Printed(Stream::Error, sentence.into()))).await;
+    }
+    for hit in hits(last) {
+        let _ = sender.send(Ok(ProcessEvent::LimitHit(hit))).await;
     }
     let _ = sender.send(Ok(ProcessEvent::Ended(last))).await;
     drop(sender);

@@ -27,6 +27,7 @@ async fn until(process: &mut Process, text: &str) -> String {
         let event = tokio::time::timeout(Duration::from_secs(10), process.events.next()).await;
         match event.unwrap_or_else(|_| panic!("no {text:?} in {all:?}")).unwrap().unwrap() {
             ProcessEvent::Printed(_, bytes) => all += &String::from_utf8_lossy(&bytes),
+            ProcessEvent::LimitHit(hit) => panic!("{hit:?} before {text:?}: {all:?}"),
             ProcessEvent::Ended(ended) => panic!("{ended:?} before {text:?}: {all:?}"),
         }
     }
@@ -40,6 +41,7 @@ async fn to_the_end(mut process: Process) -> (String, String, Ended) {
         match event.unwrap() {
             ProcessEvent::Printed(Stream::Output, bytes) => output.extend_from_slice(&bytes),
             ProcessEvent::Printed(Stream::Error, bytes) => errors.extend_from_slice(&bytes),
+            ProcessEvent::LimitHit(hit) => panic!("{hit:?}"),
             ProcessEvent::Ended(ended) => {
                 assert!(process.events.next().await.is_none(), "the end is the last event");
                 let text = |bytes| String::from_utf8(bytes).unwrap();

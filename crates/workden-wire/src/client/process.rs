@@ -80,7 +80,7 @@ impl Stream for Events {
             Some(Ok(Frame::Started(_))) => Err(errors::not_understood("with a process in a process")),
             None => Err(errors::gone()),
         };
-        if !matches!(event, Ok(ProcessEvent::Printed(..))) {
+        if !matches!(event, Ok(ProcessEvent::Printed(..) | ProcessEvent::LimitHit(_))) {
             self.frames = None;
         }
         Poll::Ready(Some(event))

@@ -106,7 +106,7 @@ impl Stream for Output {
             Some(Err(error)) => Frame::Failed(error),
             None => Frame::Failed(Error::new(ErrorKind::Gone, "nobody knows how the process ended")),
         };
-        if !matches!(frame, Frame::Event(ProcessEvent::Printed(..))) {
+        if !matches!(frame, Frame::Event(ProcessEvent::Printed(..) | ProcessEvent::LimitHit(_))) {
             self.events = None;
         }
         let (first, second) = encode(frame)?;

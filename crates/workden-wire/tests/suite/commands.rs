@@ -57,6 +57,7 @@ async fn all(process: &mut Process) -> (Vec<u8>, Vec<u8>, Option<Result<Ended, E
         match event {
             Ok(ProcessEvent::Printed(Stream::Output, bytes)) => output.extend_from_slice(&bytes),
             Ok(ProcessEvent::Printed(Stream::Error, bytes)) => errors.extend_from_slice(&bytes),
+            Ok(ProcessEvent::LimitHit(hit)) => errors.extend_from_slice(hit.sentence.as_bytes()),
             Ok(ProcessEvent::Ended(ended)) => return (output, errors, Some(Ok(ended))),
             Err(error) => return (output, errors, Some(Err(error))),
         }
