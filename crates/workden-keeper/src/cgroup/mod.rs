@@ -73,6 +73,10 @@ impl Group {
         } else {
             v1::fill(&mut group, &hierarchies, &name, wanted);
         }
+        if ![&group.memory, &group.cpus, &group.processes].into_iter().any(|held| matches!(held, Some(Ok(())))) {
+            group.take_made().remove();
+            (group.join, group.keeper) = (Join::None, None);
+        }
         group
     }
 
@@ -110,18 +114,18 @@ impl Made {
     /// Removes the groups, and ends what is still in them.
     pub(crate) fn remove(self) {
         for directory in self.0 {
-            let mut waited = Duration::ZERO;
+            let (mut waited, mut pause) = (Duration::ZERO, Duration::from_micros(500));
             while fs::remove_dir(&directory).is_err_and(|error| error.kind() != std::io::ErrorKind::NotFound) {
                 if waited >= REMOVING {
                     break;
                 }
-                if waited > Duration::ZERO {
+                // Everybody has ended; the kernel is a little late to notice.
+                if waited > Duration::from_millis(20) {
                     end_all_in(&directory);
                 }
-                // Most often the first pause is enough.
-                let pause = if waited.is_zero() { Duration::from_millis(1) } else { Duration::from_millis(20) };
                 thread::sleep(pause);
                 waited += pause;
+                pause = (pause * 2).min(Duration::from_millis(20));
             }
         }
     }

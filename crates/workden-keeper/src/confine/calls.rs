@@ -7,15 +7,18 @@ macro_rules! calls {
 }
 
 /// What programs need, group by group.
-pub(super) const NEEDED: [&[libc::c_long]; 9] =
-    [FILES, MEMORY, PROCESSES, SIGNALS, TIME, WAITING, NETWORK, MESSAGES, OF_OLD];
+pub(super) const NEEDED: [&[libc::c_long]; 10] =
+    [FILES, &[FCHMODAT2], MEMORY, PROCESSES, SIGNALS, TIME, WAITING, NETWORK, MESSAGES, OF_OLD];
+
+/// `fchmodat2`, which has the same number everywhere, and a name in `libc` only here and there.
+pub(super) const FCHMODAT2: libc::c_long = 452;
 
 const FILES: &[libc::c_long] = calls! {
     SYS_read SYS_write SYS_pread64 SYS_pwrite64 SYS_readv SYS_writev SYS_preadv SYS_pwritev SYS_preadv2 SYS_pwritev2
     SYS_openat SYS_openat2 SYS_close SYS_close_range SYS_lseek SYS_dup SYS_dup3 SYS_fcntl SYS_flock SYS_ioctl
     SYS_fstat SYS_newfstatat SYS_statx SYS_statfs SYS_fstatfs SYS_faccessat SYS_faccessat2 SYS_readlinkat
     SYS_getdents64 SYS_getcwd SYS_chdir SYS_fchdir SYS_mkdirat SYS_mknodat SYS_unlinkat SYS_renameat SYS_renameat2
-    SYS_linkat SYS_symlinkat SYS_fchmod SYS_fchmodat SYS_fchmodat2 SYS_fchown SYS_fchownat SYS_utimensat SYS_umask
+    SYS_linkat SYS_symlinkat SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_umask
     SYS_truncate SYS_ftruncate SYS_fallocate SYS_fsync SYS_fdatasync SYS_sync SYS_syncfs SYS_sync_file_range
     SYS_fadvise64 SYS_readahead SYS_sendfile SYS_splice SYS_tee SYS_vmsplice SYS_copy_file_range
     SYS_setxattr SYS_lsetxattr SYS_fsetxattr SYS_getxattr SYS_lgetxattr SYS_fgetxattr

@@ -123,7 +123,7 @@ fn nobody_holds(name: LimitName, value: &str, reason: &str) -> Error {
 /// A number of bytes as a person would say it.
 fn bytes(value: u64) -> String {
     for (unit, size) in [("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)] {
-        if value >= size && value % size == 0 {
+        if value >= size && value.is_multiple_of(size) {
             return format!("{} {unit}", value / size);
         }
     }

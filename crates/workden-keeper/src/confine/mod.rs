@@ -109,7 +109,10 @@ fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid>) -> Resul
         }
         Err(errno) => {
             groups.remove();
-            Err(ids::why_no_user_namespace(errno))
+            Err(match ids {
+                Ids::OfSandbox(_) => errors::refused("namespaces of its own", errno),
+                Ids::OfStarter { .. } => ids::why_no_user_namespace(errno),
+            })
         }
     }
 }

@@ -9,7 +9,7 @@ use seccompiler::{BpfProgram, apply_filter};
 use workden_core::{Error, ErrorKind};
 
 use super::{
-    calls::{NEEDED, REFUSED},
+    calls::{FCHMODAT2, NEEDED, REFUSED},
     filter::{
         Test::{self, Is, IsNot, Masked},
         Verdict, compile,
@@ -100,7 +100,7 @@ fn setuid_files() -> Vec<(libc::c_long, Vec<Test>)> {
         refused.extend([
             (libc::SYS_fchmod, vec![has(1, bit)]),
             (libc::SYS_fchmodat, vec![has(2, bit)]),
-            (libc::SYS_fchmodat2, vec![has(2, bit)]),
+            (FCHMODAT2, vec![has(2, bit)]),
             (libc::SYS_mknodat, vec![has(2, bit)]),
             (libc::SYS_openat, vec![has(2, libc::O_CREAT), has(3, bit)]),
             (libc::SYS_openat, vec![has(2, libc::O_TMPFILE), has(3, bit)]),

@@ -139,7 +139,7 @@ impl<'a> Minder<'a> {
         match rustix::net::recv(self.link, &mut order, RecvFlags::DONTWAIT) {
             Ok((1.., _)) => match Order::decode(order[0]) {
                 Some(Order::Terminate) => {
-                    self.to_all(&[Signal::TERM, Signal::CONT]);
+                    self.signal_all(&[Signal::TERM, Signal::CONT]);
                     self.kill_at = self.kill_at.or(Instant::now().checked_add(self.grace));
                 }
                 Some(Order::Kill) => self.kill_at = Some(Instant::now()),
@@ -161,7 +161,7 @@ impl<'a> Minder<'a> {
     fn kill_all(&mut self) -> Infallible {
         loop {
             self.freeze();
-            self.to_all(&[Signal::KILL]);
+            self.signal_all(&[Signal::KILL]);
             self.reap();
             let mut watched = [PollFd::new(&self.children, PollFlags::IN)];
             let _ = poll(&mut watched, Some(&timespec(KILL_AGAIN)));
@@ -175,7 +175,7 @@ impl<'a> Minder<'a> {
     fn freeze(&mut self) {
         let mut before = 0;
         for _ in 0..16 {
-            let found = self.to_all(&[Signal::STOP]);
+            let found = self.signal_all(&[Signal::STOP]);
             if found <= before {
                 return;
             }
@@ -184,7 +184,7 @@ impl<'a> Minder<'a> {
     }
 
     /// Sends signals to all descendants; how many there are.
-    fn to_all(&mut self, signals: &[Signal]) -> usize {
+    fn signal_all(&mut self, signals: &[Signal]) -> usize {
         let found = descent::descendants(self.room);
         for pid in self.room.iter().take(found).filter_map(|&pid| Pid::from_raw(pid)) {
             for &signal in signals {

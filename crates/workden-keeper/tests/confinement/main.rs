@@ -2,7 +2,9 @@
 //! ordinary user, and must fail in the wanted way. The attempts would do no harm if they succeeded.
 
 #![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+mod lifetime;
 mod limits;
 mod places;
 mod run;

@@ -3,9 +3,14 @@
 
 use std::{
     collections::BTreeMap,
-    os::unix::{fs::chown, process::CommandExt},
-    path::{Path, PathBuf},
+    fs::File,
+    os::{
+        fd::AsRawFd,
+        unix::{fs::chown, process::CommandExt},
+    },
+    path::Path,
     process::{Command, Output},
+    sync::LazyLock,
 };
 
 use workden_core::{
@@ -33,24 +38,16 @@ pub(crate) fn starters() -> Vec<Starter> {
 /// A workspace on the host, and what is run in it.
 pub(crate) struct Ground {
     pub(crate) workspace: tempfile::TempDir,
-    program: PathBuf,
     starter: Starter,
 }
 
 impl Ground {
     pub(crate) fn new(starter: Starter) -> Self {
         let workspace = tempfile::tempdir().unwrap();
-        // Where an ordinary user can run it: the directory of the build may be private.
-        let program = workspace
-            .path()
-            .parent()
-            .unwrap()
-            .join(format!("{}-confined", workspace.path().file_name().unwrap().to_str().unwrap()));
-        std::fs::copy(example(), &program).unwrap();
         if starter == Starter::Ordinary {
             chown(workspace.path(), Some(ORDINARY), Some(ORDINARY)).unwrap();
         }
-        Self { workspace, program, starter }
+        Self { workspace, starter }
     }
 
     pub(crate) fn confinement(&self) -> Confinement {
@@ -69,13 +66,18 @@ impl Ground {
 
     /// Runs a line, and says what came of it.
     pub(crate) fn run(&self, confinement: &Confinement, line: &str) -> Ran {
-        let mut command = Command::new(&self.program);
+        Ran::from(self.command(confinement, line).output().unwrap())
+    }
+
+    /// What runs a line.
+    pub(crate) fn command(&self, confinement: &Confinement, line: &str) -> Command {
+        let mut command = Command::new(program());
         command.arg(serde_json::to_string(confinement).unwrap()).args(["sh", "-c", line]);
         command.env("SECRET_OF_HOST", "sesame");
         if self.starter == Starter::Ordinary {
             command.uid(ORDINARY).gid(ORDINARY);
         }
-        Ran::from(command.output().unwrap())
+        command
     }
 
     /// Writes a file into the workspace, as its owner's.
@@ -88,12 +90,6 @@ impl Ground {
                 chown(path, Some(ORDINARY), Some(ORDINARY)).unwrap();
             }
         }
-    }
-}
-
-impl Drop for Ground {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.program);
     }
 }
 
@@ -115,9 +111,15 @@ impl From<Output> for Ran {
     }
 }
 
-/// The example, which cargo builds beside the tests.
-fn example() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let profile = test.parent().and_then(Path::parent).unwrap();
-    profile.join("examples").join("confined")
+/// The example, which cargo builds beside the tests, as a name that an ordinary user can run it by:
+/// the directory of the build may be private, but an open file is there for whoever inherits it.
+fn program() -> String {
+    static OPENED: LazyLock<File> = LazyLock::new(|| {
+        let test = std::env::current_exe().unwrap();
+        let profile = test.parent().and_then(Path::parent).unwrap();
+        let opened = File::open(profile.join("examples").join("confined")).unwrap();
+        rustix::io::fcntl_setfd(&opened, rustix::io::FdFlags::empty()).unwrap();
+        opened
+    });
+    format!("/proc/self/fd/{}", OPENED.as_raw_fd())
 }

@@ -163,6 +163,8 @@ async fn control_c_ends_the_job_in_the_foreground_and_control_d_the_input() {
     let place = Place::new();
     let mut process = in_terminal(&place, "echo ready; sleep 300; echo not reached").await;
     until(&mut process, "ready").await;
+    // A shell that is just about to start its child waits for that, whatever it was told before.
+    tokio::time::sleep(Duration::from_millis(300)).await;
     process.control.write(Bytes::from_static(b"\x03")).await.unwrap();
     let (output, _, ended) = to_the_end(process).await;
     assert_eq!(ended, Ended::Signalled(2), "{output}");

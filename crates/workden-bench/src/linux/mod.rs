@@ -1,0 +1,223 @@
+//! `bench linux`: what a Linux sandbox costs, beside bubblewrap with the same namespaces and the
+//! host's own shell, interleaved in one run.
+
+mod measure;
+mod memory;
+mod report;
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use measure::{Samples, interleaved};
+use report::{Line, Target};
+use workden_core::{BackendExt, Expect, Sandbox, VirtualPath, sandbox::ExecuteRequest};
+use workden_sandboxes::{KeeperProgram, LinuxSandbox};
+
+use crate::Failure;
+
+/// How the benchmark is run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    rounds: usize,
+    check: bool,
+}
+
+impl Options {
+    pub(crate) fn parse(words: &[&str]) -> Result<Self, Failure> {
+        let mut options = Self { rounds: 41, check: false };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match *word {
+                "--check" => options.check = true,
+                "--rounds" => options.rounds = words.next().ok_or("--rounds wants a number")?.parse()?,
+                other => return Err(format!("there is no option `{other}`").into()),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Runs everything and prints the table.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let bench = Bench { program: program()?, rounds: options.rounds };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut lines = vec![bench.one_shot()?];
+    runtime.block_on(async {
+        lines.push(bench.execute().await?);
+        lines.push(bench.first_output().await?);
+        lines.push(bench.hundred().await?);
+        lines.extend(bench.files().await?);
+        lines.extend(bench.memory().await?);
+        Ok::<(), Failure>(())
+    })?;
+    println!("{}", report::markdown(&lines));
+    match lines.iter().filter(|line| !line.passes()).count() {
+        missed @ 1.. if options.check => Err(format!("{missed} targets were missed").into()),
+        _ => Ok(()),
+    }
+}
+
+/// The command line in release mode, which lies beside this program and is its own keeper.
+fn program() -> Result<PathBuf, Failure> {
+    let program = std::env::current_exe()?.with_file_name("workden");
+    if program.exists() { Ok(program) } else { Err("build the command line first: cargo build --release".into()) }
+}
+
+struct Bench {
+    program: PathBuf,
+    rounds: usize,
+}
+
+impl Bench {
+    /// `workden run -- true` beside one call of bubblewrap.
+    fn one_shot(&self) -> Result<Line, Failure> {
+        let work = directory()?;
+        let (ours, peer) = interleaved(
+            self.rounds,
+            || {
+                let mut command = Command::new(&self.program);
+                ended(command.args(["run", "--root"]).arg(&work).args(["--", "true"]))
+            },
+            || ended(bubblewrap(&work).arg("true")),
+        )?;
+        std::fs::remove_dir_all(&work)?;
+        Ok(Line::beside("`workden run -- true`", "bwrap", ours, peer, Target::Ratio(1.0)))
+    }
+
+    /// A command in a sandbox that is there, beside the host's shell.
+    async fn execute(&self) -> Result<Line, Failure> {
+        let sandbox = self.sandbox().await?;
+        let request = ExecuteRequest::shell("true");
+        let (mut ours, mut peer) = (Samples::default(), Samples::default());
+        for _ in 0..self.rounds * 5 {
+            ours.take_async(async { Ok(sandbox.execute(&request).await?) }).await?;
+            peer.take(|| ended(Command::new("sh").args(["-c", "true"])))?;
+        }
+        sandbox.stop().await?;
+        Ok(Line::beside("`execute(\"true\")`", "`sh -c true`", ours, peer, Target::Over(Duration::from_millis(1))))
+    }
+
+    /// From nothing to the first output, beside one call of bubblewrap.
+    async fn first_output(&self) -> Result<Line, Failure> {
+        let work = directory()?;
+        let (mut ours, mut peer) = (Samples::default(), Samples::default());
+        for _ in 0..self.rounds {
+            let began = Instant::now();
+            let sandbox = self.sandbox().await?;
+            let executed = sandbox.execute(&ExecuteRequest::shell("echo hi")).await?;
+            ours.add(began.elapsed());
+            check(executed.output.head == "hi\n", "the first output")?;
+            sandbox.stop().await?;
+            peer.take(|| {
+                let output = bubblewrap(&work).args(["sh", "-c", "echo hi"]).stdout(Stdio::piped()).output()?;
+                check(output.stdout == b"hi\n", "bubblewrap's output")
+            })?;
+        }
+        std::fs::remove_dir_all(&work)?;
+        Ok(Line::beside("create to first output", "bwrap", ours, peer, Target::Ratio(1.5)))
+    }
+
+    /// A hundred at once, each used.
+    async fn hundred(&self) -> Result<Line, Failure> {
+        let mut samples = Samples::default();
+        for _ in 0..3 {
+            let began = Instant::now();
+            let all = futures_util::future::try_join_all((0..100).map(|number| async move {
+                let sandbox = self.sandbox().await?;
+                let executed = sandbox.execute(&ExecuteRequest::shell(format!("echo {number}"))).await?;
+                check(executed.output.head == format!("{number}\n"), "the output of one of a hundred")?;
+                Ok::<_, Failure>(sandbox)
+            }))
+            .await?;
+            samples.add(began.elapsed());
+            futures_util::future::try_join_all(all.iter().map(Sandbox::stop)).await?;
+        }
+        Ok(Line::alone("100 created at once, all used", samples, Target::Within(Duration::from_secs(2))))
+    }
+
+    /// File calls through the keeper.
+    async fn files(&self) -> Result<Vec<Line>, Failure> {
+        let sandbox = self.sandbox().await?;
+        let mut lines = Vec::new();
+        for (size, name, most, rounds) in [
+            (4 << 10, "4 KiB", Duration::from_micros(300), self.rounds * 20),
+            (8 << 20, "8 MiB", Duration::from_millis(15), self.rounds),
+        ] {
+            let path = VirtualPath::parse(&format!("/workspace/{size}"))?;
+            let content = bytes::Bytes::from(vec![b'x'; size]);
+            let (mut writes, mut reads) = (Samples::default(), Samples::default());
+            for _ in 0..rounds {
+                let content = content.clone().into();
+                writes.take_async(async { Ok(sandbox.write_path(&path, content, Expect::Anything).await?) }).await?;
+                let read = reads.take_async(async { Ok(sandbox.read_bytes(&path).await?) }).await?;
+                check(read.len() == size, "what was read")?;
+            }
+            lines.push(Line::alone(&format!("{name} write through the keeper"), writes, Target::Within(most)));
+            lines.push(Line::alone(&format!("{name} read through the keeper"), reads, Target::Within(most)));
+        }
+        sandbox.stop().await?;
+        Ok(lines)
+    }
+
+    /// What idle sandboxes hold.
+    async fn memory(&self) -> Result<Vec<Line>, Failure> {
+        let mut sandboxes = Vec::new();
+        for _ in 0..20 {
+            let sandbox = self.sandbox().await?;
+            sandbox.execute(&ExecuteRequest::shell("true")).await?;
+            sandboxes.push(sandbox);
+        }
+        tokio::time::sleep(Duration::from_secs(12)).await;
+        let held = memory::of_descendants()? / sandboxes.len() as u64;
+        for sandbox in &sandboxes {
+            sandbox.stop().await?;
+        }
+        Ok(vec![
+            Line::bytes("idle: anonymous memory", held.anonymous, 1_500_000),
+            Line::bytes("idle: proportional memory", held.proportional, 3_000_000),
+        ])
+    }
+
+    async fn sandbox(&self) -> Result<LinuxSandbox, Failure> {
+        Ok(LinuxSandbox::builder().keeper(KeeperProgram::at(&self.program)).start().await?)
+    }
+}
+
+fn directory() -> Result<PathBuf, Failure> {
+    let path = std::env::temp_dir().join(format!("workden-bench-linux-{}", std::process::id()));
+    std::fs::create_dir_all(&path)?;
+    Ok(path)
+}
+
+/// Bubblewrap with the namespaces and mounts of a sandbox.
+fn bubblewrap(work: &Path) -> Command {
+    let mut command = Command::new("bwrap");
+    command.args([
+        "--unshare-all",
+        "--die-with-parent",
+        "--ro-bind",
+        "/usr",
+        "/usr",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+    ]);
+    for (target, link) in [("usr/bin", "/bin"), ("usr/lib", "/lib"), ("usr/lib64", "/lib64"), ("usr/sbin", "/sbin")] {
+        command.args(["--symlink", target, link]);
+    }
+    command.args(["--tmpfs", "/tmp", "--bind"]).arg(work).args(["/workspace", "--chdir", "/workspace"]);
+    command
+}
+
+fn ended(command: &mut Command) -> Result<(), Failure> {
+    let status = command.stdin(Stdio::null()).status()?;
+    check(status.success(), "a command")
+}
+
+fn check(fine: bool, what: &str) -> Result<(), Failure> {
+    if fine { Ok(()) } else { Err(format!("{what} is not what it should be").into()) }
+}
