@@ -32,8 +32,8 @@ fn transcripts(document: &str) -> Vec<(String, String)> {
 fn run(command: &str, directory: &Path) -> String {
     let binary = Path::new(env!("CARGO_BIN_EXE_workden"));
     let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
-    let output =
-        Command::new("sh").arg("-c").arg(format!("{command} 2>&1")).env("PATH", path).current_dir(directory).output();
+    let script = format!("exec 2>&1\n{command}");
+    let output = Command::new("sh").arg("-c").arg(script).env("PATH", path).current_dir(directory).output();
     String::from_utf8(output.unwrap().stdout).unwrap()
 }
 
