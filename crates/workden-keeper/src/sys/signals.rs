@@ -63,6 +63,12 @@ pub(crate) fn child_signals() -> Result<OwnedFd, Errno> {
 /// Bytes of what a descriptor of signals says of one signal.
 pub(crate) const SIGNAL_RECORD: [u8; 128] = [0; 128];
 
+/// Which signal it is.
+pub(crate) fn signal_number(signal: &[u8; 128]) -> i32 {
+    let at = mem::offset_of!(libc::signalfd_siginfo, ssi_signo);
+    i32::from_ne_bytes([signal[at], signal[at + 1], signal[at + 2], signal[at + 3]])
+}
+
 /// Who sent a signal: the process, or 0 when it is outside of our namespace, or the kernel.
 pub(crate) fn sender(signal: &[u8; 128]) -> u32 {
     let at = mem::offset_of!(libc::signalfd_siginfo, ssi_pid);
