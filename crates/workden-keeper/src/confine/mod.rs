@@ -45,7 +45,10 @@ use crate::{
     cgroup::Group,
     setting::Children,
     supervisor,
-    sys_confine::{Cloned, clone_process, close_inherited, exit_now, new},
+    sys::{
+        confine::{Cloned, clone_process, close_inherited, new},
+        exit_now,
+    },
 };
 
 /// Enters a confinement. Returns in the new process, PID 1 of it; the calling process becomes the
