@@ -6,6 +6,7 @@
 
 mod attempts;
 mod container;
+mod covered;
 mod floods;
 mod host;
 mod lifecycle;
