@@ -63,8 +63,12 @@ pub(crate) fn child_signals() -> Result<OwnedFd, Errno> {
 /// Bytes of what a descriptor of signals says of one signal.
 pub(crate) const SIGNAL_RECORD: [u8; 128] = [0; 128];
 
-/// Who sent a signal: the process, or 0 when it is outside of our namespace, or the kernel.
-pub(crate) fn sender(signal: &[u8; 128]) -> u32 {
-    let at = mem::offset_of!(libc::signalfd_siginfo, ssi_pid);
-    u32::from_ne_bytes([signal[at], signal[at + 1], signal[at + 2], signal[at + 3]])
+/// Whether somebody outside of our namespace of processes sent a signal, by `kill`: the kernel then
+/// names no process. It names none either for a signal about a descriptor, and with `sigqueue` senders
+/// name whom they like; both say so in the code.
+pub(crate) fn is_from_outside(signal: &[u8; 128]) -> bool {
+    let number = |at: usize| i32::from_ne_bytes([signal[at], signal[at + 1], signal[at + 2], signal[at + 3]]);
+    let code = number(mem::offset_of!(libc::signalfd_siginfo, ssi_code));
+    let sender = number(mem::offset_of!(libc::signalfd_siginfo, ssi_pid));
+    code == libc::SI_USER && sender == 0
 }
