@@ -44,6 +44,11 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt("end the keeper by a signal that hides its sender", FORGED_SIGNAL),
     attempt("end the keeper by a signal about a descriptor", SIGNAL_OF_DESCRIPTOR),
     attempt(
+        "have the host's root take a core",
+        "ulimit -c 0 2>/dev/null; perl -e 'my $none = pack(\"QQ\", 0, 0); syscall($ENV{SYS_prlimit64}, 0, 4, $none, 0)'; grep -q '^Max core file size *1  *1 ' /proc/self/limits && echo held || echo escaped",
+    )
+    .escapes_unconfined(),
+    attempt(
         "stop the keeper",
         "kill -STOP 1 2>/dev/null; sleep 0.1; grep -q '^State:.*T' /proc/1/status && echo escaped || echo held",
     ),
