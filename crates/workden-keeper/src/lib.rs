@@ -5,6 +5,7 @@
 
 mod cgroup;
 pub mod confine;
+pub mod direct;
 mod keeper;
 mod minder;
 mod processes;

@@ -90,6 +90,7 @@ impl Ending {
 
 const CHOICES: &str = "\
 choices: `workden doctor` says what this machine can isolate, and how to mend what it cannot;
+         `--limits best-effort` does without the limits that nobody can hold;
          `--sandbox host` runs the command on this machine as it is, without any isolation";
 
 /// Whether the machine stands in the way, and not what was typed.

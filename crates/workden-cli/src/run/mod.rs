@@ -3,6 +3,7 @@
 mod arguments;
 mod attend;
 mod descriptor;
+mod direct;
 mod ending;
 mod json;
 mod piped;
@@ -19,6 +20,9 @@ use place::Place;
 
 /// Runs the command, and is its exit code.
 pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
+    if let Some(ending) = direct::run(arguments) {
+        return ending.tell(arguments);
+    }
     // One thread: there is one command to wait for, and a second thread costs more than `true`.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
     let ending = match runtime {

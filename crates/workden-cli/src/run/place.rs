@@ -1,7 +1,7 @@
 //! The sandbox that a command runs in, as the options say.
 
 use workden_core::{Error, ErrorKind, Result, Sandbox};
-use workden_sandboxes::{HostEnvironment, HostSandbox, KeeperProgram, LinuxSandbox};
+use workden_sandboxes::{HostEnvironment, HostSandbox, KeeperProgram, LinuxSandbox, LinuxSandboxBuilder};
 
 use super::{
     arguments::{Kind, LimitsHeld, Net, RunArguments},
@@ -18,7 +18,7 @@ impl Place {
     pub(super) async fn start(arguments: &RunArguments) -> Result<Self> {
         let host = HostEnvironment::from_process();
         match arguments.sandbox {
-            Kind::Linux => linux(arguments, host).await.map(Self::Linux),
+            Kind::Linux => linux(arguments, host)?.start().await.map(Self::Linux),
             Kind::Host => on_host(arguments, host).await.map(Self::Host),
         }
     }
@@ -39,7 +39,8 @@ impl Place {
     }
 }
 
-async fn linux(arguments: &RunArguments, host: HostEnvironment) -> Result<LinuxSandbox> {
+/// A Linux sandbox to be, as the options say.
+pub(super) fn linux(arguments: &RunArguments, host: HostEnvironment) -> Result<LinuxSandboxBuilder> {
     let mut sandbox = LinuxSandbox::builder()
         .keeper(KeeperProgram::this_program())
         .directory(root(arguments, &host)?)
@@ -69,7 +70,7 @@ async fn linux(arguments: &RunArguments, host: HostEnvironment) -> Result<LinuxS
     if arguments.limits == LimitsHeld::BestEffort {
         sandbox = sandbox.limits_best_effort();
     }
-    sandbox.start().await
+    Ok(sandbox)
 }
 
 async fn on_host(arguments: &RunArguments, host: HostEnvironment) -> Result<HostSandbox> {

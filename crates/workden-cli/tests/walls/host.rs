@@ -2,7 +2,7 @@
 
 use std::{
     fmt, fs,
-    io::Read,
+    io::{Read, Seek},
     net::TcpListener,
     os::{
         linux::net::SocketAddrExt,
@@ -65,6 +65,15 @@ impl Runner {
             Self::Ordinary => ORDINARY,
         }
     }
+}
+
+/// How the command gets its streams.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Way {
+    /// As they are: they are pipes, and there is no keeper.
+    Direct,
+    /// Through a keeper, because its output is a file.
+    Keeper,
 }
 
 /// A host with things that must stay out of reach.
@@ -169,13 +178,25 @@ impl Host {
         known
     }
 
-    pub(crate) fn try_in_sandbox(&self, attempt: &Attempt) -> Tried {
+    pub(crate) fn try_in_sandbox(&self, attempt: &Attempt, way: Way) -> Tried {
         let mut options = vec!["--sandbox", "linux"];
         if !attempt.options.contains(&"--timeout") {
             options.extend(["--timeout", "30"]);
         }
         options.extend(attempt.options);
-        Tried::of(self.run(&options).args(["sh", "-c", attempt.script]).output().unwrap())
+        let mut run = self.run(&options);
+        run.args(["sh", "-c", attempt.script]);
+        match way {
+            Way::Direct => Tried::of(run.output().unwrap()),
+            Way::Keeper => {
+                let mut printed = tempfile::tempfile().unwrap();
+                run.stdout(printed.try_clone().unwrap()).stderr(Stdio::piped());
+                let mut output = run.output().unwrap();
+                printed.rewind().unwrap();
+                printed.read_to_end(&mut output.stdout).unwrap();
+                Tried::of(output)
+            }
+        }
     }
 
     pub(crate) fn try_unconfined(&self, attempt: &Attempt) -> Tried {

@@ -66,7 +66,7 @@ pub fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, E
 }
 
 /// The same, with whatever is open.
-fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
+pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
     let owner = owner.map(supervisor::Owner::open).transpose()?;
     let ids = Ids::of_this_process()?;
     let sources = sources::look_up(confinement)?;

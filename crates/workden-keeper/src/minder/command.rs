@@ -16,7 +16,7 @@ use super::{
 use crate::{setting::Join, sys};
 
 /// Becomes the program, or says why not and ends.
-pub(super) fn become_program(plan: &mut Plan<'_>) -> Infallible {
+pub(crate) fn become_program(plan: &mut Plan<'_>) -> Infallible {
     // By the command's own process, and before it can do anything: a command may stop its minder.
     let here = Report::Started(rustix::process::getpid().as_raw_pid());
     let _ = rustix::net::send(plan.link, &here.encode(), SendFlags::NOSIGNAL);

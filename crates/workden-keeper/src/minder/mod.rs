@@ -6,7 +6,7 @@
 //! have had threads, and what those held stays held here for ever. A minder ends when it has no
 //! descendant; when the keeper is gone it kills them all at once.
 
-mod command;
+pub(crate) mod command;
 pub(crate) mod descent;
 pub(crate) mod message;
 

@@ -21,7 +21,12 @@ pub(crate) enum Failure {
 /// Why a command never was, if so.
 pub(crate) fn of(state: &TreeState, command: &Command) -> Option<Failure> {
     let (stage, why) = state.failed?;
-    let failure = match (stage, why) {
+    Some(failure(stage, why, command))
+}
+
+/// What became of a command that came as far as this.
+pub(crate) fn failure(stage: Stage, why: Errno, command: &Command) -> Failure {
+    match (stage, why) {
         (Stage::Exec, why) => {
             let program = match command {
                 Command::Shell(_) => "/bin/sh",
@@ -54,8 +59,7 @@ pub(crate) fn of(state: &TreeState, command: &Command) -> Option<Failure> {
             ErrorKind::Io,
             format!("cannot give a command what every command gets: {}", words(why)),
         )),
-    };
-    Some(failure)
+    }
 }
 
 /// What the system calls an error, without its number.

@@ -4,14 +4,14 @@
 
 mod capture;
 mod execute;
-mod failure;
+pub(crate) mod failure;
 mod jobs;
-mod limits_hit;
+pub(crate) mod limits_hit;
 mod log;
 mod minders;
 mod output;
 mod pipes;
-mod prepare;
+pub(crate) mod prepare;
 mod records;
 mod spawn;
 mod tree;

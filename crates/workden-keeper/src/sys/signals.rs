@@ -63,12 +63,20 @@ pub(crate) fn child_signals() -> Result<OwnedFd, Errno> {
 /// Bytes of what a descriptor of signals says of one signal.
 pub(crate) const SIGNAL_RECORD: [u8; 128] = [0; 128];
 
+/// Which signal it is.
+pub(crate) fn signal_number(signal: &[u8; 128]) -> i32 {
+    number_at(signal, mem::offset_of!(libc::signalfd_siginfo, ssi_signo))
+}
+
 /// Whether somebody outside of our namespace of processes sent a signal, by `kill`: the kernel then
 /// names no process. It names none either for a signal about a descriptor, and with `sigqueue` senders
 /// name whom they like; both say so in the code.
 pub(crate) fn is_from_outside(signal: &[u8; 128]) -> bool {
-    let number = |at: usize| i32::from_ne_bytes([signal[at], signal[at + 1], signal[at + 2], signal[at + 3]]);
-    let code = number(mem::offset_of!(libc::signalfd_siginfo, ssi_code));
-    let sender = number(mem::offset_of!(libc::signalfd_siginfo, ssi_pid));
+    let code = number_at(signal, mem::offset_of!(libc::signalfd_siginfo, ssi_code));
+    let sender = number_at(signal, mem::offset_of!(libc::signalfd_siginfo, ssi_pid));
     code == libc::SI_USER && sender == 0
+}
+
+fn number_at(signal: &[u8; 128], at: usize) -> i32 {
+    i32::from_ne_bytes([signal[at], signal[at + 1], signal[at + 2], signal[at + 3]])
 }

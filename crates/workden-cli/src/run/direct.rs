@@ -1,0 +1,39 @@
+//! A command whose streams are pipes gets them as they are: no keeper, no copying, and no runtime here.
+
+use std::{
+    io::{IsTerminal, stderr, stdin, stdout},
+    os::fd::AsFd,
+};
+
+use workden_core::{Result, sandbox::Command};
+use workden_keeper::direct::{self, End, Input};
+use workden_sandboxes::HostEnvironment;
+
+use super::{
+    arguments::{Kind, RunArguments},
+    ending::Ending,
+    place,
+};
+
+/// Runs it so, where that can be; `None` where it cannot.
+pub(super) fn run(arguments: &RunArguments) -> Option<Ending> {
+    if arguments.sandbox != Kind::Linux || arguments.json || arguments.terminal {
+        return None;
+    }
+    // Somebody at a terminal would wait for the command, and the command for them.
+    let input = if stdin().is_terminal() { Input::Empty } else { Input::Passed };
+    let fine = direct::may_be_handed_in(stdout().as_fd())
+        && direct::may_be_handed_in(stderr().as_fd())
+        && (input == Input::Empty || direct::may_be_handed_in(stdin().as_fd()));
+    fine.then(|| in_sandbox(arguments, input).unwrap_or_else(Ending::Refused))
+}
+
+fn in_sandbox(arguments: &RunArguments, input: Input) -> Result<Ending> {
+    let confinement = place::linux(arguments, HostEnvironment::from_process())?.confinement()?;
+    let command = Command::Program(arguments.command.clone());
+    Ok(match direct::run(&confinement, &command, input, arguments.timeout)? {
+        End::Command(ended, hits) => Ending::Command(ended, hits),
+        End::TimedOut => Ending::TimedOut(arguments.timeout.unwrap_or_default()),
+        End::Told(signal) => Ending::Told(signal),
+    })
+}

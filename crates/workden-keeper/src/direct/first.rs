@@ -1,0 +1,177 @@
+//! PID 1 of a sandbox for one command: it starts the command, reaps, obeys its owner, and ends.
+
+use std::{
+    collections::BTreeMap,
+    ffi::CString,
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
+    time::Instant,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    fs::{Mode, OFlags},
+    io::Errno,
+    net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair},
+    process::{Pid, Signal, WaitOptions, kill_process_group},
+};
+use workden_core::{
+    Error, ErrorKind, Result, limits,
+    sandbox::{Command, Ended},
+};
+
+use super::{Input, Said, left_until, say, signal_all};
+use crate::{
+    minder::{
+        Plan, Terminal, command,
+        message::{Order, REPORT_BYTES, Report},
+    },
+    processes::{failure, limits_hit, prepare},
+    setting::{Join, LimitCounts, Setting},
+    sys::{self, Place},
+};
+
+/// How many descendants are signalled at a time.
+const ROOM: usize = 4096;
+
+/// Runs the command and ends this process; comes back only with the reason why there is none.
+pub(super) fn live(setting: Setting, command: &Command, input: Input, line: BorrowedFd<'_>) -> Error {
+    match start(&setting, command, input) {
+        Err(error) => error,
+        Ok(started) => {
+            let before = counts(&setting);
+            let ended = match started {
+                Started::Running(leader, children) => attend(leader, &children, line),
+                Started::Unrunnable(ended) => ended,
+            };
+            let hits = limits_hit::between(before, counts(&setting), ended, &setting.limits);
+            say(line, &Said::Ended(ended, hits));
+            // With the first process ends everything that is left.
+            sys::exit_now(0)
+        }
+    }
+}
+
+enum Started {
+    Running(Pid, OwnedFd),
+    /// There is no such program; what there was to say is said.
+    Unrunnable(Ended),
+}
+
+fn counts(setting: &Setting) -> LimitCounts {
+    setting.watch.as_ref().map(|watch| watch.hits()).unwrap_or_default()
+}
+
+fn start(setting: &Setting, command: &Command, input: Input) -> Result<Started> {
+    let broken = |_| Error::new(ErrorKind::Io, "the sandbox cannot start its command");
+    let environment = prepare::merged(&setting.environment, const { &BTreeMap::new() });
+    let image = prepare::image(command, &environment)?;
+    let directory = CString::new(setting.directory.as_os_str().as_bytes())
+        .map_err(|_| Error::new(ErrorKind::InvalidPath, "the directory has a NUL byte in its name"))?;
+    let children = sys::child_signals().map_err(broken)?;
+    let (ours, theirs) =
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(broken)?;
+    let null = rustix::fs::open(c"/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(broken)?;
+    let input = match input {
+        Input::Passed => rustix::stdio::stdin(),
+        Input::Empty => null.as_fd(),
+    };
+    let mut plan = Plan {
+        link: theirs.as_fd(),
+        streams: [input, rustix::stdio::stdout(), rustix::stdio::stderr()],
+        terminal: Terminal::None,
+        image,
+        directory: &directory,
+        rlimits: &setting.rlimits,
+        join: &setting.join,
+        filter: &setting.last_filter,
+        grace: limits::TERM_TIME,
+        room: &mut [],
+    };
+    let place = match &setting.join {
+        Join::CloneInto(group) => Place::Cgroup(group.as_fd()),
+        Join::None | Join::Tasks(_) => Place::Here,
+    };
+    let leader = sys::fork_into(&place, || command::become_program(&mut plan)).map_err(broken)?;
+    drop(plan);
+    drop(theirs);
+    match failed(&ours) {
+        None => Ok(Started::Running(leader, children)),
+        Some((stage, why)) => match failure::failure(stage, why, command) {
+            failure::Failure::Unrunnable(sentence, ended) => {
+                // Where the command itself would have complained.
+                let _ = rustix::io::write(rustix::stdio::stderr(), sentence.as_bytes());
+                Ok(Started::Unrunnable(ended))
+            }
+            failure::Failure::Refused(error) => Err(error),
+        },
+    }
+}
+
+/// Listens until the command is itself, or cannot be.
+fn failed(reports: &OwnedFd) -> Option<(crate::minder::message::Stage, Errno)> {
+    loop {
+        let mut report = [0; REPORT_BYTES];
+        match recv(reports, &mut report, RecvFlags::empty()) {
+            Err(Errno::INTR) => {}
+            // Its end of the line closes when it becomes the program.
+            Err(_) | Ok((0, _)) => return None,
+            Ok(_) => {
+                if let Some(Report::Failed(stage, why)) = Report::decode(report) {
+                    return Some((stage, why));
+                }
+            }
+        }
+    }
+}
+
+/// Reaps and obeys until the command has ended, or is not waited for any more.
+fn attend(leader: Pid, children: &OwnedFd, line: BorrowedFd<'_>) -> Ended {
+    let mut room = Vec::new();
+    let mut end_at = None;
+    loop {
+        let mut watched = [PollFd::new(&line, PollFlags::IN), PollFd::new(children, PollFlags::IN)];
+        if poll(&mut watched, left_until(end_at).as_ref()) == Ok(0) {
+            sys::exit_now(0);
+        }
+        let asked = !watched[0].revents().is_empty();
+        let mut taken = [0_u8; 1024];
+        let _ = rustix::io::read(children, &mut taken);
+        if let Some(ended) = reap(leader) {
+            return ended;
+        }
+        if asked {
+            let mut order = [0_u8; 1];
+            match recv(line, &mut order, RecvFlags::DONTWAIT) {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Ok((1.., _)) => {
+                    end_at = Some(Instant::now() + limits::TERM_TIME);
+                    match Order::decode(order[0]) {
+                        Some(Order::Signal(signal)) => {
+                            let _ = kill_process_group(leader, signal);
+                        }
+                        _ => {
+                            room.resize(ROOM, 0);
+                            signal_all(&mut room, &[Signal::TERM, Signal::CONT]);
+                        }
+                    }
+                }
+                // Nobody waits any more.
+                _ => sys::exit_now(0),
+            }
+        }
+    }
+}
+
+/// Reaps all that have ended; how the command did, if it is among them.
+fn reap(leader: Pid) -> Option<Ended> {
+    let mut ended = None;
+    while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+        if pid == leader {
+            ended = status.exit_status().map(Ended::Exited).or(status.terminating_signal().map(Ended::Signalled));
+        }
+    }
+    ended
+}
