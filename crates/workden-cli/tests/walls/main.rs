@@ -11,6 +11,7 @@ mod floods;
 mod host;
 mod lifecycle;
 mod numbers;
+mod streams;
 mod survival;
 
 use attempts::{Attempt, Unconfined};

@@ -3,7 +3,7 @@
 //!
 //! Invariant: it ends as every sandbox does. PID 1 ends when its line to the owner does, with all that
 //! is in its namespaces, and the supervisor tidies up behind it. A terminal or a socket is never
-//! handed in: who holds one can do more with it than print.
+//! handed in, nor a pipe of the user that the command is: who holds one can do more with it than print.
 
 mod first;
 
@@ -34,6 +34,9 @@ use crate::{
 /// Bytes that one message of PID 1 may have.
 const MESSAGE: usize = 64 * 1024;
 
+/// The bits of a mode by which others than the owner may read or write.
+const OF_OTHERS: u32 = 0o066;
+
 /// What the standard input of the command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
@@ -62,12 +65,16 @@ enum Said {
     Ended(Ended, Vec<LimitHit>),
 }
 
-/// Whether a stream of this process can be handed in: a pipe, or the null device.
+/// Whether a stream of this process can be handed in: the null device, or a pipe that the command
+/// cannot open again. Who can do that with a pipe to read from can write to it, and whoever reads from
+/// it after the command, perhaps a shell its script, reads that.
 #[must_use]
 pub fn may_be_handed_in(stream: BorrowedFd<'_>) -> bool {
     let Ok(stat) = fstat(stream) else { return false };
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Fifo => true,
+        FileType::Fifo => {
+            confine::user_of_commands().is_some_and(|user| user != stat.st_uid) && stat.st_mode & OF_OTHERS == 0
+        }
         FileType::CharacterDevice => (major(stat.st_rdev), minor(stat.st_rdev)) == (1, 3),
         _ => false,
     }
