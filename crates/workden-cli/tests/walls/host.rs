@@ -42,7 +42,8 @@ impl Runner {
 
     /// A command as this user, under limits that hold even if ours do not.
     pub(crate) fn command(self, bytes: u64, program: &Path) -> Command {
-        let outer = [&format!("--as={bytes}"), "--nproc=4000", "--core=0"];
+        // One byte of a core is none that is written, and whoever starts with less cannot have more.
+        let outer = [&format!("--as={bytes}"), "--nproc=4000", "--core=1"];
         match self {
             Self::Root => {
                 let mut command = Command::new("prlimit");

@@ -6,10 +6,12 @@
 
 mod attempts;
 mod container;
+mod covered;
 mod floods;
 mod host;
 mod lifecycle;
 mod numbers;
+mod streams;
 mod survival;
 
 use attempts::{Attempt, Unconfined};

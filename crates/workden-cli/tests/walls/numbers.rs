@@ -18,7 +18,7 @@ numbers! {
     perf_event_open = SYS_perf_event_open, pidfd_getfd = SYS_pidfd_getfd, pidfd_open = SYS_pidfd_open,
     pivot_root = SYS_pivot_root, prlimit64 = SYS_prlimit64, process_vm_readv = SYS_process_vm_readv,
     process_vm_writev = SYS_process_vm_writev, ptrace = SYS_ptrace, quotactl = SYS_quotactl, reboot = SYS_reboot,
-    request_key = SYS_request_key, setgroups = SYS_setgroups, sethostname = SYS_sethostname,
+    request_key = SYS_request_key, rt_sigqueueinfo = SYS_rt_sigqueueinfo, setgroups = SYS_setgroups, sethostname = SYS_sethostname,
     setns = SYS_setns, settimeofday = SYS_settimeofday, socket = SYS_socket,
     swapon = SYS_swapon, syslog = SYS_syslog, umount2 = SYS_umount2, unshare = SYS_unshare,
     userfaultfd = SYS_userfaultfd,

@@ -1,12 +1,22 @@
 //! Places that may be read but not changed, and places that may not even be read, whatever is
 //! mounted there: covered by a read-only clone of themselves, or by something empty.
 //!
-//! Invariant: what is covered exists when the sandbox starts. A name that appears later is not.
+//! Invariant: what is covered exists when the sandbox starts. A name that appears later is not. And
+//! it stays where it is: the directories on the way to it can be neither moved nor removed.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::{
+    ffi::OsStr,
+    os::{
+        fd::{AsFd, AsRawFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
+    path::Path,
+};
 
 use rustix::{
-    fs::{CWD, FileType, Mode, OFlags, fstat, mkdirat, openat},
+    fs::{
+        AtFlags, CWD, FileType, Mode, OFlags, StatxAttributes, StatxFlags, fstat, mkdirat, openat, readlinkat, statx,
+    },
     io::Errno,
 };
 use workden_core::{Error, VirtualPath};
@@ -37,7 +47,7 @@ impl Empty {
     pub(super) fn mask(&self, places: &[VirtualPath]) -> Result<(), Error> {
         for path in places {
             let covered = open(path).and_then(|place| {
-                let Some(place) = place else { return Ok(()) };
+                let Some(place) = place.map(held_in_place).transpose()? else { return Ok(()) };
                 let cover = match FileType::from_raw_mode(fstat(&place)?.st_mode) {
                     FileType::Directory => self.directory.as_fd(),
                     _ => self.file.as_fd(),
@@ -59,11 +69,12 @@ fn read_only(root: &NewRoot, path: &str) -> Result<OwnedFd, Errno> {
     root.place(path)
 }
 
-/// Makes these places read-only, with all that is mounted below them.
+/// Makes these places read-only, with all that is mounted below them. Where one lies below what is
+/// no directory, that is made read-only: nobody is to put a directory in its place.
 pub(super) fn make_read_only(places: &[VirtualPath]) -> Result<(), Error> {
     for path in places {
-        let covered = open(path).and_then(|place| {
-            let Some(place) = place else { return Ok(()) };
+        let covered = open_or_what_is_above(path).and_then(|place| {
+            let Some(place) = place.map(held_in_place).transpose()? else { return Ok(()) };
             let tree = clone_of_open(&place)?;
             set_mount_attributes(&tree, Reach::Tree, attribute::READ_ONLY, None)?;
             attach(tree, place)
@@ -73,9 +84,61 @@ pub(super) fn make_read_only(places: &[VirtualPath]) -> Result<(), Error> {
     Ok(())
 }
 
+/// Mounts the directories on the way to a place onto themselves, and finds the place again: a mount
+/// point cannot be renamed, but any directory above it could be, and another be put in its place.
+fn held_in_place(place: OwnedFd) -> Result<OwnedFd, Errno> {
+    // Without the links on the way, which lead to a place but are not above it.
+    let path = readlinkat(CWD, format!("/proc/self/fd/{}", place.as_raw_fd()), Vec::new())?;
+    let path = Path::new(OsStr::from_bytes(path.as_bytes()));
+    let root = mount_of(Path::new("/"))?.id;
+    let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+    above.reverse();
+    for directory in above {
+        let mount = mount_of(directory)?;
+        // What is in the root's own file system cannot be changed in the end.
+        if mount.begins_here || mount.id == root {
+            continue;
+        }
+        let itself = open_path(directory)?;
+        attach(clone_of_open(&itself)?, itself)?;
+    }
+    open_path(path)
+}
+
+/// The mount that something is in.
+struct InMount {
+    id: u64,
+    begins_here: bool,
+}
+
+fn mount_of(path: &Path) -> Result<InMount, Errno> {
+    let there = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID)?;
+    Ok(InMount { id: there.stx_mnt_id, begins_here: there.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) })
+}
+
+fn open_path(path: &Path) -> Result<OwnedFd, Errno> {
+    openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// The same as `open`; where something on the way is no directory, that.
+fn open_or_what_is_above(path: &VirtualPath) -> Result<Option<OwnedFd>, Errno> {
+    let mut here = path.clone();
+    loop {
+        match open_path(Path::new(here.as_str())) {
+            Ok(place) => return Ok(Some(place)),
+            Err(Errno::NOTDIR) => match here.parent() {
+                Some(above) => here = above,
+                None => return Ok(None),
+            },
+            Err(Errno::NOENT | Errno::LOOP) => return Ok(None),
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
 /// A place in the root as it is now; nothing when there is none.
 fn open(path: &VirtualPath) -> Result<Option<OwnedFd>, Errno> {
-    match openat(CWD, path.as_str(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+    match open_path(Path::new(path.as_str())) {
         Ok(place) => Ok(Some(place)),
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
         Err(errno) => Err(errno),

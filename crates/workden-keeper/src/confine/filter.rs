@@ -13,17 +13,20 @@ pub(super) enum Verdict {
     Allow,
     /// It answers this error.
     Fail(libc::c_int),
-    /// It fails with this error when all tests of one of these lists hold, and is made otherwise.
-    FailIf(libc::c_int, Vec<Vec<Test>>),
+    /// It fails with the error of the first of these lists of which all tests hold, and is made
+    /// otherwise. With error 0 it is not made either, and the program believes that it was.
+    FailIf(Vec<(libc::c_int, Vec<Test>)>),
 }
 
-/// Something about the lower half of an argument.
+/// Something about an argument; about its lower half, where nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Test {
     /// The argument is this.
     Is(u8, u32),
     /// The argument is not this.
     IsNot(u8, u32),
+    /// The upper half of the argument is not zero.
+    HasUpper(u8),
     /// Of these bits of the argument, just those are set.
     Masked {
         /// Which argument.
@@ -110,8 +113,9 @@ fn decide(verdict: &Verdict) -> BpfProgram {
     match verdict {
         Verdict::Allow => vec![allow],
         Verdict::Fail(errno) => vec![fail(*errno)],
-        Verdict::FailIf(errno, lists) => {
-            let mut program: BpfProgram = lists.iter().flat_map(|tests| all_hold(tests, fail(*errno))).collect();
+        Verdict::FailIf(lists) => {
+            let mut program: BpfProgram =
+                lists.iter().flat_map(|(errno, tests)| all_hold(tests, fail(*errno))).collect();
             program.push(allow);
             program
         }
@@ -127,6 +131,7 @@ fn all_hold(tests: &[Test], then: sock_filter) -> BpfProgram {
         let mut tested = match *test {
             Test::Is(argument, value) => vec![load(argument), branch(IF_EQUAL, value, 0, past)],
             Test::IsNot(argument, value) => vec![load(argument), branch(IF_EQUAL, value, past, 0)],
+            Test::HasUpper(argument) => vec![load_upper(argument), branch(IF_EQUAL, 0, past, 0)],
             Test::Masked { argument, mask, bits } => {
                 vec![load(argument), step(AND, mask), branch(IF_EQUAL, bits, 0, past)]
             }
@@ -142,6 +147,10 @@ fn load(argument: u8) -> sock_filter {
     step(LOAD, ARGUMENTS_AT + 8 * u32::from(argument))
 }
 
+fn load_upper(argument: u8) -> sock_filter {
+    step(LOAD, ARGUMENTS_AT + 8 * u32::from(argument) + 4)
+}
+
 fn step(code: u16, k: u32) -> sock_filter {
     sock_filter { code, jt: 0, jf: 0, k }
 }
@@ -155,7 +164,7 @@ mod tests {
     use super::*;
 
     /// What a program answers to a call: the kernel's machine, as far as these programs use it.
-    pub(crate) fn answer(program: &[sock_filter], architecture: u32, number: u32, arguments: [u32; 6]) -> u32 {
+    pub(crate) fn answer(program: &[sock_filter], architecture: u32, number: u32, arguments: [u64; 6]) -> u32 {
         let (mut at, mut loaded) = (0, 0_u32);
         loop {
             let sock_filter { code, jt, jf, k } = program[at];
@@ -165,7 +174,11 @@ mod tests {
                     loaded = match k {
                         NUMBER_AT => number,
                         ARCHITECTURE_AT => architecture,
-                        _ => arguments[usize::try_from((k - ARGUMENTS_AT) / 8).unwrap()],
+                        _ => {
+                            let argument = arguments[usize::try_from((k - ARGUMENTS_AT) / 8).unwrap()];
+                            let half = if k % 8 == 0 { argument } else { argument >> 32 };
+                            u32::try_from(half & 0xffff_ffff).unwrap()
+                        }
                     }
                 }
                 AND => loaded &= k,
@@ -180,12 +193,18 @@ mod tests {
 
     #[test]
     fn every_call_gets_its_verdict() {
-        let refuse = |tests: &[&[Test]]| Verdict::FailIf(1, tests.iter().map(|tests| tests.to_vec()).collect());
+        let refuse = |lists: &[(libc::c_int, &[Test])]| {
+            Verdict::FailIf(lists.iter().map(|(errno, tests)| (*errno, tests.to_vec())).collect())
+        };
         let mut table: BTreeMap<libc::c_long, Verdict> =
             (0..400).map(|number| (number, if number % 3 == 0 { Verdict::Fail(1) } else { Verdict::Allow })).collect();
         table.insert(
             7,
-            refuse(&[&[Test::Is(0, 5), Test::IsNot(1, 6)], &[Test::Masked { argument: 2, mask: 12, bits: 8 }]]),
+            refuse(&[
+                (1, &[Test::Is(0, 5), Test::IsNot(1, 6)]),
+                (1, &[Test::Masked { argument: 2, mask: 12, bits: 8 }]),
+                (0, &[Test::HasUpper(3)]),
+            ]),
         );
         let program = compile(&table, &Verdict::Fail(38));
         let errno = |value| libc::SECCOMP_RET_ERRNO | value;
@@ -203,6 +222,9 @@ mod tests {
             ([0, 0, 8, 0, 0, 0], errno(1)),
             ([0, 0, 9, 0, 0, 0], errno(1)),
             ([0, 0, 12, 0, 0, 0], libc::SECCOMP_RET_ALLOW),
+            ([1 << 32, 1 << 32, 1 << 32, 7, 1 << 32, 0], libc::SECCOMP_RET_ALLOW),
+            ([0, 0, 0, 1 << 32, 0, 0], errno(0)),
+            ([0, 0, 8, 1 << 63, 0, 0], errno(1)),
         ] {
             assert_eq!(answer(&program, ARCHITECTURE, 7, arguments), wanted, "{arguments:?}");
         }

@@ -4,7 +4,7 @@
 use rustix::{
     fs::Mode,
     net::{AddressFamily, SocketFlags, SocketType, socket_with},
-    process::{setsid, umask},
+    process::{Resource, Rlimit, getrlimit, setrlimit, setsid, umask},
     system::sethostname,
     thread::set_thread_groups,
 };
@@ -19,6 +19,7 @@ use super::{
     etc::{HOME, HOST_NAME, Names},
     ids::{self, Ids, Owners},
     landlock::{self, Landlock},
+    limits::CORE_BYTES,
     link::Link,
     privileges, procfs, programs,
     root::{self, NewRoot},
@@ -40,6 +41,7 @@ pub(super) fn become_first(
     // A session of its own has no terminal that a command could type into.
     setsid().map_err(|errno| refused("a session of its own", errno))?;
     umask(Mode::from_raw_mode(0o022));
+    raise_ceiling_for_cores();
     match ids {
         Ids::OfStarter { .. } => ids::map_own(ids)?,
         Ids::OfSandbox(_) => set_thread_groups(&[]).map_err(|errno| refused("leaving all groups", errno))?,
@@ -128,6 +130,15 @@ fn build_root(confinement: &Confinement, ids: Ids, sources: Vec<Source>, owners:
     cover::make_read_only(&confinement.read_only)?;
     empty.mask(&confinement.masked)?;
     root::seal()
+}
+
+/// Makes room for the one byte that commands get: with none at all, the kernel starts the host's
+/// helper for a command that crashes. Whoever may not raise it may start that helper as well.
+fn raise_ceiling_for_cores() {
+    let one = Some(CORE_BYTES);
+    if getrlimit(Resource::Core).maximum.is_some_and(|most| most < CORE_BYTES) {
+        let _ = setrlimit(Resource::Core, Rlimit { current: one, maximum: one });
+    }
 }
 
 fn raise_loopback() -> Result<(), Error> {

@@ -12,6 +12,10 @@ use crate::cgroup::{Group, Held, Wanted};
 /// Processes of the keeper that count as well where the user's are counted.
 const OF_KEEPER: u64 = 16;
 
+/// Bytes that a core may have. One, not none: nothing is written, and no helper of the host is
+/// started either.
+pub(super) const CORE_BYTES: u64 = 1;
+
 /// What the kernel is told for each process, and the report about all limits.
 #[derive(Debug, Default)]
 pub(super) struct Holding {
@@ -31,8 +35,7 @@ pub(super) fn for_group(limits: &Limits) -> Wanted {
 /// Decides who holds each limit.
 pub(super) fn hold(limits: &Limits, group: &Group) -> Result<Holding, Error> {
     let mut holding = Holding::default();
-    // One byte, not none: nothing is written, and no helper of the host is started either.
-    holding.rlimits.push((Resource::Core, 1));
+    holding.rlimits.push((Resource::Core, CORE_BYTES));
     if let Some(limit) = limits.memory {
         let value = limit.value;
         let instead = |holding: &mut Holding, _: &str| {

@@ -11,7 +11,7 @@ use workden_core::{Error, ErrorKind};
 use super::{
     calls::{FCHMODAT2, NEEDED, REFUSED},
     filter::{
-        Test::{self, Is, IsNot, Masked},
+        Test::{self, HasUpper, Is, IsNot, Masked},
         Verdict, compile,
     },
 };
@@ -29,22 +29,29 @@ pub(super) fn install() -> Result<(), Error> {
 
 /// The filter that each command gets besides. Its calls hide their arguments in memory, where no
 /// filter can see them, and every program does without: `clone3` could make namespaces, `openat2` a
-/// file with a setuid bit. The keeper itself needs both.
+/// file with a setuid bit. The keeper itself needs both. And from here on the ceiling for cores stays.
 pub(super) fn for_commands() -> BpfProgram {
     let hidden = [libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, Verdict::Fail(libc::ENOSYS)));
-    compile(&Table::from(hidden), &Verdict::Allow)
+    let mut table = Table::from(hidden);
+    refuse(&mut table, 0, cores());
+    compile(&table, &Verdict::Allow)
+}
+
+/// Gives calls with these arguments this error.
+fn refuse(table: &mut Table, errno: libc::c_int, calls: Vec<(libc::c_long, Vec<Test>)>) {
+    for (call, tests) in calls {
+        match table.get_mut(&call) {
+            Some(Verdict::FailIf(lists)) => lists.push((errno, tests)),
+            _ => drop(table.insert(call, Verdict::FailIf(vec![(errno, tests)]))),
+        }
+    }
 }
 
 fn table() -> Table {
     let needed = NEEDED.into_iter().flatten().map(|call| (*call, Verdict::Allow));
     let refused = REFUSED.into_iter().flatten().map(|call| (*call, Verdict::Fail(libc::EPERM)));
     let mut table: Table = needed.chain(refused).collect();
-    for (call, tests) in by_argument() {
-        match table.get_mut(&call) {
-            Some(Verdict::FailIf(_, lists)) => lists.push(tests),
-            _ => drop(table.insert(call, Verdict::FailIf(libc::EPERM, vec![tests]))),
-        }
-    }
+    refuse(&mut table, libc::EPERM, by_argument());
     table
 }
 
@@ -135,6 +142,18 @@ fn keeper() -> Vec<(libc::c_long, Vec<Test>)> {
     ]
 }
 
+/// Another ceiling for cores. With none at all, the host's own helper is started for a process that
+/// crashes, by the host's root; the ceiling that commands begin with prevents that. Programs that hold
+/// secrets set it to zero and end when they cannot, so they are told that they could.
+fn cores() -> Vec<(libc::c_long, Vec<Test>)> {
+    const CORES: u32 = libc::RLIMIT_CORE as u32;
+    vec![
+        (libc::SYS_setrlimit, vec![Is(0, CORES)]),
+        (libc::SYS_prlimit64, vec![Is(1, CORES), IsNot(2, 0)]),
+        (libc::SYS_prlimit64, vec![Is(1, CORES), HasUpper(2)]),
+    ]
+}
+
 /// All of these bits are set.
 fn has(argument: u8, bits: libc::c_int) -> Test {
     let bits = bits.cast_unsigned();
@@ -153,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_call_refused_by_its_arguments_is_needed_otherwise() {
-        for (call, _) in by_argument() {
+        for (call, _) in by_argument().into_iter().chain(cores()) {
             assert!(NEEDED.into_iter().flatten().any(|needed| *needed == call), "{call}");
         }
     }

@@ -76,7 +76,7 @@ async fn told_from_outside(signals: &AsyncFd<OwnedFd>) {
         let Ok(mut ready) = signals.readable().await else { return };
         let mut signal = sys::SIGNAL_RECORD;
         match rustix::io::read(signals.as_fd(), &mut signal) {
-            Ok(_) if sys::sender(&signal) == 0 => return,
+            Ok(_) if sys::is_from_outside(&signal) => return,
             Ok(_) | Err(Errno::INTR) => {}
             Err(_) => ready.clear_ready(),
         }

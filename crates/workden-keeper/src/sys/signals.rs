@@ -65,12 +65,18 @@ pub(crate) const SIGNAL_RECORD: [u8; 128] = [0; 128];
 
 /// Which signal it is.
 pub(crate) fn signal_number(signal: &[u8; 128]) -> i32 {
-    let at = mem::offset_of!(libc::signalfd_siginfo, ssi_signo);
-    i32::from_ne_bytes([signal[at], signal[at + 1], signal[at + 2], signal[at + 3]])
+    number_at(signal, mem::offset_of!(libc::signalfd_siginfo, ssi_signo))
 }
 
-/// Who sent a signal: the process, or 0 when it is outside of our namespace, or the kernel.
-pub(crate) fn sender(signal: &[u8; 128]) -> u32 {
-    let at = mem::offset_of!(libc::signalfd_siginfo, ssi_pid);
-    u32::from_ne_bytes([signal[at], signal[at + 1], signal[at + 2], signal[at + 3]])
+/// Whether somebody outside of our namespace of processes sent a signal, by `kill`: the kernel then
+/// names no process. It names none either for a signal about a descriptor, and with `sigqueue` senders
+/// name whom they like; both say so in the code.
+pub(crate) fn is_from_outside(signal: &[u8; 128]) -> bool {
+    let code = number_at(signal, mem::offset_of!(libc::signalfd_siginfo, ssi_code));
+    let sender = number_at(signal, mem::offset_of!(libc::signalfd_siginfo, ssi_pid));
+    code == libc::SI_USER && sender == 0
+}
+
+fn number_at(signal: &[u8; 128], at: usize) -> i32 {
+    i32::from_ne_bytes([signal[at], signal[at + 1], signal[at + 2], signal[at + 3]])
 }

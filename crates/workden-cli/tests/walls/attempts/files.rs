@@ -65,7 +65,12 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         "plant a git hook",
         "mkdir -p .git/hooks 2>/dev/null; (echo 'echo hi' > .git/hooks/pre-commit) 2>/dev/null && echo escaped || echo held",
     ),
-    attempt("move the git directory away", "mv .git/hooks .git/elsewhere 2>/dev/null && echo escaped || echo held"),
+    attempt("move the git hooks away", "mv .git/hooks .git/elsewhere 2>/dev/null && echo escaped || echo held"),
+    attempt(
+        "put another git directory in the place of the real one",
+        "mv .git elsewhere 2>/dev/null && mkdir -p .git/hooks && echo escaped || echo held",
+    )
+    .escapes_unconfined(),
     attempt(
         "run a program that is set-user-id root",
         "test \"$(./suid-id -u 2>/dev/null)\" = 0 && echo escaped || echo held",

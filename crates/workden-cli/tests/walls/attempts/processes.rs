@@ -41,8 +41,27 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         "kill the keeper",
         "kill -9 1 2>/dev/null; kill -TERM 1 2>/dev/null; kill -INT 1 2>/dev/null; sleep 0.2; test -e /proc/1/stat && echo held || echo escaped",
     ),
+    attempt("end the keeper by a signal that hides its sender", FORGED_SIGNAL),
+    attempt("end the keeper by a signal about a descriptor", SIGNAL_OF_DESCRIPTOR),
+    attempt(
+        "have the host's root take a core",
+        "ulimit -c 0 2>/dev/null; perl -e 'my $none = pack(\"QQ\", 0, 0); syscall($ENV{SYS_prlimit64}, 0, 4, $none, 0)'; grep -q '^Max core file size *1  *1 ' /proc/self/limits && echo held || echo escaped",
+    )
+    .escapes_unconfined(),
     attempt(
         "stop the keeper",
         "kill -STOP 1 2>/dev/null; sleep 0.1; grep -q '^State:.*T' /proc/1/status && echo escaped || echo held",
     ),
 ];
+
+/// `sigqueue` by hand: a TERM whose record says that nobody sent it. A keeper that ends takes this
+/// command with it, before it prints anything.
+const FORGED_SIGNAL: &str = "perl -e '\
+    my $nobody = pack(\"iiix4ii\", 15, 0, -1, 0, 0) . \"\\0\" x 104; \
+    syscall($ENV{SYS_rt_sigqueueinfo}, 1, 15, $nobody); sleep 1; print \"held\"'";
+
+/// The kernel itself sends a TERM to the keeper when there is something to read.
+const SIGNAL_OF_DESCRIPTOR: &str = "perl -MSocket -MFcntl -e '\
+    socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0) or die; \
+    fcntl($a, 8, 1); fcntl($a, 10, 15) or die; fcntl($a, F_SETFL, O_ASYNC | O_NONBLOCK) or die; \
+    syswrite($b, \"x\"); sleep 1; print \"held\"'";

@@ -1,0 +1,41 @@
+//! The streams of a command: it reads what it is given and prints. A pipe is nothing that it could
+//! write to when it is there for reading, or read from when it is there for printing, although the
+//! same user made it.
+
+use std::{fs, path::Path};
+
+use crate::host::{Host, Runner};
+
+/// What a shell prints that runs this script as the one who starts the sandbox; `$RUN` in it is
+/// `workden run` up to the command. The shell makes the pipes, so they are that user's.
+fn printed(runner: Runner, script: &str) -> (Host, String) {
+    let host = Host::start(&runner);
+    let run = host.run(&[]);
+    // The first words are the outer limits, under which the whole shell is.
+    let words = run.get_args().map(|word| format!("'{}'", word.display())).collect::<Vec<_>>();
+    let program = words.iter().position(|word| word.ends_with("/workden'")).unwrap();
+    let script = script.replace("$RUN", &words[program..].join(" "));
+    let output = runner.command(16 << 30, Path::new("sh")).args(["-c", &script]).output().unwrap();
+    (host, String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn a_command_cannot_write_into_the_pipe_that_it_reads_from() {
+    let script = "(echo given; sleep 1) | (\
+        $RUN sh -c 'read line; (echo injected > /proc/self/fd/0) 2>/dev/null; echo got $line' 2>&1 | cat; cat)";
+    for runner in [Runner::root(), Runner::ordinary_user()] {
+        let (_host, printed) = printed(runner, script);
+        assert_eq!(printed, "got given\n", "{runner:?}");
+    }
+}
+
+#[test]
+fn a_command_cannot_read_from_the_pipe_that_it_prints_to() {
+    let script = "(echo mine; $RUN sh -c 'timeout 1 cat < /proc/self/fd/1 > stolen' </dev/null 2>/dev/null; echo end) \
+                  | (sleep 2; cat)";
+    for runner in [Runner::root(), Runner::ordinary_user()] {
+        let (host, printed) = printed(runner, script);
+        assert_eq!(printed, "mine\nend\n", "{runner:?}");
+        assert_eq!(fs::read_to_string(host.workspace().join("stolen")).unwrap_or_default(), "", "{runner:?}");
+    }
+}
