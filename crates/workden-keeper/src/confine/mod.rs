@@ -120,11 +120,6 @@ pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid
     }
 }
 
-/// Who the commands of a sandbox that this process makes are on the host.
-pub(crate) fn user_of_commands() -> Option<u32> {
-    Ids::of_this_process().ok().map(|ids| ids.on_host().0)
-}
-
 /// Answers the new process until it is ready.
 fn wait_until_ready(process: &Link, pid: Pid, ids: Ids) -> Result<(), Error> {
     loop {
