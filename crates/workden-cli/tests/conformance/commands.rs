@@ -2,17 +2,12 @@
 
 use workden_conformance::sandbox_checks;
 
-use crate::places::{Places, hold, linux};
+use crate::places::{Places, hold};
 
 #[tokio::test]
 async fn a_linux_sandbox_conforms() {
     let places = Places::new();
     hold(sandbox_checks(), async || places.linux().await).await;
-}
-
-#[tokio::test]
-async fn a_linux_sandbox_with_an_ephemeral_workspace_conforms() {
-    hold(sandbox_checks(), async || linux().start().await.unwrap()).await;
 }
 
 #[tokio::test]

@@ -33,9 +33,3 @@ async fn files_of_a_host_sandbox_conform() {
     let places = Places::new();
     all(async || places.host().await).await;
 }
-
-#[tokio::test]
-async fn files_of_a_guarded_host_sandbox_conform() {
-    let places = Places::new();
-    all(async || Guarded::new(places.host().await).gate(Arc::new(OpenGate))).await;
-}

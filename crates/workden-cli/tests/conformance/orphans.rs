@@ -28,7 +28,7 @@ const CASES: &[Case] = &[
     Case { name: "a child", line: "sleep N; :", processes: 2 },
     Case { name: "a session of its own", line: "setsid sleep N & sleep N; :", processes: 3 },
     Case { name: "a double fork", line: "(setsid sh -c 'setsid sleep N & exit' &); sleep N; :", processes: 3 },
-    Case { name: "TERM ignored", line: "trap '' TERM HUP INT; setsid sleep N & sleep N; sleep N", processes: 3 },
+    Case { name: "TERM ignored", line: "trap '' TERM HUP QUIT; setsid sleep N & sleep N; sleep N", processes: 3 },
     Case {
         name: "a stopped process",
         line: "sleep N & kill -STOP $!; setsid sleep N & kill -STOP $!; sleep N; :",

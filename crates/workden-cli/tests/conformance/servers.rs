@@ -48,8 +48,7 @@ async fn every_linux_sandbox_has_a_localhost_of_its_own() {
     let (one, other) = (places.start(Kind::Linux).await, places.start(Kind::Linux).await);
     let serve = JobRequest::shell("mkdir www; echo mine > www/page.txt; exec python3 -m http.server -d www 8000");
     one.start_job(&serve).await.unwrap();
-    let fetch =
-        ExecuteRequest::shell("curl -sS --retry 40 --retry-connrefused --retry-delay 1 localhost:8000/page.txt");
+    let fetch = ExecuteRequest::shell("until curl -sS localhost:8000/page.txt 2>/dev/null; do sleep 0.1; done");
     assert_eq!(one.execute(&fetch).await.unwrap().output.text(), "mine\n");
     let refused = other.execute(&ExecuteRequest::shell("curl -sS localhost:8000/page.txt")).await.unwrap();
     assert_eq!(refused.ended, Ended::Exited(7), "curl could connect: {refused:?}");

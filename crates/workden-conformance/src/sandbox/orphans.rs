@@ -45,7 +45,7 @@ const WAYS: &[(&str, &str)] = &[
     ("a session of its own", "setsid sleep N & wait"),
     ("a daemon", "setsid sh -c 'sleep N >/dev/null 2>&1 </dev/null & exit' & wait; sleep N"),
     ("a double fork", "( ( sleep N & ) & ) ; sleep N"),
-    ("one that ignores TERM", "trap '' TERM HUP INT; sleep N; sleep N"),
+    ("one that ignores TERM", "trap '' TERM HUP QUIT; sleep N; sleep N"),
     ("a daemon that ignores TERM", "trap '' TERM; (setsid sleep N &) ; sleep N"),
     ("a stopped child", "sleep N & kill -STOP $!; sleep N"),
     ("itself, stopped", "sleep N & kill -STOP $$"),
