@@ -14,7 +14,7 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::{FileType, fstat, major, minor},
+    fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat, major, minor},
     io::Errno,
     net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair},
     process::{Pid, WaitOptions, getpid, waitpid},
@@ -92,6 +92,7 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
         socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(lost)?;
     let signals = sys::ending_signals().map_err(lost)?;
     let owner = getpid();
+    let streams = StreamFlags::now();
     let supervisor = sys::fork_into(&Place::Here, || {
         // There are no other threads here: this child may do what it likes.
         sys::close_all_but(&mut [0, 1, 2, theirs.as_raw_fd()]);
@@ -108,7 +109,29 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
     // The end of the line is the end of what is left.
     drop(ours);
     let _ = waitpid(Some(supervisor), WaitOptions::empty());
+    streams.restore();
     end
+}
+
+/// The flags of the standard streams. Whoever else has these pipes open shares them, and a command can
+/// change them: a shell that goes on reading would be told that there is nothing.
+struct StreamFlags([Option<OFlags>; 3]);
+
+impl StreamFlags {
+    fn now() -> Self {
+        Self(standard_streams().map(|stream| fcntl_getfl(stream).ok()))
+    }
+
+    fn restore(self) {
+        for (stream, flags) in standard_streams().into_iter().zip(self.0) {
+            // A stream that is closed has no flags to restore.
+            let _ = flags.map(|flags| fcntl_setfl(stream, flags));
+        }
+    }
+}
+
+fn standard_streams() -> [BorrowedFd<'static>; 3] {
+    [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()]
 }
 
 /// Waits for the end, and brings it about when it is time.
