@@ -39,3 +39,13 @@ fn a_command_cannot_read_from_the_pipe_that_it_prints_to() {
         assert_eq!(fs::read_to_string(host.workspace().join("stolen")).unwrap_or_default(), "", "{runner:?}");
     }
 }
+
+#[test]
+fn what_a_command_does_to_its_streams_ends_with_it() {
+    let script = "(sleep 1; echo late) | (\
+        $RUN perl -MFcntl -e 'fcntl($_, F_SETFL, O_NONBLOCK) for *STDIN, *STDOUT' | cat; cat 2>&1)";
+    for runner in [Runner::root(), Runner::ordinary_user()] {
+        let (_host, printed) = printed(runner, script);
+        assert_eq!(printed, "late\n", "{runner:?}");
+    }
+}

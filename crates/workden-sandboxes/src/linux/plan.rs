@@ -32,7 +32,10 @@ const GIT_FILES: [&str; 2] = [".git/hooks", ".git/config"];
 /// Whether commands may change what git runs by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GitFiles {
-    /// `.git/hooks` and `.git/config` are read-only, where they exist.
+    /// `.git/hooks` and `.git/config` are read-only, where they exist, and so is a `.git` that is a
+    /// file. This keeps honest tools from leaving something behind that runs outside. It is no wall: a
+    /// command can still name another directory in a new `.git/commondir`, and submodules have hooks of
+    /// their own. Against one that means harm make `/workspace/.git` read-only as a whole.
     #[default]
     Protected,
     /// They are like all others.
