@@ -153,7 +153,7 @@ impl Bench {
             let content = bytes::Bytes::from(vec![b'x'; size]);
             let (mut writes, mut reads) = (Samples::default(), Samples::default());
             for _ in 0..rounds {
-                let content = content.clone().into();
+                let content = content.clone();
                 writes.take_async(async { Ok(sandbox.write_path(&path, content, Expect::Anything).await?) }).await?;
                 let read = reads.take_async(async { Ok(sandbox.read_bytes(&path).await?) }).await?;
                 check(read.len() == size, "what was read")?;
