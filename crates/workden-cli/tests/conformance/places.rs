@@ -14,7 +14,7 @@ use workden_sandboxes::{HostEnvironment, HostSandbox, KeeperProgram, LinuxSandbo
 /// Where the program is, when it is not where cargo has put it.
 pub(crate) const PROGRAM: &str = "WORKDEN_PROGRAM";
 /// Checks that run at a time: most of them wait for something.
-const LANES: usize = 4;
+const LANES: usize = 6;
 
 /// The program that is the keeper.
 pub(crate) fn program() -> PathBuf {

@@ -16,7 +16,7 @@ use workden_keeper::{Keeper, Setting};
 use workden_wire::{RemoteSandbox, ServeOptions};
 
 /// Checks that run at a time: most of them wait for something.
-const LANES: usize = 4;
+const LANES: usize = 6;
 
 /// Directories on the host, a new one for each sandbox.
 pub(crate) struct Host {
