@@ -15,9 +15,7 @@ use crate::{Outcome, workspace};
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
 
 pub(crate) fn run() -> Outcome {
-    let target = host_target()?;
-    build(&target)?;
-    let file = target_directory().join(&target).join("keeper/workden-keeper");
+    let file = build()?;
     let content = fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     if needs_a_loader(&content)? {
         return Err(format!("{} is not static: it asks for a loader", file.display()));
@@ -33,17 +31,31 @@ pub(crate) fn run() -> Outcome {
     Ok(())
 }
 
-fn build(target: &str) -> Outcome {
+/// Builds the keeper; the file.
+pub(crate) fn build() -> Outcome<PathBuf> {
+    build_static("keeper", "workden-keeper", "workden-keeper")
+}
+
+/// Builds the command line as it is shipped; the file.
+pub(crate) fn build_command_line() -> Outcome<PathBuf> {
+    build_static("dist", "workden-cli", "workden")
+}
+
+fn build_static(profile: &str, package: &str, program: &str) -> Outcome<PathBuf> {
+    let target = host_target()?;
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(["build", "--profile", "keeper", "--package", "workden-keeper", "--bin", "workden-keeper"])
+        .args(["build", "--profile", profile, "--package", package, "--bin", program])
         // With a target the flags are the program's alone, and not those of what is run while building.
-        .args(["--target", target])
+        .args(["--target", &target])
         .env("RUSTFLAGS", "-C target-feature=+crt-static")
         .current_dir(workspace::root())
         .status()
         .map_err(|error| format!("cannot start cargo: {error}"))?;
-    if status.success() { Ok(()) } else { Err("the keeper cannot be built".to_owned()) }
+    match status.success() {
+        true => Ok(target_directory().join(target).join(profile).join(program)),
+        false => Err(format!("`{program}` cannot be built")),
+    }
 }
 
 /// The target of the compiler itself.

@@ -31,6 +31,7 @@ cargo xtask <command>
                     files    grep, glob, list, read, edit against rg, find and pydantic-ai-backend
                              (`--check` fails when a target is missed, `--only grep` for some rows)
                     policy   decisions a second, about paths and commands, against pydantic-ai-backend
+                    linux    what a Linux sandbox costs, against bubblewrap and the host's own shell
                     race     every call, a million times, while directories are exchanged with
                              links that lead outside, or to a directory that a rule denies
                              (`--seconds 30` for less)
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
         ["test", "--fast"] => steps::run(steps::FAST),
         ["tidy"] => tidy::run(),
         ["keeper"] => keeper::run(),
-        ["bench"] => Err("which benchmark? files, policy or race\nhint: cargo xtask bench files".to_owned()),
+        ["bench"] => Err("which benchmark? files, policy, linux or race\nhint: cargo xtask bench files".to_owned()),
         ["bench", name, rest @ ..] => bench(name, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
@@ -72,5 +73,14 @@ fn main() -> ExitCode {
 fn bench(name: &str, rest: &[&str]) -> Outcome {
     let mut cargo = vec!["run", "--release", "--quiet", "--package", "workden-bench", "--", name];
     cargo.extend(rest);
+    // What a sandbox costs is a matter of the programs that are shipped.
+    let shipped = match name {
+        "linux" => vec![keeper::build_command_line()?, keeper::build()?],
+        _ => Vec::new(),
+    };
+    let shipped: Vec<String> = shipped.iter().map(|file| file.display().to_string()).collect();
+    for (option, file) in ["--program", "--keeper"].into_iter().zip(&shipped) {
+        cargo.extend([option, file]);
+    }
     workspace::cargo(&cargo).map_err(|_| format!("the benchmark `{name}` failed"))
 }

@@ -50,6 +50,10 @@ pub(crate) const NEEDS: &[Need] = &[
     need(Probe::Program("setfacl"), Source::Debian("acl"), "tests that a write keeps access lists"),
     need(Probe::Program("setfattr"), Source::Debian("attr"), "tests that a write keeps extended attributes"),
     need(Probe::Program("bwrap"), Source::Debian("bubblewrap"), "scripts run only in a sandbox, to see what they run"),
+    need(Probe::Program("dockerd"), Source::Debian("docker.io"), "a sandbox is tried in a default Docker container"),
+    need(Probe::Program("setpriv"), Source::Debian("util-linux"), "sandboxes are tried as an ordinary user"),
+    need(Probe::Program("perl"), Source::Debian("perl-base"), "system calls are tried from inside a sandbox"),
+    need(Probe::Program("curl"), Source::Debian("curl"), "a server in a sandbox is asked from a later command"),
     need(Probe::Program("bash"), Source::Debian("bash"), "the shell analysis is compared with bash"),
     need(Probe::Program("dash"), Source::Debian("dash"), "the shell analysis is compared with sh"),
     need(

@@ -290,20 +290,20 @@ mod tests {
 
     #[test]
     fn paths_lose_the_directory_that_is_the_root_of_the_reader() {
-        let directory = crate::VirtualPath::parse("/work").unwrap();
+        let directory = crate::VirtualPath::parse("/desk").unwrap();
         for (kind, sentence, expected) in [
-            (ErrorKind::Io, "cannot read `/work/a/b`: no", "cannot read `/a/b`: no"),
-            (ErrorKind::Io, "cannot list `/work`: no", "cannot list `/`: no"),
-            (ErrorKind::Io, "cannot read `/workshop/a`: no", "cannot read `/workshop/a`: no"),
+            (ErrorKind::Io, "cannot read `/desk/a/b`: no", "cannot read `/a/b`: no"),
+            (ErrorKind::Io, "cannot list `/desk`: no", "cannot list `/`: no"),
+            (ErrorKind::Io, "cannot read `/desktop/a`: no", "cannot read `/desktop/a`: no"),
             (
                 ErrorKind::Io,
-                "cannot move `/work/a` into itself, to `/work/a/b`",
+                "cannot move `/desk/a` into itself, to `/desk/a/b`",
                 "cannot move `/a` into itself, to `/a/b`",
             ),
-            (ErrorKind::Io, "cannot edit `/work/a`: `/work/b` not found", "cannot edit `/a`: `/work/b` not found"),
+            (ErrorKind::Io, "cannot edit `/desk/a`: `/desk/b` not found", "cannot edit `/a`: `/desk/b` not found"),
             (
                 ErrorKind::NotDirectory,
-                "cannot read `/work/f/x`: `/work/f` is a file, so nothing can be below it",
+                "cannot read `/desk/f/x`: `/desk/f` is a file, so nothing can be below it",
                 "cannot read `/f/x`: `/f` is a file, so nothing can be below it",
             ),
         ] {

@@ -13,7 +13,6 @@ mod serve;
 mod setting;
 mod supervisor;
 mod sys;
-mod sys_confine;
 
 pub use keeper::Keeper;
 pub use serve::run;

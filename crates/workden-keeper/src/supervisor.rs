@@ -20,7 +20,7 @@ use rustix::{
 use workden_core::{Error, ErrorKind, limits};
 
 use crate::cgroup::Made;
-use crate::sys_confine::{ending_signals, exit_now, replace_stream};
+use crate::sys::{confine::replace_stream, ending_signals, exit_now};
 
 /// The process with which a sandbox ends.
 pub(crate) struct Owner(OwnedFd);

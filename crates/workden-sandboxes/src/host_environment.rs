@@ -85,9 +85,9 @@ mod tests {
 
     #[test]
     fn the_home_directory_is_shown_as_a_tilde() {
-        let host = with(&[("HOME", "/home/me")]);
+        let host = with(&[("HOME", "/srv/me")]);
         for (path, shown) in
-            [("/home/me", "~"), ("/home/me/.nvm", "~/.nvm"), ("/home/meme", "/home/meme"), ("/usr", "/usr")]
+            [("/srv/me", "~"), ("/srv/me/.nvm", "~/.nvm"), ("/srv/meme", "/srv/meme"), ("/usr", "/usr")]
         {
             assert_eq!(host.shown(Path::new(path)), shown);
         }

@@ -30,7 +30,8 @@
 //!   `workden-error`.
 //! - `POST /v1/spawn` answers the output of a process as frames: a byte for the kind, four for the
 //!   length (big endian), the payload. 0 is the first (JSON: `process`, `pid`), 1 is standard output,
-//!   2 standard error, 3 how it ended (JSON), 4 an error (JSON); 3 and 4 are the last.
+//!   2 standard error, 3 how it ended (JSON), 4 an error (JSON), 5 a limit that it ran into (JSON); 3 and
+//!   4 are the last.
 //! - An error is a status and JSON: kind, sentence, hint, refusal. The kind counts, not the status.
 //! - A token travels as `authorization: Bearer <token>`, on every call.
 //!

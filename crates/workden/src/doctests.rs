@@ -13,6 +13,10 @@ mod files {}
 #[doc = include_str!("../../../docs/policy.md")]
 mod policy {}
 
+// Each of its programs is also the keeper of the sandbox that it starts: they run for real.
+#[doc = include_str!("../../../docs/sandboxes.md")]
+mod sandboxes {}
+
 /// The `workden.toml` of the guide loads, and means what its comments say.
 ///
 /// ```

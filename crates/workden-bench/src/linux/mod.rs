@@ -19,19 +19,25 @@ use workden_sandboxes::{KeeperProgram, LinuxSandbox};
 use crate::Failure;
 
 /// How the benchmark is run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Options {
     rounds: usize,
     check: bool,
+    /// The command line as it is shipped.
+    program: Option<PathBuf>,
+    /// The keeper as it is shipped.
+    keeper: Option<PathBuf>,
 }
 
 impl Options {
     pub(crate) fn parse(words: &[&str]) -> Result<Self, Failure> {
-        let mut options = Self { rounds: 41, check: false };
+        let mut options = Self { rounds: 41, check: false, program: None, keeper: None };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match *word {
                 "--check" => options.check = true,
+                "--program" => options.program = words.next().map(PathBuf::from),
+                "--keeper" => options.keeper = words.next().map(PathBuf::from),
                 "--rounds" => options.rounds = words.next().ok_or("--rounds wants a number")?.parse()?,
                 other => return Err(format!("there is no option `{other}`").into()),
             }
@@ -42,7 +48,9 @@ impl Options {
 
 /// Runs everything and prints the table.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let bench = Bench { program: program()?, rounds: options.rounds };
+    let missing = "which programs? cargo xtask bench linux builds and names them";
+    let program = options.program.clone().ok_or(missing)?;
+    let bench = Bench { program, keeper: options.keeper.clone().ok_or(missing)?, rounds: options.rounds };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut lines = vec![bench.one_shot()?];
     runtime.block_on(async {
@@ -60,14 +68,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// The command line in release mode, which lies beside this program and is its own keeper.
-fn program() -> Result<PathBuf, Failure> {
-    let program = std::env::current_exe()?.with_file_name("workden");
-    if program.exists() { Ok(program) } else { Err("build the command line first: cargo build --release".into()) }
-}
-
 struct Bench {
     program: PathBuf,
+    keeper: PathBuf,
     rounds: usize,
 }
 
@@ -150,7 +153,7 @@ impl Bench {
             let content = bytes::Bytes::from(vec![b'x'; size]);
             let (mut writes, mut reads) = (Samples::default(), Samples::default());
             for _ in 0..rounds {
-                let content = content.clone().into();
+                let content = content.clone();
                 writes.take_async(async { Ok(sandbox.write_path(&path, content, Expect::Anything).await?) }).await?;
                 let read = reads.take_async(async { Ok(sandbox.read_bytes(&path).await?) }).await?;
                 check(read.len() == size, "what was read")?;
@@ -182,7 +185,7 @@ impl Bench {
     }
 
     async fn sandbox(&self) -> Result<LinuxSandbox, Failure> {
-        Ok(LinuxSandbox::builder().keeper(KeeperProgram::at(&self.program)).start().await?)
+        Ok(LinuxSandbox::builder().keeper(KeeperProgram::at(&self.keeper)).start().await?)
     }
 }
 
@@ -214,7 +217,8 @@ fn bubblewrap(work: &Path) -> Command {
 }
 
 fn ended(command: &mut Command) -> Result<(), Failure> {
-    let status = command.stdin(Stdio::null()).status()?;
+    // Nothing that waits for a reader: a program is timed, not a terminal.
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
     check(status.success(), "a command")
 }
 

@@ -1,9 +1,6 @@
-//! A command whose streams are pipes gets them as they are: no keeper, no copying, and no runtime here.
+//! A command that is only waited for: no keeper in its sandbox, and no runtime here.
 
-use std::{
-    io::{IsTerminal, stderr, stdin, stdout},
-    os::fd::AsFd,
-};
+use std::io::{IsTerminal, stdin};
 
 use workden_core::{Result, sandbox::Command};
 use workden_keeper::direct::{self, End, Input};
@@ -22,10 +19,7 @@ pub(super) fn run(arguments: &RunArguments) -> Option<Ending> {
     }
     // Somebody at a terminal would wait for the command, and the command for them.
     let input = if stdin().is_terminal() { Input::Empty } else { Input::Passed };
-    let fine = direct::may_be_handed_in(stdout().as_fd())
-        && direct::may_be_handed_in(stderr().as_fd())
-        && (input == Input::Empty || direct::may_be_handed_in(stdin().as_fd()));
-    fine.then(|| in_sandbox(arguments, input).unwrap_or_else(Ending::Refused))
+    Some(in_sandbox(arguments, input).unwrap_or_else(Ending::Refused))
 }
 
 fn in_sandbox(arguments: &RunArguments, input: Input) -> Result<Ending> {
@@ -35,5 +29,6 @@ fn in_sandbox(arguments: &RunArguments, input: Input) -> Result<Ending> {
         End::Command(ended, hits) => Ending::Command(ended, hits),
         End::TimedOut => Ending::TimedOut(arguments.timeout.unwrap_or_default()),
         End::Told(signal) => Ending::Told(signal),
+        End::NoOutput(number) => Ending::output(std::io::Error::from_raw_os_error(number)),
     })
 }

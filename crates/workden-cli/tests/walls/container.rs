@@ -94,7 +94,7 @@ fn in_a_default_container_it_refuses_with_a_reason_or_holds() {
     let options = ["run", "--rm", "--network", "none", "-v", "/usr:/usr:ro", "-v", &volume, "workden-test:empty"];
     let inside = |words: &[&str]| daemon.docker(&options).args(words).output().unwrap();
 
-    let script = "touch /usr/workden-probe 2>/dev/null; ls /share /root/. 2>/dev/null; kill -0 1 && echo ran";
+    let script = "touch /usr/workden-probe 2>/dev/null; ls /share /root 2>/dev/null; kill -0 1 && echo ran";
     let output = inside(&["/share/workden", "run", "--root", "/share/workspace", "--", "sh", "-c", script]);
     let (out, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.success() {

@@ -45,7 +45,7 @@ const WAYS: &[(&str, &str)] = &[
     ("a session of its own", "setsid sleep N & wait"),
     ("a daemon", "setsid sh -c 'sleep N >/dev/null 2>&1 </dev/null & exit' & wait; sleep N"),
     ("a double fork", "( ( sleep N & ) & ) ; sleep N"),
-    ("one that ignores TERM", "trap '' TERM HUP INT; sleep N; sleep N"),
+    ("one that ignores TERM", "trap '' TERM HUP QUIT; sleep N; sleep N"),
     ("a daemon that ignores TERM", "trap '' TERM; (setsid sleep N &) ; sleep N"),
     ("a stopped child", "sleep N & kill -STOP $!; sleep N"),
     ("itself, stopped", "sleep N & kill -STOP $$"),
@@ -172,20 +172,25 @@ pub async fn a_killed_job_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     all_hold(join_all(each).await)
 }
 
-/// `TERM` comes first.
+/// `TERM` comes first, and who says goodbye is listened to: nobody dies of a closed pipe.
 pub async fn there_is_time_to_say_goodbye(sandbox: &dyn Sandbox) -> Outcome {
-    let line = "trap 'sleep 0.3; echo bye > NAME; exit' TERM; echo ready; while :; do sleep 0.05; done";
-    let request = ExecuteRequest::shell(line.replace("NAME", "by_timeout")).timeout(Duration::from_millis(600));
+    let line = "trap 'echo leaving; sleep 0.3; echo bye > NAME; exit' TERM; echo ready; : > NAME.up; \
+                while :; do sleep 0.05; done";
+    let named = |name: &str| line.replace("NAME", name);
+    let request = ExecuteRequest::shell(named("by_timeout")).timeout(Duration::from_millis(600));
     equal("how it ended", sandbox.execute(&request).await?.ended, Ended::TimedOut)?;
     prints(sandbox, "cat by_timeout", "bye\n").await?;
-    let begun = job(sandbox, &line.replace("NAME", "by_kill")).await?;
-    let ready = workden_core::sandbox::JobRead { wait: AT_ONCE, ..workden_core::sandbox::JobRead::from(0) };
-    sandbox.read_job(&begun.id, &ready).await?;
+    let begun = job(sandbox, &named("by_kill")).await?;
+    until(sandbox, "[ -e by_kill.up ]", AT_ONCE).await?;
     sandbox.kill_job(&begun.id).await?;
     prints(sandbox, "cat by_kill", "bye\n").await?;
-    let request = ExecuteRequest::shell(line.replace("NAME", "by_drop").replace("echo ready", ": > up")).timeout(None);
-    select(sandbox.execute(&request), Box::pin(until(sandbox, "[ -e up ]", AT_ONCE))).await;
-    until(sandbox, "[ -s by_drop ]", GRACE).await
+    let request = ExecuteRequest::shell(named("by_drop")).timeout(None);
+    select(sandbox.execute(&request), Box::pin(until(sandbox, "[ -e by_drop.up ]", AT_ONCE))).await;
+    until(sandbox, "[ -s by_drop ]", GRACE).await?;
+    let process = piped(sandbox, &named("by_end_of_interest")).await?;
+    until(sandbox, "[ -e by_end_of_interest.up ]", AT_ONCE).await?;
+    drop(process);
+    until(sandbox, "[ -s by_end_of_interest ]", GRACE).await
 }
 
 /// Until the sandbox ends, or its job is killed.

@@ -82,7 +82,9 @@ pub async fn control_c_interrupts(sandbox: &dyn Sandbox) -> Outcome {
 
 /// The shell gets the terminal back.
 pub async fn control_z_stops_what_runs_in_a_shell_with_jobs(sandbox: &dyn Sandbox) -> Outcome {
-    let line = "set -m; sh -c 'echo ready; sleep 30'; echo back; kill -KILL %1";
+    // With `exec`: a shell that is stopped while it waits in `vfork` for a child that is stopped as well
+    // never says so.
+    let line = "set -m; sh -c 'echo ready; exec sleep 30'; echo back; kill -KILL %1";
     let mut process = in_terminal(sandbox, line).await?;
     let mut printed = Printed::default();
     printed.until(&mut process.events, "ready\r\n").await?;

@@ -42,11 +42,11 @@ fn the_state_backend_conforms_when_calls_come_in_between() {
 
 #[test]
 fn a_directory_of_the_state_backend_conforms() {
-    let work = VirtualPath::parse("/work/space").unwrap();
+    let work = VirtualPath::parse("/desk/space").unwrap();
     block_on(all(async || {
         let files = state();
         files.make_dir_path(&work).await.unwrap();
-        let beside = VirtualPath::parse("/work/spaceship/beside").unwrap();
+        let beside = VirtualPath::parse("/desk/spaceship/beside").unwrap();
         files.write_path(&beside, "x".into(), Expect::Absent).await.unwrap();
         below(files, work.clone())
     }));

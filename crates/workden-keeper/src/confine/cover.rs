@@ -26,7 +26,7 @@ use super::{
     root::NewRoot,
     trees::{attach, clone_of_open},
 };
-use crate::sys_confine::{Reach, attribute, set_mount_attributes};
+use crate::sys::confine::{Reach, attribute, set_mount_attributes};
 
 /// What covers a file and a directory: empty, and nobody may read them.
 pub(super) struct Empty {

@@ -16,7 +16,10 @@ use rustix::{
 use workden_core::{Error, ErrorKind};
 
 use super::errors::refused;
-use crate::sys_confine::{Cloned, clone_process, exit_now, new};
+use crate::sys::{
+    confine::{Cloned, clone_process, new},
+    exit_now,
+};
 
 /// The user and group that commands see themselves as.
 pub(super) const INSIDE: u32 = 1000;

@@ -28,7 +28,7 @@ use super::{
     sources::{self, Source},
     trees::attach,
 };
-use crate::sys_confine::{loopback_up, new_user_namespace};
+use crate::sys::confine::{loopback_up, new_user_namespace};
 
 /// Makes this process, which has its namespaces already, the PID 1 of the sandbox.
 pub(super) fn become_first(

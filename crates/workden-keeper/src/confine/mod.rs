@@ -45,7 +45,10 @@ use crate::{
     cgroup::Group,
     setting::Children,
     supervisor,
-    sys_confine::{Cloned, clone_process, close_inherited, exit_now, new},
+    sys::{
+        confine::{Cloned, clone_process, close_inherited, new},
+        exit_now,
+    },
 };
 
 /// Enters a confinement. Returns in the new process, PID 1 of it; the calling process becomes the
@@ -115,11 +118,6 @@ pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid
             })
         }
     }
-}
-
-/// Who the commands of a sandbox that this process makes are on the host.
-pub(crate) fn user_of_commands() -> Option<u32> {
-    Ids::of_this_process().ok().map(|ids| ids.on_host().0)
 }
 
 /// Answers the new process until it is ready.

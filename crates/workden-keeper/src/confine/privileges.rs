@@ -15,7 +15,7 @@ use super::{
     errors::refused,
     ids::{INSIDE, Ids},
 };
-use crate::sys_confine::drop_bounding_set;
+use crate::sys::confine::drop_bounding_set;
 
 /// Becomes the user of the commands, without any capability and with no way to get one.
 pub(super) fn let_go(ids: Ids) -> Result<(), Error> {

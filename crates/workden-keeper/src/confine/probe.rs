@@ -21,7 +21,10 @@ use super::{
 };
 use crate::{
     cgroup::{Group, Held, Wanted},
-    sys_confine::{Cloned, clone_process, exit_now, landlock_version, new},
+    sys::{
+        confine::{Cloned, clone_process, landlock_version, new},
+        exit_now,
+    },
 };
 
 /// Looks at everything. To be called before any thread is started: a process is forked.

@@ -20,7 +20,7 @@ use super::{
     sources::Kind,
     trees::{attach, new_file_system},
 };
-use crate::sys_confine::{FileIds, Reach, attribute, set_mount_attributes};
+use crate::sys::confine::{FileIds, Reach, attribute, set_mount_attributes};
 
 /// A directory that every system has and nothing here needs any more once it is covered.
 const COVERED: &str = "/tmp";

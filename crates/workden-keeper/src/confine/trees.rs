@@ -19,7 +19,7 @@ use rustix::{
 };
 use workden_core::sandbox::MountAccess;
 
-use crate::sys_confine::{Reach, attribute, set_mount_attributes};
+use crate::sys::confine::{Reach, attribute, set_mount_attributes};
 
 /// A clone of a place of the host with all that is mounted below it.
 pub(super) fn clone_of(source: &Path, access: MountAccess, ids: Option<BorrowedFd<'_>>) -> Result<OwnedFd, Errno> {

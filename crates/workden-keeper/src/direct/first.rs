@@ -12,7 +12,6 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, poll},
-    fs::{Mode, OFlags},
     io::Errno,
     net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair},
     process::{Pid, Signal, WaitOptions, kill_process_group},
@@ -22,7 +21,7 @@ use workden_core::{
     sandbox::{Command, Ended},
 };
 
-use super::{Input, Said, left_until, say, signal_all};
+use super::{Said, left_until, say, signal_all};
 use crate::{
     minder::{
         Plan, Terminal, command,
@@ -37,8 +36,8 @@ use crate::{
 const ROOM: usize = 4096;
 
 /// Runs the command and ends this process; comes back only with the reason why there is none.
-pub(super) fn live(setting: Setting, command: &Command, input: Input, line: BorrowedFd<'_>) -> Error {
-    match start(&setting, command, input) {
+pub(super) fn live(setting: Setting, command: &Command, line: BorrowedFd<'_>) -> Error {
+    match start(&setting, command) {
         Err(error) => error,
         Ok(started) => {
             let before = counts(&setting);
@@ -64,7 +63,7 @@ fn counts(setting: &Setting) -> LimitCounts {
     setting.watch.as_ref().map(|watch| watch.hits()).unwrap_or_default()
 }
 
-fn start(setting: &Setting, command: &Command, input: Input) -> Result<Started> {
+fn start(setting: &Setting, command: &Command) -> Result<Started> {
     let broken = |_| Error::new(ErrorKind::Io, "the sandbox cannot start its command");
     let environment = prepare::merged(&setting.environment, const { &BTreeMap::new() });
     let image = prepare::image(command, &environment)?;
@@ -73,14 +72,9 @@ fn start(setting: &Setting, command: &Command, input: Input) -> Result<Started> 
     let children = sys::child_signals().map_err(broken)?;
     let (ours, theirs) =
         socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(broken)?;
-    let null = rustix::fs::open(c"/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(broken)?;
-    let input = match input {
-        Input::Passed => rustix::stdio::stdin(),
-        Input::Empty => null.as_fd(),
-    };
     let mut plan = Plan {
         link: theirs.as_fd(),
-        streams: [input, rustix::stdio::stdout(), rustix::stdio::stderr()],
+        streams: [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()],
         terminal: Terminal::None,
         image,
         directory: &directory,

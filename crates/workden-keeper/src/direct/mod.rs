@@ -1,22 +1,24 @@
-//! One command in a confinement of its own, with the pipes of this process for its streams, and no
-//! keeper: nobody but the command needs the place. PID 1 starts it, waits for it and ends.
+//! One command in a confinement of its own, and no keeper: nobody but the command needs the place.
+//! PID 1 starts it, waits for it and ends; this process carries its streams.
 //!
 //! Invariant: it ends as every sandbox does. PID 1 ends when its line to the owner does, with all that
-//! is in its namespaces, and the supervisor tidies up behind it. A terminal or a socket is never
-//! handed in, nor a pipe of the user that the command is: who holds one can do more with it than print.
+//! is in its namespaces, and the supervisor tidies up behind it. Nothing of the host that is open is
+//! handed in: the streams are pipes of the command's own.
 
 mod first;
+mod pump;
 
 use std::{
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     time::{Duration, Instant},
 };
 
+use pump::{Ends, Pump};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat, major, minor},
     io::Errno,
     net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair},
+    pipe::{PipeFlags, pipe_with},
     process::{Pid, WaitOptions, getpid, waitpid},
 };
 use serde::{Deserialize, Serialize};
@@ -33,9 +35,6 @@ use crate::{
 
 /// Bytes that one message of PID 1 may have.
 const MESSAGE: usize = 64 * 1024;
-
-/// The bits of a mode by which others than the owner may read or write.
-const OF_OTHERS: u32 = 0o066;
 
 /// What the standard input of the command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +54,8 @@ pub enum End {
     TimedOut,
     /// This process was told to end, by this signal.
     Told(i32),
+    /// What the command printed cannot be written; as the kernel says it.
+    NoOutput(i32),
 }
 
 /// What PID 1 says to the owner.
@@ -65,21 +66,6 @@ enum Said {
     Ended(Ended, Vec<LimitHit>),
 }
 
-/// Whether a stream of this process can be handed in: the null device, or a pipe that the command
-/// cannot open again. Who can do that with a pipe to read from can write to it, and whoever reads from
-/// it after the command, perhaps a shell its script, reads that.
-#[must_use]
-pub fn may_be_handed_in(stream: BorrowedFd<'_>) -> bool {
-    let Ok(stat) = fstat(stream) else { return false };
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Fifo => {
-            confine::user_of_commands().is_some_and(|user| user != stat.st_uid) && stat.st_mode & OF_OTHERS == 0
-        }
-        FileType::CharacterDevice => (major(stat.st_rdev), minor(stat.st_rdev)) == (1, 3),
-        _ => false,
-    }
-}
-
 /// Runs a command to its end. To be called in a process that has one thread, and ends soon after:
 /// signals that would end it are held back from here on.
 ///
@@ -88,59 +74,60 @@ pub fn may_be_handed_in(stream: BorrowedFd<'_>) -> bool {
 /// As [`confine::enter`]; and when the sandbox is lost.
 pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: Option<Duration>) -> Result<End> {
     let lost = |_| Error::new(ErrorKind::Io, "the sandbox cannot start: there is no process for it");
+    let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(lost);
     let (ours, theirs) =
         socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(lost)?;
     let signals = sys::ending_signals().map_err(lost)?;
+    let ((in_read, in_write), (out_read, out_write), (err_read, err_write)) = (pipe()?, pipe()?, pipe()?);
     let owner = getpid();
-    let streams = StreamFlags::now();
     let supervisor = sys::fork_into(&Place::Here, || {
         // There are no other threads here: this child may do what it likes.
+        let streams = [in_read.as_fd(), out_write.as_fd(), err_write.as_fd()];
+        let taken = streams.iter().zip(0..).try_for_each(|(stream, at)| sys::confine::replace_stream(*stream, at));
         sys::close_all_but(&mut [0, 1, 2, theirs.as_raw_fd()]);
-        let refused = match confine::enter_with_open_files(confinement, Some(owner)) {
-            Ok(setting) => first::live(setting, command, input, theirs.as_fd()),
+        let refused = match taken.map_err(lost).and_then(|()| confine::enter_with_open_files(confinement, Some(owner)))
+        {
+            Ok(setting) => first::live(setting, command, theirs.as_fd()),
             Err(error) => error,
         };
         say(theirs.as_fd(), &Said::Refused(refused));
         sys::exit_now(125)
     });
     let supervisor = supervisor.map_err(lost)?;
-    drop(theirs);
-    let end = attend(&ours, &signals, timeout);
+    drop((theirs, in_read, out_write, err_write));
+    let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
+    let pumps = [
+        Pump::new((input == Input::Passed).then_some(Ends::In(stdin, in_write))),
+        Pump::new(Some(Ends::Out(out_read, stdout))),
+        Pump::new(Some(Ends::Out(err_read, stderr))),
+    ];
+    let end = attend(&ours, &signals, pumps, timeout);
     // The end of the line is the end of what is left.
     drop(ours);
     let _ = waitpid(Some(supervisor), WaitOptions::empty());
-    streams.restore();
     end
 }
 
-/// The flags of the standard streams. Whoever else has these pipes open shares them, and a command can
-/// change them: a shell that goes on reading would be told that there is nothing.
-struct StreamFlags([Option<OFlags>; 3]);
-
-impl StreamFlags {
-    fn now() -> Self {
-        Self(standard_streams().map(|stream| fcntl_getfl(stream).ok()))
-    }
-
-    fn restore(self) {
-        for (stream, flags) in standard_streams().into_iter().zip(self.0) {
-            // A stream that is closed has no flags to restore.
-            let _ = flags.map(|flags| fcntl_setfl(stream, flags));
-        }
-    }
-}
-
-fn standard_streams() -> [BorrowedFd<'static>; 3] {
-    [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()]
-}
-
-/// Waits for the end, and brings it about when it is time.
-fn attend(line: &OwnedFd, signals: &OwnedFd, timeout: Option<Duration>) -> Result<End> {
+/// Carries the streams and waits for the end, and brings it about when it is time.
+fn attend(line: &OwnedFd, signals: &OwnedFd, mut pumps: [Pump<'_>; 3], timeout: Option<Duration>) -> Result<End> {
     let mut deadline = timeout.map(|timeout| Instant::now() + timeout);
     let mut why = None;
+    let mut heard = None;
     loop {
-        let mut watched = [PollFd::new(line, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
-        match poll(&mut watched, left_until(deadline).as_ref()) {
+        // What was printed is carried to its end, which comes when the last who could print is gone.
+        if let (Some(heard), true) = (&heard, pumps.iter().skip(1).all(Pump::is_over)) {
+            return Ok(why.unwrap_or_else(|| End::clone(heard)));
+        }
+        let mut watched = vec![PollFd::new(signals, PollFlags::IN)];
+        if heard.is_none() {
+            watched.push(PollFd::new(line, PollFlags::IN));
+        }
+        let first_pump = watched.len();
+        watched.extend(pumps.iter().filter_map(Pump::wanted));
+        let ready = poll(&mut watched, left_until(deadline).as_ref());
+        let came: Vec<bool> = watched.iter().map(|fd| !fd.revents().is_empty()).collect();
+        drop(watched);
+        match ready {
             Ok(0) => match why {
                 // It was told, and does not listen.
                 Some(why) => return Ok(why),
@@ -152,17 +139,25 @@ fn attend(line: &OwnedFd, signals: &OwnedFd, timeout: Option<Duration>) -> Resul
             },
             Err(Errno::INTR) => {}
             Err(_) => return Err(gone()),
-            Ok(_) if !watched[0].revents().is_empty() => {
-                let heard = hear(line)?;
-                return Ok(why.unwrap_or(heard));
-            }
             Ok(_) => {
-                let mut record = sys::SIGNAL_RECORD;
-                if rustix::io::read(signals, &mut record).is_ok() && why.is_none() {
-                    let number = sys::signal_number(&record);
-                    order(line, Order::decode(u8::try_from(number).unwrap_or(0)).unwrap_or(Order::Terminate));
-                    why = Some(End::Told(number));
-                    deadline = Some(Instant::now() + limits::TERM_TIME);
+                let of_pumps = came.get(first_pump..).unwrap_or_default();
+                for (pump, came) in pumps.iter_mut().filter(|pump| !pump.is_over()).zip(of_pumps) {
+                    match came.then(|| pump.go_on()) {
+                        None | Some(Ok(())) => {}
+                        Some(Err(errno)) => return Ok(End::NoOutput(errno.raw_os_error())),
+                    }
+                }
+                if first_pump == 2 && came.get(1) == Some(&true) {
+                    heard = Some(hear(line)?);
+                }
+                if came.first() == Some(&true) && why.is_none() {
+                    let mut record = sys::SIGNAL_RECORD;
+                    if rustix::io::read(signals, &mut record).is_ok() {
+                        let number = sys::signal_number(&record);
+                        order(line, Order::decode(u8::try_from(number).unwrap_or(0)).unwrap_or(Order::Terminate));
+                        why = Some(End::Told(number));
+                        deadline = Some(Instant::now() + limits::TERM_TIME);
+                    }
                 }
             }
         }

@@ -1,7 +1,11 @@
 //! `execute`: a command run to its end, with one pipe for all that it prints.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::pending, pin::pin, sync::Arc, time::Duration};
 
+use futures_util::{
+    FutureExt,
+    future::{join_all, select},
+};
 use tokio::time::{Instant, sleep_until};
 use workden_core::sandbox::{Ended, ExecuteRequest};
 
@@ -27,10 +31,11 @@ impl Engine {
         let (pipe, theirs) = pipes::from_command()?;
         let tree = self.start(&wanted, [self.null.as_fd(), theirs.as_fd(), theirs.as_fd()], Terminal::None)?;
         drop(theirs);
-        let waiting = EndedWhenDropped::new(tree);
+        let pipe = Arc::new(pipe);
+        let waiting = EndedWhenDropped::new(tree, [Arc::clone(&pipe)]);
         let mut capture = Capture::new(request.most_chars, &self.setting.logs);
 
-        let (state, timed_out) = run(&waiting.0, &pipe, &mut capture, deadline).await;
+        let (state, timed_out) = run(&waiting.tree, &pipe, &mut capture, deadline).await;
         let at_end = pipe.drain(|bytes| capture.push(bytes));
         let tree = waiting.done();
         let mut ended = if timed_out { Ended::TimedOut } else { state.ended.unwrap_or(Ended::Exited(127)) };
@@ -78,7 +83,7 @@ async fn run(tree: &Tree, pipe: &Watched, capture: &mut Capture<'_>, deadline: O
             buffer.clear();
             if pipe.read(&mut buffer, READ_BYTES).await == 0 {
                 // Closed by a command that goes on.
-                std::future::pending::<()>().await;
+                pending::<()>().await;
             }
             capture.push(&buffer);
         }
@@ -86,7 +91,7 @@ async fn run(tree: &Tree, pipe: &Watched, capture: &mut Capture<'_>, deadline: O
     let in_time = async {
         match deadline {
             Some(deadline) => sleep_until(deadline).await,
-            None => std::future::pending().await,
+            None => pending().await,
         }
     };
     tokio::select! {
@@ -102,8 +107,13 @@ async fn run(tree: &Tree, pipe: &Watched, capture: &mut Capture<'_>, deadline: O
     (tree.state(), true)
 }
 
-/// Ends a tree for which nobody waits any more.
-pub(crate) struct EndedWhenDropped(pub(crate) Arc<Tree>, Wait);
+/// Ends a tree for which nobody waits any more. Until its end somebody reads what it prints: who says
+/// goodbye to a pipe that nobody reads dies of that before it has done what it wanted to.
+pub(crate) struct EndedWhenDropped {
+    pub(crate) tree: Arc<Tree>,
+    outputs: Vec<Arc<Watched>>,
+    wait: Wait,
+}
 
 #[derive(PartialEq, Eq)]
 enum Wait {
@@ -112,32 +122,38 @@ enum Wait {
 }
 
 impl EndedWhenDropped {
-    pub(crate) fn new(tree: Arc<Tree>) -> Self {
-        Self(tree, Wait::Goes)
+    pub(crate) fn new(tree: Arc<Tree>, outputs: impl IntoIterator<Item = Arc<Watched>>) -> Self {
+        Self { tree, outputs: outputs.into_iter().collect(), wait: Wait::Goes }
     }
 
     /// The tree may live on.
     pub(crate) fn done(mut self) -> Arc<Tree> {
-        self.1 = Wait::Over;
-        Arc::clone(&self.0)
+        self.release();
+        Arc::clone(&self.tree)
     }
 
     /// The tree may live on from now on.
     pub(crate) fn release(&mut self) {
-        self.1 = Wait::Over;
+        self.wait = Wait::Over;
+        self.outputs.clear();
     }
 }
 
 impl Drop for EndedWhenDropped {
     fn drop(&mut self) {
-        if self.1 == Wait::Over || self.0.state().gone {
+        if self.wait == Wait::Over || self.tree.state().gone {
             return;
         }
-        let tree = Arc::clone(&self.0);
+        let tree = Arc::clone(&self.tree);
+        let outputs = std::mem::take(&mut self.outputs);
         tree.begin_end(End::Softly);
         // Without a runtime the link closes soon, and the minder kills.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { tree.end(End::Softly).await });
+            runtime.spawn(async move {
+                let unread = join_all(outputs.iter().map(|output| output.discard()));
+                // The end comes also when somebody of another tree holds an output.
+                select(pin!(tree.finish_end(End::Softly)), pin!(unread.then(|_| pending::<()>()))).await;
+            });
         }
     }
 }

@@ -53,6 +53,14 @@ impl Watched {
         }
     }
 
+    /// Reads to the end, for nobody.
+    pub(crate) async fn discard(&self) {
+        let mut nobodys = Vec::new();
+        while self.read(&mut nobodys, READ_BYTES).await > 0 {
+            nobodys.clear();
+        }
+    }
+
     /// Takes what is in the pipe at this moment, and not what comes later; says whether it ended.
     pub(crate) fn drain(&self, mut each: impl FnMut(&[u8])) -> AtEnd {
         // A command that never stops printing must not keep us here.

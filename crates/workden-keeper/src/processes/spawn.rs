@@ -59,8 +59,8 @@ impl Engine {
                 (tree, Input::Terminal(Arc::clone(&ours)), vec![(Stream::Output, ours)])
             }
         };
-        let waiting = EndedWhenDropped::new(tree);
-        let tree = Arc::clone(&waiting.0);
+        let waiting = EndedWhenDropped::new(tree, outputs.iter().map(|(_, output)| Arc::clone(output)));
+        let tree = Arc::clone(&waiting.tree);
         let state = tree.started().await;
         let Some(pid) = state.pid else {
             return Err(match failure::of(&state, wanted.command) {
@@ -133,12 +133,7 @@ async fn forward(
     let _ = sender.send(Ok(ProcessEvent::Ended(last))).await;
     drop(sender);
     for pipe in open {
-        tokio::spawn(async move {
-            let mut nobodys = Vec::new();
-            while pipe.read(&mut nobodys, PIECE_BYTES).await > 0 {
-                nobodys.clear();
-            }
-        });
+        tokio::spawn(async move { pipe.discard().await });
     }
 }
 

@@ -163,6 +163,11 @@ impl Tree {
     /// Ends the tree; returns when nothing is left.
     pub(crate) async fn end(&self, how: End) {
         self.begin_end(how);
+        self.finish_end(how).await;
+    }
+
+    /// Waits for the end that has begun, and helps where that does not come.
+    pub(crate) async fn finish_end(&self, how: End) {
         let grace = match how {
             End::Softly => limits::TERM_TIME,
             End::AtOnce => Duration::ZERO,

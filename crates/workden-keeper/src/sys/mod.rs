@@ -9,13 +9,14 @@
     reason = "fork, exec and signal dispositions have no safe wrapper; nothing else has unsafe code"
 )]
 
+pub(crate) mod confine;
 mod exec;
 mod fork;
 mod memory;
 mod signals;
 mod watch;
 
-pub(crate) use crate::sys_confine::ending_signals;
+pub(crate) use confine::ending_signals;
 pub(crate) use exec::Image;
 pub(crate) use fork::{Place, close_all_but, exit_now, fork_into};
 pub(crate) use memory::give_memory_back;

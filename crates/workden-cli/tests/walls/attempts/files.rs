@@ -37,7 +37,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt("read other homes", "ls -A /home 2>/dev/null | grep -qv '^agent$' && echo escaped || echo held"),
     attempt(
         "read keys and tokens",
-        "ls -d /root/.ssh /home/*/.ssh /root/.aws /root/.docker /var/run/secrets /run/secrets /etc/ssl/private /etc/ssh 2>/dev/null | grep -q . && echo escaped || echo held",
+        "ls -d ~root/.ssh /home/*/.ssh ~root/.aws ~root/.docker /var/run/secrets /run/secrets /etc/ssl/private /etc/ssh 2>/dev/null | grep -q . && echo escaped || echo held",
     ),
     attempt(
         "find the host's runtime and state",

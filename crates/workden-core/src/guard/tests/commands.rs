@@ -8,11 +8,14 @@ use crate::sandbox::{
     Killed, LeftOut, Output, Process, Sandbox, SpawnRequest, Usage,
 };
 
+/// A line, and where it was to run.
+type Ran = (String, Option<String>);
+
 /// Files in memory, and commands that are written down.
 #[derive(Clone, Debug)]
 struct Scripted {
     files: StateBackend,
-    ran: Arc<Mutex<Vec<(String, Option<String>)>>>,
+    ran: Arc<Mutex<Vec<Ran>>>,
 }
 
 impl Scripted {

@@ -1,7 +1,6 @@
 //! The system calls of confinement that no safe wrapper offers, each as one small function.
 //!
 //! Invariant: nothing here decides anything. A function makes one call, and says why it is sound.
-#![expect(unsafe_code, reason = "the system calls themselves; this module is the place for them")]
 
 use std::{
     mem,
@@ -209,12 +208,6 @@ pub(crate) fn ending_signals() -> Result<OwnedFd> {
 pub(crate) fn replace_stream(descriptor: BorrowedFd<'_>, stream: RawFd) -> Result<()> {
     // SAFETY: standard streams are nobody's property: who holds one holds it by its number.
     done(unsafe { libc::dup2(descriptor.as_raw_fd(), stream) }.into())
-}
-
-/// Ends this process at once: no destructor and no exit handler runs.
-pub(crate) fn exit_now(code: i32) -> ! {
-    // SAFETY: it does not return, and touches nothing.
-    unsafe { libc::_exit(code) }
 }
 
 /// What the kernel said of a call that answers -1 on failure.

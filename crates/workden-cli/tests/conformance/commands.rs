@@ -1,0 +1,17 @@
+//! The exec part of the suite.
+
+use workden_conformance::sandbox_checks;
+
+use crate::places::{Places, hold};
+
+#[tokio::test]
+async fn a_linux_sandbox_conforms() {
+    let places = Places::new();
+    hold(sandbox_checks(), async || places.linux().await).await;
+}
+
+#[tokio::test]
+async fn a_host_sandbox_conforms() {
+    let places = Places::new();
+    hold(sandbox_checks(), async || places.host().await).await;
+}

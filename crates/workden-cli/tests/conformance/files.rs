@@ -1,0 +1,35 @@
+//! The file part of the suite, plain and through a guard that lets everything pass.
+
+use std::sync::Arc;
+
+use workden_conformance::{all, below};
+use workden_core::{Guarded, OpenGate, VirtualPath};
+
+use crate::places::{Places, linux};
+
+fn work() -> VirtualPath {
+    VirtualPath::parse("/workspace").unwrap()
+}
+
+#[tokio::test]
+async fn files_of_a_linux_sandbox_conform() {
+    let places = Places::new();
+    all(async || below(places.linux().await, work())).await;
+}
+
+#[tokio::test]
+async fn files_of_a_guarded_linux_sandbox_conform() {
+    let places = Places::new();
+    all(async || below(Guarded::new(places.linux().await).gate(Arc::new(OpenGate)), work())).await;
+}
+
+#[tokio::test]
+async fn files_of_an_ephemeral_workspace_conform() {
+    all(async || below(linux().start().await.unwrap(), work())).await;
+}
+
+#[tokio::test]
+async fn files_of_a_host_sandbox_conform() {
+    let places = Places::new();
+    all(async || places.host().await).await;
+}

@@ -1,0 +1,192 @@
+//! No orphans: every way to leave something behind, times every way to end a command or a sandbox. Who
+//! survives is looked for from the host, by a number that only the processes of one case have among their
+//! arguments.
+
+use std::{
+    process::{Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, Instant},
+};
+
+use futures_util::future::{join, join_all, select};
+use workden_core::{
+    Sandbox,
+    sandbox::{Ended, ExecuteRequest, JobRequest, Killed},
+};
+
+use crate::places::{Kind, Places, program};
+
+/// A way to leave something behind; it goes on for hours, `N` seconds.
+struct Case {
+    name: &'static str,
+    line: &'static str,
+    /// How many processes have `N` among their arguments when all have started, the shell included.
+    processes: usize,
+}
+
+const CASES: &[Case] = &[
+    Case { name: "a child", line: "sleep N; :", processes: 2 },
+    Case { name: "a session of its own", line: "setsid sleep N & sleep N; :", processes: 3 },
+    Case { name: "a double fork", line: "(setsid sh -c 'setsid sleep N & exit' &); sleep N; :", processes: 3 },
+    Case { name: "TERM ignored", line: "trap '' TERM HUP QUIT; setsid sleep N & sleep N; sleep N", processes: 3 },
+    Case {
+        name: "a stopped process",
+        line: "sleep N & kill -STOP $!; setsid sleep N & kill -STOP $!; sleep N; :",
+        processes: 4,
+    },
+    Case {
+        name: "a grandchild that holds the pipe",
+        line: "(setsid sh -c 'echo held; sleep N; :' &); sleep N; :",
+        processes: 4,
+    },
+];
+
+/// How long a command may take to start, on a machine that is busy.
+const START: Duration = Duration::from_secs(20);
+/// How long what is told nothing but the end of its stream may take to be gone.
+const SOON: Duration = Duration::from_secs(10);
+
+/// A case with a number of its own.
+struct Marked {
+    case: &'static Case,
+    number: String,
+}
+
+impl Marked {
+    fn all() -> Vec<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = |next: u32| format!("{}{:04}", 3_000_000 + std::process::id(), next % 10_000);
+        let marked = |case| Self { case, number: number(NEXT.fetch_add(1, Ordering::Relaxed)) };
+        CASES.iter().map(marked).collect()
+    }
+
+    fn line(&self) -> String {
+        self.case.line.replace('N', &self.number)
+    }
+
+    /// Processes of this machine with the number among their arguments.
+    fn alive(&self) -> Vec<String> {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+        let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+        lines.filter(|line| line.contains(&self.number)).collect()
+    }
+
+    async fn is_up(&self, processes: usize) {
+        let began = Instant::now();
+        while self.alive().len() < processes {
+            assert!(began.elapsed() < START, "{} did not start: {:#?}", self.case.name, self.alive());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    async fn is_gone(&self, after: &str, most: Duration) {
+        let began = Instant::now();
+        loop {
+            let alive = self.alive();
+            if alive.is_empty() {
+                return;
+            }
+            assert!(began.elapsed() <= most, "{} survived {after}: {alive:#?}", self.case.name);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// Runs something on every case at once, in both kinds of sandboxes.
+async fn each_case(after: &str, run: impl AsyncFn(&dyn Sandbox, &Marked, &str)) {
+    let places = Places::new();
+    let of_kind = async |kind: Kind| {
+        let sandbox = places.start(kind).await;
+        let (cases, after) = (Marked::all(), format!("{after} of a {kind:?} sandbox"));
+        join_all(cases.iter().map(|case| run(&*sandbox, case, &after))).await;
+        // It has suffered nothing.
+        let next = sandbox.execute(&ExecuteRequest::shell("echo on")).await.unwrap();
+        assert_eq!(next.output.text(), "on\n");
+    };
+    join(of_kind(Kind::Linux), of_kind(Kind::Host)).await;
+}
+
+/// Starts every case as a job, in both kinds of sandboxes, ends the sandbox and looks again.
+async fn each_sandbox(after: &str, most: Duration, end: impl AsyncFn(Box<dyn Sandbox>)) {
+    let places = Places::new();
+    let of_kind = async |kind: Kind| {
+        let sandbox = places.start(kind).await;
+        let cases = Marked::all();
+        for marked in &cases {
+            sandbox.start_job(&JobRequest::shell(marked.line())).await.unwrap();
+        }
+        join_all(cases.iter().map(|marked| marked.is_up(marked.case.processes))).await;
+        end(sandbox).await;
+        for marked in cases {
+            marked.is_gone(&format!("{after} of a {kind:?} sandbox"), most).await;
+        }
+    };
+    join(of_kind(Kind::Linux), of_kind(Kind::Host)).await;
+}
+
+#[tokio::test]
+async fn none_after_a_timeout() {
+    each_case("a timeout", async |sandbox, marked, after| {
+        let request = ExecuteRequest::shell(marked.line()).timeout(Duration::from_secs(3));
+        let (done, ()) = join(sandbox.execute(&request), marked.is_up(marked.case.processes)).await;
+        assert_eq!(done.unwrap().ended, Ended::TimedOut, "{}", marked.case.name);
+        marked.is_gone(after, Duration::ZERO).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn none_after_a_dropped_call() {
+    each_case("a dropped call", async |sandbox, marked, after| {
+        let request = ExecuteRequest::shell(marked.line()).timeout(None);
+        select(sandbox.execute(&request), Box::pin(marked.is_up(marked.case.processes))).await;
+        marked.is_gone(after, SOON).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn none_after_a_killed_job() {
+    each_case("a killed job", async |sandbox, marked, after| {
+        let job = sandbox.start_job(&JobRequest::shell(marked.line())).await.unwrap();
+        marked.is_up(marked.case.processes).await;
+        assert_eq!(sandbox.kill_job(&job.id).await.unwrap(), Killed::Stopped, "{}", marked.case.name);
+        marked.is_gone(after, Duration::ZERO).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn none_after_a_stop() {
+    each_sandbox("the stop", Duration::ZERO, async |sandbox| sandbox.stop().await.unwrap()).await;
+}
+
+#[tokio::test]
+async fn none_after_a_drop() {
+    each_sandbox("the drop", SOON, async |sandbox| drop(sandbox)).await;
+}
+
+#[tokio::test]
+async fn none_after_kill_9_of_workden() {
+    let places = Places::new();
+    let of_kind = async |kind: &str| {
+        let cases = Marked::all();
+        let start = |marked: &Marked| {
+            let mut workden = Command::new(program());
+            workden.args(["run", "--sandbox", kind, "--", "sh", "-c", &marked.line()]).current_dir(places.directory());
+            workden.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
+        };
+        let mut owners: Vec<_> = cases.iter().map(start).collect();
+        // With the owner itself.
+        join_all(cases.iter().map(|marked| marked.is_up(marked.case.processes + 1))).await;
+        for owner in &mut owners {
+            owner.kill().unwrap();
+            owner.wait().unwrap();
+        }
+        for marked in cases {
+            marked.is_gone(&format!("kill -9 of the owner of a {kind} sandbox"), SOON).await;
+        }
+    };
+    join(of_kind("linux"), of_kind("host")).await;
+}

@@ -1,0 +1,233 @@
+//! `Broken`: a keeper that is right but for one thing, to see the exec part of the suite fail.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use workden_core::{
+    Backend, ByteRange, Changed, Content, Entry, ErrorKind, Existing, Expect, FileIdentity, Last, Removal, Resolved,
+    Result, Sandbox, Slice, VirtualPath, Written,
+    sandbox::{
+        Command, Ended, ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, JobState,
+        Killed, Output, Process, ProcessEvent, SpawnRequest, Stream, Streams, Usage, WindowSize,
+    },
+    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
+    text::{Change, Excerpt, TextWindow},
+};
+use workden_keeper::Keeper;
+
+/// What is wrong with a [`Broken`] sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spoil {
+    /// Nothing is.
+    Nothing,
+    ExitCodesAreZero,
+    SignalsAreExitCodes,
+    OutputIsCutSilently,
+    LeftOutIsOneOff,
+    LogsAreLost,
+    InputIsOpen,
+    TimeoutsLoseWhatWasPrinted,
+    DurationsAreNothing,
+    VectorsGoThroughAShell,
+    EnvironmentIsLost,
+    DirectoryIsIgnored,
+    DroppedCallsGoOn,
+    StreamsAreOne,
+    BytesAreTakenForText,
+    TerminalsHaveOneSize,
+    JobsAreForgotten,
+    JobsAreNotCounted,
+    ReadsSplitCharacters,
+    ReadsStartAtTheBeginning,
+    KillsLeaveChildren,
+    UnknownJobsAreOver,
+    StoppingDoesNothing,
+}
+
+/// A keeper with something wrong.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    inner: Arc<Keeper>,
+    spoil: Spoil,
+}
+
+impl Broken {
+    pub(crate) fn new(inner: Keeper, spoil: Spoil) -> Self {
+        Self { inner: Arc::new(inner), spoil }
+    }
+
+    /// Ends it for real.
+    pub(crate) async fn end(&self) {
+        self.inner.stop().await.unwrap();
+    }
+
+    fn command(&self, command: &Command) -> Command {
+        match (self.spoil, command) {
+            (Spoil::VectorsGoThroughAShell, Command::Program(words)) => Command::Shell(words.join(" ")),
+            (Spoil::InputIsOpen, Command::Shell(line)) => {
+                Command::Shell(format!("mkfifo open$$ && exec 0<>open$$; {line}"))
+            }
+            _ => command.clone(),
+        }
+    }
+
+    fn request(&self, request: &ExecuteRequest) -> ExecuteRequest {
+        let mut request = ExecuteRequest { command: self.command(&request.command), ..request.clone() };
+        match self.spoil {
+            Spoil::EnvironmentIsLost => request.environment.clear(),
+            Spoil::DirectoryIsIgnored => request.directory = None,
+            // Who waits for input waits for ever, which is too long for a test.
+            Spoil::InputIsOpen => request.timeout = Some(std::time::Duration::from_secs(1)),
+            _ => {}
+        }
+        request
+    }
+
+    fn executed(&self, mut done: Executed) -> Executed {
+        match (self.spoil, done.ended) {
+            (Spoil::ExitCodesAreZero, Ended::Exited(_)) => done.ended = Ended::Exited(0),
+            (Spoil::SignalsAreExitCodes, Ended::Signalled(signal)) => done.ended = Ended::Exited(128 + signal),
+            (Spoil::TimeoutsLoseWhatWasPrinted, Ended::TimedOut) => done.output = Output::default(),
+            (Spoil::DurationsAreNothing, _) => done.duration = std::time::Duration::ZERO,
+            _ => {}
+        }
+        if let Some(left_out) = &mut done.output.left_out {
+            match self.spoil {
+                Spoil::OutputIsCutSilently => done.output.left_out = None,
+                Spoil::LeftOutIsOneOff => left_out.bytes += 1,
+                Spoil::LogsAreLost => left_out.log = None,
+                _ => {}
+            }
+        }
+        done
+    }
+
+    fn event(&self, event: ProcessEvent) -> ProcessEvent {
+        match (self.spoil, event) {
+            (Spoil::StreamsAreOne, ProcessEvent::Printed(_, bytes)) => ProcessEvent::Printed(Stream::Output, bytes),
+            (Spoil::BytesAreTakenForText, ProcessEvent::Printed(stream, bytes)) => {
+                ProcessEvent::Printed(stream, String::from_utf8_lossy(&bytes).into_owned().into())
+            }
+            (_, event) => event,
+        }
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Sandbox for Broken {
+    async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
+        let request = self.request(request);
+        let done = match self.spoil {
+            Spoil::DroppedCallsGoOn => {
+                let inner = Arc::clone(&self.inner);
+                tokio::spawn(async move { inner.execute(&request).await }).await.unwrap()
+            }
+            _ => self.inner.execute(&request).await,
+        };
+        done.map(|done| self.executed(done))
+    }
+    async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
+        let mut request = request.clone();
+        match (self.spoil, request.streams) {
+            (Spoil::EnvironmentIsLost, _) => request.environment.clear(),
+            (Spoil::DirectoryIsIgnored, _) => request.directory = None,
+            (Spoil::TerminalsHaveOneSize, Streams::Terminal(_)) => {
+                request.streams = Streams::Terminal(WindowSize { rows: 25, columns: 132 });
+            }
+            _ => {}
+        }
+        let Process { pid, events, control } = self.inner.spawn(&request).await?;
+        let spoiler = Self { inner: Arc::clone(&self.inner), spoil: self.spoil };
+        let events = events.map(move |event| event.map(|event| spoiler.event(event)));
+        Ok(Process { pid, events: Box::pin(events), control })
+    }
+    async fn start_job(&self, request: &JobRequest) -> Result<Job> {
+        self.inner.start_job(&JobRequest { command: self.command(&request.command), ..request.clone() }).await
+    }
+    async fn jobs(&self) -> Result<Vec<Job>> {
+        let mut jobs = self.inner.jobs().await?;
+        if self.spoil == Spoil::JobsAreForgotten {
+            jobs.retain(|job| job.state == JobState::Running);
+        }
+        Ok(jobs)
+    }
+    async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput> {
+        let mut output = match self.spoil {
+            Spoil::ReadsStartAtTheBeginning => self.inner.read_job(id, &JobRead { offset: 0, ..*read }).await?,
+            _ => self.inner.read_job(id, read).await?,
+        };
+        let cut = output.next < read.offset + read.most && output.next < output.job.printed;
+        if self.spoil == Spoil::ReadsSplitCharacters && cut {
+            output.text.push('\u{fffd}');
+            output.next += 1;
+        }
+        Ok(output)
+    }
+    async fn kill_job(&self, id: &JobId) -> Result<Killed> {
+        match self.spoil {
+            Spoil::KillsLeaveChildren => {
+                let job = self.inner.read_job(id, &JobRead::from(0)).await?.job;
+                self.inner.execute(&ExecuteRequest::shell(format!("kill -KILL {}", job.pid))).await?;
+                Ok(Killed::Stopped)
+            }
+            Spoil::UnknownJobsAreOver => match self.inner.kill_job(id).await {
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(Killed::AlreadyOver),
+                killed => killed,
+            },
+            _ => self.inner.kill_job(id).await,
+        }
+    }
+    async fn usage(&self) -> Result<Usage> {
+        let mut usage = self.inner.usage().await?;
+        if self.spoil == Spoil::JobsAreNotCounted {
+            usage.jobs = 0;
+        }
+        Ok(usage)
+    }
+    async fn isolation(&self) -> Result<Isolation> {
+        self.inner.isolation().await
+    }
+    async fn directory(&self) -> Result<VirtualPath> {
+        self.inner.directory().await
+    }
+    async fn stop(&self) -> Result<()> {
+        match self.spoil {
+            Spoil::StoppingDoesNothing => Ok(()),
+            _ => self.inner.stop().await,
+        }
+    }
+}
+
+macro_rules! forwarded {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl Backend for Broken {
+            $(async fn $name(&self, $($argument: $type),*) -> Result<$answer> {
+                self.inner.$name($($argument),*).await
+            })+
+        }
+    };
+}
+
+forwarded! {
+    resolve(path: &VirtualPath, last: Last) -> Resolved;
+    stat(at: &Resolved) -> Entry;
+    list(at: &Resolved, request: &ListRequest) -> Listing;
+    read(at: &Resolved, range: ByteRange) -> Slice;
+    read_text(at: &Resolved, window: TextWindow) -> Excerpt;
+    write(at: &Resolved, content: Content, expect: Expect) -> Written;
+    change(at: &Resolved, change: &Change, expect: Expect, most: u64) -> Changed;
+    make_dir(at: &Resolved) -> ();
+    remove(at: &Resolved, what: Removal) -> ();
+    rename(from: &Resolved, to: &Resolved, existing: Existing) -> ();
+    copy(from: &Resolved, to: &Resolved, existing: Existing) -> Written;
+    glob(at: &Resolved, request: &GlobRequest) -> Globbed;
+    grep(at: &Resolved, request: &GrepRequest) -> Grepped;
+    other_names(files: &[Resolved]) -> Vec<Vec<VirtualPath>>;
+    identify(at: &Resolved) -> Option<FileIdentity>;
+    origins() -> Vec<(VirtualPath, FileIdentity)>;
+    names_of(files: &[FileIdentity]) -> Vec<Vec<VirtualPath>>;
+}
