@@ -11,7 +11,7 @@ numbers! {
     acct = SYS_acct, add_key = SYS_add_key, bpf = SYS_bpf, chroot = SYS_chroot,
     clock_settime = SYS_clock_settime, clone = SYS_clone, clone3 = SYS_clone3, delete_module = SYS_delete_module,
     fanotify_init = SYS_fanotify_init, finit_module = SYS_finit_module, fsopen = SYS_fsopen,
-    init_module = SYS_init_module, io_uring_setup = SYS_io_uring_setup, ioperm = SYS_ioperm, iopl = SYS_iopl,
+    init_module = SYS_init_module, io_setup = SYS_io_setup, io_uring_setup = SYS_io_uring_setup, ioctl = SYS_ioctl, ioperm = SYS_ioperm, iopl = SYS_iopl,
     kcmp = SYS_kcmp, kexec_file_load = SYS_kexec_file_load, kexec_load = SYS_kexec_load, keyctl = SYS_keyctl,
     mount = SYS_mount, mount_setattr = SYS_mount_setattr, move_mount = SYS_move_mount, move_pages = SYS_move_pages,
     name_to_handle_at = SYS_name_to_handle_at, open_by_handle_at = SYS_open_by_handle_at, open_tree = SYS_open_tree,

@@ -1,5 +1,7 @@
 //! The tables of system calls: what programs need, and what is refused although programs may ask for
-//! it. What is in neither does not exist, as far as a program in the sandbox can tell.
+//! it. What is in neither does not exist, as far as a program in the sandbox can tell; so it is with
+//! the old asynchronous input and output, of which all of the machine together has so much: programs
+//! do without when it is not there, and fail when somebody has taken it all.
 
 /// The numbers of these calls on this architecture.
 macro_rules! calls {
@@ -24,7 +26,6 @@ const FILES: &[libc::c_long] = calls! {
     SYS_setxattr SYS_lsetxattr SYS_fsetxattr SYS_getxattr SYS_lgetxattr SYS_fgetxattr
     SYS_listxattr SYS_llistxattr SYS_flistxattr SYS_removexattr SYS_lremovexattr SYS_fremovexattr
     SYS_inotify_init1 SYS_inotify_add_watch SYS_inotify_rm_watch
-    SYS_io_setup SYS_io_destroy SYS_io_submit SYS_io_cancel SYS_io_getevents
 };
 
 const MEMORY: &[libc::c_long] = calls! {

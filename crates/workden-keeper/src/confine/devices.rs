@@ -15,6 +15,9 @@ use super::{
 /// The devices that hold nothing of anybody's.
 const HARMLESS: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
+/// Terminals that a sandbox may have: the machine has some thousands for everybody.
+const MOST_TERMINALS: &str = "512";
+
 const LINKS: [(&str, &str); 5] = [
     ("dev/fd", "/proc/self/fd"),
     ("dev/stdin", "/proc/self/fd/0"),
@@ -46,7 +49,7 @@ impl Devices {
             attach(tree, root.place(&path)?)?;
         }
         LINKS.into_iter().try_for_each(|(path, target)| root.link(path, target))?;
-        let options = [("ptmxmode", "0666"), ("mode", "0620")];
+        let options = [("ptmxmode", "0666"), ("mode", "0620"), ("max", MOST_TERMINALS)];
         let terminals = new_file_system("devpts", &options, MountAttrFlags::MOUNT_ATTR_NOEXEC)?;
         attach(terminals, root.directory("dev/pts")?)
     }

@@ -12,6 +12,9 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt("fill the home", "head -c 4G /dev/zero > \"$HOME/fill\" 2>/dev/null && echo escaped || echo held"),
     attempt("open files without end", "perl -e 'my @f; while (@f < 200000) { open(my $f, \"<\", \"/dev/null\") or last; push @f, $f } print @f < 100000 ? \"held\" : \"escaped\"'"),
     attempt("raise one's own limits", "ulimit -n 1000000 2>/dev/null && echo escaped || echo held"),
+    attempt("take the machine's share of asynchronous input and output", "perl -e 'my $context = \"\\0\" x 8; print syscall($ENV{SYS_io_setup}, 1000, $context) < 0 ? \"held\" : \"escaped\"'")
+        .escapes_unconfined(),
+    attempt("take the machine's share of terminals", "perl -e 'my $n = 0; for (1 .. 4) { my $p = open(my $r, \"-|\"); if (!$p) { my @t; while (@t < 900) { open(my $t, \"+<\", \"/dev/ptmx\") or last; push @t, $t } $| = 1; print scalar(@t), \"\\n\"; sleep 3; exit } push @r, $r } $n += readline $_ for @r; print $n <= 600 ? \"held\" : \"escaped: $n\"'"),
     attempt("make names without end in /tmp", "perl -e 'my $n = 0; while ($n < 3000000) { open(my $f, \">\", \"/tmp/n$n\") or last; close $f; $n++ } print $n < 2000000 ? \"held\" : \"escaped\"'")
         .with(&["--timeout", "60"]),
 ];

@@ -48,6 +48,9 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt("become user 0", "perl -e '$< = 0; $> = 0; print $< == 0 || $> == 0 ? \"escaped\" : \"held\"'"),
     attempt("become group 0", "perl -e '$( = 0; $) = 0; print $( == 0 || $) == 0 ? \"escaped\" : \"held\"'"),
     attempt("join groups", "perl ./try setgroups 1 0"),
+    attempt("take a snapshot of the volume around the workspace", "perl ./try ioctl -1 0x50009417 0"),
+    attempt("take a snapshot of it, the old way", "perl ./try ioctl -1 0x50009401 0"),
+    attempt("take a snapshot of it with a request that is too long", "perl ./try ioctl -1 0x7777777750009417 0"),
     attempt("move memory of others", "perl ./try move_pages 1 0 0 0 0 0"),
     attempt(
         "call the kernel by its other numbers",
