@@ -52,8 +52,14 @@ const RACE: &[&str] = &["run", "--release", "--package", "workden-bench", "--", 
 pub(crate) const FAST: &[Step] = &[
     Step { name: "rustfmt", action: Action::Cargo(tidy::RUSTFMT) },
     Step { name: "clippy", action: Action::Cargo(tidy::CLIPPY) },
-    Step { name: "tests", action: Action::Cargo(&["test", "--workspace"]) },
+    Step { name: "tests", action: Action::Cargo(FAST_TESTS) },
+    // Of sandboxes the quick ones: neither walls nor the whole contract, which start them by the thousand.
+    Step { name: "sandboxes", action: Action::Cargo(FAST_SANDBOXES) },
 ];
+
+const FAST_TESTS: &[&str] = &["test", "--workspace", "--exclude", "workden-cli", "--exclude", "workden-keeper"];
+const FAST_SANDBOXES: &[&str] =
+    &["test", "--package", "workden-cli", "--package", "workden-keeper", "--test", "suite", "--test", "sandbox"];
 
 /// Runs the steps in order, up to the first that fails.
 pub(crate) fn run(steps: &[Step]) -> Outcome {
