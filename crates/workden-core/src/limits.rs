@@ -64,7 +64,8 @@ pub const EXECUTE_TIME: Duration = Duration::from_secs(120);
 pub const TERM_TIME: Duration = Duration::from_secs(2);
 /// Bytes of a job's output that one read returns.
 pub const JOB_READ_BYTES: u64 = 100_000;
-/// Bytes of one job's or command's output that its log holds; the rest is counted and dropped.
+/// Bytes of one job's or command's output that its log holds: the last ones. What was before them is
+/// counted.
 pub const LOG_BYTES: u64 = 16 * 1024 * 1024;
 /// Logs of finished commands and jobs that are kept; older ones go.
 pub const LOGS_KEPT: usize = 32;

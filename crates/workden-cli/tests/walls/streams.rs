@@ -2,7 +2,7 @@
 //! write to when it is there for reading, or read from when it is there for printing, although the
 //! same user made it.
 
-use std::{fs, path::Path};
+use std::{fs, io::Read, path::Path, process::Stdio, time::Duration};
 
 use crate::host::{Host, Runner};
 
@@ -48,4 +48,28 @@ fn what_a_command_does_to_its_streams_ends_with_it() {
         let (_host, printed) = printed(runner, script);
         assert_eq!(printed, "late\n", "{runner:?}");
     }
+}
+
+/// What a command has printed before its end is carried, however long its reader takes: only the command
+/// itself can run out of time.
+#[test]
+fn a_slow_reader_is_no_reason_to_time_out() {
+    let host = Host::start(&Runner::root());
+    let mut run = host.run(&["--timeout", "1"]);
+    let mut run = run.args(["head", "-c", "100000", "/dev/zero"]).stdout(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(4));
+    let mut printed = Vec::new();
+    run.stdout.take().unwrap().read_to_end(&mut printed).unwrap();
+    assert_eq!((printed.len(), run.wait().unwrap().code()), (100_000, Some(0)));
+}
+
+/// The kernel does not splice into a file that is appended to.
+#[test]
+fn output_is_appended_to_a_file() {
+    let host = Host::start(&Runner::root());
+    let file = host.workspace().join("appended");
+    fs::write(&file, "before\n").unwrap();
+    let appended = fs::File::options().append(true).open(&file).unwrap();
+    assert!(host.run(&[]).args(["echo", "after"]).stdout(appended).status().unwrap().success());
+    assert_eq!(fs::read_to_string(&file).unwrap(), "before\nafter\n");
 }

@@ -5,6 +5,7 @@ use rustix::process::{Resource, getrlimit};
 use workden_core::{
     Error, ErrorKind,
     sandbox::{Enforcement, Limit, LimitName, LimitReport, Limits, Strength},
+    show_size,
 };
 
 use crate::cgroup::{Group, Held, Wanted};
@@ -42,7 +43,7 @@ pub(super) fn hold(limits: &Limits, group: &Group) -> Result<Holding, Error> {
             holding.rlimits.push((Resource::Data, value));
             Enforcement::EachProcess
         };
-        holding.by_group(LimitName::Memory, limit, bytes(value), group.memory.as_ref(), instead)?;
+        holding.by_group(LimitName::Memory, limit, show_size(value), group.memory.as_ref(), instead)?;
     }
     if let Some(limit) = limits.cpus {
         let nobody = |_: &mut Holding, reason: &str| Enforcement::Nobody(reason.to_owned());
@@ -66,10 +67,10 @@ pub(super) fn hold(limits: &Limits, group: &Group) -> Result<Holding, Error> {
     }
     if let Some(limit) = limits.file_size {
         holding.each_process(Resource::Fsize, limit.value);
-        holding.report(LimitName::FileSize, bytes(limit.value), Enforcement::EachProcess);
+        holding.report(LimitName::FileSize, show_size(limit.value), Enforcement::EachProcess);
     }
     if let Some(limit) = limits.tmp_size {
-        holding.report(LimitName::TmpSize, bytes(limit.value), Enforcement::FileSystem);
+        holding.report(LimitName::TmpSize, show_size(limit.value), Enforcement::FileSystem);
     }
     for (name, limit) in [(LimitName::WallClock, limits.wall_clock), (LimitName::Idle, limits.idle)] {
         if let Some(limit) = limit {
@@ -123,27 +124,9 @@ fn nobody_holds(name: LimitName, value: &str, reason: &str) -> Error {
     )
 }
 
-/// A number of bytes as a person would say it.
-fn bytes(value: u64) -> String {
-    for (unit, size) in [("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)] {
-        if value >= size && value.is_multiple_of(size) {
-            return format!("{} {unit}", value / size);
-        }
-    }
-    format!("{value} bytes")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_are_said_in_the_largest_unit_that_fits() {
-        for (value, words) in [(512 << 20, "512 MB"), (1 << 30, "1 GB"), (1536 << 20, "1536 MB"), (1000, "1000 bytes")]
-        {
-            assert_eq!(bytes(value), words);
-        }
-    }
 
     #[test]
     fn a_required_limit_that_nobody_holds_is_refused_and_another_is_reported() {

@@ -21,10 +21,10 @@ use workden_core::{
     sandbox::{Command, Ended},
 };
 
-use super::{Said, left_until, say, signal_all};
+use super::{Said, left_until, say};
 use crate::{
     minder::{
-        Plan, Terminal, command,
+        Plan, Terminal, command, descent,
         message::{Order, REPORT_BYTES, Report},
     },
     processes::{failure, limits_hit, prepare},
@@ -37,10 +37,10 @@ const ROOM: usize = 4096;
 
 /// Runs the command and ends this process; comes back only with the reason why there is none.
 pub(super) fn live(setting: Setting, command: &Command, line: BorrowedFd<'_>) -> Error {
+    let before = counts(&setting);
     match start(&setting, command) {
         Err(error) => error,
         Ok(started) => {
-            let before = counts(&setting);
             let ended = match started {
                 Started::Running(leader, children) => attend(leader, &children, line),
                 Started::Unrunnable(ended) => ended,
@@ -148,7 +148,7 @@ fn attend(leader: Pid, children: &OwnedFd, line: BorrowedFd<'_>) -> Ended {
                         }
                         _ => {
                             room.resize(ROOM, 0);
-                            signal_all(&mut room, &[Signal::TERM, Signal::CONT]);
+                            descent::signal_all(&mut room, &[Signal::TERM, Signal::CONT]);
                         }
                     }
                 }

@@ -19,7 +19,7 @@ use rustix::{
     io::Errno,
     net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair},
     pipe::{PipeFlags, pipe_with},
-    process::{Pid, WaitOptions, getpid, waitpid},
+    process::{WaitOptions, getpid, waitpid},
 };
 use serde::{Deserialize, Serialize};
 use workden_core::{
@@ -149,10 +149,13 @@ fn attend(line: &OwnedFd, signals: &OwnedFd, mut pumps: [Pump<'_>; 3], timeout: 
                 }
                 if first_pump == 2 && came.get(1) == Some(&true) {
                     heard = Some(hear(line)?);
+                    // A command that has ended has not run out of time, however slow its reader is.
+                    deadline = deadline.filter(|_| why.is_some());
                 }
-                if came.first() == Some(&true) && why.is_none() {
+                if came.first() == Some(&true) {
+                    // Taken also when it changes nothing: one that stays would be ready for ever.
                     let mut record = sys::SIGNAL_RECORD;
-                    if rustix::io::read(signals, &mut record).is_ok() {
+                    if rustix::io::read(signals, &mut record).is_ok() && why.is_none() {
                         let number = sys::signal_number(&record);
                         order(line, Order::decode(u8::try_from(number).unwrap_or(0)).unwrap_or(Order::Terminate));
                         why = Some(End::Told(number));
@@ -191,14 +194,4 @@ fn gone() -> Error {
 fn left_until(deadline: Option<Instant>) -> Option<Timespec> {
     let left = deadline?.saturating_duration_since(Instant::now());
     Some(Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() })
-}
-
-/// The process that was started, by its number.
-fn signal_all(room: &mut [i32], signals: &[rustix::process::Signal]) {
-    let found = crate::minder::descent::descendants(room);
-    for pid in room.iter().take(found).filter_map(|&pid| Pid::from_raw(pid)) {
-        for &signal in signals {
-            let _ = rustix::process::kill_process(pid, signal);
-        }
-    }
 }

@@ -8,7 +8,10 @@ use std::{
     os::fd::{AsFd, BorrowedFd},
 };
 
-use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
+use rustix::{
+    fs::{CWD, Mode, OFlags, RawDir, openat},
+    process::{Pid, Signal, kill_process},
+};
 
 /// Fills the room with the ids of all descendants of this process, children before grandchildren;
 /// how many they are. Those for which there is no room are left for the next time.
@@ -26,6 +29,18 @@ pub(crate) fn descendants(room: &mut [i32]) -> usize {
         let parent = room.get(looked_at).copied();
         children(parent, &mut |pid| add(room, &mut found, pid));
         looked_at += 1;
+    }
+    found
+}
+
+/// Sends signals to all descendants of this process for which there is room; how many they are.
+pub(crate) fn signal_all(room: &mut [i32], signals: &[Signal]) -> usize {
+    let found = descendants(room);
+    for pid in room.iter().take(found).filter_map(|&pid| Pid::from_raw(pid)) {
+        for &signal in signals {
+            // Whoever is gone needs no signal.
+            let _ = kill_process(pid, signal);
+        }
     }
     found
 }

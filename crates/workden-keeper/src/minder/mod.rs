@@ -22,7 +22,7 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
     net::{RecvFlags, SendFlags},
-    process::{DumpableBehavior, Pid, Resource, Signal, WaitOptions, kill_process, kill_process_group},
+    process::{DumpableBehavior, Pid, Resource, Signal, WaitOptions, kill_process_group},
 };
 use seccompiler::BpfProgramRef;
 
@@ -185,13 +185,7 @@ impl<'a> Minder<'a> {
 
     /// Sends signals to all descendants; how many there are.
     fn signal_all(&mut self, signals: &[Signal]) -> usize {
-        let found = descent::descendants(self.room);
-        for pid in self.room.iter().take(found).filter_map(|&pid| Pid::from_raw(pid)) {
-            for &signal in signals {
-                let _ = kill_process(pid, signal);
-            }
-        }
-        found
+        descent::signal_all(self.room, signals)
     }
 
     /// Reaps who has ended; without descendants the minder ends.

@@ -1,6 +1,9 @@
 //! Which limits a command ran into, in sentences.
 
-use workden_core::sandbox::{Ended, LimitHit, LimitName, Limits};
+use workden_core::{
+    sandbox::{Ended, LimitHit, LimitName, Limits},
+    show_size,
+};
 
 use crate::setting::LimitCounts;
 
@@ -17,26 +20,16 @@ pub(crate) fn between(before: LimitCounts, after: LimitCounts, ended: Ended, lim
     let by = |signal: i32| ended.exit_code() == 128 + signal;
     if after.memory > before.memory {
         let what = if by(SIGKILL) { "killed" } else { "a process was killed" };
-        hit(LimitName::Memory, what, limits.memory.map(|limit| bytes(limit.value)));
+        hit(LimitName::Memory, what, limits.memory.map(|limit| show_size(limit.value)));
     }
     if after.processes > before.processes {
         let value = limits.processes.map(|limit| limit.value.to_string());
         hit(LimitName::Processes, "a process could not be started", value);
     }
     if let (true, Some(limit)) = (by(SIGXFSZ), limits.file_size) {
-        hit(LimitName::FileSize, "killed", Some(bytes(limit.value)));
+        hit(LimitName::FileSize, "killed", Some(show_size(limit.value)));
     }
     hits
-}
-
-/// Bytes as people say them.
-fn bytes(bytes: u64) -> String {
-    for (unit, size) in [("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)] {
-        if bytes >= size && bytes.is_multiple_of(size) {
-            return format!("{} {unit}", bytes / size);
-        }
-    }
-    format!("{bytes} bytes")
 }
 
 #[cfg(test)]
