@@ -74,13 +74,20 @@ pub(crate) fn supervise(charge: Charge) -> ! {
             }
         }
     }
-    let status = waitpid(Some(first), WaitOptions::empty()).ok().flatten();
+    let status = wait_for_end(first, &process);
     groups.remove();
-    exit_now(exit_code(status.map(|(_, status)| status)))
+    exit_now(exit_code(status))
+}
+
+/// Waits until PID 1 is gone, and with it everything in its namespace. How it ended is told only to
+/// its parent.
+pub(crate) fn wait_for_end(first: Pid, process: &OwnedFd) -> Option<WaitStatus> {
+    while poll(&mut [PollFd::new(process, PollFlags::IN)], None) == Err(Errno::INTR) {}
+    waitpid(Some(first), WaitOptions::empty()).ok().flatten().map(|(_, status)| status)
 }
 
 /// Holds on to nothing of the starter's: no stream, no directory, no terminal.
-fn let_go_of_streams() {
+pub(crate) fn let_go_of_streams() {
     // Each of these may fail without harm: what is held on to is held on to for as long as the
     // sandbox lives, no longer.
     let _ = chdir("/");

@@ -1,6 +1,6 @@
 //! Where this process is in the hierarchies of control groups, and where those are mounted.
 
-use std::{fs, path::PathBuf};
+use std::{fs, io::Read, path::PathBuf};
 
 /// The hierarchies that this process sees itself in.
 pub(crate) struct Hierarchies {
@@ -25,7 +25,14 @@ struct Mounted {
 impl Hierarchies {
     /// Reads them.
     pub(crate) fn of_this_process() -> Result<Self, String> {
-        let read = |path| fs::read_to_string(path).map_err(|_| "the kernel does not say where it is".to_owned());
+        // Into room that is large enough for most: the kernel makes the whole anew for every small read.
+        let read = |path| {
+            let mut text = String::with_capacity(16 * 1024);
+            fs::File::open(path)
+                .and_then(|mut file| file.read_to_string(&mut text))
+                .map_err(|_| "the kernel does not say where it is".to_owned())?;
+            Ok::<_, String>(text)
+        };
         Ok(Self::parse(&read("/proc/self/cgroup")?, &read("/proc/self/mountinfo")?))
     }
 

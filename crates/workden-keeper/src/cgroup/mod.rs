@@ -5,6 +5,7 @@
 //! removed by whoever made it.
 
 mod find;
+mod letter;
 mod v1;
 mod v2;
 mod watch;
@@ -51,27 +52,42 @@ pub(crate) struct Group {
     pub(crate) processes: Option<Held>,
 }
 
-impl Group {
-    /// Makes groups for what is wanted, as far as that goes. `owner` is who starts the commands.
-    pub(crate) fn make(wanted: Wanted, owner: u32) -> Self {
-        let mut group = Self::default();
-        if wanted == Wanted::default() {
-            return group;
-        }
-        let hierarchies = match Hierarchies::of_this_process() {
-            Ok(hierarchies) => hierarchies,
-            Err(reason) => {
+/// What groups there are to be, and where.
+pub(crate) struct Plan {
+    wanted: Wanted,
+    owner: u32,
+    /// Where this process is; nothing when nothing is wanted, or why it is not known.
+    hierarchies: Option<Result<Hierarchies, String>>,
+}
+
+impl Plan {
+    /// Looks where groups for what is wanted could be. `owner` is who starts the commands.
+    pub(crate) fn new(wanted: Wanted, owner: u32) -> Self {
+        let hierarchies = (wanted != Wanted::default()).then(Hierarchies::of_this_process);
+        Self { wanted, owner, hierarchies }
+    }
+
+    /// Whether the keeper is to begin in a group of its own, which is then to be made before it.
+    pub(crate) fn has_room_for_keeper(&self) -> bool {
+        matches!(&self.hierarchies, Some(Ok(hierarchies)) if hierarchies.unified_limits())
+    }
+
+    /// Makes the groups, as far as that goes.
+    pub(crate) fn make(&self) -> Group {
+        let Self { wanted, owner, ref hierarchies } = *self;
+        let mut group = Group::default();
+        match hierarchies {
+            None => return group,
+            Some(Err(reason)) => {
                 group.memory = wanted.memory.map(|_| Err(reason.clone()));
                 group.cpus = wanted.cpus.map(|_| Err(reason.clone()));
-                group.processes = wanted.processes.map(|_| Err(reason));
+                group.processes = wanted.processes.map(|_| Err(reason.clone()));
                 return group;
             }
-        };
-        let name = new_name();
-        if hierarchies.unified_limits() {
-            v2::fill(&mut group, &hierarchies, &name, wanted, owner);
-        } else {
-            v1::fill(&mut group, &hierarchies, &name, wanted);
+            Some(Ok(hierarchies)) if self.has_room_for_keeper() => {
+                v2::fill(&mut group, hierarchies, &new_name(), wanted, owner);
+            }
+            Some(Ok(hierarchies)) => v1::fill(&mut group, hierarchies, &new_name(), wanted),
         }
         if ![&group.memory, &group.cpus, &group.processes].into_iter().any(|held| matches!(held, Some(Ok(())))) {
             group.take_made().remove();
@@ -79,7 +95,9 @@ impl Group {
         }
         group
     }
+}
 
+impl Group {
     /// Where the keeper is to be cloned into, if it matters.
     pub(crate) fn keeper(&self) -> Option<BorrowedFd<'_>> {
         use std::os::fd::AsFd;

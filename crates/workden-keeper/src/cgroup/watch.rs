@@ -1,6 +1,6 @@
 //! What a group has counted, read by descriptors that were opened while that was still allowed.
 
-use std::{os::fd::OwnedFd, time::Duration};
+use std::{borrow::Cow, os::fd::OwnedFd, time::Duration};
 
 use rustix::io::pread;
 
@@ -44,12 +44,22 @@ fn read(source: &Option<Source>) -> Option<u64> {
 pub(super) struct Source {
     file: OwnedFd,
     /// The word that stands before it, if it is one of several.
-    key: Option<&'static str>,
+    key: Option<Cow<'static, str>>,
     /// By what it is multiplied.
     unit: u64,
 }
 
 impl Source {
+    /// What it is besides its file.
+    pub(super) fn apart(self) -> (OwnedFd, Option<Cow<'static, str>>, u64) {
+        (self.file, self.key, self.unit)
+    }
+
+    /// The reverse of [`Self::apart`].
+    pub(super) fn together(file: OwnedFd, key: Option<Cow<'static, str>>, unit: u64) -> Self {
+        Self { file, key, unit }
+    }
+
     pub(super) fn number(file: OwnedFd) -> Self {
         Self { file, key: None, unit: 1 }
     }
@@ -59,18 +69,18 @@ impl Source {
     }
 
     pub(super) fn keyed(file: OwnedFd, key: &'static str) -> Self {
-        Self { file, key: Some(key), unit: 1 }
+        Self { file, key: Some(key.into()), unit: 1 }
     }
 
     pub(super) fn microseconds(file: OwnedFd, key: &'static str) -> Self {
-        Self { file, key: Some(key), unit: 1_000 }
+        Self { file, key: Some(key.into()), unit: 1_000 }
     }
 
     fn read(&self) -> Option<u64> {
         let mut buffer = [0; 1024];
         let length = pread(&self.file, &mut buffer, 0).ok()?;
         let text = str::from_utf8(buffer.get(..length)?).ok()?;
-        number_in(text, self.key)?.checked_mul(self.unit)
+        number_in(text, self.key.as_deref())?.checked_mul(self.unit)
     }
 }
 

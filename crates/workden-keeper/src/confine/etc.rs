@@ -1,16 +1,19 @@
 //! What a sandbox has in /etc: of the host's an allow-list that holds no secret, and in place of
 //! users, groups and names its own.
 
-use std::{fs, io::Read, os::unix::fs::PermissionsExt, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-use rustix::io::Errno;
+use rustix::{
+    fs::{CWD, Mode, OFlags, openat},
+    io::{Errno, read},
+};
 use workden_core::{Error, sandbox::Network};
 
 use super::{
     ids::INSIDE,
     programs::{Part, part_of},
     root::NewRoot,
-    sources::{Kind, errno_of},
+    sources::Kind,
     trees::{attach, clone_of_open},
 };
 
@@ -106,10 +109,12 @@ fn copy_or_part(path: &Path) -> Result<Option<Part>, Error> {
     if !there.is_file() || there.len() > COPIED || there.permissions().mode() & 0o004 == 0 {
         return part_of(path);
     }
-    let mut content = Vec::with_capacity(usize::try_from(there.len()).unwrap_or(0) + 1);
-    fs::File::open(path)
-        .and_then(|file| file.take(COPIED).read_to_end(&mut content))
-        .map_err(|error| super::errors::refused("a file of /etc", errno_of(&error)))?;
+    // There are many of these, and a second read would only say that the first was all.
+    let mut content = vec![0; usize::try_from(there.len()).unwrap_or(0)];
+    let length = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+        .and_then(|file| read(file, &mut content))
+        .map_err(|errno| super::errors::refused("a file of /etc", errno))?;
+    content.truncate(length);
     Ok(Some(Part::Copy(content)))
 }
 

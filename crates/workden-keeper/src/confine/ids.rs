@@ -112,18 +112,32 @@ fn put(path: &str, text: &str) -> Result<(), Errno> {
 pub(super) struct Owners(Vec<((u32, u32), OwnedFd)>);
 
 impl Owners {
-    /// Makes sure that there is a namespace that shows this owner's files as those of `ids`.
-    pub(super) fn prepare(&mut self, owner: (u32, u32), ids: Ids) -> Result<(), Error> {
-        if self.find(owner).is_none() {
+    /// Those that show the files of these owners as those of `ids`. Only root's need any: an ordinary
+    /// user's commands are that user.
+    pub(super) fn for_all(mut owners: Vec<(u32, u32)>, ids: Ids) -> Result<Self, Error> {
+        let Ids::OfSandbox(_) = ids else { return Ok(Self::default()) };
+        owners.sort_unstable();
+        owners.dedup();
+        let made = owners.into_iter().map(|owner| {
             let made = namespace_for(owner, ids).map_err(|errno| refused("a user namespace for a mount", errno))?;
-            self.0.push((owner, made));
-        }
-        Ok(())
+            Ok((owner, made))
+        });
+        made.collect::<Result<_, _>>().map(Self)
     }
 
     /// The namespace for this owner.
     pub(super) fn find(&self, owner: (u32, u32)) -> Option<&OwnedFd> {
         self.0.iter().find(|(known, _)| *known == owner).map(|(_, namespace)| namespace)
+    }
+
+    /// The owners, and their namespaces in the same order.
+    pub(super) fn apart(self) -> (Vec<(u32, u32)>, Vec<OwnedFd>) {
+        self.0.into_iter().unzip()
+    }
+
+    /// The reverse of [`Self::apart`].
+    pub(super) fn together(owners: Vec<(u32, u32)>, namespaces: Vec<OwnedFd>) -> Self {
+        Self(owners.into_iter().zip(namespaces).collect())
     }
 }
 

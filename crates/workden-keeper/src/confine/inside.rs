@@ -17,7 +17,7 @@ use super::{
     cover, devices,
     errors::{at_place, refused},
     etc::{HOME, HOST_NAME, Names},
-    ids::{self, Ids, Owners},
+    ids::{self, Ids},
     landlock::{self, Landlock},
     limits::CORE_BYTES,
     link::Link,
@@ -28,16 +28,18 @@ use super::{
     sources::{self, Source},
     trees::attach,
 };
-use crate::sys::confine::{loopback_up, new_user_namespace};
+use crate::{
+    cgroup::Group,
+    sys::confine::{loopback_up, new_user_namespace},
+};
 
 /// Makes this process, which has its namespaces already, the PID 1 of the sandbox.
 pub(super) fn become_first(
     confinement: &Confinement,
     ids: Ids,
     sources: Vec<Source>,
-    owners: &Owners,
     supervisor: &Link,
-) -> Result<Walls, Error> {
+) -> Result<(Walls, Group), Error> {
     // A session of its own has no terminal that a command could type into.
     setsid().map_err(|errno| refused("a session of its own", errno))?;
     umask(Mode::from_raw_mode(0o022));
@@ -46,11 +48,12 @@ pub(super) fn become_first(
         Ids::OfStarter { .. } => ids::map_own(ids)?,
         Ids::OfSandbox(_) => set_thread_groups(&[]).map_err(|errno| refused("leaving all groups", errno))?,
     }
-    build_root(confinement, ids, sources, owners)?;
+    build_root(confinement, ids, sources, supervisor)?;
     sethostname(HOST_NAME.as_bytes()).map_err(|errno| refused("a host name of its own", errno))?;
     if confinement.network == Network::None {
         raise_loopback()?;
     }
+    let group = supervisor.group()?;
     if let Ids::OfSandbox(_) = ids {
         new_user_namespace().map_err(ids::why_no_user_namespace)?;
         supervisor.ask_for_ids()?;
@@ -58,7 +61,7 @@ pub(super) fn become_first(
     privileges::let_go(ids)?;
     let walls = close_doors(confinement)?;
     privileges::protect()?;
-    Ok(walls)
+    Ok((walls, group))
 }
 
 /// The walls that stand, and what one might expect and does not have.
@@ -103,13 +106,14 @@ fn close_doors(confinement: &Confinement) -> Result<Walls, Error> {
 }
 
 /// Builds the root and changes to it.
-fn build_root(confinement: &Confinement, ids: Ids, sources: Vec<Source>, owners: &Owners) -> Result<(), Error> {
+fn build_root(confinement: &Confinement, ids: Ids, sources: Vec<Source>, supervisor: &Link) -> Result<(), Error> {
     root::cut_off()?;
     let programs = programs::gather(&confinement.root)?;
     let devices = devices::gather()?;
     let names = Names::of(confinement.network);
+    let owners = supervisor.owners()?;
     let shown: Vec<sources::Cloned> =
-        sources.into_iter().map(|source| source.clone(owners)).collect::<Result<_, _>>()?;
+        sources.into_iter().map(|source| source.clone(&owners)).collect::<Result<_, _>>()?;
 
     let root = NewRoot::new(ids)?;
     let empty = cover::Empty::new(&root).map_err(|errno| refused("a root of its own", errno))?;

@@ -1,15 +1,28 @@
-//! The line between the supervisor and the process that becomes PID 1, while that is being made:
-//! a request for its ids, "ready", or why not.
+//! The line between the supervisor and the process that becomes PID 1, while that is being made.
+//! One way go user namespaces for its mounts, then its control groups; the other way a request for its
+//! ids, "ready", or why not.
 
-use std::os::fd::OwnedFd;
+use std::{
+    io::{IoSlice, IoSliceMut},
+    mem::MaybeUninit,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
 
 use rustix::{
     io::{Errno, read, retry_on_intr, write},
-    net::{AddressFamily, SocketFlags, SocketType, socketpair},
+    net::{
+        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+        SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+    },
 };
+use serde::{Serialize, de::DeserializeOwned};
 use workden_core::{Error, ErrorKind};
 
-use super::errors::refused;
+use super::{errors::refused, ids::Owners};
+use crate::cgroup::Group;
+
+/// Descriptors that one message may have; the kernel takes no more.
+const DESCRIPTORS: usize = 253;
 
 /// Bytes that one message may have.
 const MESSAGE: usize = 16 * 1024;
@@ -36,14 +49,89 @@ pub(super) fn link() -> Result<(Link, Link), Error> {
 }
 
 impl Link {
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
     /// Waits for the next message of the new process.
     pub(super) fn hear(&self) -> Said {
         let mut message = vec![0; MESSAGE];
-        let length = retry_on_intr(|| read(&self.0, &mut message)).unwrap_or(0);
+        let length = loop {
+            match read(&self.0, &mut message) {
+                // The other end is closed and had not read everything; what it said comes behind that.
+                Err(Errno::INTR | Errno::CONNRESET) => {}
+                heard => break heard.unwrap_or(0),
+            }
+        };
         match message.get(..length).unwrap_or_default() {
             b"ids" => Said::WantsIds,
             b"ready" => Said::Ready,
             told => Said::Failed(serde_json::from_slice(told).unwrap_or_else(|_| died())),
+        }
+    }
+
+    /// Gives the new process the namespaces for its mounts.
+    pub(super) fn give_owners(&self, owners: Owners) -> Result<(), Error> {
+        let (owners, namespaces) = owners.apart();
+        self.give(&owners, &namespaces)
+    }
+
+    /// Waits for the namespaces for the mounts.
+    pub(super) fn owners(&self) -> Result<Owners, Error> {
+        let (owners, namespaces) = self.take()?;
+        Ok(Owners::together(owners, namespaces))
+    }
+
+    /// Gives the new process its control groups.
+    pub(super) fn give_group(&self, group: Group) -> Result<(), Error> {
+        let (letter, descriptors) = group.apart();
+        self.give(&letter, &descriptors)
+    }
+
+    /// Waits for the control groups.
+    pub(super) fn group(&self) -> Result<Group, Error> {
+        let (letter, descriptors) = self.take()?;
+        Ok(Group::together(letter, descriptors))
+    }
+
+    fn give(&self, letter: &impl Serialize, descriptors: &[OwnedFd]) -> Result<(), Error> {
+        let letter = serde_json::to_vec(letter).unwrap_or_default();
+        let descriptors: Vec<BorrowedFd<'_>> = descriptors.iter().map(AsFd::as_fd).collect();
+        let enclosed = SendAncillaryMessage::ScmRights(&descriptors);
+        let mut space = vec![MaybeUninit::uninit(); enclosed.size()];
+        let mut enclosures = SendAncillaryBuffer::new(&mut space);
+        if !descriptors.is_empty() {
+            enclosures.push(enclosed);
+        }
+        let send = || sendmsg(&self.0, &[IoSlice::new(&letter)], &mut enclosures, SendFlags::NOSIGNAL);
+        match retry_on_intr(send) {
+            Ok(_) => Ok(()),
+            Err(Errno::PIPE | Errno::CONNRESET) => Err(self.why_it_died()),
+            Err(errno) => Err(refused("handing over what it needs", errno)),
+        }
+    }
+
+    fn take<T: DeserializeOwned>(&self) -> Result<(T, Vec<OwnedFd>), Error> {
+        let mut letter = vec![0; MESSAGE];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut enclosures = RecvAncillaryBuffer::new(&mut space);
+        let mut slices = [IoSliceMut::new(&mut letter)];
+        let receive = || recvmsg(&self.0, &mut slices, &mut enclosures, RecvFlags::CMSG_CLOEXEC);
+        let length = retry_on_intr(receive).map_or(0, |received| received.bytes);
+        let descriptors = enclosures.drain().flat_map(|enclosed| match enclosed {
+            RecvAncillaryMessage::ScmRights(descriptors) => descriptors.collect(),
+            _ => Vec::new(),
+        });
+        let descriptors = descriptors.collect();
+        let letter = letter.get(..length).and_then(|letter| serde_json::from_slice(letter).ok()).ok_or_else(died)?;
+        Ok((letter, descriptors))
+    }
+
+    /// What the new process said before it closed its end.
+    fn why_it_died(&self) -> Error {
+        match self.hear() {
+            Said::Failed(error) => error,
+            Said::WantsIds | Said::Ready => died(),
         }
     }
 

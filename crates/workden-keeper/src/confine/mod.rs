@@ -1,8 +1,9 @@
 //! Entering a confinement: namespaces, a root of its own, ids, and no rights. What `Confinement`
 //! says is carried out here, or refused with the reason; never carried out in part.
 //!
-//! One process becomes two. The caller stays outside, on the host, as the supervisor that ends and
-//! tidies up the sandbox; the new process is its PID 1 and goes on as the keeper.
+//! One process becomes two, which work side by side. The new one builds its root and becomes PID 1;
+//! the other stays outside, on the host, makes what the new one may not make itself, and then is the
+//! supervisor that ends and tidies up the sandbox.
 
 mod calls;
 mod cover;
@@ -15,6 +16,7 @@ mod inside;
 mod landlock;
 mod limits;
 mod link;
+mod outside;
 mod privileges;
 mod probe;
 mod procfs;
@@ -25,26 +27,21 @@ mod seccomp;
 mod sources;
 mod trees;
 
-use std::sync::Arc;
+use std::{os::fd::BorrowedFd, sync::Arc};
 
 pub use self::probe::probe;
-use rustix::process::{Pid, Signal, WaitOptions, pidfd_send_signal, waitpid};
+use rustix::process::Pid;
 use workden_core::{
     Error,
     sandbox::{Confinement, Isolation, IsolationLevel, Network},
 };
 
-use self::{
-    ids::{Ids, Owners},
-    inside::Walls,
-    limits::Holding,
-    link::{Link, Said},
-};
+pub(crate) use self::outside::Outside;
+use self::{ids::Ids, inside::Walls, limits::Holding, link::Link, sources::Source};
 use crate::{
     Setting,
-    cgroup::Group,
+    cgroup::{self, Group},
     setting::Children,
-    supervisor,
     sys::{
         confine::{Cloned, clone_process, close_inherited, new},
         exit_now,
@@ -70,48 +67,50 @@ pub fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, E
 
 /// The same, with whatever is open.
 pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
-    let owner = owner.map(supervisor::Owner::open).transpose()?;
+    match begin(confinement)? {
+        Begun::Inside(inside) => Ok(inside.finish(confinement)),
+        Begun::Outside(outside) => Err(outside.oversee(confinement, owner)),
+    }
+}
+
+/// Which of the two processes one is, when a confinement was begun.
+pub(crate) enum Begun {
+    /// The one that becomes PID 1.
+    Inside(Inside),
+    /// The one that called, with what the other needs a supervisor for.
+    Outside(Box<Outside>),
+}
+
+/// The process that becomes PID 1, in namespaces that are empty or still the host's.
+pub(crate) struct Inside {
+    ids: Ids,
+    sources: Vec<Source>,
+    supervisor: Link,
+}
+
+/// Makes the new process. From here on the two work side by side: one builds a root, the other makes
+/// what only the host can make.
+pub(crate) fn begin(confinement: &Confinement) -> Result<Begun, Error> {
     let ids = Ids::of_this_process()?;
     let sources = sources::look_up(confinement)?;
-    let mut owners = Owners::default();
-    for source in &sources {
-        source.prepare(ids, &mut owners)?;
-    }
-    let mut group = Group::make(limits::for_group(&confinement.limits), ids.on_host().0);
-    let groups = group.take_made();
-    let holding = match limits::hold(&confinement.limits, &group) {
-        Ok(holding) => holding,
-        Err(error) => {
-            groups.remove();
-            return Err(error);
-        }
-    };
+    let groups = cgroup::Plan::new(limits::for_group(&confinement.limits), ids.on_host().0);
+    // Where the keeper has to be in a group from its first moment, there must be one.
+    let group = groups.has_room_for_keeper().then(|| groups.make());
     let (here, there) = link::link()?;
-    match clone_process(namespaces(confinement, ids, &group), group.keeper()) {
+    let keeper = group.as_ref().and_then(Group::keeper);
+    match clone_process(namespaces(confinement, ids, keeper.is_some()), keeper) {
         Ok(Cloned::Child) => {
-            drop((here, owner));
-            let finished = inside::become_first(confinement, ids, sources, &owners, &there)
-                .map(|walls| setting(confinement, group, holding, walls))
-                .and_then(|setting| there.ready().map(|()| setting));
-            finished.or_else(|error| {
-                there.failed(&error);
-                exit_now(1)
-            })
+            drop((here, group));
+            Ok(Begun::Inside(Inside { ids, sources, supervisor: there }))
         }
         Ok(Cloned::Parent(first, process)) => {
-            drop((there, owners, group, holding));
-            if let Err(error) = wait_until_ready(&here, first, ids) {
-                let _ = pidfd_send_signal(&process, Signal::KILL);
-                let _ = waitpid(Some(first), WaitOptions::empty());
-                groups.remove();
-                return Err(error);
-            }
-            drop(here);
-            let wall_clock = confinement.limits.wall_clock.map(|limit| limit.value);
-            supervisor::supervise(supervisor::Charge { first, process, owner, wall_clock, groups })
+            let owners = sources.iter().map(Source::owner).collect();
+            Ok(Begun::Outside(Box::new(Outside { first, process, link: here, ids, owners, groups, group })))
         }
         Err(errno) => {
-            groups.remove();
+            if let Some(mut group) = group {
+                group.take_made().remove();
+            }
             Err(match ids {
                 Ids::OfSandbox(_) => errors::refused("namespaces of its own", errno),
                 Ids::OfStarter { .. } => ids::why_no_user_namespace(errno),
@@ -120,23 +119,30 @@ pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid
     }
 }
 
-/// Answers the new process until it is ready.
-fn wait_until_ready(process: &Link, pid: Pid, ids: Ids) -> Result<(), Error> {
-    loop {
-        match process.hear() {
-            Said::WantsIds => {
-                ids::map_for(pid, ids)?;
-                process.ids_are_mapped()?;
-            }
-            Said::Ready => return Ok(()),
-            Said::Failed(error) => return Err(error),
-        }
+impl Inside {
+    /// What it must keep open.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.supervisor.descriptor()
+    }
+
+    /// Becomes PID 1 of a finished sandbox; or tells the supervisor why not, and ends.
+    pub(crate) fn finish(self, confinement: &Confinement) -> Setting {
+        let Self { ids, sources, supervisor } = self;
+        let finished = inside::become_first(confinement, ids, sources, &supervisor).and_then(|(walls, group)| {
+            let holding = limits::hold(&confinement.limits, &group)?;
+            supervisor.ready()?;
+            Ok(setting(confinement, group, holding, walls))
+        });
+        finished.unwrap_or_else(|error| {
+            supervisor.failed(&error);
+            exit_now(1)
+        })
     }
 }
 
 /// The namespaces that the new process has from the start. Root's process leaves the user namespace
 /// later, when root's rights have done their work.
-fn namespaces(confinement: &Confinement, ids: Ids, group: &Group) -> u64 {
+fn namespaces(confinement: &Confinement, ids: Ids, keeper_in_group: bool) -> u64 {
     let mut flags = new::MOUNT | new::PID | new::IPC | new::UTS;
     if confinement.network == Network::None {
         flags |= new::NETWORK;
@@ -145,7 +151,7 @@ fn namespaces(confinement: &Confinement, ids: Ids, group: &Group) -> u64 {
         flags |= new::USER;
     }
     // A namespace of groups would begin where the keeper is, and its commands are beside that.
-    if group.keeper().is_none() {
+    if !keeper_in_group {
         flags |= new::CGROUP;
     }
     flags

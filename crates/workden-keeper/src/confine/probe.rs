@@ -20,7 +20,7 @@ use super::{
     trees::clone_of,
 };
 use crate::{
-    cgroup::{Group, Held, Wanted},
+    cgroup::{Held, Plan, Wanted},
     sys::{
         confine::{Cloned, clone_process, landlock_version, new},
         exit_now,
@@ -165,8 +165,8 @@ fn apparmor_profile() -> String {
 fn id_mapped_mounts() -> Option<Finding> {
     let ids = Ids::of_this_process().ok()?;
     let Ids::OfSandbox(_) = ids else { return None };
-    let mut owners = Owners::default();
-    let mapped = owners.prepare((0, 0), ids).ok().and_then(|()| owners.find((0, 0)).map(std::os::fd::AsFd::as_fd));
+    let owners = Owners::for_all(vec![(0, 0)], ids).unwrap_or_default();
+    let mapped = owners.find((0, 0)).map(std::os::fd::AsFd::as_fd);
     let here = std::env::current_dir().unwrap_or_else(|_| "/".into());
     let outcome = match mapped.map(|mapping| clone_of(&here, MountAccess::ReadOnly, Some(mapping))) {
         Some(Ok(_)) => Outcome::Works("the file system of this directory has them".to_owned()),
@@ -205,7 +205,7 @@ fn landlock() -> Finding {
 fn control_groups() -> [Finding; 3] {
     let wanted = Wanted { memory: Some(1 << 26), cpus: Some(1.0), processes: Some(64) };
     let owner = Ids::of_this_process().map_or(0, |ids| ids.on_host().0);
-    let mut group = Group::make(wanted, owner);
+    let mut group = Plan::new(wanted, owner).make();
     group.take_made().remove();
     let told = |name, title, held: Option<&Held>, instead: &str| {
         let outcome = match held {

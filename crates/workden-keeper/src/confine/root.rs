@@ -7,7 +7,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::{
-    fs::{CWD, Mode, OFlags, ResolveFlags, fchmod, mkdirat, openat, openat2, symlinkat},
+    fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, symlinkat},
     io::{Errno, write},
     mount::{MountAttrFlags, MountPropagationFlags, UnmountFlags, mount_change, unmount},
     process::{chdir, fchdir, pivot_root},
@@ -53,7 +53,7 @@ impl NewRoot {
         self.place(path)
     }
 
-    /// Makes a file directly in the root's own file system.
+    /// Makes a file directly in the root's own file system. `umask` lets through what it may be.
     pub(super) fn file(&self, path: &str, content: &[u8], mode: u32) -> Result<(), Errno> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&self.top, path.trim_start_matches('/'), flags, Mode::from_raw_mode(mode))?;
@@ -62,7 +62,7 @@ impl NewRoot {
             let written = write(&file, rest)?;
             rest = rest.get(written..).unwrap_or_default();
         }
-        fchmod(&file, Mode::from_raw_mode(mode))
+        Ok(())
     }
 
     /// Makes a symbolic link directly in the root's own file system.

@@ -18,7 +18,7 @@ use workden_core::{
 
 use super::{
     errors::{at_place, in_words},
-    ids::{Ids, Owners},
+    ids::Owners,
     trees::clone_of,
 };
 
@@ -101,12 +101,9 @@ impl Source {
         Ok(Self { path: path.to_owned(), at: at.clone(), access, kind, owner: (there.uid(), there.gid()) })
     }
 
-    /// Prepares for showing the files as the sandbox's own, where that needs a mapping.
-    pub(super) fn prepare(&self, ids: Ids, owners: &mut Owners) -> Result<(), Error> {
-        match ids {
-            Ids::OfSandbox(_) => owners.prepare(self.owner, ids),
-            Ids::OfStarter { .. } => Ok(()),
-        }
+    /// Whose it is on the host: user and group.
+    pub(super) fn owner(&self) -> (u32, u32) {
+        self.owner
     }
 
     /// Clones it. By root, in a way that shows its owner's files as the sandbox's own.

@@ -29,6 +29,7 @@ use crate::{
     },
     processes::{failure, limits_hit, prepare},
     setting::{Join, LimitCounts, Setting},
+    supervisor,
     sys::{self, Place},
 };
 
@@ -41,10 +42,13 @@ pub(super) fn live(setting: Setting, command: &Command, line: BorrowedFd<'_>) ->
     match start(&setting, command) {
         Err(error) => error,
         Ok(started) => {
+            // They end with the last who can print, and that is not this process.
+            supervisor::let_go_of_streams();
             let ended = match started {
                 Started::Running(leader, children) => attend(leader, &children, line),
                 Started::Unrunnable(ended) => ended,
             };
+            end_all_others();
             let hits = limits_hit::between(before, counts(&setting), ended, &setting.limits);
             say(line, &Said::Ended(ended, hits));
             // With the first process ends everything that is left.
@@ -156,6 +160,13 @@ fn attend(leader: Pid, children: &OwnedFd, line: BorrowedFd<'_>) -> Ended {
                 _ => sys::exit_now(0),
             }
         }
+    }
+}
+
+/// Ends whatever the command left running, and waits until it is gone.
+fn end_all_others() {
+    while sys::kill_all_others() {
+        while let Ok(Some(_)) = rustix::process::wait(WaitOptions::empty()) {}
     }
 }
 

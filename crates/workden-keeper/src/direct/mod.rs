@@ -2,7 +2,8 @@
 //! PID 1 starts it, waits for it and ends; this process carries its streams.
 //!
 //! Invariant: it ends as every sandbox does. PID 1 ends when its line to the owner does, with all that
-//! is in its namespaces, and the supervisor tidies up behind it. Nothing of the host that is open is
+//! is in its namespaces; when the command has ended, it first ends and awaits whatever else still runs.
+//! The supervisor tidies up behind it, and is not waited for. Nothing of the host that is open is
 //! handed in: the streams are pipes of the command's own.
 
 mod first;
@@ -28,8 +29,9 @@ use workden_core::{
 };
 
 use crate::{
-    confine,
+    confine::{self, Begun},
     minder::message::Order,
+    supervisor,
     sys::{self, Place},
 };
 
@@ -79,21 +81,32 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
         socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(lost)?;
     let signals = sys::ending_signals().map_err(lost)?;
     let ((in_read, in_write), (out_read, out_write), (err_read, err_write)) = (pipe()?, pipe()?, pipe()?);
-    let owner = getpid();
+    let outside = match confine::begin(confinement)? {
+        Begun::Inside(inside) => {
+            sys::hold_all_signals();
+            let streams = [in_read.as_fd(), out_write.as_fd(), err_write.as_fd()];
+            let taken = streams.iter().zip(0..).try_for_each(|(stream, at)| sys::confine::replace_stream(*stream, at));
+            if taken.is_err() {
+                sys::exit_now(125);
+            }
+            let mut kept = [0, 1, 2, theirs.as_raw_fd(), inside.descriptor().as_raw_fd()];
+            sys::close_all_but(&mut kept);
+            let refused = first::live(inside.finish(confinement), command, theirs.as_fd());
+            say(theirs.as_fd(), &Said::Refused(refused));
+            sys::exit_now(125)
+        }
+        Begun::Outside(outside) => outside,
+    };
+    let (first, owner) = (outside.first(), getpid());
+    // Whoever tidies up must outlive this process, which can be killed.
     let supervisor = sys::fork_into(&Place::Here, || {
         // There are no other threads here: this child may do what it likes.
-        let streams = [in_read.as_fd(), out_write.as_fd(), err_write.as_fd()];
-        let taken = streams.iter().zip(0..).try_for_each(|(stream, at)| sys::confine::replace_stream(*stream, at));
-        sys::close_all_but(&mut [0, 1, 2, theirs.as_raw_fd()]);
-        let refused = match taken.map_err(lost).and_then(|()| confine::enter_with_open_files(confinement, Some(owner)))
-        {
-            Ok(setting) => first::live(setting, command, theirs.as_fd()),
-            Err(error) => error,
-        };
-        say(theirs.as_fd(), &Said::Refused(refused));
+        supervisor::let_go_of_streams();
+        sys::close_in_child(&[&ours, &signals, &in_read, &in_write, &out_read, &out_write, &err_read, &err_write]);
+        say(theirs.as_fd(), &Said::Refused(outside.oversee(confinement, Some(owner))));
         sys::exit_now(125)
     });
-    let supervisor = supervisor.map_err(lost)?;
+    supervisor.map_err(lost)?;
     drop((theirs, in_read, out_write, err_write));
     let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
     let pumps = [
@@ -104,7 +117,10 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
     let end = attend(&ours, &signals, pumps, timeout);
     // The end of the line is the end of what is left.
     drop(ours);
-    let _ = waitpid(Some(supervisor), WaitOptions::empty());
+    // After a command's own end nothing runs any more: PID 1 has seen to it before it said so.
+    if !matches!(end, Ok(End::Command(..))) {
+        let _ = waitpid(Some(first), WaitOptions::empty());
+    }
     end
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     mem,
-    os::fd::{AsRawFd, BorrowedFd, RawFd},
+    os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd},
 };
 
 use rustix::{io::Errno, process::Pid};
@@ -91,6 +91,15 @@ pub(crate) fn close_all_but(keep: &mut [RawFd]) {
         from = from.max(fd.saturating_add(1));
     }
     close_range(from, u32::MAX);
+}
+
+/// Closes these descriptors in a process that has just been forked, and in which nobody will use them:
+/// not even their owners, which are dropped in its parent only.
+pub(crate) fn close_in_child(descriptors: &[&OwnedFd]) {
+    for descriptor in descriptors {
+        // SAFETY: closing a descriptor touches no memory; the caller's process uses it no more.
+        unsafe { libc::close(descriptor.as_raw_fd()) };
+    }
 }
 
 fn close_range(first: u32, last: u32) {

@@ -20,6 +20,11 @@ pub(super) fn block_all() -> libc::sigset_t {
     }
 }
 
+/// Blocks every signal that can be, for good: for a first process, which hears of signals otherwise.
+pub(crate) fn hold_all_signals() {
+    block_all();
+}
+
 /// Blocks exactly these signals in this thread.
 pub(super) fn set_mask(mask: &libc::sigset_t) {
     // SAFETY: the set is valid, and nothing is written back.
@@ -79,4 +84,13 @@ pub(crate) fn is_from_outside(signal: &[u8; 128]) -> bool {
 
 fn number_at(signal: &[u8; 128], at: usize) -> i32 {
     i32::from_ne_bytes([signal[at], signal[at + 1], signal[at + 2], signal[at + 3]])
+}
+
+/// Kills every other process that this one may signal. Whether there was any.
+///
+/// Only for PID 1 of a namespace: for anybody else that is more than it started.
+pub(crate) fn kill_all_others() -> bool {
+    // SAFETY: the call takes numbers only. Nobody but a first process gets through here, to whom
+    // there are no others than those of its namespace.
+    unsafe { libc::getpid() == 1 && libc::kill(-1, libc::SIGKILL) == 0 }
 }
