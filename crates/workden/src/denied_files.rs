@@ -10,6 +10,9 @@ use workden_core::{
 };
 use workden_policy::Policy;
 
+/// Files and directories that are looked at; where there are more, the answer is not complete.
+const LOOKED_AT: usize = 1_000_000;
+
 /// What a policy denies to read among the files that exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeniedFiles {
@@ -22,7 +25,8 @@ pub struct DeniedFiles {
 
 /// Looks for the files below a directory that a policy denies to read: `most` of them at most.
 ///
-/// Links are passed over: what they lead to is looked at where it is. Hard links are files.
+/// Links are passed over: what they lead to is looked at where it is. Of a file with several names, all
+/// are there as soon as one is denied.
 ///
 /// # Errors
 ///
@@ -36,7 +40,7 @@ pub async fn denied_files(
     if policy.is_empty() {
         return Ok(DeniedFiles::default());
     }
-    let everything = GlobRequest { kinds: GlobKinds::Everything, ..GlobRequest::new("**") };
+    let everything = GlobRequest { kinds: GlobKinds::Everything, keep: LOOKED_AT, ..GlobRequest::new("**") };
     let found = files.glob_path(directory, &everything).await?;
     let mut completeness = match found.left_out {
         0 => found.completeness,
@@ -47,8 +51,12 @@ pub async fn denied_files(
         matches!(policy.judge(Op::Read(&at)), Verdict::Deny(_))
     };
     let real = found.entries.into_iter().filter(|entry| !entry.is_dir() && entry.link == Link::Direct);
-    let mut paths: Vec<VirtualPath> = real.map(|entry| entry.path).filter(is_denied).collect();
+    let denied: Vec<Resolved> = real.map(|entry| entry.path).filter(is_denied).map(Resolved::literal).collect();
+    let others = if denied.is_empty() { Vec::new() } else { files.other_names(&denied).await? };
+    let mut paths: Vec<VirtualPath> =
+        denied.into_iter().map(|file| file.real).chain(others.into_iter().flatten()).collect();
     paths.sort();
+    paths.dedup();
     if paths.len() > most {
         paths.truncate(most);
         completeness = completeness.max(Completeness::StoppedAtCeiling);
