@@ -8,7 +8,7 @@ use std::{
 };
 
 use workden_conformance::{below, sandbox_checks};
-use workden_core::VirtualPath;
+use workden_core::{Sandbox, VirtualPath, sandbox::ExecuteRequest};
 
 use crate::places::{PROGRAM, Places, hold, program};
 
@@ -53,6 +53,20 @@ fn commands_conform() {
     as_ordinary_user("ordinary_user::commands_conform", async {
         let places = Places::new();
         hold(sandbox_checks(), async || places.linux().await).await;
+    });
+}
+
+#[test]
+fn a_full_log_is_a_file_that_is_read_and_not_changed() {
+    as_ordinary_user("ordinary_user::a_full_log_is_a_file_that_is_read_and_not_changed", async {
+        let places = Places::new();
+        let sandbox = places.linux().await;
+        let long = ExecuteRequest { most_chars: 100, ..ExecuteRequest::shell("seq 1 5000") };
+        let log = sandbox.execute(&long).await.unwrap().output.left_out.unwrap().log.unwrap().path.unwrap();
+        let line =
+            format!("echo forged >> {log}; rm -f {log}; touch /run/workden/x; ls /run/workden/; tail -n 1 {log}");
+        let after = sandbox.execute(&ExecuteRequest::shell(format!("({line}) 2>/dev/null"))).await.unwrap();
+        assert_eq!(after.output.text(), "5000\n");
     });
 }
 

@@ -7,6 +7,7 @@
 mod doctor;
 mod killed;
 mod library;
+mod logs;
 mod masks;
 mod run;
 mod run_streams;

@@ -30,20 +30,20 @@ use std::sync::Arc;
 pub use self::probe::probe;
 use rustix::process::{Pid, Signal, WaitOptions, pidfd_send_signal, waitpid};
 use workden_core::{
-    Error,
+    Error, VirtualPath,
     sandbox::{Confinement, Isolation, IsolationLevel, Network},
 };
 
 use self::{
     ids::{Ids, Owners},
-    inside::Walls,
+    inside::First,
     limits::Holding,
     link::{Link, Said},
 };
 use crate::{
     Setting,
     cgroup::Group,
-    setting::Children,
+    setting::{Children, Logs},
     supervisor,
     sys::{
         confine::{Cloned, clone_process, close_inherited, new},
@@ -91,7 +91,7 @@ pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid
         Ok(Cloned::Child) => {
             drop((here, owner));
             let finished = inside::become_first(confinement, ids, sources, &owners, &there)
-                .map(|walls| setting(confinement, group, holding, walls))
+                .and_then(|first| setting(confinement, group, holding, first))
                 .and_then(|setting| there.ready().map(|()| setting));
             finished.or_else(|error| {
                 there.failed(&error);
@@ -152,7 +152,7 @@ fn namespaces(confinement: &Confinement, ids: Ids, group: &Group) -> u64 {
 }
 
 /// What commands are started with.
-fn setting(confinement: &Confinement, group: Group, holding: Holding, walls: Walls) -> Setting {
+fn setting(confinement: &Confinement, group: Group, holding: Holding, first: First) -> Result<Setting, Error> {
     let mut environment = confinement.environment.clone();
     for (name, value) in [
         ("HOME", etc::HOME),
@@ -162,10 +162,10 @@ fn setting(confinement: &Confinement, group: Group, holding: Holding, walls: Wal
     ] {
         environment.entry(name.to_owned()).or_insert_with(|| value.to_owned());
     }
-    Setting {
+    Ok(Setting {
         files_root: "/".into(),
         directory: confinement.directory.as_str().into(),
-        logs: scratch::LOGS.into(),
+        logs: Logs::Shown { directory: Arc::new(first.logs), at: VirtualPath::parse(scratch::LOGS)? },
         environment,
         rlimits: holding.rlimits,
         join: group.join,
@@ -177,9 +177,9 @@ fn setting(confinement: &Confinement, group: Group, holding: Holding, walls: Wal
         limits: confinement.limits.clone(),
         isolation: Isolation {
             level: IsolationLevel::Namespaces,
-            walls: walls.standing,
-            lacking: walls.lacking,
+            walls: first.walls.standing,
+            lacking: first.walls.lacking,
             limits: holding.reports,
         },
-    }
+    })
 }
