@@ -12,6 +12,7 @@ mod masks;
 mod run;
 mod run_streams;
 mod toolchains;
+mod words;
 
 use std::{
     io::Write,

@@ -27,7 +27,7 @@ mod trees;
 
 use std::sync::Arc;
 
-pub use self::probe::probe;
+pub use self::{ids::in_sandbox, probe::probe};
 use rustix::process::{Pid, Signal, WaitOptions, pidfd_send_signal, waitpid};
 use workden_core::{
     Error, VirtualPath,
@@ -61,8 +61,8 @@ use crate::{
 ///
 /// # Errors
 ///
-/// `Unsupported` when this machine cannot give what was asked, `NotFound` and others for a place
-/// that cannot be shown; each with a hint.
+/// `Unsupported` when this machine cannot give what was asked, `LimitNotHeld` when that is a limit,
+/// `NotFound` and others for a place that cannot be shown; each with a hint.
 pub fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
     close_inherited();
     enter_with_open_files(confinement, owner)
