@@ -5,8 +5,8 @@
 //! only ask about; a file that is masked stays masked, whatever becomes of the rules.
 
 use workden_core::{
-    Backend, BackendExt, Completeness, Link, Op, Resolved, Result, Verdict, VirtualPath,
-    search::{GlobKinds, GlobRequest},
+    Backend, BackendExt, Completeness, Entry, ErrorKind, Link, Op, Resolved, Result, Verdict, VirtualPath,
+    search::{GlobKinds, GlobRequest, ListRequest},
 };
 use workden_policy::Policy;
 
@@ -18,6 +18,8 @@ const LOOKED_AT: usize = 1_000_000;
 pub struct DeniedFiles {
     /// Where they are, by path. Directories are not among them, only files.
     pub paths: Vec<VirtualPath>,
+    /// Directories that could not be looked into, by path: nobody knows what is in them.
+    pub closed: Vec<VirtualPath>,
     /// Whether all files were looked at, and all that are denied are here. Whoever needs all of them
     /// must not go on without.
     pub completeness: Completeness,
@@ -50,6 +52,10 @@ pub async fn denied_files(
         let at = Resolved::literal(path.clone());
         matches!(policy.judge(Op::Read(&at)), Verdict::Deny(_))
     };
+    let closed = match found.skipped.unreadable {
+        0 => Vec::new(),
+        _ => closed_directories(files, &found.entries).await,
+    };
     let real = found.entries.into_iter().filter(|entry| !entry.is_dir() && entry.link == Link::Direct);
     let denied: Vec<Resolved> = real.map(|entry| entry.path).filter(is_denied).map(Resolved::literal).collect();
     let others = if denied.is_empty() { Vec::new() } else { files.other_names(&denied).await? };
@@ -61,5 +67,19 @@ pub async fn denied_files(
         paths.truncate(most);
         completeness = completeness.max(Completeness::StoppedAtCeiling);
     }
-    Ok(DeniedFiles { paths, completeness })
+    Ok(DeniedFiles { paths, closed, completeness })
+}
+
+/// Those among the entries that are directories and cannot be listed.
+async fn closed_directories(files: &dyn Backend, entries: &[Entry]) -> Vec<VirtualPath> {
+    let one = ListRequest { keep: 1, ..ListRequest::default() };
+    let mut closed = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.is_dir() && entry.link == Link::Direct) {
+        match files.list_path(&entry.path, &one).await {
+            Err(error) if error.kind() != ErrorKind::NotFound => closed.push(entry.path.clone()),
+            _ => {}
+        }
+    }
+    closed.sort();
+    closed
 }

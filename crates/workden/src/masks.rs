@@ -15,7 +15,7 @@ pub const MOST_MASKS: usize = 10_000;
 
 /// Finds what a policy denies to read among the files that a sandbox is about to show to commands: for
 /// `mask` of its builder. Every name of such a file is there, and a link that leads to it leads to
-/// nothing readable.
+/// nothing readable. A directory that cannot be looked into is there as a whole.
 ///
 /// What is made later is not masked, nor what the policy would only ask about. Names that are not
 /// UTF-8 are none that a policy could speak of.
@@ -58,7 +58,8 @@ pub async fn masks(shown: &[Mount], policy: &Policy) -> Result<Vec<VirtualPath>>
         if found.completeness != Completeness::Complete {
             return Err(not_all(found.completeness));
         }
-        all.extend(found.paths);
+        // Whoever has the rights to a directory can open it, and that may be the commands.
+        all.extend(found.paths.into_iter().chain(found.closed));
     }
     all.sort();
     all.dedup();
