@@ -98,6 +98,8 @@ pub enum ErrorKind {
     Gone,
     /// This backend cannot do that.
     Unsupported,
+    /// A limit that was asked for, and that nobody here can hold.
+    LimitNotHeld,
     /// Anything else that went wrong below.
     Io,
 }

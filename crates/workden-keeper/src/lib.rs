@@ -16,4 +16,4 @@ mod sys;
 
 pub use keeper::Keeper;
 pub use serve::run;
-pub use setting::{Children, Join, LimitCounts, LimitWatch, Setting, Used};
+pub use setting::{Children, Join, LimitCounts, LimitWatch, Logs, Setting, Used};

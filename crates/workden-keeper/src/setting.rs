@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, fmt, os::fd::OwnedFd, path::PathBuf, sync::Arc,
 
 use rustix::process::Resource;
 use seccompiler::BpfProgram;
-use workden_core::sandbox::{Isolation, Limits};
+use workden_core::{
+    VirtualPath,
+    sandbox::{Isolation, Limits},
+};
 
 /// What every command of a keeper is started with.
 #[derive(Debug)]
@@ -14,8 +17,8 @@ pub struct Setting {
     pub files_root: PathBuf,
     /// Where commands start, as this process sees it.
     pub directory: PathBuf,
-    /// A directory for the logs of commands, as this process sees it. They have no names in it.
-    pub logs: PathBuf,
+    /// Where the logs of commands are.
+    pub logs: Logs,
     /// The environment of commands.
     pub environment: BTreeMap<String, String>,
     /// What each process is limited to by the kernel.
@@ -47,7 +50,7 @@ impl Setting {
         Self {
             files_root: directory.clone(),
             directory,
-            logs: std::env::temp_dir(),
+            logs: Logs::Unseen(std::env::temp_dir()),
             environment,
             rlimits: Vec::new(),
             join: Join::None,
@@ -60,6 +63,20 @@ impl Setting {
             isolation: Isolation::none(),
         }
     }
+}
+
+/// Where the logs of commands are. Nobody but the keeper writes them.
+#[derive(Debug)]
+pub enum Logs {
+    /// In this directory, as this process sees it, without names.
+    Unseen(PathBuf),
+    /// Commands can read them. They see the same files by another mount, which is read-only.
+    Shown {
+        /// The directory, by a mount that can be written and that no path leads to.
+        directory: Arc<OwnedFd>,
+        /// Where commands see it.
+        at: VirtualPath,
+    },
 }
 
 /// How a command gets into its control groups.

@@ -45,7 +45,7 @@ pub(crate) fn status(kind: ErrorKind) -> StatusCode {
         Kind::Busy => StatusCode::SERVICE_UNAVAILABLE,
         Kind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
         Kind::Gone => StatusCode::GONE,
-        Kind::Unsupported => StatusCode::NOT_IMPLEMENTED,
+        Kind::Unsupported | Kind::LimitNotHeld => StatusCode::NOT_IMPLEMENTED,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -28,6 +28,7 @@ mod denied_files;
 #[cfg(doctest)]
 mod doctests;
 mod judging;
+mod masks;
 mod running;
 mod stack;
 mod workspace;
@@ -37,6 +38,7 @@ pub use builder::WorkspaceBuilder;
 pub use config::config_schema;
 pub use config::{ApprovalMode, ApprovalsConfig, Config, LimitsConfig, MountConfig};
 pub use denied_files::{DeniedFiles, denied_files};
+pub use masks::{MOST_MASKS, masks};
 pub use workden_backends as backends;
 pub use workden_core as core;
 pub use workden_core::{Backend, BackendExt, Error, ErrorKind, Refusal, Result, Verdict, VirtualPath};

@@ -78,8 +78,8 @@ impl Ending {
                     let _ = writeln!(std::io::stdout(), "{}", serde_json::json!({ "error": error }));
                 }
                 let _ = writeln!(errors, "error: {error}");
-                if matches!(self, Self::Refused(_)) && arguments.sandbox == Kind::Linux && is_about_walls(error) {
-                    let _ = writeln!(errors, "{CHOICES}");
+                if matches!(self, Self::Refused(_)) && arguments.sandbox == Kind::Linux {
+                    let _ = errors.write_all(choices(error.kind()).as_bytes());
                 }
                 NO_SANDBOX
             }
@@ -88,14 +88,25 @@ impl Ending {
     }
 }
 
-const CHOICES: &str = "\
+/// What else can be done, where the machine stands in the way and not what was typed.
+fn choices(refused: ErrorKind) -> &'static str {
+    match refused {
+        // There is nothing about this machine that could be mended from in here.
+        _ if workden_keeper::confine::in_sandbox() => "",
+        ErrorKind::LimitNotHeld => {
+            "\
 choices: `workden doctor` says what this machine can isolate, and how to mend what it cannot;
-         `--limits best-effort` does without the limits that nobody can hold;
-         `--sandbox host` runs the command on this machine as it is, without any isolation";
-
-/// Whether the machine stands in the way, and not what was typed.
-fn is_about_walls(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied)
+         `--limits best-effort` does without the limits that nobody can hold
+"
+        }
+        ErrorKind::Unsupported | ErrorKind::PermissionDenied => {
+            "\
+choices: `workden doctor` says what this machine can isolate, and how to mend what it cannot;
+         `--sandbox host` runs the command on this machine as it is, without any isolation
+"
+        }
+        _ => "",
+    }
 }
 
 fn exit_code(code: i32) -> u8 {

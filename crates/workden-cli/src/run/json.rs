@@ -30,10 +30,14 @@ pub(super) async fn run(place: &Place, arguments: &RunArguments) -> Result<Endin
     let mut told = ToldToEnd::listen().map_err(|error| no_signals(&error))?;
     let request = ExecuteRequest::new(Command::Program(arguments.command.clone())).timeout(arguments.timeout);
     let isolation = place.sandbox().isolation().await?;
-    let executed = tokio::select! {
+    let mut executed = tokio::select! {
         executed = place.sandbox().execute(&request) => executed?,
         (_, number) = told.next() => return Ok(Ending::Told(number)),
     };
+    // Whoever reads the document cannot read the log: it ends with the sandbox, which is now.
+    if let Some(left_out) = &mut executed.output.left_out {
+        left_out.log = None;
+    }
     let document = Document {
         output: executed.output.text(),
         exit_code: executed.exit_code(),

@@ -7,10 +7,11 @@ use std::{
     process::Command,
 };
 
+use workden::{Policy, Preset, Surroundings, masks};
 use workden_conformance::{below, sandbox_checks};
-use workden_core::VirtualPath;
+use workden_core::{Sandbox, VirtualPath, sandbox::ExecuteRequest};
 
-use crate::places::{PROGRAM, Places, hold, program};
+use crate::places::{PROGRAM, Places, hold, linux, program};
 
 /// The user id of the ordinary user; nobody has it.
 const ORDINARY: u32 = 48_231;
@@ -53,6 +54,44 @@ fn commands_conform() {
     as_ordinary_user("ordinary_user::commands_conform", async {
         let places = Places::new();
         hold(sandbox_checks(), async || places.linux().await).await;
+    });
+}
+
+#[test]
+fn a_full_log_is_a_file_that_is_read_and_not_changed() {
+    as_ordinary_user("ordinary_user::a_full_log_is_a_file_that_is_read_and_not_changed", async {
+        let places = Places::new();
+        let sandbox = places.linux().await;
+        let long = ExecuteRequest { most_chars: 100, ..ExecuteRequest::shell("seq 1 5000") };
+        let log = sandbox.execute(&long).await.unwrap().output.left_out.unwrap().log.unwrap().path.unwrap();
+        let line =
+            format!("echo forged >> {log}; rm -f {log}; touch /run/workden/x; ls /run/workden/; tail -n 1 {log}");
+        let after = sandbox.execute(&ExecuteRequest::shell(format!("({line}) 2>/dev/null"))).await.unwrap();
+        assert_eq!(after.output.text(), "5000\n");
+    });
+}
+
+#[test]
+fn what_a_policy_denies_is_masked_and_so_is_a_directory_that_cannot_be_looked_into() {
+    let name = "ordinary_user::what_a_policy_denies_is_masked_and_so_is_a_directory_that_cannot_be_looked_into";
+    as_ordinary_user(name, async {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::create_dir(at("closed")).unwrap();
+        for file in [".env", "closed/.env", "notes.md"] {
+            fs::write(at(file), "content").unwrap();
+        }
+        fs::hard_link(at(".env"), at("other")).unwrap();
+        fs::set_permissions(at("closed"), fs::Permissions::from_mode(0o300)).unwrap();
+        let rules = Preset::Permissive.ruleset_in(Surroundings::Machine);
+        let plan = linux().directory(directory.path());
+        let masks = masks(&plan.shown_files(), &Policy::new().with_rules(&rules).unwrap()).await.unwrap();
+        let sandbox = plan.mask(masks).start().await.unwrap();
+        let printed = async |line: &str| sandbox.execute(&ExecuteRequest::shell(line)).await.unwrap().output.text();
+        assert_eq!(printed("cat notes.md").await, "content");
+        let denied = "(chmod 700 closed; cat .env other closed/.env; mv closed c; cat c/.env) 2>/dev/null";
+        assert_eq!(printed(denied).await, "");
+        fs::set_permissions(at("closed"), fs::Permissions::from_mode(0o700)).unwrap();
     });
 }
 

@@ -7,9 +7,12 @@
 mod doctor;
 mod killed;
 mod library;
+mod logs;
+mod masks;
 mod run;
 mod run_streams;
 mod toolchains;
+mod words;
 
 use std::{
     io::Write,

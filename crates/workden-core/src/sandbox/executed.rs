@@ -74,6 +74,7 @@ pub struct LeftOut {
     /// How many ends of lines are among them.
     pub lines: u64,
     /// Where all of it can be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<FullLog>,
 }
 
@@ -82,7 +83,8 @@ pub struct LeftOut {
 pub struct FullLog {
     /// What to read it by, with `read_job`.
     pub id: JobId,
-    /// The file, where the sandbox's files show it.
+    /// The file that commands and file calls can read it from, where the sandbox has one. It is there
+    /// as long as it holds the whole output and the log is kept, and nobody can change it.
     pub path: Option<VirtualPath>,
     /// How many bytes of the output the log has room for; the rest was dropped.
     pub kept: u64,
@@ -101,7 +103,9 @@ impl std::fmt::Display for LeftOut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "[... {} bytes ({} lines) left out", self.bytes, self.lines)?;
         match &self.log {
-            Some(FullLog { path: Some(path), .. }) => write!(f, "; the full output is in `{path}` ...]"),
+            Some(FullLog { path: Some(path), id, .. }) => {
+                write!(f, "; the full output is in `{path}`, and can be read as `{id}` ...]")
+            }
             Some(FullLog { id, .. }) => write!(f, "; the full output can be read as `{id}` ...]"),
             None => f.write_str(" ...]"),
         }

@@ -24,11 +24,19 @@ pub(crate) fn at_place(place: &str, errno: Errno) -> Error {
     let kind = match errno {
         Errno::NOENT => ErrorKind::NotFound,
         Errno::NOTDIR => ErrorKind::NotDirectory,
+        Errno::ROFS => ErrorKind::ReadOnly,
         Errno::LOOP => ErrorKind::LinkLoop,
         Errno::PERM | Errno::ACCESS => ErrorKind::PermissionDenied,
         _ => ErrorKind::Io,
     };
-    Error::new(kind, format!("cannot mount `{place}`: {}", in_words(errno)))
+    let error = Error::new(kind, format!("cannot mount `{place}`: {}", in_words(errno)));
+    match errno {
+        Errno::ROFS => error.hint(
+            "nothing is there yet, and it cannot be made where everything is read-only: name a place that exists, or \
+             one like `/data`",
+        ),
+        _ => error,
+    }
 }
 
 /// An error of the kernel in words.

@@ -15,7 +15,7 @@ use rustix::{
 };
 use workden_core::{Error, ErrorKind};
 
-use super::errors::refused;
+use super::{errors::refused, etc::HOST_NAME, scratch::LOGS};
 use crate::sys::{
     confine::{Cloned, clone_process, new},
     exit_now,
@@ -163,8 +163,20 @@ fn namespace_for(owner: (u32, u32), ids: Ids) -> Result<OwnedFd, Errno> {
     namespace
 }
 
+/// Whether this process is in a sandbox of workden, as far as it can tell: only good for words.
+#[must_use]
+pub fn in_sandbox() -> bool {
+    rustix::system::uname().nodename().to_bytes() == HOST_NAME.as_bytes() && std::path::Path::new(LOGS).is_dir()
+}
+
 /// Why the kernel makes no user namespace for an ordinary user, as far as its settings say.
 pub(super) fn why_no_user_namespace(errno: Errno) -> Error {
+    if in_sandbox() {
+        let sentence = "the sandbox cannot start: this is the inside of one, and there can be none in another";
+        return Error::new(ErrorKind::Unsupported, sentence).hint(
+            "run the command as it is, it is isolated here; or start the other sandbox beside this one, outside",
+        );
+    }
     let says = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
     let sentence = "the sandbox cannot start: the kernel makes no user namespace for this user";
     let error = Error::new(ErrorKind::Unsupported, sentence);

@@ -1,6 +1,8 @@
 //! What the new process does until it is PID 1 of a finished sandbox, in order: look at the host,
 //! build a root, leave the host, let go of every right, and close the doors behind it.
 
+use std::os::fd::OwnedFd;
+
 use rustix::{
     fs::Mode,
     net::{AddressFamily, SocketFlags, SocketType, socket_with},
@@ -39,7 +41,7 @@ pub(super) fn become_first(
     ids: Ids,
     sources: Vec<Source>,
     supervisor: &Link,
-) -> Result<(Walls, Group), Error> {
+) -> Result<First, Error> {
     // A session of its own has no terminal that a command could type into.
     setsid().map_err(|errno| refused("a session of its own", errno))?;
     umask(Mode::from_raw_mode(0o022));
@@ -48,7 +50,7 @@ pub(super) fn become_first(
         Ids::OfStarter { .. } => ids::map_own(ids)?,
         Ids::OfSandbox(_) => set_thread_groups(&[]).map_err(|errno| refused("leaving all groups", errno))?,
     }
-    build_root(confinement, ids, sources, supervisor)?;
+    let logs = build_root(confinement, ids, sources, supervisor)?;
     sethostname(HOST_NAME.as_bytes()).map_err(|errno| refused("a host name of its own", errno))?;
     if confinement.network == Network::None {
         raise_loopback()?;
@@ -61,7 +63,15 @@ pub(super) fn become_first(
     privileges::let_go(ids)?;
     let walls = close_doors(confinement)?;
     privileges::protect()?;
-    Ok((walls, group))
+    Ok(First { walls, logs, group })
+}
+
+/// What PID 1 has when it is finished.
+pub(super) struct First {
+    pub(super) walls: Walls,
+    /// The directory of logs, for writing.
+    pub(super) logs: OwnedFd,
+    pub(super) group: Group,
 }
 
 /// The walls that stand, and what one might expect and does not have.
@@ -105,8 +115,8 @@ fn close_doors(confinement: &Confinement) -> Result<Walls, Error> {
     Ok(Walls { standing, lacking })
 }
 
-/// Builds the root and changes to it.
-fn build_root(confinement: &Confinement, ids: Ids, sources: Vec<Source>, supervisor: &Link) -> Result<(), Error> {
+/// Builds the root and changes to it. The answer is the directory of logs, for writing.
+fn build_root(confinement: &Confinement, ids: Ids, sources: Vec<Source>, supervisor: &Link) -> Result<OwnedFd, Error> {
     root::cut_off()?;
     let programs = programs::gather(&confinement.root)?;
     let devices = devices::gather()?;
@@ -120,7 +130,7 @@ fn build_root(confinement: &Confinement, ids: Ids, sources: Vec<Source>, supervi
     programs.place(&root, &names)?;
     devices.place(&root)?;
     procfs::place(&root, &empty)?;
-    scratch::place(&root, ids, confinement.limits.tmp_size.map(|limit| limit.value))?;
+    let logs = scratch::place(&root, ids, confinement.limits.tmp_size.map(|limit| limit.value))?;
     if let WorkFiles::Ephemeral { most_bytes } = confinement.work {
         scratch::workspace(&root, ids, confinement.directory.as_str(), most_bytes)?;
     }
@@ -133,7 +143,8 @@ fn build_root(confinement: &Confinement, ids: Ids, sources: Vec<Source>, supervi
     root.enter()?;
     cover::make_read_only(&confinement.read_only)?;
     empty.mask(&confinement.masked)?;
-    root::seal()
+    root::seal()?;
+    Ok(logs)
 }
 
 /// Makes room for the one byte that commands get: with none at all, the kernel starts the host's

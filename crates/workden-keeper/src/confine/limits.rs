@@ -118,7 +118,7 @@ impl Holding {
 
 fn nobody_holds(name: LimitName, value: &str, reason: &str) -> Error {
     let sentence = format!("the sandbox cannot start: nobody can hold the {} of {value}: {reason}", name.words());
-    Error::new(ErrorKind::Unsupported, sentence).hint(
+    Error::new(ErrorKind::LimitNotHeld, sentence).hint(
         "start it below a control group of yours (`systemd-run --user --scope -p Delegate=yes ...`), or make the limit \
          best effort; `workden doctor` says more",
     )
@@ -134,7 +134,7 @@ mod tests {
         nobody.memory = Some(Err("it may not".to_owned()));
         let required = Limits { memory: Some(Limit::required(1 << 20)), ..Limits::default() };
         let error = hold(&required, &nobody).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert_eq!(error.kind(), ErrorKind::LimitNotHeld);
         assert!(error.sentence().ends_with("nobody can hold the memory limit of 1 MB: it may not"), "{error}");
 
         let effort = Limits { memory: Some(Limit::best_effort(1 << 20)), ..Limits::default() };

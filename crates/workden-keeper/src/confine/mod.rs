@@ -29,19 +29,19 @@ mod trees;
 
 use std::{os::fd::BorrowedFd, sync::Arc};
 
-pub use self::probe::probe;
+pub use self::{ids::in_sandbox, probe::probe};
 use rustix::process::Pid;
 use workden_core::{
-    Error,
+    Error, VirtualPath,
     sandbox::{Confinement, Isolation, IsolationLevel, Network},
 };
 
 pub(crate) use self::outside::Outside;
-use self::{ids::Ids, inside::Walls, limits::Holding, link::Link, sources::Source};
+use self::{ids::Ids, inside::First, limits::Holding, link::Link, sources::Source};
 use crate::{
     Setting,
     cgroup::{self, Group},
-    setting::Children,
+    setting::{Children, Logs},
     sys::{
         confine::{Cloned, clone_process, close_inherited, new},
         exit_now,
@@ -58,8 +58,8 @@ use crate::{
 ///
 /// # Errors
 ///
-/// `Unsupported` when this machine cannot give what was asked, `NotFound` and others for a place
-/// that cannot be shown; each with a hint.
+/// `Unsupported` when this machine cannot give what was asked, `LimitNotHeld` when that is a limit,
+/// `NotFound` and others for a place that cannot be shown; each with a hint.
 pub fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
     close_inherited();
     enter_with_open_files(confinement, owner)
@@ -128,10 +128,10 @@ impl Inside {
     /// Becomes PID 1 of a finished sandbox; or tells the supervisor why not, and ends.
     pub(crate) fn finish(self, confinement: &Confinement) -> Setting {
         let Self { ids, sources, supervisor } = self;
-        let finished = inside::become_first(confinement, ids, sources, &supervisor).and_then(|(walls, group)| {
-            let holding = limits::hold(&confinement.limits, &group)?;
-            supervisor.ready()?;
-            Ok(setting(confinement, group, holding, walls))
+        let finished = inside::become_first(confinement, ids, sources, &supervisor).and_then(|first| {
+            let holding = limits::hold(&confinement.limits, &first.group)?;
+            let setting = setting(confinement, holding, first)?;
+            supervisor.ready().map(|()| setting)
         });
         finished.unwrap_or_else(|error| {
             supervisor.failed(&error);
@@ -158,7 +158,8 @@ fn namespaces(confinement: &Confinement, ids: Ids, keeper_in_group: bool) -> u64
 }
 
 /// What commands are started with.
-fn setting(confinement: &Confinement, group: Group, holding: Holding, walls: Walls) -> Setting {
+fn setting(confinement: &Confinement, holding: Holding, first: First) -> Result<Setting, Error> {
+    let First { walls, logs, group } = first;
     let mut environment = confinement.environment.clone();
     for (name, value) in [
         ("HOME", etc::HOME),
@@ -168,10 +169,10 @@ fn setting(confinement: &Confinement, group: Group, holding: Holding, walls: Wal
     ] {
         environment.entry(name.to_owned()).or_insert_with(|| value.to_owned());
     }
-    Setting {
+    Ok(Setting {
         files_root: "/".into(),
         directory: confinement.directory.as_str().into(),
-        logs: scratch::LOGS.into(),
+        logs: Logs::Shown { directory: Arc::new(logs), at: VirtualPath::parse(scratch::LOGS)? },
         environment,
         rlimits: holding.rlimits,
         join: group.join,
@@ -187,5 +188,5 @@ fn setting(confinement: &Confinement, group: Group, holding: Holding, walls: Wal
             lacking: walls.lacking,
             limits: holding.reports,
         },
-    }
+    })
 }

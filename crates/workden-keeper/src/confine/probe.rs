@@ -103,15 +103,22 @@ fn minimal() -> Result<Confinement, Error> {
 const OLDEST_KERNEL: (u32, u32) = (5, 12);
 
 fn kernel() -> Finding {
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
-    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    let outcome = if version >= OLDEST_KERNEL {
+    let release = kernel_release();
+    let outcome = if kernel_version(&release) >= OLDEST_KERNEL {
         Outcome::Works(format!("Linux {release}"))
     } else {
         lacking(format!("Linux {release} is too old"), "Linux 5.12 or newer is needed, 5.14 for all limits".to_owned())
     };
     finding("kernel", "the kernel", Need::Sandbox, outcome)
+}
+
+fn kernel_release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+fn kernel_version(release: &str) -> (u32, u32) {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 /// A setting of the kernel.
@@ -218,8 +225,23 @@ fn control_groups() -> [Finding; 3] {
     [
         told("memory_limit", "memory limit", group.memory.as_ref(), "each process can be limited by itself only"),
         told("cpu_limit", "CPU limit", group.cpus.as_ref(), "nobody else can hold it"),
-        told("process_limit", "process limit", group.processes.as_ref(), "the user namespace holds it instead"),
+        process_limit(group.processes.as_ref()),
     ]
+}
+
+/// The first kernel that counts the processes of a user in each user namespace.
+const COUNTS_BY_NAMESPACE: (u32, u32) = (5, 14);
+
+/// The one limit for all commands together that somebody else than a group can hold.
+fn process_limit(held: Option<&Held>) -> Finding {
+    let outcome = match held {
+        Some(Ok(())) => Outcome::Works("a control group holds it".to_owned()),
+        _ if kernel_version(&kernel_release()) >= COUNTS_BY_NAMESPACE => {
+            Outcome::Works("the user namespace holds it".to_owned())
+        }
+        _ => lacking("this kernel counts the processes of a user, not those of a sandbox", delegation()),
+    };
+    finding("process_limit", "process limit", Need::Limits, outcome)
 }
 
 fn delegation() -> String {

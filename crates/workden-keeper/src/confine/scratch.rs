@@ -16,10 +16,11 @@ use super::{
     ids::Ids,
     root::NewRoot,
     sources::Kind,
-    trees::{attach, new_file_system},
+    trees::{attach, clone_of_open, new_file_system},
 };
+use crate::sys::confine::{Reach, attribute, set_mount_attributes};
 
-/// Where the logs of commands are.
+/// Where commands see their logs.
 pub(super) const LOGS: &str = "/run/workden";
 /// Bytes that all logs together may have.
 const LOGS_SIZE: u64 = 256 * 1024 * 1024;
@@ -27,24 +28,32 @@ const LOGS_SIZE: u64 = 256 * 1024 * 1024;
 const BYTES_A_NAME: u64 = 2048;
 const LEAST_NAMES: u64 = 1024;
 
-/// Makes /tmp, the home and /dev/shm, which share one ceiling, and the place for logs.
-pub(super) fn place(root: &NewRoot, ids: Ids, most_bytes: Option<u64>) -> Result<(), Error> {
-    let placed = shared(root, ids, most_bytes).and_then(|()| {
-        let logs = memory(ids, Some(LOGS_SIZE))?;
-        attach(logs, root.directory(LOGS)?)
-    });
-    placed.map_err(|errno| refused("a /tmp of its own", errno))
+/// Makes /tmp, the home and /dev/shm, which share one ceiling, and the place for logs. The answer is
+/// what logs are written by.
+pub(super) fn place(root: &NewRoot, ids: Ids, most_bytes: Option<u64>) -> Result<OwnedFd, Error> {
+    shared(root, ids, most_bytes).and_then(|()| logs(root, ids)).map_err(|errno| refused("a /tmp of its own", errno))
+}
+
+/// The place for logs: a mount that can be written, covered by one that shows the same for reading.
+/// Only a descriptor leads to the lower one. Who does not know the name of a log does not find it.
+fn logs(root: &NewRoot, ids: Ids) -> Result<OwnedFd, Errno> {
+    let writable = memory(ids, Some(LOGS_SIZE), "0311")?;
+    attach(&writable, root.directory(LOGS)?)?;
+    let shown = clone_of_open(&writable)?;
+    set_mount_attributes(&shown, Reach::Mount, attribute::READ_ONLY, None)?;
+    attach(shown, root.place(LOGS)?)?;
+    Ok(writable)
 }
 
 /// A workspace in memory.
 pub(super) fn workspace(root: &NewRoot, ids: Ids, at: &str, most_bytes: u64) -> Result<(), Error> {
-    memory(ids, Some(most_bytes))
+    memory(ids, Some(most_bytes), "0755")
         .and_then(|tree| attach(tree, root.place_for(at, Kind::Directory)?))
         .map_err(|errno| refused("a workspace in memory", errno))
 }
 
 fn shared(root: &NewRoot, ids: Ids, most_bytes: Option<u64>) -> Result<(), Errno> {
-    let all = memory(ids, most_bytes)?;
+    let all = memory(ids, most_bytes, "0755")?;
     let tmp = root.directory("tmp")?;
     root.directory("home")?;
     // It is mounted where its part for /tmp covers it: nobody sees the whole.
@@ -66,7 +75,7 @@ fn shared(root: &NewRoot, ids: Ids, most_bytes: Option<u64>) -> Result<(), Errno
 }
 
 /// A file system in memory that belongs to the commands.
-fn memory(ids: Ids, most_bytes: Option<u64>) -> Result<OwnedFd, Errno> {
+fn memory(ids: Ids, most_bytes: Option<u64>, mode: &str) -> Result<OwnedFd, Errno> {
     let size = most_bytes.map(|bytes| bytes.to_string());
     let owner = match ids {
         Ids::OfSandbox(id) => Some(id.to_string()),
@@ -75,7 +84,7 @@ fn memory(ids: Ids, most_bytes: Option<u64>) -> Result<OwnedFd, Errno> {
     };
     // A name costs memory of the kernel, also when nothing is in it.
     let names = most_bytes.map(|bytes| (bytes / BYTES_A_NAME).max(LEAST_NAMES).to_string());
-    let mut options = vec![("mode", "0755")];
+    let mut options = vec![("mode", mode)];
     if let Some((size, names)) = size.as_ref().zip(names.as_ref()) {
         options.extend([("size", size.as_str()), ("nr_inodes", names.as_str())]);
     }

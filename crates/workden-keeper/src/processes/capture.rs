@@ -1,20 +1,19 @@
 //! What one command prints: head and tail for its answer, and a log as soon as those are not all.
 
-use std::path::Path;
-
 use workden_core::sandbox::{FullLog, JobId, Output};
 
 use super::{log::Log, output::Kept};
+use crate::setting::Logs;
 
 /// The output of a command as it comes.
 pub(crate) struct Capture<'a> {
     kept: Kept,
     log: Option<Log>,
-    logs: &'a Path,
+    logs: &'a Logs,
 }
 
 impl<'a> Capture<'a> {
-    pub(crate) fn new(most_chars: usize, logs: &'a Path) -> Self {
+    pub(crate) fn new(most_chars: usize, logs: &'a Logs) -> Self {
         Self { kept: Kept::new(most_chars), log: None, logs }
     }
 
@@ -31,7 +30,7 @@ impl<'a> Capture<'a> {
 
     /// Begins the log with all that came so far, which is all still here.
     fn begin_log(&mut self) -> &mut Log {
-        let mut log = Log::create(self.logs);
+        let mut log = Log::unseen(self.logs);
         if self.log.is_none() {
             self.kept.slices().into_iter().for_each(|bytes| log.push(bytes));
         }
@@ -43,10 +42,13 @@ impl<'a> Capture<'a> {
         if self.log.is_none() && (more == More::MayCome || self.kept.leaves_out()) {
             self.begin_log();
         }
+        if let Some(log) = self.log.as_mut().filter(|_| self.kept.leaves_out()) {
+            log.show(self.logs, id);
+        }
         let log = &self.log;
         let output = self.kept.into_output(|| {
-            let kept = log.as_ref().map(Log::kept).filter(|&kept| kept > 0)?;
-            Some(FullLog { id: id.clone(), path: None, kept })
+            let log = log.as_ref().filter(|log| log.kept() > 0)?;
+            Some(FullLog { id: id.clone(), path: log.path().cloned(), kept: log.kept() })
         });
         (output, self.log)
     }

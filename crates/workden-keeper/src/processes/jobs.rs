@@ -37,7 +37,7 @@ impl Engine {
         let record = {
             let mut records = self.records();
             let id = records.next_job();
-            let log = Log::create(&self.setting.logs);
+            let log = Log::unseen(&self.setting.logs);
             let record = Record::started(id, wanted.command.as_line(), pid, log, &tree);
             records.add(Arc::clone(&record));
             record

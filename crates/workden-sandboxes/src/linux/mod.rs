@@ -131,6 +131,13 @@ impl LinuxSandboxBuilder {
         self
     }
 
+    /// Places that commands may neither read nor change: what a policy denies, as `workden::masks`
+    /// finds it.
+    pub fn mask(mut self, places: impl IntoIterator<Item = VirtualPath>) -> Self {
+        self.masked.extend(places);
+        self
+    }
+
     /// Whether commands may change what git runs by itself; they may not unless told.
     pub fn git_files(mut self, git_files: GitFiles) -> Self {
         self.git_files = git_files;
@@ -214,6 +221,13 @@ impl LinuxSandboxBuilder {
     pub fn limits_best_effort(mut self) -> Self {
         self.strength = Strength::BestEffort;
         self
+    }
+
+    /// The files of the host that commands will be shown, and where: the workspace, unless it is in
+    /// memory, and the mounts. Programs are not among them, nor toolchains.
+    #[must_use]
+    pub fn shown_files(&self) -> Vec<Mount> {
+        plan::shown_files(self)
     }
 
     /// What the sandbox will be given.

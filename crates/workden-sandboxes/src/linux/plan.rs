@@ -42,6 +42,19 @@ pub enum GitFiles {
     Writable,
 }
 
+/// The workspace and the named mounts, by the host's paths.
+pub(super) fn shown_files(options: &LinuxSandboxBuilder) -> Vec<Mount> {
+    let named = options.mounts.iter().cloned();
+    let work = match (&options.work, VirtualPath::parse(DIRECTORY)) {
+        (WorkFiles::Directory(path), Ok(at)) => {
+            Some(Mount { source: path.clone(), at, access: MountAccess::ReadWrite })
+        }
+        _ => None,
+    };
+    let absolute = |mount: Mount| Mount { source: absolute(&mount.source, &options.host), ..mount };
+    work.into_iter().chain(named).map(absolute).collect()
+}
+
 pub(super) fn confinement(options: &LinuxSandboxBuilder) -> Result<Confinement> {
     let host = &options.host;
     let directory = VirtualPath::parse(DIRECTORY)?;

@@ -35,6 +35,7 @@ const KINDS: &[ErrorKind] = &[
     ErrorKind::TimedOut,
     ErrorKind::Gone,
     ErrorKind::Unsupported,
+    ErrorKind::LimitNotHeld,
     ErrorKind::Io,
 ];
 
