@@ -9,7 +9,7 @@ use workden_core::Error;
 use super::{
     errors::refused,
     root::NewRoot,
-    trees::{attach, clone_as_it_is, new_file_system},
+    trees::{clone_as_it_is, new_file_system},
 };
 
 /// The devices that hold nothing of anybody's.
@@ -44,13 +44,11 @@ impl Devices {
     fn try_place(self, root: &NewRoot) -> Result<(), Errno> {
         root.directory("dev")?;
         for (name, tree) in self.0 {
-            let path = format!("dev/{name}");
-            root.file(&path, b"", 0o444)?;
-            attach(tree, root.place(&path)?)?;
+            root.mount_on_file(&format!("dev/{name}"), tree)?;
         }
         LINKS.into_iter().try_for_each(|(path, target)| root.link(path, target))?;
         let options = [("ptmxmode", "0666"), ("mode", "0620"), ("max", MOST_TERMINALS)];
         let terminals = new_file_system("devpts", &options, MountAttrFlags::MOUNT_ATTR_NOEXEC)?;
-        attach(terminals, root.directory("dev/pts")?)
+        root.mount_on_directory("dev/pts", terminals)
     }
 }

@@ -16,7 +16,7 @@ use workden_core::{
 };
 
 use super::{
-    cover, devices,
+    Purpose, cover, devices,
     errors::{at_place, refused},
     etc::{HOME, HOST_NAME, Names},
     ids::{self, Ids},
@@ -38,6 +38,7 @@ use crate::{
 /// Makes this process, which has its namespaces already, the PID 1 of the sandbox.
 pub(super) fn become_first(
     confinement: &Confinement,
+    purpose: Purpose,
     ids: Ids,
     sources: Vec<Source>,
     supervisor: &Link,
@@ -50,7 +51,7 @@ pub(super) fn become_first(
         Ids::OfStarter { .. } => ids::map_own(ids)?,
         Ids::OfSandbox(_) => set_thread_groups(&[]).map_err(|errno| refused("leaving all groups", errno))?,
     }
-    let logs = build_root(confinement, ids, sources, supervisor)?;
+    let logs = build_root(confinement, purpose, ids, sources, supervisor)?;
     sethostname(HOST_NAME.as_bytes()).map_err(|errno| refused("a host name of its own", errno))?;
     if confinement.network == Network::None {
         raise_loopback()?;
@@ -69,8 +70,8 @@ pub(super) fn become_first(
 /// What PID 1 has when it is finished.
 pub(super) struct First {
     pub(super) walls: Walls,
-    /// The directory of logs, for writing.
-    pub(super) logs: OwnedFd,
+    /// The directory of logs, for writing, where there are any.
+    pub(super) logs: Option<OwnedFd>,
     pub(super) group: Group,
 }
 
@@ -116,25 +117,32 @@ fn close_doors(confinement: &Confinement) -> Result<Walls, Error> {
 }
 
 /// Builds the root and changes to it. The answer is the directory of logs, for writing.
-fn build_root(confinement: &Confinement, ids: Ids, sources: Vec<Source>, supervisor: &Link) -> Result<OwnedFd, Error> {
+fn build_root(
+    confinement: &Confinement,
+    purpose: Purpose,
+    ids: Ids,
+    sources: Vec<Source>,
+    supervisor: &Link,
+) -> Result<Option<OwnedFd>, Error> {
     root::cut_off()?;
     let programs = programs::gather(&confinement.root)?;
     let devices = devices::gather()?;
     let names = Names::of(confinement.network);
-    let owners = supervisor.owners()?;
-    let shown: Vec<sources::Cloned> =
-        sources.into_iter().map(|source| source.clone(&owners)).collect::<Result<_, _>>()?;
+    let shown: Vec<sources::Cloned> = sources.into_iter().map(Source::clone).collect::<Result<_, _>>()?;
 
     let root = NewRoot::new(ids)?;
     let empty = cover::Empty::new(&root).map_err(|errno| refused("a root of its own", errno))?;
     programs.place(&root, &names)?;
     devices.place(&root)?;
     procfs::place(&root, &empty)?;
-    let logs = scratch::place(&root, ids, confinement.limits.tmp_size.map(|limit| limit.value))?;
+    scratch::place(&root, ids, confinement.limits.tmp_size.map(|limit| limit.value))?;
+    let logs = scratch::logs(&root, purpose, ids)?;
     if let WorkFiles::Ephemeral { most_bytes } = confinement.work {
         scratch::workspace(&root, ids, confinement.directory.as_str(), most_bytes)?;
     }
+    let owners = supervisor.owners()?;
     for source in shown {
+        source.map(&owners)?;
         let at = source.at.as_str();
         root.place_for(at, source.kind)
             .and_then(|place| attach(source.tree, place))

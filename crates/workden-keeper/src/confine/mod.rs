@@ -68,9 +68,18 @@ pub fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, E
 /// The same, with whatever is open.
 pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
     match begin(confinement)? {
-        Begun::Inside(inside) => Ok(inside.finish(confinement)),
+        Begun::Inside(inside) => Ok(inside.finish(confinement, Purpose::Keeper)),
         Begun::Outside(outside) => Err(outside.oversee(confinement, owner)),
     }
+}
+
+/// What a sandbox is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A keeper that serves it.
+    Keeper,
+    /// One command whose output is carried elsewhere: no logs.
+    OneCommand,
 }
 
 /// Which of the two processes one is, when a confinement was begun.
@@ -126,9 +135,9 @@ impl Inside {
     }
 
     /// Becomes PID 1 of a finished sandbox; or tells the supervisor why not, and ends.
-    pub(crate) fn finish(self, confinement: &Confinement) -> Setting {
+    pub(crate) fn finish(self, confinement: &Confinement, purpose: Purpose) -> Setting {
         let Self { ids, sources, supervisor } = self;
-        let finished = inside::become_first(confinement, ids, sources, &supervisor).and_then(|first| {
+        let finished = inside::become_first(confinement, purpose, ids, sources, &supervisor).and_then(|first| {
             let holding = limits::hold(&confinement.limits, &first.group)?;
             let setting = setting(confinement, holding, first)?;
             supervisor.ready().map(|()| setting)
@@ -169,10 +178,14 @@ fn setting(confinement: &Confinement, holding: Holding, first: First) -> Result<
     ] {
         environment.entry(name.to_owned()).or_insert_with(|| value.to_owned());
     }
+    let logs = match logs {
+        Some(directory) => Logs::Shown { directory: Arc::new(directory), at: VirtualPath::parse(scratch::LOGS)? },
+        None => Logs::Unseen("/tmp".into()),
+    };
     Ok(Setting {
         files_root: "/".into(),
         directory: confinement.directory.as_str().into(),
-        logs: Logs::Shown { directory: Arc::new(logs), at: VirtualPath::parse(scratch::LOGS)? },
+        logs,
         environment,
         rlimits: holding.rlimits,
         join: group.join,

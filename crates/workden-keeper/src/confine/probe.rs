@@ -17,7 +17,7 @@ use super::{
     ids::{Ids, Owners},
     landlock::NEWEST_VERSION,
     link::{self, Said},
-    trees::clone_of,
+    trees::{clone_of, map_ids},
 };
 use crate::{
     cgroup::{Held, Plan, Wanted},
@@ -173,10 +173,11 @@ fn id_mapped_mounts() -> Option<Finding> {
     let ids = Ids::of_this_process().ok()?;
     let Ids::OfSandbox(_) = ids else { return None };
     let owners = Owners::for_all(vec![(0, 0)], ids).unwrap_or_default();
-    let mapped = owners.find((0, 0)).map(std::os::fd::AsFd::as_fd);
     let here = std::env::current_dir().unwrap_or_else(|_| "/".into());
-    let outcome = match mapped.map(|mapping| clone_of(&here, MountAccess::ReadOnly, Some(mapping))) {
-        Some(Ok(_)) => Outcome::Works("the file system of this directory has them".to_owned()),
+    let mapped = clone_of(&here, MountAccess::ReadOnly)
+        .and_then(|tree| owners.find((0, 0)).map_or(Err(Errno::PERM), |mapping| map_ids(&tree, mapping)));
+    let outcome = match mapped {
+        Ok(()) => Outcome::Works("the file system of this directory has them".to_owned()),
         _ => lacking(
             "the file system of this directory does not have them, or something is mounted below that does not",
             "start the sandbox as the user who owns the files, or put them on ext4, xfs, btrfs or tmpfs".to_owned(),

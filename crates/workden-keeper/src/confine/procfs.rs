@@ -36,8 +36,7 @@ pub(super) fn place(root: &NewRoot, empty: &super::cover::Empty) -> Result<(), E
             Err(errno) => Err(errno),
         })
     };
-    root.directory("proc")
-        .and_then(|place| attach(made, place))
+    root.mount_on_directory("proc", made)
         .and_then(|()| hide(&HIDDEN_FILES, &empty.file))
         .and_then(|()| hide(&HIDDEN_DIRECTORIES, &empty.directory))
         .map_err(|errno| refused("a /proc of its own", errno))

@@ -14,7 +14,7 @@ use super::{
     etc::{self, EtcFiles},
     root::NewRoot,
     sources::{Kind, errno_of},
-    trees::{attach, clone_of},
+    trees::clone_of,
 };
 
 /// What of the host's root is shown, each as the link or the directory that it is there.
@@ -84,7 +84,7 @@ pub(super) fn part_of(path: &Path) -> Result<Option<Part>, Error> {
     if kind == Kind::File && !there.is_file() {
         return Ok(None);
     }
-    match clone_of(path, MountAccess::ReadOnly, None) {
+    match clone_of(path, MountAccess::ReadOnly) {
         Ok(tree) => Ok(Some(Part::Tree(tree, kind))),
         // Something that its starter may not even look at.
         Err(Errno::ACCESS) => Ok(None),
@@ -106,11 +106,8 @@ impl Part {
         match self {
             Self::Link(target) => root.link(path, &target),
             Self::Copy(content) => root.file(path, &content, 0o644),
-            Self::Tree(tree, Kind::Directory) => attach(tree, root.directory(path)?),
-            Self::Tree(tree, Kind::File) => {
-                root.file(path, b"", 0o444)?;
-                attach(tree, root.place(path)?)
-            }
+            Self::Tree(tree, Kind::Directory) => root.mount_on_directory(path, tree),
+            Self::Tree(tree, Kind::File) => root.mount_on_file(path, tree),
         }
     }
 }

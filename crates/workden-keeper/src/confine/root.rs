@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::{
     fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, symlinkat},
     io::{Errno, write},
-    mount::{MountAttrFlags, MountPropagationFlags, UnmountFlags, mount_change, unmount},
+    mount::{MountAttrFlags, MountPropagationFlags, MoveMountFlags, UnmountFlags, mount_change, move_mount, unmount},
     process::{chdir, fchdir, pivot_root},
 };
 use workden_core::Error;
@@ -51,6 +51,24 @@ impl NewRoot {
         let path = path.trim_start_matches('/');
         mkdirat(&self.top, path, Mode::from_raw_mode(0o755))?;
         self.place(path)
+    }
+
+    /// Mounts onto a new directory, directly in the root's own file system.
+    pub(super) fn mount_on_directory(&self, path: &str, tree: impl AsFd) -> Result<(), Errno> {
+        let path = path.trim_start_matches('/');
+        mkdirat(&self.top, path, Mode::from_raw_mode(0o755))?;
+        self.mount_on_new(path, tree)
+    }
+
+    /// Mounts onto a new and empty file, directly in the root's own file system.
+    pub(super) fn mount_on_file(&self, path: &str, tree: impl AsFd) -> Result<(), Errno> {
+        self.file(path, b"", 0o444)?;
+        self.mount_on_new(path.trim_start_matches('/'), tree)
+    }
+
+    /// Mounts onto what was just made: no need to look where that leads to.
+    fn mount_on_new(&self, path: &str, tree: impl AsFd) -> Result<(), Errno> {
+        move_mount(tree, "", &self.top, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
     }
 
     /// Makes a file directly in the root's own file system. `umask` lets through what it may be.

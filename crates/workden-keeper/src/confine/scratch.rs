@@ -11,6 +11,7 @@ use rustix::{
 use workden_core::Error;
 
 use super::{
+    Purpose,
     errors::refused,
     etc::HOME,
     ids::Ids,
@@ -28,17 +29,25 @@ const LOGS_SIZE: u64 = 256 * 1024 * 1024;
 const BYTES_A_NAME: u64 = 2048;
 const LEAST_NAMES: u64 = 1024;
 
-/// Makes /tmp, the home and /dev/shm, which share one ceiling, and the place for logs. The answer is
-/// what logs are written by.
-pub(super) fn place(root: &NewRoot, ids: Ids, most_bytes: Option<u64>) -> Result<OwnedFd, Error> {
-    shared(root, ids, most_bytes).and_then(|()| logs(root, ids)).map_err(|errno| refused("a /tmp of its own", errno))
+/// Makes /tmp, the home and /dev/shm, which share one ceiling.
+pub(super) fn place(root: &NewRoot, ids: Ids, most_bytes: Option<u64>) -> Result<(), Error> {
+    shared(root, ids, most_bytes).map_err(|errno| refused("a /tmp of its own", errno))
 }
 
 /// The place for logs: a mount that can be written, covered by one that shows the same for reading.
-/// Only a descriptor leads to the lower one. Who does not know the name of a log does not find it.
-fn logs(root: &NewRoot, ids: Ids) -> Result<OwnedFd, Errno> {
+/// Only a descriptor leads to the lower one, and that is the answer. Who does not know the name of a
+/// log does not find it.
+pub(super) fn logs(root: &NewRoot, purpose: Purpose, ids: Ids) -> Result<Option<OwnedFd>, Error> {
+    let made = match purpose {
+        Purpose::OneCommand => root.directory(LOGS).map(|_| None),
+        Purpose::Keeper => log_mounts(root, ids).map(Some),
+    };
+    made.map_err(|errno| refused("a place for logs", errno))
+}
+
+fn log_mounts(root: &NewRoot, ids: Ids) -> Result<OwnedFd, Errno> {
     let writable = memory(ids, Some(LOGS_SIZE), "0311")?;
-    attach(&writable, root.directory(LOGS)?)?;
+    root.mount_on_directory(LOGS, &writable)?;
     let shown = clone_of_open(&writable)?;
     set_mount_attributes(&shown, Reach::Mount, attribute::READ_ONLY, None)?;
     attach(shown, root.place(LOGS)?)?;
@@ -54,10 +63,9 @@ pub(super) fn workspace(root: &NewRoot, ids: Ids, at: &str, most_bytes: u64) -> 
 
 fn shared(root: &NewRoot, ids: Ids, most_bytes: Option<u64>) -> Result<(), Errno> {
     let all = memory(ids, most_bytes, "0755")?;
-    let tmp = root.directory("tmp")?;
     root.directory("home")?;
     // It is mounted where its part for /tmp covers it: nobody sees the whole.
-    attach(&all, &tmp)?;
+    root.mount_on_directory("tmp", &all)?;
     for (name, place, mode) in [
         ("home", root.directory(HOME)?, 0o755),
         ("shm", root.directory("dev/shm")?, 0o1777),

@@ -3,10 +3,7 @@
 
 use std::{
     fs::Metadata,
-    os::{
-        fd::{AsFd, OwnedFd},
-        unix::fs::MetadataExt,
-    },
+    os::{fd::OwnedFd, unix::fs::MetadataExt},
     path::{Path, PathBuf},
 };
 
@@ -19,7 +16,7 @@ use workden_core::{
 use super::{
     errors::{at_place, in_words},
     ids::Owners,
-    trees::clone_of,
+    trees::{clone_of, map_ids},
 };
 
 /// A place of the host, and where the sandbox shows it.
@@ -45,6 +42,8 @@ pub(super) struct Cloned {
     pub(super) tree: OwnedFd,
     pub(super) at: VirtualPath,
     pub(super) kind: Kind,
+    access: MountAccess,
+    owner: (u32, u32),
 }
 
 /// Looks up the workspace and the declared mounts: parents before what is mounted below them.
@@ -106,19 +105,22 @@ impl Source {
         self.owner
     }
 
-    /// Clones it. By root, in a way that shows its owner's files as the sandbox's own.
-    pub(super) fn clone(self, owners: &Owners) -> Result<Cloned, Error> {
-        let mapping = owners.find(self.owner).map(AsFd::as_fd);
-        let tree = match clone_of(&self.path, self.access, mapping) {
-            Ok(tree) => tree,
+    /// Clones it, while it can still be seen.
+    pub(super) fn clone(self) -> Result<Cloned, Error> {
+        let tree = clone_of(&self.path, self.access).map_err(|errno| at_place(self.at.as_str(), errno))?;
+        Ok(Cloned { tree, at: self.at, kind: self.kind, access: self.access, owner: self.owner })
+    }
+}
+
+impl Cloned {
+    /// By root, shows the files of its owner as the sandbox's own.
+    pub(super) fn map(&self, owners: &Owners) -> Result<(), Error> {
+        let Some(mapping) = owners.find(self.owner) else { return Ok(()) };
+        match map_ids(&self.tree, mapping) {
             // What is only read can do without: it is read by the rights of everybody.
-            Err(_) if mapping.is_some() && self.access == MountAccess::ReadOnly => {
-                clone_of(&self.path, self.access, None).map_err(|errno| at_place(self.at.as_str(), errno))?
-            }
-            Err(errno) if mapping.is_some() => return Err(cannot_map(&self.at, errno)),
-            Err(errno) => return Err(at_place(self.at.as_str(), errno)),
-        };
-        Ok(Cloned { tree, at: self.at, kind: self.kind })
+            Err(errno) if self.access == MountAccess::ReadWrite => Err(cannot_map(&self.at, errno)),
+            _ => Ok(()),
+        }
     }
 }
 

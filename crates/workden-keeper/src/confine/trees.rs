@@ -5,7 +5,7 @@
 //! all that is mounted below it.
 
 use std::{
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::fd::{AsFd, OwnedFd},
     path::Path,
 };
 
@@ -22,14 +22,19 @@ use workden_core::sandbox::MountAccess;
 use crate::sys::confine::{Reach, attribute, set_mount_attributes};
 
 /// A clone of a place of the host with all that is mounted below it.
-pub(super) fn clone_of(source: &Path, access: MountAccess, ids: Option<BorrowedFd<'_>>) -> Result<OwnedFd, Errno> {
+pub(super) fn clone_of(source: &Path, access: MountAccess) -> Result<OwnedFd, Errno> {
     let tree = clone_as_it_is(source)?;
     let mut set = attribute::NO_SETUID | attribute::NO_DEVICES;
     if access == MountAccess::ReadOnly {
         set |= attribute::READ_ONLY;
     }
-    set_mount_attributes(&tree, Reach::Tree, set, ids)?;
+    set_mount_attributes(&tree, Reach::Tree, set, None)?;
     Ok(tree)
+}
+
+/// Makes a clone show ids as a user namespace maps them.
+pub(super) fn map_ids(tree: &OwnedFd, mapping: &OwnedFd) -> Result<(), Errno> {
+    set_mount_attributes(tree, Reach::Tree, 0, Some(mapping.as_fd()))
 }
 
 /// A clone that honours what the original honours: for device nodes, and for our own mounts.

@@ -29,7 +29,7 @@ use workden_core::{
 };
 
 use crate::{
-    confine::{self, Begun},
+    confine::{self, Begun, Purpose},
     minder::message::Order,
     supervisor,
     sys::{self, Place},
@@ -91,7 +91,7 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
             }
             let mut kept = [0, 1, 2, theirs.as_raw_fd(), inside.descriptor().as_raw_fd()];
             sys::close_all_but(&mut kept);
-            let refused = first::live(inside.finish(confinement), command, theirs.as_fd());
+            let refused = first::live(inside.finish(confinement, Purpose::OneCommand), command, theirs.as_fd());
             say(theirs.as_fd(), &Said::Refused(refused));
             sys::exit_now(125)
         }
