@@ -56,8 +56,9 @@ impl Ids {
         }
         let sentence = "the sandbox cannot start: it was started by root without the rights of root, and commands \
                         never run as user 0";
-        Err(Error::new(ErrorKind::Unsupported, sentence)
-            .hint("start it as an ordinary user, or give the container CAP_SYS_ADMIN"))
+        let error = Error::new(ErrorKind::Unsupported, sentence)
+            .hint("start it as an ordinary user, or give the container CAP_SYS_ADMIN");
+        Err(super::landlocked::or_this_level(error))
     }
 
     /// The user and the group as numbers of the host.
@@ -70,7 +71,7 @@ impl Ids {
 }
 
 /// Whether user 0 here is the machine's: in the user namespace of a container it is somebody else.
-fn sees_all_ids() -> bool {
+pub(super) fn sees_all_ids() -> bool {
     fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| map.split_whitespace().eq(["0", "0", "4294967295"]))
 }
 
@@ -149,8 +150,13 @@ fn namespace_for(owner: (u32, u32), ids: Ids) -> Result<OwnedFd, Errno> {
     namespace
 }
 
-/// Why the kernel makes no user namespace for an ordinary user, as far as its settings say.
+/// Why the kernel makes no user namespace for an ordinary user, as far as its settings say, and what
+/// there is instead.
 pub(super) fn why_no_user_namespace(errno: Errno) -> Error {
+    super::landlocked::or_this_level(no_user_namespace(errno))
+}
+
+fn no_user_namespace(errno: Errno) -> Error {
     let says = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
     let sentence = "the sandbox cannot start: the kernel makes no user namespace for this user";
     let error = Error::new(ErrorKind::Unsupported, sentence);

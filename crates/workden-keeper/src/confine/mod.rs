@@ -13,6 +13,7 @@ mod filter;
 mod ids;
 mod inside;
 mod landlock;
+mod landlocked;
 mod limits;
 mod link;
 mod privileges;
@@ -27,11 +28,15 @@ mod trees;
 
 use std::sync::Arc;
 
-pub use self::probe::probe;
+pub(crate) use self::landlocked::Scratch;
+pub use self::{
+    landlocked::{LACKS as LANDLOCK_LEVEL_LACKS, OLDEST_VERSION as LANDLOCK_LEVEL_VERSION},
+    probe::{landlock_version, probe},
+};
 use rustix::process::{Pid, Signal, WaitOptions, pidfd_send_signal, waitpid};
 use workden_core::{
     Error,
-    sandbox::{Confinement, Isolation, IsolationLevel, Network},
+    sandbox::{Confinement, Isolation, IsolationLevel, Level, Network},
 };
 
 use self::{
@@ -44,7 +49,7 @@ use crate::{
     Setting,
     cgroup::Group,
     setting::Children,
-    supervisor,
+    supervisor::{self, Left},
     sys::{
         confine::{Cloned, clone_process, close_inherited, new},
         exit_now,
@@ -70,6 +75,9 @@ pub fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, E
 
 /// The same, with whatever is open.
 pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
+    if confinement.level == Level::Landlock {
+        return landlocked::enter(confinement, owner);
+    }
     let owner = owner.map(supervisor::Owner::open).transpose()?;
     let ids = Ids::of_this_process()?;
     let sources = sources::look_up(confinement)?;
@@ -108,7 +116,7 @@ pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid
             }
             drop(here);
             let wall_clock = confinement.limits.wall_clock.map(|limit| limit.value);
-            supervisor::supervise(supervisor::Charge { first, process, owner, wall_clock, groups })
+            supervisor::supervise(supervisor::Charge { first, process, owner, wall_clock, groups, left: Left::Nothing })
         }
         Err(errno) => {
             groups.remove();
@@ -170,6 +178,7 @@ fn setting(confinement: &Confinement, group: Group, holding: Holding, walls: Wal
         rlimits: holding.rlimits,
         join: group.join,
         last_filter: seccomp::for_commands(),
+        domain: None,
         watch: Some(Arc::new(group.watch)),
         children: Children::CommandsOnly,
         wall_clock: confinement.limits.wall_clock.map(|limit| limit.value),
