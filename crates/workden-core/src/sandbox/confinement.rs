@@ -49,12 +49,12 @@ pub enum Level {
     ///
     /// - The work directory is `/` to file calls, and is where it is on the host to commands. A mount
     ///   can only be shown at the path that it has.
-    /// - No process can be seen, signalled or traced beyond what the command started itself; `/proc`
+    /// - No process can be signalled or traced but those of the sandbox, and none can be seen: `/proc`
     ///   has no processes at all, not even the command's own.
     /// - There are no sockets but connected pairs without a network, and no Unix sockets with one.
     /// - Not held: that files outside exist, how large and how old they are, can be asked for by
     ///   name; their modes and times can be changed where the user may; read-only and masked places
-    ///   inside of the work directory cannot be had.
+    ///   inside of the work directory cannot be had; a command can end its own sandbox.
     Landlock,
 }
 

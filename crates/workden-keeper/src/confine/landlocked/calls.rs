@@ -1,24 +1,25 @@
 //! The filter of system calls that commands get besides the keeper's, without namespaces: it refuses
 //! what Landlock does not look at, and what is otherwise kept apart by namespaces.
 
+use rustix::process::Pid;
 use seccompiler::BpfProgram;
 use workden_core::sandbox::Network;
 
 use crate::confine::{
     calls::MESSAGES,
     filter::{
-        Test::{Is, IsNot, Masked},
+        Test::{self, Is, IsNot, Masked},
         Verdict, compile,
     },
     seccomp::{Table, refuse, table_for_commands},
 };
 
-/// The filter for commands.
-pub(super) fn for_commands(network: Network) -> BpfProgram {
-    compile(&table(network), &Verdict::Allow)
+/// The filter for the commands of this keeper.
+pub(super) fn for_commands(network: Network, keeper: Pid) -> BpfProgram {
+    compile(&table(network, keeper), &Verdict::Allow)
 }
 
-fn table(network: Network) -> Table {
+fn table(network: Network, keeper: Pid) -> Table {
     let mut table = table_for_commands();
     let mut answer = |calls: &[libc::c_long], errno| {
         for call in calls {
@@ -34,6 +35,7 @@ fn table(network: Network) -> Table {
     answer(ATTRIBUTES, libc::EOPNOTSUPP);
     answer(OWNERS, libc::EPERM);
     refuse(&mut table, libc::EPERM, other_processes());
+    refuse(&mut table, libc::EPERM, signals(keeper));
     sockets(&mut table, network);
     table
 }
@@ -57,7 +59,7 @@ const OWNERS: &[libc::c_long] = &[
 ];
 
 /// The priority and the processors of others: of all that have the same user on this machine.
-fn other_processes() -> Vec<(libc::c_long, Vec<crate::confine::filter::Test>)> {
+fn other_processes() -> Vec<(libc::c_long, Vec<Test>)> {
     vec![
         (libc::SYS_sched_setaffinity, vec![IsNot(0, 0)]),
         (libc::SYS_sched_setscheduler, vec![IsNot(0, 0)]),
@@ -66,6 +68,22 @@ fn other_processes() -> Vec<(libc::c_long, Vec<crate::confine::filter::Test>)> {
         (libc::SYS_setpriority, vec![IsNot(1, 0)]),
         (libc::SYS_ioprio_set, vec![IsNot(1, 0)]),
     ]
+}
+
+/// Signals to the keeper, by its number and to everybody at once. It keeps what is done by accident, or
+/// without thinking, from ending the sandbox: the numbers of its threads are not known here.
+fn signals(keeper: Pid) -> Vec<(libc::c_long, Vec<Test>)> {
+    const SET_OWNER: u32 = 8;
+    const SET_OWNER_OF_ANY_KIND: u32 = 15;
+    let keeper = keeper.as_raw_pid();
+    let (itself, group, everybody) = (keeper.cast_unsigned(), (-keeper).cast_unsigned(), u32::MAX);
+    let by_number = [libc::SYS_tkill, libc::SYS_tgkill, libc::SYS_rt_sigqueueinfo, libc::SYS_rt_tgsigqueueinfo];
+    let mut refused: Vec<_> = by_number.map(|call| (call, vec![Is(0, itself)])).into();
+    refused.push((libc::SYS_pidfd_open, vec![Is(0, itself)]));
+    refused.extend([itself, group, everybody].map(|whom| (libc::SYS_kill, vec![Is(0, whom)])));
+    refused.extend([itself, group].map(|whom| (libc::SYS_fcntl, vec![Is(1, SET_OWNER), Is(2, whom)])));
+    refused.push((libc::SYS_fcntl, vec![Is(1, SET_OWNER_OF_ANY_KIND)]));
+    refused
 }
 
 /// Landlock lets everybody connect to a Unix socket that has a path, behind which there may be a whole
@@ -88,13 +106,14 @@ mod tests {
     #[test]
     fn the_programs_are_small() {
         for network in [Network::None, Network::Host] {
-            assert!(for_commands(network).len() < 200, "{}", for_commands(network).len());
+            let length = for_commands(network, Pid::INIT).len();
+            assert!(length < 250, "{length}");
         }
     }
 
     #[test]
     fn what_the_other_filter_refuses_stays_refused() {
-        let (all, others) = (table(Network::Host), table_for_commands());
+        let (all, others) = (table(Network::Host, Pid::INIT), table_for_commands());
         for (call, verdict) in others {
             assert_eq!(all[&call], verdict, "{call}");
         }

@@ -2,9 +2,13 @@
 //! signals, a filter of system calls around what Landlock leaves open, and a user without rights.
 //! Nobody gets it who does not name it (`Level::Landlock`).
 //!
-//! Invariant: the keeper and the minders are not under the rules, every command is, each under its own.
-//! So a command can signal neither them nor what others have started, and no orphan gets away from its
-//! minder: not by daemonising, and not by killing it.
+//! Two sets of rules. The keeper and all that come from it are under one that lets no signal and no
+//! connection out, so that commands reach each other and nobody else. Every command is under one of
+//! files and ports besides, which the keeper and the minders are not.
+//!
+//! Invariant: the supervisor is under neither and out of reach, and every descendant of the keeper is
+//! its own, in the end. Whoever kills a minder, or finds a way to kill the keeper, ends what they
+//! started themselves, and nothing outlives the sandbox.
 
 mod calls;
 mod limits;
@@ -51,12 +55,13 @@ use crate::{
 pub const OLDEST_VERSION: u32 = 6;
 
 /// What this level does not hold, each in a sentence.
-pub const LACKS: [&str; 4] = [
+pub const LACKS: [&str; 5] = [
     "commands have no root, users, processes, host name and network of their own: they run on this machine's paths, as \
      one of its users",
     "that files outside exist, their sizes and times can be asked for by name, though they can be neither read nor listed",
     "modes and times of files outside can be changed where the user may change them",
     "nothing inside of the workspace can be read-only or masked, `.git/hooks` and `.git/config` included",
+    "a command that sets out to can end the whole sandbox, itself included: its keeper is a process of the same user",
 ];
 
 /// Enters a confinement of this level. Returns in the new process, the keeper-to-be; the calling process
@@ -133,6 +138,7 @@ fn become_keeper(
     raise_ceiling_for_cores();
     set_child_subreaper(Some(getpid())).map_err(|errno| refused("adopting orphans", errno))?;
     privileges::let_go(user)?;
+    rules::keep_signals_in()?;
     let domain = rules::domain(places, scratch, confinement.network)?;
     seccomp::install()?;
     super::privileges::protect()?;
@@ -162,7 +168,7 @@ fn setting(
         rlimits: holding.rlimits,
         join: group.join,
         logs: scratch.logs(),
-        last_filter: calls::for_commands(confinement.network),
+        last_filter: calls::for_commands(confinement.network, getpid()),
         domain: Some(domain),
         watch: Some(std::sync::Arc::new(group.watch)),
         children: Children::CommandsOnly,
@@ -171,7 +177,7 @@ fn setting(
         limits: confinement.limits.clone(),
         isolation: Isolation {
             level: IsolationLevel::Landlock,
-            walls: vec![Wall::NoCapabilities, Wall::Seccomp, Wall::Landlock, Wall::ProtectedKeeper],
+            walls: vec![Wall::NoCapabilities, Wall::Seccomp, Wall::Landlock],
             lacking,
             limits: holding.reports,
         },

@@ -1,11 +1,12 @@
-//! The Landlock rules of commands without namespaces: which files, and no signal, abstract socket or
-//! port. What is not named here cannot be opened.
+//! The Landlock rules without namespaces: those of all processes of a sandbox, which let no signal and
+//! no connection to an abstract socket out; and those of commands besides: which files, and no port.
+//! What is not named here cannot be opened.
 
 use std::{os::fd::OwnedFd, path::Path};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, Scope,
+    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use workden_core::{
     Error, ErrorKind,
@@ -30,13 +31,29 @@ const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 /// What the kernel, or who speaks to it, does not take.
 type Refused = Box<dyn std::error::Error>;
 
-/// The rules, as a descriptor that commands put themselves under. To be called with the rights of
+/// Puts this process and all that come from it where signals and abstract sockets of others are out of
+/// reach. One for all: what one command has started can be ended by another.
+pub(super) fn keep_signals_in() -> Result<(), Error> {
+    let restrict = || -> Result<bool, Refused> {
+        let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+        let status = rules.scope(Scope::from_all(ASKED))?.create()?.restrict_self()?;
+        Ok(status.ruleset == RulesetStatus::FullyEnforced)
+    };
+    match restrict() {
+        Ok(true) => Ok(()),
+        Ok(false) | Err(_) => Err(not_taken()),
+    }
+}
+
+/// The rules of commands, as a descriptor that commands put themselves under. To be called with the rights of
 /// commands: what they cannot reach is not named.
 pub(super) fn domain(places: &Places, scratch: &Scratch, network: Network) -> Result<OwnedFd, Error> {
     let made = rules(places, scratch, network).map(Option::<OwnedFd>::from);
-    made.ok().flatten().ok_or_else(|| {
-        Error::new(ErrorKind::Io, "the sandbox cannot start: the kernel refuses its Landlock rules").hint(ASK_DOCTOR)
-    })
+    made.ok().flatten().ok_or_else(not_taken)
+}
+
+fn not_taken() -> Error {
+    Error::new(ErrorKind::Io, "the sandbox cannot start: the kernel refuses its Landlock rules").hint(ASK_DOCTOR)
 }
 
 fn rules(places: &Places, scratch: &Scratch, network: Network) -> Result<RulesetCreated, Refused> {
@@ -50,7 +67,7 @@ fn rules(places: &Places, scratch: &Scratch, network: Network) -> Result<Ruleset
         Network::None => ruleset.handle_access(AccessNet::from_all(ASKED))?,
         Network::Host => ruleset,
     };
-    let mut rules = ruleset.scope(Scope::from_all(ASKED))?.create()?;
+    let mut rules = ruleset.create()?;
     for place in PROGRAMS {
         rules = allow_if_there(rules, Path::new(place), reading)?;
     }

@@ -1,0 +1,107 @@
+//! The walls at the level `landlock`: the corpus as far as it applies, what only applies there, and what
+//! is known to get through.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, chown},
+    path::Path,
+};
+
+use crate::{
+    attempts::{
+        self, Attempt, Unconfined,
+        landlock::{EXISTENCE, GAPS, MORE, MORE_GAPS, OTHERWISE},
+    },
+    host::{Host, ORDINARY, Runner, Way},
+};
+
+/// A host with things in it that every user of it may write.
+fn host(runner: &Runner) -> Host {
+    let host = Host::at_level(runner, "landlock");
+    let (open, own) = (host.path().join("open"), host.path().join("own"));
+    fs::create_dir(&open).unwrap();
+    for name in ["file", "file2", "file3"] {
+        fs::write(open.join(name), "open\n").unwrap();
+        fs::set_permissions(open.join(name), fs::Permissions::from_mode(0o666)).unwrap();
+    }
+    fs::copy("/usr/bin/true", open.join("program")).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    fs::write(&own, "own\n").unwrap();
+    chown(&own, Some(ORDINARY), Some(ORDINARY)).unwrap();
+    // Whoever starts it, commands are the owner of this.
+    own_all(&host.workspace());
+    host
+}
+
+fn own_all(path: &Path) {
+    let there = fs::symlink_metadata(path).unwrap();
+    std::os::unix::fs::lchown(path, Some(ORDINARY), Some(ORDINARY)).unwrap();
+    for entry in fs::read_dir(path).into_iter().flatten().flatten().filter(|_| there.is_dir()) {
+        own_all(&entry.path());
+    }
+}
+
+fn is_among(attempt: &Attempt, others: &[Attempt]) -> bool {
+    others.iter().any(|other| other.name == attempt.name)
+}
+
+/// Everything that must not get through.
+fn all() -> impl Iterator<Item = &'static Attempt> {
+    let is_gap = |attempt: &&Attempt| attempt.name == EXISTENCE || GAPS.contains(&attempt.name);
+    let of_corpus = attempts::all().filter(move |attempt| !is_among(attempt, OTHERWISE) && !is_gap(attempt));
+    of_corpus.chain(OTHERWISE).chain(MORE)
+}
+
+fn try_all(runner: &Runner) {
+    let host = host(runner);
+    let mut failures = Vec::new();
+    let mut count = 0;
+    for attempt in all() {
+        count += 1;
+        let tried = host.try_in_sandbox(attempt, Way::Keeper);
+        // A limit that nobody can hold for an ordinary user is refused, and nothing was run.
+        if !tried.held() && !tried.is_refused("nobody can hold the process limit") {
+            failures.push(format!("{}: {tried}", attempt.name));
+        }
+    }
+    failures.extend(host.harm());
+    for name in ["file", "file2", "file3"] {
+        let content = fs::read_to_string(host.path().join("open").join(name)).unwrap_or_default();
+        if content != "open\n" {
+            failures.push(format!("`{name}` of the host was changed: {content:?}"));
+        }
+    }
+    assert!(count >= 120, "only {count} attempts");
+    assert!(failures.is_empty(), "{} of {count} attempts:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn nothing_else_gets_through_when_an_ordinary_user_starts_it() {
+    try_all(&Runner::ordinary_user());
+}
+
+#[test]
+fn nothing_else_gets_through_when_root_starts_it_in_a_directory_of_somebody() {
+    try_all(&Runner::root());
+}
+
+#[test]
+fn without_the_level_the_attempts_do_get_through() {
+    let host = host(&Runner::ordinary_user());
+    let real = |attempt: &&Attempt| attempt.unconfined == Unconfined::Escapes;
+    let tried = MORE.iter().filter(real).map(|attempt| (attempt.name, host.try_unconfined(attempt)));
+    let blunt: Vec<String> =
+        tried.filter(|(_, tried)| !tried.escaped()).map(|(name, tried)| format!("{name}: {tried}")).collect();
+    assert!(blunt.is_empty(), "these would not have shown an escape:\n{}", blunt.join("\n"));
+}
+
+/// What the documents admit is so: when one of these holds one day, they are to be changed.
+#[test]
+fn what_is_known_to_get_through_does() {
+    let host = host(&Runner::ordinary_user());
+    let named = |name: &str| attempts::all().find(|attempt| attempt.name == name).unwrap();
+    for attempt in GAPS.iter().map(|name| named(name)).chain(MORE_GAPS) {
+        let tried = host.try_in_sandbox(attempt, Way::Keeper);
+        assert!(tried.escaped(), "{}: {tried}", attempt.name);
+    }
+}
