@@ -19,8 +19,8 @@ use rustix::{
 };
 use workden_core::{Error, ErrorKind, limits};
 
-use crate::{cgroup::Made, confine::Scratch, minder::descent};
 use crate::sys::{confine::replace_stream, ending_signals, exit_now};
+use crate::{cgroup::Made, confine::Scratch, minder::descent};
 
 /// Ids of descendants that are signalled at a time.
 const DESCENDANTS: usize = 32 * 1024;

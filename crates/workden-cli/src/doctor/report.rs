@@ -99,10 +99,9 @@ impl fmt::Display for Report {
             }
         }
         match self.verdict {
-            Verdict::None if self.has_landlock_level() => writeln!(
-                f,
-                "\nUntil then `workden run --level landlock` isolates commands as far as is said above."
-            ),
+            Verdict::None if self.has_landlock_level() => {
+                writeln!(f, "\nUntil then `workden run --level landlock` isolates commands as far as is said above.")
+            }
             Verdict::None => writeln!(
                 f,
                 "\nUntil then `workden run --sandbox host` runs commands on this machine as it is, without any isolation."

@@ -6,8 +6,9 @@ use workden_core::{
     Error, ErrorKind,
     sandbox::{Ended, LimitHit},
 };
+use workden_keeper::confine::{LANDLOCK_LEVEL_VERSION, landlock_version};
 
-use super::arguments::{Kind, RunArguments};
+use super::arguments::{Kind, LevelArgument, RunArguments};
 
 /// The sandbox could not be started, or was lost.
 const NO_SANDBOX: u8 = 125;
@@ -79,7 +80,7 @@ impl Ending {
                 }
                 let _ = writeln!(errors, "error: {error}");
                 if matches!(self, Self::Refused(_)) && arguments.sandbox == Kind::Linux && is_about_walls(error) {
-                    let _ = writeln!(errors, "{CHOICES}");
+                    let _ = writeln!(errors, "{}", choices(arguments));
                 }
                 NO_SANDBOX
             }
@@ -88,10 +89,20 @@ impl Ending {
     }
 }
 
-const CHOICES: &str = "\
-choices: `workden doctor` says what this machine can isolate, and how to mend what it cannot;
+/// What else there is.
+fn choices(arguments: &RunArguments) -> String {
+    let has_level = landlock_version().is_some_and(|version| version >= LANDLOCK_LEVEL_VERSION);
+    let level = match arguments.level {
+        Some(LevelArgument::Landlock) => "",
+        _ if has_level => "\n         `--level landlock` needs no namespaces, and holds less;",
+        _ => "",
+    };
+    format!(
+        "choices: `workden doctor` says what this machine can isolate, and how to mend what it cannot;{level}
          `--limits best-effort` does without the limits that nobody can hold;
-         `--sandbox host` runs the command on this machine as it is, without any isolation";
+         `--sandbox host` runs the command on this machine as it is, without any isolation"
+    )
+}
 
 /// Whether the machine stands in the way, and not what was typed.
 fn is_about_walls(error: &Error) -> bool {

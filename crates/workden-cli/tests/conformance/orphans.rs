@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::future::{join, join3, join_all, select};
+use futures_util::future::{join, join_all, join3, select};
 use workden_core::{
     Sandbox,
     sandbox::{Ended, ExecuteRequest, JobRequest, Killed},

@@ -1,7 +1,12 @@
 //! What a sandbox has in /etc: of the host's an allow-list that holds no secret, and in place of
 //! users, groups and names its own.
 
-use std::{fs, io::Read, os::unix::fs::PermissionsExt, path::{Path, PathBuf}};
+use std::{
+    fs,
+    io::Read,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
 
 use rustix::io::Errno;
 use workden_core::{Error, sandbox::Network};

@@ -236,7 +236,14 @@ fn close_but(plan: &Plan<'_>, also: Option<BorrowedFd<'_>>) {
         Join::Tasks(files) => files,
         Join::CloneInto(directory) => std::slice::from_ref(directory),
     };
-    let needed = plan.streams.iter().copied().chain([plan.link]).chain(also).chain(plan.domain).chain(joined.iter().map(AsFd::as_fd));
+    let needed = plan
+        .streams
+        .iter()
+        .copied()
+        .chain([plan.link])
+        .chain(also)
+        .chain(plan.domain)
+        .chain(joined.iter().map(AsFd::as_fd));
     for (place, fd) in keep.iter_mut().zip(needed) {
         *place = fd.as_raw_fd();
     }

@@ -6,7 +6,10 @@ use super::{Attempt, attempt};
 /// Attempts of the corpus that look at themselves in `/proc`, where there is nothing to see here, or that
 /// need a socket to begin with: the same by other means.
 pub(crate) const OTHERWISE: &[Attempt] = &[
-    attempt("gain privileges later", "perl -e 'print syscall($ENV{SYS_prctl}, 39, 0, 0, 0, 0) == 1 ? \"held\" : \"escaped\"'"),
+    attempt(
+        "gain privileges later",
+        "perl -e 'print syscall($ENV{SYS_prctl}, 39, 0, 0, 0, 0) == 1 ? \"held\" : \"escaped\"'",
+    ),
     attempt("do without a filter", "perl -e 'print syscall($ENV{SYS_prctl}, 21) == 2 ? \"held\" : \"escaped\"'"),
     attempt(
         "have the host's root take a core",
@@ -93,6 +96,12 @@ pub(crate) const EXISTENCE: &str = "read keys and tokens";
 /// What does so besides.
 pub(crate) const MORE_GAPS: &[Attempt] = &[
     attempt("ask how large a file is", "test -s \"$HOST_DIR/secret\" && echo escaped || echo held"),
-    attempt("change the mode of a file of one's own", "chmod 640 \"$HOST_DIR/own\" 2>/dev/null && echo escaped || echo held"),
-    attempt("change the time of a file of one's own", "perl -e 'print utime(1, 1, \"$ENV{HOST_DIR}/own\") ? \"escaped\" : \"held\"'"),
+    attempt(
+        "change the mode of a file of one's own",
+        "chmod 640 \"$HOST_DIR/own\" 2>/dev/null && echo escaped || echo held",
+    ),
+    attempt(
+        "change the time of a file of one's own",
+        "perl -e 'print utime(1, 1, \"$ENV{HOST_DIR}/own\") ? \"escaped\" : \"held\"'",
+    ),
 ];

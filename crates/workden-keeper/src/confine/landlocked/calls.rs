@@ -92,7 +92,9 @@ fn signals(keeper: Pid) -> Vec<(libc::c_long, Vec<Test>)> {
 fn sockets(table: &mut Table, network: Network) {
     match network {
         Network::None => drop(table.insert(libc::SYS_socket, Verdict::Fail(libc::EPERM))),
-        Network::Host => refuse(table, libc::EPERM, vec![(libc::SYS_socket, vec![Is(0, libc::AF_UNIX.unsigned_abs())])]),
+        Network::Host => {
+            refuse(table, libc::EPERM, vec![(libc::SYS_socket, vec![Is(0, libc::AF_UNIX.unsigned_abs())])])
+        }
     }
     let datagrams = Masked { argument: 1, mask: 0xf, bits: libc::SOCK_DGRAM.unsigned_abs() };
     let raw = Masked { argument: 1, mask: 0xf, bits: libc::SOCK_RAW.unsigned_abs() };

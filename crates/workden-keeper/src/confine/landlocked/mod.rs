@@ -21,17 +21,15 @@ mod scratch;
 use rustix::{
     fs::Mode,
     io::Errno,
-    process::{
-        Pid, Signal, WaitOptions, getpid, pidfd_send_signal, set_child_subreaper, setsid, umask, waitpid,
-    },
+    process::{Pid, Signal, WaitOptions, getpid, pidfd_send_signal, set_child_subreaper, setsid, umask, waitpid},
 };
 use workden_core::{
     Error, ErrorKind,
     sandbox::{Confinement, Isolation, IsolationLevel, Network, Wall},
 };
 
-pub(crate) use self::scratch::Scratch;
 pub(super) use self::probe::probe;
+pub(crate) use self::scratch::Scratch;
 use self::{places::Places, privileges::User};
 use super::{
     errors::refused,
@@ -157,6 +155,8 @@ fn setting(
     for (name, place) in [("HOME", scratch.home()), ("TMPDIR", scratch.tmp())] {
         environment.entry(name.to_owned()).or_insert_with(|| place.display().to_string());
     }
+    // To git a file that it may not read is an error, and one that is not there is none.
+    environment.entry("GIT_CONFIG_NOSYSTEM".to_owned()).or_insert_with(|| "1".to_owned());
     environment
         .entry("PATH".to_owned())
         .or_insert_with(|| "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned());

@@ -77,8 +77,11 @@ fn real(path: &Path) -> Result<(PathBuf, std::fs::Metadata), Errno> {
 fn refuse_machine(path: &Path, at: &str) -> Result<(), Error> {
     let above = OF_MACHINE.iter().any(|place| Path::new(place).starts_with(path));
     if above || OF_KERNEL.iter().any(|place| path.starts_with(place)) {
-        let sentence = format!("cannot give a sandbox at the level `landlock` what is at `{at}`: it is the machine itself");
-        return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint("name a directory with nothing but the work in it"));
+        let sentence =
+            format!("cannot give a sandbox at the level `landlock` what is at `{at}`: it is the machine itself");
+        return Err(
+            Error::new(ErrorKind::InvalidArgument, sentence).hint("name a directory with nothing but the work in it")
+        );
     }
     Ok(())
 }

@@ -37,7 +37,9 @@ impl User {
                         user 0";
         let refuse = |hint: &str| Err(Error::new(ErrorKind::Unsupported, sentence).hint(hint));
         if owner == 0 {
-            return refuse("start it as an ordinary user, or in a directory that belongs to one: commands run as its owner");
+            return refuse(
+                "start it as an ordinary user, or in a directory that belongs to one: commands run as its owner",
+            );
         }
         let wanted = CapabilitySet::SETUID | CapabilitySet::SETGID;
         if !capabilities(None).is_ok_and(|sets| sets.effective.contains(wanted)) {

@@ -3,13 +3,12 @@
 
 use std::os::fd::AsFd;
 
-use rustix::process::geteuid;
 use workden_core::{
     Error, ErrorKind,
     sandbox::{Confinement, Finding, Level, Need, Outcome, WorkFiles},
 };
 
-use super::{Scratch, check_version};
+use super::{Scratch, check_version, privileges::User};
 use crate::{
     Setting,
     confine::probe::{dry_run_of, finding, lacking, minimal, run_true},
@@ -33,8 +32,8 @@ pub(in crate::confine) fn probe() -> Finding {
 
 fn dry_run() -> Result<(), Error> {
     check_version(landlock_version())?;
-    let user = if geteuid().is_root() { NOBODY } else { geteuid().as_raw() };
-    let place = Scratch::make((user, user))?;
+    // Commands never are the machine's user 0; any other works on what is its own.
+    let place = Scratch::make(User::for_directory((NOBODY, NOBODY))?.ids())?;
     let ran = minimal().and_then(|minimal| {
         let work = WorkFiles::Directory(place.home());
         dry_run_of(&Confinement { level: Level::Landlock, work, ..minimal }, run_under_rules)

@@ -24,7 +24,8 @@ const PROGRAMS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"
 /// Of /etc besides: users and names, which have no stand-ins here.
 const NAMES: [&str; 5] = ["passwd", "group", "hosts", "hostname", "nsswitch.conf"];
 /// Of /proc: the machine, and none of its processes.
-const MACHINE: [&str; 9] = ["cpuinfo", "meminfo", "stat", "loadavg", "uptime", "version", "filesystems", "devices", "sys"];
+const MACHINE: [&str; 9] =
+    ["cpuinfo", "meminfo", "stat", "loadavg", "uptime", "version", "filesystems", "devices", "sys"];
 /// Devices that everybody may use. No terminals: those in /dev/pts are somebody else's.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
@@ -98,10 +99,6 @@ fn allow(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Resu
 }
 
 /// The same for places that not every machine has.
-fn allow_if_there(
-    rules: RulesetCreated,
-    path: &Path,
-    access: BitFlags<AccessFs>,
-) -> Result<RulesetCreated, Refused> {
+fn allow_if_there(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, Refused> {
     if path.exists() { allow(rules, path, access) } else { Ok(rules) }
 }

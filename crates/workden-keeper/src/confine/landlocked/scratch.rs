@@ -10,7 +10,7 @@ use std::{
 
 use rustix::{
     io::Errno,
-    process::{Pid, geteuid, getpid, test_kill_process},
+    process::{Pid, getegid, geteuid, getpid, test_kill_process},
 };
 use workden_core::Error;
 
@@ -44,7 +44,7 @@ impl Scratch {
         directory.mode(private);
         for path in [self.0.clone(), self.home(), self.tmp(), self.logs()] {
             directory.create(&path)?;
-            if geteuid().is_root() {
+            if (uid, gid) != (geteuid().as_raw(), getegid().as_raw()) {
                 chown(&path, Some(uid), Some(gid))?;
             }
         }
