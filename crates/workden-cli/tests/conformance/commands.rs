@@ -27,14 +27,14 @@ pub(crate) fn without_proc() -> impl Iterator<Item = &'static SandboxCheck> {
 }
 
 const LOOKING_IN_PROC: [&str; 8] = [
-    "inheritance::a_command_has_its_standard_streams_open_and_nothing_else",
-    "inheritance::no_signal_is_blocked_or_ignored",
-    "signals::a_stopped_process_goes_on_when_told",
-    "orphans::a_timeout_leaves_nobody",
-    "orphans::a_dropped_process_leaves_nobody",
-    "orphans::a_killed_job_leaves_nobody",
-    "orphans::others_are_left_alone",
-    "orphans::what_a_command_leaves_in_the_background_lives_on",
+    "a_command_has_its_standard_streams_open_and_nothing_else",
+    "no_signal_is_blocked_or_ignored",
+    "a_stopped_process_goes_on_when_told",
+    "a_timeout_leaves_nobody",
+    "a_dropped_process_leaves_nobody",
+    "a_killed_job_leaves_nobody",
+    "others_are_left_alone",
+    "what_a_command_leaves_in_the_background_lives_on",
 ];
 
 #[tokio::test]

@@ -4,11 +4,15 @@
 
 use std::{
     fs,
-    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown},
+    os::{
+        fd::OwnedFd,
+        unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown},
+    },
     path::{Path, PathBuf},
 };
 
 use rustix::{
+    fs::{CWD, FlockOperation, Mode, OFlags, flock, openat},
     io::Errno,
     process::{Pid, getegid, geteuid, getpid, test_kill_process},
 };
@@ -19,7 +23,11 @@ use crate::confine::{errors::refused, sources::errno_of};
 const NAME: &str = "workden-landlock-";
 
 /// The directory. Removed by name, not when dropped: two processes have it.
-pub(crate) struct Scratch(PathBuf);
+pub(crate) struct Scratch {
+    path: PathBuf,
+    /// The directory itself, locked for as long as its supervisor lives.
+    _lock: Option<OwnedFd>,
+}
 
 impl Scratch {
     /// Makes it, for commands of this user and group.
@@ -30,20 +38,25 @@ impl Scratch {
         let failed = |errno| refused("a directory for its temporary files", errno);
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).map_err(failed)?;
         let name = format!("{NAME}{}-{:016x}", getpid().as_raw_pid(), u64::from_ne_bytes(random));
-        let scratch = Self(above.join(name));
-        scratch.fill((uid, gid)).map_err(|error| {
-            let errno = errno_of(&error);
-            Self(scratch.0.clone()).remove();
-            failed(errno)
-        })?;
-        Ok(scratch)
+        let mut scratch = Self { path: above.join(name), _lock: None };
+        let filled = scratch.fill((uid, gid)).map_err(|error| errno_of(&error)).and_then(|()| lock(&scratch.path));
+        match filled {
+            Ok(locked) => {
+                scratch._lock = Some(locked);
+                Ok(scratch)
+            }
+            Err(errno) => {
+                scratch.remove();
+                Err(failed(errno))
+            }
+        }
     }
 
     fn fill(&self, (uid, gid): (u32, u32)) -> std::io::Result<()> {
-        let (private, mut directory) = (0o700, fs::DirBuilder::new());
-        directory.mode(private);
-        for path in [self.0.clone(), self.home(), self.tmp(), self.logs()] {
-            directory.create(&path)?;
+        // The directory itself stays the starter's, so that it is known for ours later.
+        fs::DirBuilder::new().mode(0o711).create(&self.path)?;
+        for path in [self.home(), self.tmp(), self.logs()] {
+            fs::DirBuilder::new().mode(0o700).create(&path)?;
             if (uid, gid) != (geteuid().as_raw(), getegid().as_raw()) {
                 chown(&path, Some(uid), Some(gid))?;
             }
@@ -52,27 +65,36 @@ impl Scratch {
     }
 
     pub(super) fn home(&self) -> PathBuf {
-        self.0.join("home")
+        self.path.join("home")
     }
 
     pub(super) fn tmp(&self) -> PathBuf {
-        self.0.join("tmp")
+        self.path.join("tmp")
     }
 
     /// Commands are not given this one.
     pub(super) fn logs(&self) -> PathBuf {
-        self.0.join("logs")
+        self.path.join("logs")
     }
 
     /// Removes it, with what is in it. For when nobody is left who could put something there.
     pub(crate) fn remove(self) {
-        remove_tree(&self.0);
+        remove_tree(&self.path);
     }
+}
+
+/// Locks a directory, unless somebody else has.
+fn lock(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = openat(CWD, path, flags, Mode::empty())?;
+    flock(&opened, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(opened)
 }
 
 /// Removes a tree, also where directories in it were made unwritable.
 fn remove_tree(path: &Path) {
-    if fs::remove_dir_all(path).is_err() {
+    // Root needs no permission, and must not change any by a name that others could put a link at.
+    if fs::remove_dir_all(path).is_err() && !geteuid().is_root() {
         open_directories(path);
         let _ = fs::remove_dir_all(path);
     }
@@ -88,14 +110,15 @@ fn open_directories(path: &Path) {
     }
 }
 
-/// Removes what is left of supervisors of this user that are no more.
+/// Removes what is left of supervisors of this user that are no more. The lock tells those that live in
+/// another namespace of processes, where their number means nothing to us.
 fn sweep(above: &Path) {
     for entry in fs::read_dir(above).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let pid = name.to_str().and_then(|name| name.strip_prefix(NAME)?.split('-').next()?.parse().ok());
         let Some(pid) = pid.and_then(Pid::from_raw) else { continue };
         let ours = entry.metadata().is_ok_and(|there| there.is_dir() && there.uid() == geteuid().as_raw());
-        if ours && test_kill_process(pid) == Err(Errno::SRCH) {
+        if ours && test_kill_process(pid) == Err(Errno::SRCH) && lock(&entry.path()).is_ok() {
             remove_tree(&entry.path());
         }
     }
@@ -118,7 +141,10 @@ mod tests {
         let gone = ended.id();
         ended.wait().unwrap();
         let left = make(&format!("{NAME}{gone}-00"));
-        let kept = [make(&format!("{NAME}{}-00", std::process::id())), make(&format!("{NAME}x-00")), make("else")];
+        let elsewhere = make(&format!("{NAME}{gone}-01"));
+        let _locked = lock(&elsewhere).unwrap();
+        let own = make(&format!("{NAME}{}-00", std::process::id()));
+        let kept = [elsewhere, own, make(&format!("{NAME}x-00")), make("else")];
         sweep(place.path());
         assert!(!left.exists());
         for path in kept {
