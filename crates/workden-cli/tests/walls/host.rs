@@ -87,6 +87,8 @@ pub(crate) struct Host {
     _abstract: UnixListener,
     port: TcpListener,
     abstract_name: String,
+    /// What an attacker is told besides.
+    pub(crate) told: Vec<(String, String)>,
 }
 
 impl Host {
@@ -129,6 +131,7 @@ impl Host {
             _abstract: UnixListener::bind_addr(&address).unwrap(),
             port: TcpListener::bind("127.0.0.1:0").unwrap(),
             abstract_name,
+            told: Vec::new(),
             directory,
         };
         host.fill_workspace();
@@ -192,6 +195,7 @@ impl Host {
             ("HOST_PORT".to_owned(), self.port.local_addr().unwrap().port().to_string()),
             ("HOST_ABSTRACT".to_owned(), self.abstract_name.clone()),
         ]);
+        known.extend(self.told.clone());
         known
     }
 

@@ -53,10 +53,23 @@ pub(crate) const MORE: &[Attempt] = &[
     attempt("see the logs of other commands", "ls \"$HOME/../logs\" 2>/dev/null && echo escaped || echo held"),
     attempt("read a process of the host", "grep -qs . \"/proc/$HOST_PID/cmdline\" && echo escaped || echo held").escapes_unconfined(),
     attempt("list the processes", "ls /proc 2>/dev/null | grep -q '^[0-9]' && echo escaped || echo held").escapes_unconfined(),
-    attempt("signal who is outside by a descriptor", SIGNAL_OF_DESCRIPTOR),
-    attempt("kill everybody", "kill -STOP -1 2>/dev/null; kill -0 \"$HOST_PID\" 2>/dev/null && echo escaped || echo held"),
-    attempt("slow a process of the host down", "renice -n 19 -p \"$HOST_PID\" >/dev/null 2>&1 && echo escaped || echo held"),
-    attempt("take processors from a process of the host", "taskset -p 1 \"$HOST_PID\" >/dev/null 2>&1 && echo escaped || echo held"),
+    attempt("signal a process of the same user", "kill -0 \"$OWN_PID\" 2>/dev/null && echo escaped || echo held")
+        .escapes_unconfined(),
+    attempt(
+        "signal it by its descriptor",
+        "perl -e '$p = syscall($ENV{SYS_pidfd_open}, $ENV{OWN_PID} + 0, 0); \
+         print $p >= 0 && syscall($ENV{SYS_pidfd_send_signal}, $p, 0, 0, 0) == 0 ? \"escaped\" : \"held\"'",
+    )
+    .escapes_unconfined(),
+    attempt("read its environment", "grep -qs own-secret \"/proc/$OWN_PID/environ\" && echo escaped || echo held").escapes_unconfined(),
+    attempt("reach files by its root", "cat \"/proc/$OWN_PID/root$HOST_DIR/secret\" 2>/dev/null && echo escaped || echo held")
+        .escapes_unconfined(),
+    attempt("see where it is", "readlink \"/proc/$OWN_PID/cwd\" && echo escaped || echo held").escapes_unconfined(),
+    attempt("slow it down", "renice -n 19 -p \"$OWN_PID\" >/dev/null 2>&1 && echo escaped || echo held").escapes_unconfined(),
+    attempt("take processors from it", "taskset -p 1 \"$OWN_PID\" >/dev/null 2>&1 && echo escaped || echo held").escapes_unconfined(),
+    attempt("limit it", "prlimit --nofile=512:512 -p \"$OWN_PID\" 2>/dev/null && echo escaped || echo held").escapes_unconfined(),
+    attempt("stop everybody, and everybody of its group", "kill -STOP -1 2>/dev/null; kill -STOP -- -\"$OWN_PID\" 2>/dev/null; echo held"),
+    attempt("signal it when there is something to read", SIGNAL_OF_DESCRIPTOR),
     attempt("own a file of the host's otherwise", "perl ./try fchownat -100 0 -1 -1 0"),
     attempt("give a file of the host's an attribute", "setfattr -n user.x -v y \"$HOST_DIR/open/file\" 2>/dev/null && echo escaped || echo held"),
     attempt("watch a directory of the host's", "perl ./try inotify_init1 0"),
@@ -70,10 +83,10 @@ pub(crate) const MORE: &[Attempt] = &[
     attempt("a socket that lists interfaces", "perl ./try socket 16 3 0"),
 ];
 
-/// The kernel sends a `TERM` to a process of the host when there is something to read; it may not.
+/// The kernel sends a `STOP` to a process of the host when there is something to read; it may not.
 const SIGNAL_OF_DESCRIPTOR: &str = "perl -MSocket -MFcntl -e '\
     socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0) or die; \
-    fcntl($a, 8, $ENV{HOST_PID} + 0); fcntl($a, 10, 15) or die; fcntl($a, F_SETFL, O_ASYNC | O_NONBLOCK) or die; \
+    fcntl($a, 8, $ENV{OWN_PID} + 0); fcntl($a, 10, 19) or die; fcntl($a, F_SETFL, O_ASYNC | O_NONBLOCK) or die; \
     syswrite($b, \"x\"); sleep 1; print \"held\"'";
 
 /// What gets through here and not at the level of namespaces, by its name.
