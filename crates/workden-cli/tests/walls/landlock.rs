@@ -62,7 +62,7 @@ impl Neighbour {
         let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
         // Its state, and how nice it is.
         match (fields.first(), fields.get(16)) {
-            (Some(&"S"), Some(&"0")) => Vec::new(),
+            (Some(&"S"), Some(&nice)) if nice != "19" => Vec::new(),
             _ => vec![format!("a process of the same user was harmed: {stat}")],
         }
     }
