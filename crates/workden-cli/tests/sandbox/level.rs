@@ -114,8 +114,10 @@ fn the_report_says_which_walls_stand_and_which_do_not() {
 fn what_cannot_be_had_is_refused() {
     let (ours, roots) = (project(), Project::new());
     let elsewhere = format!("{}:/data", roots.path().display());
+    let inside = format!("{0}/notes.md:{0}/notes.md:ro", ours.path().display());
     for (project, words, told) in [
         (&ours, &["--mount", &elsewhere][..], "showing something at `/data` that is elsewhere"),
+        (&ours, &["--mount", &inside], "as a read-only place in a writable one"),
         (&ours, &["--root", "/"], "it is the machine itself"),
         (&ours, &["--root", "/proc/self"], "it is the machine itself"),
         (&ours, &["--sandbox", "host"], "`--level` cannot be had with `--sandbox host`"),

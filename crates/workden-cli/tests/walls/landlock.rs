@@ -37,8 +37,10 @@ fn host(runner: &Runner) -> (Host, Neighbour) {
     }
     fs::copy("/usr/bin/true", open.join("program")).unwrap();
     fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
-    fs::write(&own, "own\n").unwrap();
-    chown(&own, Some(ORDINARY), Some(ORDINARY)).unwrap();
+    for path in [&own, &host.path().join("given/of-user")] {
+        fs::write(path, "own\n").unwrap();
+        chown(path, Some(ORDINARY), Some(ORDINARY)).unwrap();
+    }
     // Whoever starts it, commands are the owner of this.
     own_all(&host.workspace());
     let neighbour = Neighbour::start();

@@ -36,6 +36,23 @@ pub(crate) const MORE: &[Attempt] = &[
     attempt("move a file of one's own out", "touch m; mv m \"$HOST_DIR/open/moved\" 2>/dev/null && echo escaped || echo held")
         .escapes_unconfined(),
     attempt("move a file in", "mv \"$HOST_DIR/open/file3\" in 2>/dev/null && echo escaped || echo held").escapes_unconfined(),
+    attempt("give a program of the machine a name that can be written", "ln /usr/bin/true named 2>/dev/null && echo escaped || echo held"),
+    attempt(
+        "give a file of a read-only mount a name that can be written",
+        "ln \"$HOST_DIR/given/of-user\" named 2>/dev/null && echo escaped || echo held",
+    )
+    .escapes_unconfined(),
+    attempt(
+        "write a file of a read-only mount that is one's own",
+        "(echo x >> \"$HOST_DIR/given/of-user\") 2>/dev/null && echo escaped || echo held",
+    )
+    .escapes_unconfined(),
+    attempt(
+        "open it again for writing",
+        "perl -e 'open(my $f, \"<\", \"$ENV{HOST_DIR}/given/of-user\") or die; \
+         print open(my $w, \">>\", \"/proc/self/fd/\" . fileno($f)) ? \"escaped\" : \"held\"'",
+    )
+    .escapes_unconfined(),
     attempt("go there and read", "cd \"$HOST_DIR\" && grep -qs workden-host-secret secret && echo escaped || echo held")
         .escapes_unconfined(),
     attempt(

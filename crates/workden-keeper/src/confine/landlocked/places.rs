@@ -48,7 +48,18 @@ impl Places {
             return Err(at_place("/", Errno::NOTDIR));
         }
         refuse_machine(&work, "/")?;
-        let mounts = confinement.mounts.iter().map(mounted).collect::<Result<_, _>>()?;
+        let mounts = confinement.mounts.iter().map(mounted).collect::<Result<Vec<_>, _>>()?;
+        // Landlock cannot take back below what it gives above.
+        let writable = |path: &Path| {
+            let mut above =
+                mounts.iter().filter(|(_, access)| *access == MountAccess::ReadWrite).map(|(above, _)| above);
+            path.starts_with(&work) || above.any(|above| path.starts_with(above))
+        };
+        for (mount, (path, access)) in confinement.mounts.iter().zip(&mounts) {
+            if *access == MountAccess::ReadOnly && writable(path) {
+                return Err(not_here(&format!("`{}` as a read-only place in a writable one", mount.at)));
+            }
+        }
         Ok(Self { work, owner: (there.uid(), there.gid()), mounts })
     }
 }
