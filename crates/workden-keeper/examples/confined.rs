@@ -27,6 +27,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             return Ok(ExitCode::from(125));
         }
     };
+    if setting.domain.is_some() {
+        return Err("the level `landlock` needs the process engine".into());
+    }
     if std::env::var_os("WORKDEN_TELL").is_some() {
         writeln!(stderr(), "{}", serde_json::to_string(&setting.isolation)?)?;
     }

@@ -28,6 +28,8 @@ pub struct Setting {
     /// A filter of system calls that commands get just before they start, besides the keeper's own;
     /// empty for none.
     pub last_filter: BpfProgram,
+    /// A Landlock ruleset that each command puts itself under just before it starts.
+    pub domain: Option<OwnedFd>,
     /// Who counts what all commands use together, and how often they ran into a limit.
     pub watch: Option<Arc<dyn LimitWatch>>,
     /// Whose the children of this process are.
@@ -55,6 +57,7 @@ impl Setting {
             rlimits: Vec::new(),
             join: Join::None,
             last_filter: BpfProgram::new(),
+            domain: None,
             watch: None,
             children: Children::OthersToo,
             wall_clock: None,

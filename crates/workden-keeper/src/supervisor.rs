@@ -14,13 +14,20 @@ use rustix::{
     fs::{CWD, Mode, OFlags, openat},
     io::Errno,
     process::{
-        Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, chdir, pidfd_open, pidfd_send_signal, setsid, waitpid,
+        Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, chdir, pidfd_open, pidfd_send_signal, setsid, wait, waitpid,
     },
 };
 use workden_core::{Error, ErrorKind, limits};
 
-use crate::cgroup::Made;
 use crate::sys::{confine::replace_stream, ending_signals, exit_now};
+use crate::{cgroup::Made, confine::Scratch, minder::descent};
+
+/// Ids of descendants that are signalled at a time.
+const DESCENDANTS: usize = 32 * 1024;
+/// How often what is left is killed again.
+const KILL_AGAIN: Duration = Duration::from_millis(2);
+/// How long what is left may take to be gone.
+const ENDING: Duration = Duration::from_secs(5);
 
 /// The process with which a sandbox ends.
 pub(crate) struct Owner(OwnedFd);
@@ -46,11 +53,21 @@ pub(crate) struct Charge {
     pub(crate) wall_clock: Option<Duration>,
     /// The groups that were made for it.
     pub(crate) groups: Made,
+    /// What its end leaves behind.
+    pub(crate) left: Left,
+}
+
+/// What the end of the first process leaves behind.
+pub(crate) enum Left {
+    /// Nothing: it was PID 1 of a namespace, and its files were in memory.
+    Nothing,
+    /// Descendants, who come to this process as their subreaper, and a directory.
+    Descendants(Scratch),
 }
 
 /// Waits until the sandbox is over, whatever ends it, tidies up and exits.
 pub(crate) fn supervise(charge: Charge) -> ! {
-    let Charge { first, process, owner, wall_clock, groups } = charge;
+    let Charge { first, process, owner, wall_clock, groups, left } = charge;
     let signals = ending_signals().ok();
     let_go_of_streams();
     groups.sweep();
@@ -65,7 +82,7 @@ pub(crate) fn supervise(charge: Charge) -> ! {
             left.map(|left| Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() });
         match poll(&mut watched, left.as_ref()) {
             Err(Errno::INTR) => continue,
-            // PID 1 is gone, and with it everything in its namespace.
+            // PID 1 is gone, and with it everything in its namespace, if it has one.
             Ok(_) if watched.first().is_some_and(|first| !first.revents().is_empty()) => break,
             // Nobody wants it any more, its time is over, or nothing can be watched.
             _ => {
@@ -75,6 +92,10 @@ pub(crate) fn supervise(charge: Charge) -> ! {
         }
     }
     let status = wait_for_end(first, &process);
+    if let Left::Descendants(scratch) = left {
+        end_descendants();
+        scratch.remove();
+    }
     groups.remove();
     exit_now(exit_code(status))
 }
@@ -84,6 +105,32 @@ pub(crate) fn supervise(charge: Charge) -> ! {
 pub(crate) fn wait_for_end(first: Pid, process: &OwnedFd) -> Option<WaitStatus> {
     while poll(&mut [PollFd::new(process, PollFlags::IN)], None) == Err(Errno::INTR) {}
     waitpid(Some(first), WaitOptions::empty()).ok().flatten().map(|(_, status)| status)
+}
+
+/// Stops all descendants and kills them, until there are none. Gives up on what cannot be killed.
+fn end_descendants() {
+    let mut room = vec![0; DESCENDANTS];
+    let began = Instant::now();
+    while began.elapsed() < ENDING {
+        let mut before = 0;
+        // Who forks faster than it is killed is stopped first.
+        for _ in 0..16 {
+            let found = descent::signal_all(&mut room, &[Signal::STOP]);
+            if found <= before {
+                break;
+            }
+            before = found;
+        }
+        descent::signal_all(&mut room, &[Signal::KILL]);
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => break,
+                Err(_) => return,
+            }
+        }
+        std::thread::sleep(KILL_AGAIN);
+    }
 }
 
 /// Holds on to nothing of the starter's: no stream, no directory, no terminal.

@@ -7,6 +7,7 @@ use std::fmt;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use workden_core::sandbox::{Finding, Need, Outcome};
+use workden_keeper::confine::{LANDLOCK_LEVEL_LACKS, LANDLOCK_LEVEL_VERSION, landlock_version};
 
 const HEADING: Style = Style::new().bold();
 const WORKS: Style = AnsiColor::Green.on_default();
@@ -19,6 +20,17 @@ pub(super) struct Report {
     /// What it comes to.
     pub(super) verdict: Verdict,
     findings: Vec<Finding>,
+    landlock_level: LandlockLevel,
+}
+
+/// The level that somebody has to name: what it needs, and what it does not hold.
+#[derive(Debug, Serialize)]
+struct LandlockLevel {
+    /// The version of Landlock that this kernel has.
+    version: Option<u32>,
+    /// The oldest that will do.
+    needed: u32,
+    lacks: Vec<&'static str>,
 }
 
 /// What it comes to.
@@ -34,22 +46,34 @@ pub(super) enum Verdict {
 }
 
 /// The levels, with what one is and what is lost without it.
-const LEVELS: [(Need, &str); 3] = [
+const LEVELS: [(Need, &str); 4] = [
     (Need::Sandbox, "Sandboxes: namespaces, a root of their own, system calls"),
     (Need::Wall, "More walls: a sandbox is safe without them, and safer with them"),
     (Need::Limits, "Limits: without them a sandbox that names a limit does not start"),
+    (Need::LandlockLevel, "The level `landlock`: weaker, without namespaces, and only where it is named"),
 ];
 
 impl Report {
     pub(super) fn of(findings: Vec<Finding>) -> Self {
         // The whole sandbox is a dry run; what its parts say explains it, and does not overrule it.
         let has_sandbox = findings.iter().any(|finding| finding.name == "sandbox" && finding.works());
-        let verdict = match (has_sandbox, findings.iter().all(Finding::works)) {
+        // The weaker level has no part in it: nobody gets it by itself.
+        let mut parts = findings.iter().filter(|finding| finding.need != Need::LandlockLevel);
+        let verdict = match (has_sandbox, parts.all(Finding::works)) {
             (false, _) => Verdict::None,
             (true, false) => Verdict::Partial,
             (true, true) => Verdict::Full,
         };
-        Self { verdict, findings }
+        let landlock_level = LandlockLevel {
+            version: landlock_version(),
+            needed: LANDLOCK_LEVEL_VERSION,
+            lacks: LANDLOCK_LEVEL_LACKS.into(),
+        };
+        Self { verdict, findings, landlock_level }
+    }
+
+    fn has_landlock_level(&self) -> bool {
+        self.findings.iter().any(|finding| finding.need == Need::LandlockLevel && finding.works())
     }
 }
 
@@ -69,15 +93,27 @@ impl fmt::Display for Report {
             }
             for finding in findings {
                 show(finding, width, f)?;
+                if finding.need == Need::LandlockLevel && finding.works() {
+                    self.landlock_level.show(f)?;
+                }
             }
         }
         match self.verdict {
+            Verdict::None if self.has_landlock_level() => {
+                writeln!(f, "\nUntil then `workden run --level landlock` isolates commands as far as is said above.")
+            }
             Verdict::None => writeln!(
                 f,
                 "\nUntil then `workden run --sandbox host` runs commands on this machine as it is, without any isolation."
             ),
             Verdict::Partial | Verdict::Full => Ok(()),
         }
+    }
+}
+
+impl LandlockLevel {
+    fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lacks.iter().try_for_each(|lacks| writeln!(f, "           {MEND}lacks:{MEND:#} {lacks}"))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
-use workden_core::sandbox::Network;
+use workden_core::sandbox::{Level, Network};
 
 use super::typed::{self, MountArgument, VariableArgument};
 
@@ -32,6 +32,9 @@ pub(crate) struct RunArguments {
     /// Where the command runs.
     #[arg(long, value_enum, default_value_t = Kind::Linux)]
     pub(super) sandbox: Kind,
+    /// What the walls of `--sandbox linux` are made of [default: namespaces].
+    #[arg(long, value_name = "LEVEL", value_enum)]
+    pub(super) level: Option<LevelArgument>,
     /// What can be reached [default: none].
     #[arg(long, value_name = "NETWORK", value_enum)]
     pub(super) net: Option<Net>,
@@ -78,6 +81,24 @@ pub(super) enum Kind {
     Linux,
     /// On this machine as you, without any isolation.
     Host,
+}
+
+/// What the walls are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum LevelArgument {
+    /// Namespaces with a root of their own.
+    Namespaces,
+    /// Landlock and seccomp alone, where there may be no namespaces: holds less.
+    Landlock,
+}
+
+impl From<LevelArgument> for Level {
+    fn from(level: LevelArgument) -> Self {
+        match level {
+            LevelArgument::Namespaces => Self::Namespaces,
+            LevelArgument::Landlock => Self::Landlock,
+        }
+    }
 }
 
 /// What can be reached.

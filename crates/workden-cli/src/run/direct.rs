@@ -7,14 +7,16 @@ use workden_keeper::direct::{self, End, Input};
 use workden_sandboxes::HostEnvironment;
 
 use super::{
-    arguments::{Kind, RunArguments},
+    arguments::{Kind, LevelArgument, RunArguments},
     ending::Ending,
     place,
 };
 
 /// Runs it so, where that can be; `None` where it cannot.
 pub(super) fn run(arguments: &RunArguments) -> Option<Ending> {
-    if arguments.sandbox != Kind::Linux || arguments.json || arguments.terminal {
+    // Without namespaces it takes a keeper, and a minder, to leave nothing behind.
+    let with_keeper = arguments.level == Some(LevelArgument::Landlock);
+    if arguments.sandbox != Kind::Linux || with_keeper || arguments.json || arguments.terminal {
         return None;
     }
     // Somebody at a terminal would wait for the command, and the command for them.

@@ -6,8 +6,9 @@ use workden_core::{
     Error, ErrorKind,
     sandbox::{Ended, LimitHit},
 };
+use workden_keeper::confine::{LANDLOCK_LEVEL_VERSION, landlock_version};
 
-use super::arguments::{Kind, RunArguments};
+use super::arguments::{Kind, LevelArgument, RunArguments};
 
 /// The sandbox could not be started, or was lost.
 const NO_SANDBOX: u8 = 125;
@@ -79,7 +80,7 @@ impl Ending {
                 }
                 let _ = writeln!(errors, "error: {error}");
                 if matches!(self, Self::Refused(_)) && arguments.sandbox == Kind::Linux {
-                    let _ = errors.write_all(choices(error.kind()).as_bytes());
+                    let _ = errors.write_all(choices(error.kind(), arguments).as_bytes());
                 }
                 NO_SANDBOX
             }
@@ -89,23 +90,24 @@ impl Ending {
 }
 
 /// What else can be done, where the machine stands in the way and not what was typed.
-fn choices(refused: ErrorKind) -> &'static str {
+fn choices(refused: ErrorKind, arguments: &RunArguments) -> String {
+    let doctor = "choices: `workden doctor` says what this machine can isolate, and how to mend what it cannot;";
+    let has_level = landlock_version().is_some_and(|version| version >= LANDLOCK_LEVEL_VERSION);
+    let level = match arguments.level {
+        Some(LevelArgument::Landlock) => "",
+        _ if has_level => "\n         `--level landlock` needs no namespaces, and holds less;",
+        _ => "",
+    };
     match refused {
         // There is nothing about this machine that could be mended from in here.
-        _ if workden_keeper::confine::in_sandbox() => "",
+        _ if workden_keeper::confine::in_sandbox() => String::new(),
         ErrorKind::LimitNotHeld => {
-            "\
-choices: `workden doctor` says what this machine can isolate, and how to mend what it cannot;
-         `--limits best-effort` does without the limits that nobody can hold
-"
+            format!("{doctor}\n         `--limits best-effort` does without the limits that nobody can hold\n")
         }
-        ErrorKind::Unsupported | ErrorKind::PermissionDenied => {
-            "\
-choices: `workden doctor` says what this machine can isolate, and how to mend what it cannot;
-         `--sandbox host` runs the command on this machine as it is, without any isolation
-"
-        }
-        _ => "",
+        ErrorKind::Unsupported | ErrorKind::PermissionDenied => format!(
+            "{doctor}{level}\n         `--sandbox host` runs the command on this machine as it is, without any isolation\n"
+        ),
+        _ => String::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The sandbox that a command runs in, as the options say.
 
-use workden_core::{Error, ErrorKind, Result, Sandbox};
+use workden_core::{Error, ErrorKind, Result, Sandbox, sandbox::Level};
 use workden_sandboxes::{HostEnvironment, HostSandbox, KeeperProgram, LinuxSandbox, LinuxSandboxBuilder};
 
 use super::{
@@ -44,6 +44,7 @@ pub(super) fn linux(arguments: &RunArguments, host: HostEnvironment) -> Result<L
     let mut sandbox = LinuxSandbox::builder()
         .keeper(KeeperProgram::this_program())
         .directory(root(arguments, &host)?)
+        .level(arguments.level.map(Level::from).unwrap_or_default())
         .environment_of(host)
         .network(arguments.net.unwrap_or(Net::None).into());
     for mount in &arguments.mount {
@@ -100,6 +101,7 @@ fn root(arguments: &RunArguments, host: &HostEnvironment) -> Result<std::path::P
 fn refuse_what_needs_walls(arguments: &RunArguments) -> Result<()> {
     let limits_required = arguments.limits == LimitsHeld::Required;
     let named = [
+        ("--level", arguments.level.is_some()),
         ("--net none", arguments.net == Some(Net::None)),
         ("--memory", arguments.memory.is_some() && limits_required),
         ("--cpus", arguments.cpus.is_some() && limits_required),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use workden_conformance::{all, below};
-use workden_core::{Guarded, OpenGate, VirtualPath};
+use workden_core::{Guarded, OpenGate, VirtualPath, sandbox::Network};
 
 use crate::places::{Places, linux};
 
@@ -26,6 +26,12 @@ async fn files_of_a_guarded_linux_sandbox_conform() {
 #[tokio::test]
 async fn files_of_an_ephemeral_workspace_conform() {
     all(async || below(linux().start().await.unwrap(), work())).await;
+}
+
+#[tokio::test]
+async fn files_of_a_sandbox_without_namespaces_conform() {
+    let places = Places::new();
+    all(async || places.landlock(Network::None).await).await;
 }
 
 #[tokio::test]

@@ -9,12 +9,15 @@ use std::{
 
 use workden::{Policy, Preset, Surroundings, masks};
 use workden_conformance::{below, sandbox_checks};
-use workden_core::{Sandbox, VirtualPath, sandbox::ExecuteRequest};
+use workden_core::{
+    Sandbox, VirtualPath,
+    sandbox::{ExecuteRequest, Network},
+};
 
-use crate::places::{PROGRAM, Places, hold, linux, program};
-
-/// The user id of the ordinary user; nobody has it.
-const ORDINARY: u32 = 48_231;
+use crate::{
+    commands::without_proc,
+    places::{ORDINARY, PROGRAM, Places, hold, linux, program},
+};
 
 /// Runs a test of this program again as an ordinary user.
 fn again_as_ordinary_user(test: &str) {
@@ -101,5 +104,21 @@ fn files_conform() {
         let places = Places::new();
         let work = VirtualPath::parse("/workspace").unwrap();
         workden_conformance::all(async || below(places.linux().await, work.clone())).await;
+    });
+}
+
+#[test]
+fn commands_without_namespaces_conform() {
+    as_ordinary_user("ordinary_user::commands_without_namespaces_conform", async {
+        let places = Places::new();
+        hold(without_proc(), async || places.landlock(Network::None).await).await;
+    });
+}
+
+#[test]
+fn files_without_namespaces_conform() {
+    as_ordinary_user("ordinary_user::files_without_namespaces_conform", async {
+        let places = Places::new();
+        workden_conformance::all(async || places.landlock(Network::None).await).await;
     });
 }

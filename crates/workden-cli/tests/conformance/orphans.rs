@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::future::{join, join_all, select};
+use futures_util::future::{join, join_all, join3, select};
 use workden_core::{
     Sandbox,
     sandbox::{Ended, ExecuteRequest, JobRequest, Killed},
@@ -93,7 +93,7 @@ impl Marked {
     }
 }
 
-/// Runs something on every case at once, in both kinds of sandboxes.
+/// Runs something on every case at once, in every kind of sandbox.
 async fn each_case(after: &str, run: impl AsyncFn(&dyn Sandbox, &Marked, &str)) {
     let places = Places::new();
     let of_kind = async |kind: Kind| {
@@ -104,10 +104,10 @@ async fn each_case(after: &str, run: impl AsyncFn(&dyn Sandbox, &Marked, &str)) 
         let next = sandbox.execute(&ExecuteRequest::shell("echo on")).await.unwrap();
         assert_eq!(next.output.text(), "on\n");
     };
-    join(of_kind(Kind::Linux), of_kind(Kind::Host)).await;
+    join3(of_kind(Kind::Linux), of_kind(Kind::Landlock), of_kind(Kind::Host)).await;
 }
 
-/// Starts every case as a job, in both kinds of sandboxes, ends the sandbox and looks again.
+/// Starts every case as a job, in every kind of sandbox, ends the sandbox and looks again.
 async fn each_sandbox(after: &str, most: Duration, end: impl AsyncFn(Box<dyn Sandbox>)) {
     let places = Places::new();
     let of_kind = async |kind: Kind| {
@@ -122,7 +122,7 @@ async fn each_sandbox(after: &str, most: Duration, end: impl AsyncFn(Box<dyn San
             marked.is_gone(&format!("{after} of a {kind:?} sandbox"), most).await;
         }
     };
-    join(of_kind(Kind::Linux), of_kind(Kind::Host)).await;
+    join3(of_kind(Kind::Linux), of_kind(Kind::Landlock), of_kind(Kind::Host)).await;
 }
 
 #[tokio::test]
@@ -170,11 +170,12 @@ async fn none_after_a_drop() {
 #[tokio::test]
 async fn none_after_kill_9_of_workden() {
     let places = Places::new();
-    let of_kind = async |kind: &str| {
+    let of_kind = async |kind: Kind| {
         let cases = Marked::all();
         let start = |marked: &Marked| {
             let mut workden = Command::new(program());
-            workden.args(["run", "--sandbox", kind, "--", "sh", "-c", &marked.line()]).current_dir(places.directory());
+            workden.arg("run").args(options(kind)).args(["--", "sh", "-c", &marked.line()]);
+            workden.current_dir(places.directory_for(kind));
             workden.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
         };
         let mut owners: Vec<_> = cases.iter().map(start).collect();
@@ -185,8 +186,17 @@ async fn none_after_kill_9_of_workden() {
             owner.wait().unwrap();
         }
         for marked in cases {
-            marked.is_gone(&format!("kill -9 of the owner of a {kind} sandbox"), SOON).await;
+            marked.is_gone(&format!("kill -9 of the owner of a {kind:?} sandbox"), SOON).await;
         }
     };
-    join(of_kind("linux"), of_kind("host")).await;
+    join3(of_kind(Kind::Linux), of_kind(Kind::Landlock), of_kind(Kind::Host)).await;
+}
+
+/// The options of `workden run` for a kind of sandbox.
+fn options(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Linux => &[],
+        Kind::Landlock => &["--level", "landlock"],
+        Kind::Host => &["--sandbox", "host"],
+    }
 }

@@ -8,11 +8,16 @@ use std::{
 use futures_util::future::join_all;
 use tempfile::TempDir;
 use workden_conformance::{SandboxCheck, SandboxReport, report_sandbox};
-use workden_core::Sandbox;
+use workden_core::{
+    Sandbox,
+    sandbox::{Level, Network},
+};
 use workden_sandboxes::{HostEnvironment, HostSandbox, KeeperProgram, LinuxSandbox, LinuxSandboxBuilder};
 
 /// Where the program is, when it is not where cargo has put it.
 pub(crate) const PROGRAM: &str = "WORKDEN_PROGRAM";
+/// The user id of an ordinary user; nobody has it.
+pub(crate) const ORDINARY: u32 = 48_231;
 /// Checks that run at a time: most of them wait for something.
 const LANES: usize = 6;
 
@@ -43,6 +48,23 @@ impl Places {
         linux().directory(self.directory()).start().await.unwrap()
     }
 
+    /// The same without namespaces. Commands never are user 0: the directory is somebody else's.
+    pub(crate) async fn landlock(&self, network: Network) -> LinuxSandbox {
+        let directory = self.directory_for(Kind::Landlock);
+        linux().level(Level::Landlock).network(network).directory(directory).start().await.unwrap()
+    }
+
+    /// A directory that a sandbox of this kind can work on.
+    pub(crate) fn directory_for(&self, kind: Kind) -> PathBuf {
+        let directory = self.directory();
+        if kind == Kind::Landlock && rustix::process::getuid().is_root() {
+            for path in [self.directory.path(), &directory] {
+                std::os::unix::fs::chown(path, Some(ORDINARY), Some(ORDINARY)).unwrap();
+            }
+        }
+        directory
+    }
+
     pub(crate) async fn host(&self) -> HostSandbox {
         let host = HostSandbox::builder(self.directory()).keeper(KeeperProgram::at(program()));
         host.environment_of(HostEnvironment::from_process()).start().await.unwrap()
@@ -51,6 +73,7 @@ impl Places {
     pub(crate) async fn start(&self, kind: Kind) -> Box<dyn Sandbox> {
         match kind {
             Kind::Linux => Box::new(self.linux().await),
+            Kind::Landlock => Box::new(self.landlock(Network::None).await),
             Kind::Host => Box::new(self.host().await),
         }
     }
@@ -60,6 +83,7 @@ impl Places {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Linux,
+    Landlock,
     Host,
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use workden_conformance::python_checks;
-use workden_core::sandbox::{Ended, ExecuteRequest, JobRequest};
+use workden_core::sandbox::{Ended, ExecuteRequest, JobRequest, Network};
 
 use crate::places::{Kind, Places, hold};
 
@@ -19,6 +19,12 @@ server.serve_forever()
 async fn in_a_linux_sandbox() {
     let places = Places::new();
     hold(python_checks(), async || places.linux().await).await;
+}
+
+#[tokio::test]
+async fn in_a_linux_sandbox_without_namespaces_that_has_the_hosts_network() {
+    let places = Places::new();
+    hold(python_checks(), async || places.landlock(Network::Host).await).await;
 }
 
 #[tokio::test]

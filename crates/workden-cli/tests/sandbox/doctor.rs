@@ -12,13 +12,25 @@ fn the_document_has_a_verdict_and_every_finding() {
     assert_eq!(ran.code, Some(i32::from(verdict != "full")), "{document:#}");
     let findings = document["findings"].as_array().unwrap();
     let names: Vec<&str> = findings.iter().map(|finding| finding["name"].as_str().unwrap()).collect();
-    for name in ["sandbox", "kernel", "user_namespaces", "seccomp", "landlock", "memory_limit", "process_limit"] {
+    for name in [
+        "sandbox",
+        "kernel",
+        "user_namespaces",
+        "seccomp",
+        "landlock",
+        "memory_limit",
+        "process_limit",
+        "landlock_level",
+    ] {
         assert!(names.contains(&name), "{name} is not among {names:?}");
     }
     for finding in findings {
         let is_told = finding["outcome"]["works"].is_string() || finding["outcome"]["lacking"]["why"].is_string();
         assert!(is_told, "{finding}");
-        assert!(["sandbox", "wall", "limits"].contains(&finding["need"].as_str().unwrap()), "{finding}");
+        assert!(
+            ["sandbox", "wall", "limits", "landlock_level"].contains(&finding["need"].as_str().unwrap()),
+            "{finding}"
+        );
     }
     // A sandbox that works for the doctor works for everybody, and the other way round.
     let runs = Project::new().run(&["--", "true"]).code == Some(0);

@@ -6,6 +6,7 @@
 
 mod doctor;
 mod killed;
+mod level;
 mod library;
 mod logs;
 mod masks;

@@ -104,7 +104,20 @@ fn in_a_default_container_it_refuses_with_a_reason_or_holds() {
         assert!(told.contains("hint:") && told.contains("--sandbox host"), "{told}");
     }
 
+    // There is a level for such places, where the directory is not root's: commands never are.
+    std::os::unix::fs::chown(share.join("workspace"), Some(48_231), Some(48_231)).unwrap();
+    let script = "touch here && id -u; cat /share/secret; touch /share/probe; touch /tmp/probe; ls /root";
+    fs::write(share.join("secret"), "workden-container-secret\n").unwrap();
+    let named =
+        ["/share/workden", "run", "--level", "landlock", "--root", "/share/workspace", "--", "sh", "-c", script];
+    let landlock = inside(&named);
+    let (out, told) = (String::from_utf8_lossy(&landlock.stdout), String::from_utf8_lossy(&landlock.stderr));
+    assert_eq!(out, "48231\n", "{told}");
+    assert_eq!(told.matches("ermission denied").count(), 4, "{told}");
+    assert!(share.join("workspace/here").exists());
+
     let doctor = inside(&["/share/workden", "doctor"]);
     let report = String::from_utf8_lossy(&doctor.stdout);
     assert_eq!(doctor.status.success(), output.status.success(), "{report}");
+    assert!(report.contains("works    a whole sandbox of that level"), "{report}");
 }

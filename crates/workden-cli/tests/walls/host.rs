@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use crate::{attempts::Attempt, numbers::NUMBERS};
 
 /// The user id of the ordinary user; nobody has it.
-const ORDINARY: u32 = 48_231;
+pub(crate) const ORDINARY: u32 = 48_231;
 /// Bytes of address space that an attempt may take at most.
 const ADDRESS_SPACE: u64 = 16 << 30;
 
@@ -79,6 +79,7 @@ pub(crate) enum Way {
 /// A host with things that must stay out of reach.
 pub(crate) struct Host {
     runner: Runner,
+    level: Option<&'static str>,
     directory: TempDir,
     program: PathBuf,
     process: Child,
@@ -86,9 +87,18 @@ pub(crate) struct Host {
     _abstract: UnixListener,
     port: TcpListener,
     abstract_name: String,
+    /// What an attacker is told besides.
+    pub(crate) told: Vec<(String, String)>,
 }
 
 impl Host {
+    /// Sets everything up for sandboxes of another level than usual.
+    pub(crate) fn at_level(runner: &Runner, level: &'static str) -> Self {
+        let mut host = Self::start(runner);
+        host.level = Some(level);
+        host
+    }
+
     /// Sets everything up. The tests run as root: only root can prepare a set-user-id program, and
     /// become somebody else.
     pub(crate) fn start(runner: &Runner) -> Self {
@@ -114,12 +124,14 @@ impl Host {
             .unwrap();
         let host = Self {
             runner: *runner,
+            level: None,
             program,
             process,
             _socket: socket,
             _abstract: UnixListener::bind_addr(&address).unwrap(),
             port: TcpListener::bind("127.0.0.1:0").unwrap(),
             abstract_name,
+            told: Vec::new(),
             directory,
         };
         host.fill_workspace();
@@ -144,6 +156,10 @@ impl Host {
         assert!(made.unwrap().success());
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
     pub(crate) fn workspace(&self) -> PathBuf {
         self.directory.path().join("workspace")
     }
@@ -157,7 +173,11 @@ impl Host {
     pub(crate) fn run_within(&self, bytes: u64, options: &[&str]) -> Command {
         let mut command = self.runner.command(bytes, &self.program);
         command.arg("run").args(options).arg("--root").arg(self.workspace());
-        command.arg("--mount").arg(format!("{}:/given:ro", self.directory.path().join("given").display()));
+        let given = self.directory.path().join("given");
+        // Without namespaces everything is where it is.
+        let at = if self.level.is_some() { given.as_path() } else { Path::new("/given") };
+        command.arg("--mount").arg(format!("{}:{}:ro", given.display(), at.display()));
+        command.args(self.level.into_iter().flat_map(|level| ["--level", level]));
         for (name, value) in self.known() {
             command.arg("--env").arg(format!("{name}={value}"));
         }
@@ -175,6 +195,7 @@ impl Host {
             ("HOST_PORT".to_owned(), self.port.local_addr().unwrap().port().to_string()),
             ("HOST_ABSTRACT".to_owned(), self.abstract_name.clone()),
         ]);
+        known.extend(self.told.clone());
         known
     }
 
@@ -245,6 +266,11 @@ impl Tried {
 
     pub(crate) fn held(&self) -> bool {
         self.printed.contains("held") && !self.printed.contains("escaped")
+    }
+
+    /// Whether nothing was run, for this reason.
+    pub(crate) fn is_refused(&self, why: &str) -> bool {
+        self.code == Some(125) && self.printed.contains(why)
     }
 
     pub(crate) fn escaped(&self) -> bool {

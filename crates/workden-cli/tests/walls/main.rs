@@ -10,6 +10,7 @@ mod container;
 mod covered;
 mod floods;
 mod host;
+mod landlock;
 mod lifecycle;
 mod numbers;
 mod streams;

@@ -21,5 +21,7 @@ numbers! {
     request_key = SYS_request_key, rt_sigqueueinfo = SYS_rt_sigqueueinfo, setgroups = SYS_setgroups, sethostname = SYS_sethostname,
     setns = SYS_setns, settimeofday = SYS_settimeofday, socket = SYS_socket,
     swapon = SYS_swapon, syslog = SYS_syslog, umount2 = SYS_umount2, unshare = SYS_unshare,
+    pidfd_send_signal = SYS_pidfd_send_signal, fchownat = SYS_fchownat, inotify_init1 = SYS_inotify_init1, mq_open = SYS_mq_open, prctl = SYS_prctl,
+    semget = SYS_semget, shmget = SYS_shmget, socketpair = SYS_socketpair,
     userfaultfd = SYS_userfaultfd,
 }

@@ -12,11 +12,15 @@ use crate::VirtualPath;
 /// What a sandbox is given. What is not here is not there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Confinement {
+    /// What its walls are made of.
+    #[serde(default)]
+    pub level: Level,
     /// Where programs and libraries come from.
     pub root: RootFiles,
     /// The files that are worked on.
     pub work: WorkFiles,
-    /// Where commands see them, and start.
+    /// Where commands see them, and start; `/` at [`Level::Landlock`], where commands see the
+    /// host's own paths.
     pub directory: VirtualPath,
     /// What else is there.
     pub mounts: Vec<Mount>,
@@ -31,6 +35,27 @@ pub struct Confinement {
     pub environment: BTreeMap<String, String>,
     /// How much of everything.
     pub limits: Limits,
+}
+
+/// What the walls of a Linux sandbox are made of. The weaker level is never chosen by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Namespaces with a root of their own, seccomp, and Landlock where the kernel has it.
+    #[default]
+    Namespaces,
+    /// Landlock (version 6 or newer, so Linux 6.12) and seccomp alone, for where nobody may make
+    /// namespaces. Commands run on the host's own paths, of which they read and write what was given:
+    ///
+    /// - The work directory is `/` to file calls, and is where it is on the host to commands. A mount
+    ///   can only be shown at the path that it has.
+    /// - No process can be signalled or traced but those of the sandbox, and none can be seen: `/proc`
+    ///   has no processes at all, not even the command's own.
+    /// - There are no sockets but connected pairs without a network, and no Unix sockets with one.
+    /// - Not held: that files outside exist, how large and how old they are, can be asked for by
+    ///   name; their modes and times can be changed where the user may; read-only and masked places
+    ///   inside of the work directory cannot be had; a command can end its own sandbox.
+    Landlock,
 }
 
 /// Where programs and libraries come from.

@@ -26,6 +26,9 @@ pub enum Need {
     Limits,
     /// Without it there is a wall less.
     Wall,
+    /// Without it there is no sandbox at [`Level::Landlock`](super::Level), which nobody gets who does
+    /// not name it.
+    LandlockLevel,
 }
 
 /// What was found.

@@ -34,8 +34,8 @@ impl Isolation {
 pub enum IsolationLevel {
     /// None.
     None,
-    /// Landlock and seccomp alone: files, sockets and system calls, but the host's processes are
-    /// seen.
+    /// Landlock and seccomp alone: files, processes, sockets and system calls, but on the host's own
+    /// paths and as one of its users.
     Landlock,
     /// Namespaces with a root of their own, seccomp, and Landlock where the kernel has it.
     Namespaces,

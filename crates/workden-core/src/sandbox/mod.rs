@@ -18,7 +18,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 pub use command::{Command, ExecuteRequest, JobRequest, SpawnRequest, Streams, WindowSize};
 pub use confinement::{
-    Access as MountAccess, Confinement, Limit, Limits, Mount, Network, RootFiles, Strength, WorkFiles,
+    Access as MountAccess, Confinement, Level, Limit, Limits, Mount, Network, RootFiles, Strength, WorkFiles,
 };
 pub use doctor::{Finding, Need, Outcome};
 pub use executed::{Ended, Executed, FullLog, LeftOut, LimitHit, Output};

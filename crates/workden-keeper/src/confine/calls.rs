@@ -72,7 +72,7 @@ const NETWORK: &[libc::c_long] = calls! {
     SYS_sendto SYS_recvfrom SYS_sendmsg SYS_recvmsg SYS_sendmmsg SYS_recvmmsg
 };
 
-const MESSAGES: &[libc::c_long] = calls! {
+pub(super) const MESSAGES: &[libc::c_long] = calls! {
     SYS_shmget SYS_shmat SYS_shmctl SYS_shmdt SYS_semget SYS_semop SYS_semtimedop SYS_semctl
     SYS_msgget SYS_msgsnd SYS_msgrcv SYS_msgctl
     SYS_mq_open SYS_mq_unlink SYS_mq_timedsend SYS_mq_timedreceive SYS_mq_notify SYS_mq_getsetattr

@@ -1,7 +1,11 @@
 //! What a sandbox has in /etc: of the host's an allow-list that holds no secret, and in place of
 //! users, groups and names its own.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
 
 use rustix::{
     fs::{CWD, Mode, OFlags, openat},
@@ -96,6 +100,17 @@ pub(super) fn of_host(etc: &Path) -> Result<EtcFiles, Error> {
         }
     }
     Ok(EtcFiles::Parts(parts))
+}
+
+/// Where what is shown of the host's /etc is, without what a sandbox with a root has of its own.
+pub(super) fn shown_of_host(etc: &Path) -> Vec<PathBuf> {
+    let versioned = fs::read_dir(etc).into_iter().flatten().flatten().map(|entry| entry.path());
+    let named = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        SHOWN_FROM.iter().any(|start| name.starts_with(start))
+    };
+    let fixed = SHOWN.iter().copied().chain(SHOWN_BELOW.iter().map(|(_, path)| *path)).map(|path| etc.join(path));
+    fixed.chain(versioned.filter(named)).collect()
 }
 
 /// All of another root's: it is somebody's image, not this machine.

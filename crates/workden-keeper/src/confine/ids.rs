@@ -56,8 +56,9 @@ impl Ids {
         }
         let sentence = "the sandbox cannot start: it was started by root without the rights of root, and commands \
                         never run as user 0";
-        Err(Error::new(ErrorKind::Unsupported, sentence)
-            .hint("start it as an ordinary user, or give the container CAP_SYS_ADMIN"))
+        let error = Error::new(ErrorKind::Unsupported, sentence)
+            .hint("start it as an ordinary user, or give the container CAP_SYS_ADMIN");
+        Err(super::landlocked::or_this_level(error))
     }
 
     /// The user and the group as numbers of the host.
@@ -70,7 +71,7 @@ impl Ids {
 }
 
 /// Whether user 0 here is the machine's: in the user namespace of a container it is somebody else.
-fn sees_all_ids() -> bool {
+pub(super) fn sees_all_ids() -> bool {
     fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| map.split_whitespace().eq(["0", "0", "4294967295"]))
 }
 
@@ -169,7 +170,8 @@ pub fn in_sandbox() -> bool {
     rustix::system::uname().nodename().to_bytes() == HOST_NAME.as_bytes() && std::path::Path::new(LOGS).is_dir()
 }
 
-/// Why the kernel makes no user namespace for an ordinary user, as far as its settings say.
+/// Why the kernel makes no user namespace for an ordinary user, as far as its settings say, and what
+/// there is instead.
 pub(super) fn why_no_user_namespace(errno: Errno) -> Error {
     if in_sandbox() {
         let sentence = "the sandbox cannot start: this is the inside of one, and there can be none in another";
@@ -177,6 +179,10 @@ pub(super) fn why_no_user_namespace(errno: Errno) -> Error {
             "run the command as it is, it is isolated here; or start the other sandbox beside this one, outside",
         );
     }
+    super::landlocked::or_this_level(no_user_namespace(errno))
+}
+
+fn no_user_namespace(errno: Errno) -> Error {
     let says = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
     let sentence = "the sandbox cannot start: the kernel makes no user namespace for this user";
     let error = Error::new(ErrorKind::Unsupported, sentence);

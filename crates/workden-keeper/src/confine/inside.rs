@@ -157,7 +157,7 @@ fn build_root(
 
 /// Makes room for the one byte that commands get: with none at all, the kernel starts the host's
 /// helper for a command that crashes. Whoever may not raise it may start that helper as well.
-fn raise_ceiling_for_cores() {
+pub(super) fn raise_ceiling_for_cores() {
     let one = Some(CORE_BYTES);
     if getrlimit(Resource::Core).maximum.is_some_and(|most| most < CORE_BYTES) {
         let _ = setrlimit(Resource::Core, Rlimit { current: one, maximum: one });

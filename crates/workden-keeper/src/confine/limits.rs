@@ -111,12 +111,12 @@ impl Holding {
         self.rlimits.push((resource, value.min(most)));
     }
 
-    fn report(&mut self, limit: LimitName, value: String, enforcement: Enforcement) {
+    pub(super) fn report(&mut self, limit: LimitName, value: String, enforcement: Enforcement) {
         self.reports.push(LimitReport { limit, value, enforcement });
     }
 }
 
-fn nobody_holds(name: LimitName, value: &str, reason: &str) -> Error {
+pub(super) fn nobody_holds(name: LimitName, value: &str, reason: &str) -> Error {
     let sentence = format!("the sandbox cannot start: nobody can hold the {} of {value}: {reason}", name.words());
     Error::new(ErrorKind::LimitNotHeld, sentence).hint(
         "start it below a control group of yours (`systemd-run --user --scope -p Delegate=yes ...`), or make the limit \

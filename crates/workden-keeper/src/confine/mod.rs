@@ -14,6 +14,7 @@ mod filter;
 mod ids;
 mod inside;
 mod landlock;
+mod landlocked;
 mod limits;
 mod link;
 mod outside;
@@ -29,11 +30,16 @@ mod trees;
 
 use std::{os::fd::BorrowedFd, sync::Arc};
 
-pub use self::{ids::in_sandbox, probe::probe};
+pub(crate) use self::landlocked::Scratch;
+pub use self::{
+    ids::in_sandbox,
+    landlocked::{LACKS as LANDLOCK_LEVEL_LACKS, OLDEST_VERSION as LANDLOCK_LEVEL_VERSION},
+    probe::{landlock_version, probe},
+};
 use rustix::process::Pid;
 use workden_core::{
     Error, VirtualPath,
-    sandbox::{Confinement, Isolation, IsolationLevel, Network},
+    sandbox::{Confinement, Isolation, IsolationLevel, Level, Network},
 };
 
 pub(crate) use self::outside::Outside;
@@ -67,6 +73,9 @@ pub fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, E
 
 /// The same, with whatever is open.
 pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
+    if confinement.level == Level::Landlock {
+        return landlocked::enter(confinement, owner);
+    }
     match begin(confinement)? {
         Begun::Inside(inside) => Ok(inside.finish(confinement, Purpose::Keeper)),
         Begun::Outside(outside) => Err(outside.oversee(confinement, owner)),
@@ -190,6 +199,7 @@ fn setting(confinement: &Confinement, holding: Holding, first: First) -> Result<
         rlimits: holding.rlimits,
         join: group.join,
         last_filter: seccomp::for_commands(),
+        domain: None,
         watch: Some(Arc::new(group.watch)),
         children: Children::CommandsOnly,
         wall_clock: confinement.limits.wall_clock.map(|limit| limit.value),

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     cgroup::{Group, Plan},
-    supervisor::{self, Charge, Owner},
+    supervisor::{self, Charge, Left, Owner},
 };
 
 /// A sandbox that is being made, as its supervisor sees it.
@@ -57,7 +57,7 @@ impl Outside {
         match ready {
             Ok(owner) => {
                 let wall_clock = confinement.limits.wall_clock.map(|limit| limit.value);
-                supervisor::supervise(Charge { first, process, owner, wall_clock, groups: made })
+                supervisor::supervise(Charge { first, process, owner, wall_clock, groups: made, left: Left::Nothing })
             }
             Err(error) => {
                 let _ = pidfd_send_signal(&process, Signal::KILL);

@@ -9,7 +9,7 @@ use rustix::{
 };
 use workden_core::{
     Error, ErrorKind, VirtualPath,
-    sandbox::{Confinement, Finding, Limits, MountAccess, Need, Network, Outcome, RootFiles, WorkFiles},
+    sandbox::{Confinement, Finding, Level, Limits, MountAccess, Need, Network, Outcome, RootFiles, WorkFiles},
 };
 
 use super::{
@@ -20,9 +20,10 @@ use super::{
     trees::{clone_of, map_ids},
 };
 use crate::{
+    Setting,
     cgroup::{Held, Plan, Wanted},
     sys::{
-        confine::{Cloned, clone_process, landlock_version, new},
+        confine::{self, Cloned, clone_process, new},
         exit_now,
     },
 };
@@ -34,14 +35,15 @@ pub fn probe() -> Vec<Finding> {
     findings.extend(id_mapped_mounts());
     findings.extend([seccomp(), landlock()]);
     findings.extend(control_groups());
+    findings.push(super::landlocked::probe());
     findings
 }
 
-fn finding(name: &str, title: &str, need: Need, outcome: Outcome) -> Finding {
+pub(super) fn finding(name: &str, title: &str, need: Need, outcome: Outcome) -> Finding {
     Finding { name: name.to_owned(), title: title.to_owned(), need, outcome }
 }
 
-fn lacking(why: impl Into<String>, fix: impl Into<Option<String>>) -> Outcome {
+pub(super) fn lacking(why: impl Into<String>, fix: impl Into<Option<String>>) -> Outcome {
     Outcome::Lacking { why: why.into(), fix: fix.into() }
 }
 
@@ -56,12 +58,19 @@ fn whole() -> Finding {
 
 /// Makes a sandbox in a process of its own, and runs `true` in it.
 fn dry_run() -> Result<(), Error> {
-    let confinement = minimal()?;
+    dry_run_of(&minimal()?, |_| run_true())
+}
+
+/// Enters a confinement in a process of its own, and does something there.
+pub(super) fn dry_run_of(
+    confinement: &Confinement,
+    inside: impl FnOnce(Setting) -> Result<(), Error>,
+) -> Result<(), Error> {
     let (here, there) = link::link()?;
     let forked = clone_process(0, None).map_err(|errno| super::errors::refused("a process", errno))?;
     let Cloned::Parent(pid, _process) = forked else {
         drop(here);
-        match enter_with_open_files(&confinement, getppid()).and_then(|_| run_true()) {
+        match enter_with_open_files(confinement, getppid()).and_then(inside) {
             Ok(()) => {
                 let _ = there.ready();
             }
@@ -78,15 +87,16 @@ fn dry_run() -> Result<(), Error> {
     }
 }
 
-fn run_true() -> Result<(), Error> {
+pub(super) fn run_true() -> Result<(), Error> {
     match Command::new("/usr/bin/true").env_clear().status() {
         Ok(status) if status.success() => Ok(()),
         _ => Err(Error::new(ErrorKind::Io, "the sandbox starts, but no program runs in it")),
     }
 }
 
-fn minimal() -> Result<Confinement, Error> {
+pub(super) fn minimal() -> Result<Confinement, Error> {
     Ok(Confinement {
+        level: Level::Namespaces,
         root: RootFiles::Host,
         work: WorkFiles::Ephemeral { most_bytes: 1 << 20 },
         directory: VirtualPath::parse("/workspace")?,
@@ -195,7 +205,7 @@ fn seccomp() -> Finding {
 }
 
 fn landlock() -> Finding {
-    let outcome = match landlock_version() {
+    let outcome = match confine::landlock_version() {
         Ok(version) if version >= NEWEST_VERSION => {
             Outcome::Works(format!("version {version}: files, signals and abstract sockets"))
         }
@@ -207,6 +217,12 @@ fn landlock() -> Finding {
         Err(_) => lacking("this kernel does not have it", "Linux 6.12 or newer has all of it".to_owned()),
     };
     finding("landlock", "Landlock, the second wall", Need::Wall, outcome)
+}
+
+/// The version of Landlock that this kernel has, if it has one that is switched on.
+#[must_use]
+pub fn landlock_version() -> Option<u32> {
+    confine::landlock_version().ok()
 }
 
 /// Limits for all commands together: groups are made, and removed again.

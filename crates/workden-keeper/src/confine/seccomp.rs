@@ -19,7 +19,7 @@ use super::{
 const BTRFS_SNAPSHOT: u32 = 0x5000_9401;
 const BTRFS_SNAPSHOT_2: u32 = 0x5000_9417;
 
-type Table = BTreeMap<libc::c_long, Verdict>;
+pub(super) type Table = BTreeMap<libc::c_long, Verdict>;
 
 /// Installs the filter for this process and all that come from it.
 pub(super) fn install() -> Result<(), Error> {
@@ -34,14 +34,19 @@ pub(super) fn install() -> Result<(), Error> {
 /// filter can see them, and every program does without: `clone3` could make namespaces, `openat2` a
 /// file with a setuid bit. The keeper itself needs both. And from here on the ceiling for cores stays.
 pub(super) fn for_commands() -> BpfProgram {
+    compile(&table_for_commands(), &Verdict::Allow)
+}
+
+/// The same as a table.
+pub(super) fn table_for_commands() -> Table {
     let hidden = [libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, Verdict::Fail(libc::ENOSYS)));
     let mut table = Table::from(hidden);
     refuse(&mut table, 0, cores());
-    compile(&table, &Verdict::Allow)
+    table
 }
 
 /// Gives calls with these arguments this error.
-fn refuse(table: &mut Table, errno: libc::c_int, calls: Vec<(libc::c_long, Vec<Test>)>) {
+pub(super) fn refuse(table: &mut Table, errno: libc::c_int, calls: Vec<(libc::c_long, Vec<Test>)>) {
     for (call, tests) in calls {
         match table.get_mut(&call) {
             Some(Verdict::FailIf(lists)) => lists.push((errno, tests)),

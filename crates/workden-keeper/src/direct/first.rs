@@ -85,6 +85,7 @@ fn start(setting: &Setting, command: &Command) -> Result<Started> {
         rlimits: &setting.rlimits,
         join: &setting.join,
         filter: &setting.last_filter,
+        domain: None,
         grace: limits::TERM_TIME,
         room: &mut [],
     };

@@ -25,7 +25,7 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 use workden_core::{
     Error, ErrorKind, Result, limits,
-    sandbox::{Command, Confinement, Ended, LimitHit},
+    sandbox::{Command, Confinement, Ended, Level, LimitHit},
 };
 
 use crate::{
@@ -75,6 +75,10 @@ enum Said {
 ///
 /// As [`confine::enter`]; and when the sandbox is lost.
 pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: Option<Duration>) -> Result<End> {
+    if confinement.level == Level::Landlock {
+        // Without namespaces it is a minder that leaves nothing behind, and nobody here has one.
+        return Err(Error::new(ErrorKind::Unsupported, "a command at the level `landlock` needs a keeper"));
+    }
     let lost = |_| Error::new(ErrorKind::Io, "the sandbox cannot start: there is no process for it");
     let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(lost);
     let (ours, theirs) =

@@ -1,5 +1,5 @@
 //! The last steps of a command before it is itself: session, terminal, control groups, limits,
-//! directory, streams, signals, the last filter, exec.
+//! directory, streams, signals, Landlock, the last filter, exec.
 
 use std::convert::Infallible;
 
@@ -52,6 +52,10 @@ fn prepare(plan: &Plan<'_>) -> Result<(), (Stage, Errno)> {
         setrlimit(resource, limit).map_err(preparing)?;
     }
     sys::default_signals();
+    if let Some(domain) = plan.domain {
+        rustix::thread::set_no_new_privs(true).map_err(preparing)?;
+        sys::confine::landlock_restrict(domain).map_err(preparing)?;
+    }
     if !plan.filter.is_empty() {
         seccompiler::apply_filter(plan.filter).map_err(|_| preparing(Errno::PERM))?;
     }

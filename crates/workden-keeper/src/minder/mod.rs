@@ -31,7 +31,7 @@ use crate::{
     sys::{self, Image, Place},
 };
 
-/// Descriptors that a minder is given at most: its link, three streams, a file for each controller.
+/// Descriptors that a minder is given at most: its link, three streams, rules, a file for each controller.
 const MOST_DESCRIPTORS: usize = 24;
 /// How often what is left is killed again.
 const KILL_AGAIN: Duration = Duration::from_millis(5);
@@ -56,6 +56,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) join: &'a Join,
     /// The last filter of system calls.
     pub(crate) filter: BpfProgramRef<'a>,
+    /// The Landlock rules to be under.
+    pub(crate) domain: Option<BorrowedFd<'a>>,
     /// How long descendants have between `TERM` and `KILL`.
     pub(crate) grace: Duration,
     /// Room for the ids of descendants; each minder has its own copy.
@@ -108,7 +110,7 @@ impl<'a> Minder<'a> {
             Ok(pid) => pid,
             Err(why) => give_up(link, why),
         };
-        (plan.streams, plan.join) = ([link; 3], &NO_GROUP);
+        (plan.streams, plan.join, plan.domain) = ([link; 3], &NO_GROUP, None);
         close_but(&plan, Some(children.as_fd()));
         let room = room_of(plan);
         let mut minder = Minder { link, children, leader: Some(leader), grace, kill_at: None, room };
@@ -234,7 +236,14 @@ fn close_but(plan: &Plan<'_>, also: Option<BorrowedFd<'_>>) {
         Join::Tasks(files) => files,
         Join::CloneInto(directory) => std::slice::from_ref(directory),
     };
-    let needed = plan.streams.iter().copied().chain([plan.link]).chain(also).chain(joined.iter().map(AsFd::as_fd));
+    let needed = plan
+        .streams
+        .iter()
+        .copied()
+        .chain([plan.link])
+        .chain(also)
+        .chain(plan.domain)
+        .chain(joined.iter().map(AsFd::as_fd));
     for (place, fd) in keep.iter_mut().zip(needed) {
         *place = fd.as_raw_fd();
     }

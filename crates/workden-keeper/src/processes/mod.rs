@@ -110,6 +110,7 @@ impl Engine {
             rlimits: &self.setting.rlimits,
             join: &self.setting.join,
             filter: &self.setting.last_filter,
+            domain: self.setting.domain.as_ref().map(AsFd::as_fd),
             grace: limits::TERM_TIME,
             room: &mut self.room.lock().unwrap_or_else(PoisonError::into_inner),
         });

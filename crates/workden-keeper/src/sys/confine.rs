@@ -178,6 +178,13 @@ pub(crate) fn landlock_version() -> Result<u32> {
     Ok(u32::try_from(answer).unwrap_or(0))
 }
 
+/// Puts this thread, and all that come from it, under a Landlock ruleset. It must have given up new
+/// privileges.
+pub(crate) fn landlock_restrict(rules: BorrowedFd<'_>) -> Result<()> {
+    // SAFETY: the call takes a descriptor and flags, and touches no memory of ours.
+    done(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0_u32) })
+}
+
 /// Closes every descriptor from the fourth on: whatever the starter of this program left open.
 ///
 /// To be called before this program has opened anything itself.

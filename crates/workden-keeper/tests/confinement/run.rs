@@ -15,7 +15,7 @@ use std::{
 
 use workden_core::{
     VirtualPath,
-    sandbox::{Confinement, Limits, Network, RootFiles, WorkFiles},
+    sandbox::{Confinement, Level, Limits, Network, RootFiles, WorkFiles},
 };
 
 /// Somebody who is nobody in particular.
@@ -52,6 +52,7 @@ impl Ground {
 
     pub(crate) fn confinement(&self) -> Confinement {
         Confinement {
+            level: Level::Namespaces,
             root: RootFiles::Host,
             work: WorkFiles::Directory(self.workspace.path().to_owned()),
             directory: VirtualPath::parse("/workspace").unwrap(),

@@ -7,7 +7,7 @@ use std::{path::PathBuf, time::Duration};
 pub use plan::GitFiles;
 use workden_core::{
     Result, VirtualPath,
-    sandbox::{Confinement, Mount, MountAccess, Network, RootFiles, Strength, WorkFiles},
+    sandbox::{Confinement, Level, Mount, MountAccess, Network, RootFiles, Strength, WorkFiles},
 };
 use workden_wire::Ground;
 
@@ -19,7 +19,8 @@ use crate::{
 };
 
 /// A sandbox of namespaces, with a root of its own: commands see the workspace, the host's programs
-/// and what was mounted, and nothing else. It ends when it is dropped, or with this process.
+/// and what was mounted, and nothing else. Where there are no namespaces, one of less: see [`Level`].
+/// It ends when it is dropped, or with this process.
 #[derive(Debug)]
 pub struct LinuxSandbox {
     keeper: Keeper,
@@ -40,6 +41,7 @@ impl LinuxSandbox {
             program: None,
             log: None,
             host: HostEnvironment::default(),
+            level: Level::default(),
             root: RootFiles::Host,
             work: WorkFiles::Ephemeral { most_bytes: plan::EPHEMERAL_BYTES },
             mounts: Vec::new(),
@@ -62,6 +64,7 @@ pub struct LinuxSandboxBuilder {
     program: Option<KeeperProgram>,
     log: Option<PathBuf>,
     host: HostEnvironment,
+    level: Level,
     root: RootFiles,
     work: WorkFiles,
     mounts: Vec<Mount>,
@@ -95,7 +98,14 @@ impl LinuxSandboxBuilder {
         self
     }
 
-    /// The directory of the host that is `/workspace` inside.
+    /// What its walls are made of: namespaces, unless somebody names [`Level::Landlock`], which holds
+    /// less and works where nobody may make namespaces. Neither ever takes the place of the other.
+    pub fn level(mut self, level: Level) -> Self {
+        self.level = level;
+        self
+    }
+
+    /// The directory of the host that is `/workspace` inside; at [`Level::Landlock`], `/` to file calls.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.work = WorkFiles::Directory(directory.into());
         self

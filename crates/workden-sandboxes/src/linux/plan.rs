@@ -7,7 +7,7 @@ use std::{
 
 use workden_core::{
     Error, ErrorKind, Result, VirtualPath,
-    sandbox::{Confinement, Mount, MountAccess, RootFiles, WorkFiles},
+    sandbox::{Confinement, Level, Mount, MountAccess, RootFiles, WorkFiles},
 };
 
 use super::LinuxSandboxBuilder;
@@ -57,7 +57,10 @@ pub(super) fn shown_files(options: &LinuxSandboxBuilder) -> Vec<Mount> {
 
 pub(super) fn confinement(options: &LinuxSandboxBuilder) -> Result<Confinement> {
     let host = &options.host;
-    let directory = VirtualPath::parse(DIRECTORY)?;
+    let directory = match options.level {
+        Level::Namespaces => VirtualPath::parse(DIRECTORY)?,
+        Level::Landlock => VirtualPath::root(),
+    };
     let root = match &options.root {
         RootFiles::Host => RootFiles::Host,
         RootFiles::Directory(path) => RootFiles::Directory(absolute(path, host)),
@@ -76,7 +79,8 @@ pub(super) fn confinement(options: &LinuxSandboxBuilder) -> Result<Confinement> 
         add_toolchain(&mut mounts, found)?;
     }
     let mut read_only = options.read_only.clone();
-    if options.git_files == GitFiles::Protected {
+    // Landlock cannot take back below what it gives above; the report of the sandbox says so.
+    if options.git_files == GitFiles::Protected && options.level == Level::Namespaces {
         let writable = mounts.iter().filter(|mount| mount.access == MountAccess::ReadWrite).map(|mount| &mount.at);
         for place in std::iter::once(&directory).chain(writable) {
             for file in GIT_FILES {
@@ -88,9 +92,10 @@ pub(super) fn confinement(options: &LinuxSandboxBuilder) -> Result<Confinement> 
         WorkFiles::Directory(path) => WorkFiles::Directory(absolute(path, host)),
         ephemeral @ WorkFiles::Ephemeral { .. } => ephemeral.clone(),
     };
-    let mut environment = environment(&toolchains, host);
+    let mut environment = environment(options.level, &toolchains, host);
     options.variables.add_to(&mut environment, host)?;
     Ok(Confinement {
+        level: options.level,
         root,
         work,
         directory,
@@ -122,7 +127,7 @@ fn add_toolchain(mounts: &mut Vec<Mount>, found: &Toolchain) -> Result<()> {
 }
 
 /// A clean environment, with what the toolchains need.
-fn environment(toolchains: &[Toolchain], host: &HostEnvironment) -> BTreeMap<String, String> {
+fn environment(level: Level, toolchains: &[Toolchain], host: &HostEnvironment) -> BTreeMap<String, String> {
     let programs = toolchains.iter().flat_map(|found| &found.programs).map(|path| path.display().to_string());
     let mut all = BTreeMap::from(
         [
@@ -134,7 +139,14 @@ fn environment(toolchains: &[Toolchain], host: &HostEnvironment) -> BTreeMap<Str
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
+    // Without namespaces the home is made when the sandbox starts, and the user is one of the host's.
+    // What a toolchain wants below the home is there by default, so that it need not be said.
+    let at_home = level == Level::Namespaces;
+    all.retain(|name, _| at_home || !["HOME", "USER"].contains(&name.as_str()));
     for (name, value) in toolchains.iter().flat_map(|found| &found.environment) {
+        if !at_home && value.starts_with('~') {
+            continue;
+        }
         let value = value.strip_prefix('~').map_or_else(|| value.clone(), |below| format!("{HOME}{below}"));
         all.insert(name.clone(), value);
     }
@@ -204,6 +216,15 @@ mod tests {
         assert_eq!((plan.environment["KEY"].as_str(), plan.environment["EDITOR"].as_str()), ("value", "vi"));
         assert_eq!(plan.limits.memory, Some(Limit::required(1000)));
         assert_eq!(plan.masked, [path("/workspace/.env")]);
+    }
+
+    #[test]
+    fn without_namespaces_nothing_is_planned_that_only_they_can_give() {
+        let plan = LinuxSandbox::builder().directory("project").level(Level::Landlock).confinement().unwrap();
+        assert_eq!((plan.level, plan.directory.as_str()), (Level::Landlock, "/"));
+        assert!(plan.read_only.is_empty(), "{:?}", plan.read_only);
+        let names: Vec<&String> = plan.environment.keys().collect();
+        assert_eq!(names, ["LANG", "PATH", "TERM"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod abuse;
 mod files;
 mod kernel;
+pub(crate) mod landlock;
 mod network;
 mod processes;
 

@@ -1,0 +1,80 @@
+//! Who holds which limit without namespaces: a control group where there is one, the kernel for each
+//! process; but there is no user namespace to count processes in, and no file system for /tmp.
+
+use workden_core::{
+    Error, ErrorKind,
+    sandbox::{Enforcement, Limit, LimitName, Limits, Strength},
+    show_size,
+};
+
+use crate::{
+    cgroup::Group,
+    confine::limits::{self, Holding, nobody_holds},
+};
+
+/// Decides who holds each limit.
+pub(super) fn hold(limits: &Limits, group: &Group) -> Result<Holding, Error> {
+    let mut held_by_others = limits.clone();
+    let mut unheld = Vec::new();
+    if let (Some(limit), false) = (limits.processes, matches!(group.processes, Some(Ok(())))) {
+        let reason = group.processes.as_ref().and_then(|held| held.as_ref().err());
+        let reason = reason.map_or("no control group was made", String::as_str);
+        let value = limit.value.to_string();
+        refuse_required(limit, || nobody_holds(LimitName::Processes, &value, reason))?;
+        unheld.push((LimitName::Processes, value, reason.to_owned()));
+        held_by_others.processes = None;
+    }
+    if let Some(limit) = limits.tmp_size {
+        let value = show_size(limit.value);
+        refuse_required(limit, no_size_of_tmp)?;
+        unheld.push((LimitName::TmpSize, value, "temporary files are in a directory of the host".to_owned()));
+        held_by_others.tmp_size = None;
+    }
+    let mut holding = limits::hold(&held_by_others, group)?;
+    for (name, value, reason) in unheld {
+        holding.report(name, value, Enforcement::Nobody(reason));
+    }
+    Ok(holding)
+}
+
+fn refuse_required<T>(limit: Limit<T>, refusal: impl FnOnce() -> Error) -> Result<(), Error> {
+    match limit.strength {
+        Strength::Required => Err(refusal()),
+        Strength::BestEffort => Ok(()),
+    }
+}
+
+fn no_size_of_tmp() -> Error {
+    let sentence = "the sandbox cannot start: nobody can hold a size of /tmp at the level `landlock`";
+    Error::new(ErrorKind::Unsupported, sentence)
+        .hint("leave it out, make the limit best effort, or choose the level `namespaces`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_namespaces_hold_is_refused_when_it_is_named_and_reported_when_not() {
+        let nobody = Group::default();
+        for required in [
+            Limits { processes: Some(Limit::required(64)), ..Limits::default() },
+            Limits { tmp_size: Some(Limit::required(64)), ..Limits::default() },
+        ] {
+            assert_eq!(hold(&required, &nobody).unwrap_err().kind(), ErrorKind::Unsupported);
+        }
+        let effort = Limits {
+            processes: Some(Limit::best_effort(64)),
+            tmp_size: Some(Limit::best_effort(64)),
+            open_files: Some(Limit::required(64)),
+            ..Limits::default()
+        };
+        let reports = hold(&effort, &nobody).unwrap().reports;
+        let unheld = |name| {
+            let mut of_limit = reports.iter().filter(|report| report.limit == name);
+            of_limit.next().is_some_and(|report| matches!(report.enforcement, Enforcement::Nobody(_)))
+        };
+        assert!(unheld(LimitName::Processes) && unheld(LimitName::TmpSize), "{reports:?}");
+        assert!(!unheld(LimitName::OpenFiles) && reports.len() == 3, "{reports:?}");
+    }
+}

@@ -1,0 +1,235 @@
+//! A sandbox without namespaces, for where nobody may make any: Landlock around files, sockets and
+//! signals, a filter of system calls around what Landlock leaves open, and a user without rights.
+//! Nobody gets it who does not name it (`Level::Landlock`).
+//!
+//! Two sets of rules. The keeper and all that come from it are under one that lets no signal and no
+//! connection out, so that commands reach each other and nobody else. Every command is under one of
+//! files and ports besides, which the keeper and the minders are not.
+//!
+//! Invariant: the supervisor is under neither and out of reach, and every descendant of the keeper is
+//! its own, in the end. Whoever kills a minder, or finds a way to kill the keeper, ends what they
+//! started themselves, and nothing outlives the sandbox.
+
+mod calls;
+mod limits;
+mod places;
+mod privileges;
+mod probe;
+mod rules;
+mod scratch;
+
+use rustix::{
+    fs::Mode,
+    io::Errno,
+    process::{Pid, Signal, WaitOptions, getpid, pidfd_send_signal, set_child_subreaper, setsid, umask, waitpid},
+};
+use workden_core::{
+    Error, ErrorKind,
+    sandbox::{Confinement, Isolation, IsolationLevel, Network, Wall},
+};
+
+pub(super) use self::probe::probe;
+pub(crate) use self::scratch::Scratch;
+use self::{places::Places, privileges::User};
+use super::{
+    errors::refused,
+    inside::raise_ceiling_for_cores,
+    limits::Holding,
+    link::{self, Link, Said},
+    seccomp,
+};
+use crate::{
+    Setting,
+    cgroup::{Group, Plan},
+    setting::{Children, Logs},
+    supervisor::{self, Left},
+    sys::{
+        confine::{Cloned, clone_process, landlock_version},
+        exit_now,
+    },
+};
+
+/// The first Landlock that holds signals and abstract sockets back, without which this level is none.
+pub const OLDEST_VERSION: u32 = 6;
+
+/// What this level does not hold, each in a sentence.
+pub const LACKS: [&str; 5] = [
+    "commands have no root, users, processes, host name and network of their own: they run on this machine's paths, as \
+     one of its users",
+    "that files outside exist, their sizes and times can be asked for by name, though they can be neither read nor listed",
+    "modes and times of files outside can be changed where the user may change them",
+    "nothing inside of the workspace can be read-only or masked, `.git/hooks` and `.git/config` included",
+    "a command that sets out to can end the whole sandbox, itself included: its keeper is a process of the same user",
+];
+
+/// Enters a confinement of this level. Returns in the new process, the keeper-to-be; the calling process
+/// becomes the supervisor and returns only with an error.
+pub(super) fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
+    check_version(landlock_version())?;
+    let owner = owner.map(supervisor::Owner::open).transpose()?;
+    let places = Places::look_up(confinement)?;
+    let user = User::for_directory(places.owner)?;
+    let mut group = Plan::new(super::limits::for_group(&confinement.limits), user.ids().0).make();
+    let groups = group.take_made();
+    let prepared = limits::hold(&confinement.limits, &group)
+        .and_then(|holding| Ok((holding, Scratch::make(user.ids())?, link::link()?)));
+    let (holding, scratch, (here, there)) = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            groups.remove();
+            return Err(error);
+        }
+    };
+    // What the keeper leaves behind when it is killed comes to this process.
+    let cloned = set_child_subreaper(Some(getpid())).and_then(|()| clone_process(0, group.keeper()));
+    match cloned {
+        Ok(Cloned::Child) => {
+            drop((here, owner));
+            become_keeper(confinement, &places, user, &scratch)
+                .map(|domain| setting(confinement, &places, &scratch, (group, holding), domain))
+                .and_then(|setting| there.ready().map(|()| setting))
+                .or_else(|error| {
+                    there.failed(&error);
+                    exit_now(1)
+                })
+        }
+        Ok(Cloned::Parent(first, process)) => {
+            drop((there, group, holding));
+            if let Err(error) = wait_until_ready(&here) {
+                let _ = pidfd_send_signal(&process, Signal::KILL);
+                let _ = waitpid(Some(first), WaitOptions::empty());
+                scratch.remove();
+                groups.remove();
+                return Err(error);
+            }
+            drop(here);
+            let wall_clock = confinement.limits.wall_clock.map(|limit| limit.value);
+            let left = Left::Descendants(scratch);
+            supervisor::supervise(supervisor::Charge { first, process, owner, wall_clock, groups, left })
+        }
+        Err(errno) => {
+            scratch.remove();
+            groups.remove();
+            Err(refused("a process", errno))
+        }
+    }
+}
+
+fn wait_until_ready(process: &Link) -> Result<(), Error> {
+    match process.hear() {
+        Said::Ready => Ok(()),
+        Said::Failed(error) => Err(error),
+        Said::WantsIds => Err(Error::new(ErrorKind::Io, "the sandbox cannot start: a process of it is confused")),
+    }
+}
+
+/// Lets go of every right, and makes the rules that commands will be under.
+fn become_keeper(
+    confinement: &Confinement,
+    places: &Places,
+    user: User,
+    scratch: &Scratch,
+) -> Result<std::os::fd::OwnedFd, Error> {
+    // A session of its own has no terminal that a command could type into.
+    setsid().map_err(|errno| refused("a session of its own", errno))?;
+    umask(Mode::from_raw_mode(0o022));
+    raise_ceiling_for_cores();
+    set_child_subreaper(Some(getpid())).map_err(|errno| refused("adopting orphans", errno))?;
+    privileges::let_go(user)?;
+    rules::keep_signals_in()?;
+    let domain = rules::domain(places, scratch, confinement.network)?;
+    seccomp::install()?;
+    super::privileges::protect()?;
+    Ok(domain)
+}
+
+/// What commands are started with.
+fn setting(
+    confinement: &Confinement,
+    places: &Places,
+    scratch: &Scratch,
+    (group, holding): (Group, Holding),
+    domain: std::os::fd::OwnedFd,
+) -> Setting {
+    let mut environment = confinement.environment.clone();
+    for (name, place) in [("HOME", scratch.home()), ("TMPDIR", scratch.tmp())] {
+        environment.entry(name.to_owned()).or_insert_with(|| place.display().to_string());
+    }
+    // To git a file that it may not read is an error, and one that is not there is none.
+    environment.entry("GIT_CONFIG_NOSYSTEM".to_owned()).or_insert_with(|| "1".to_owned());
+    environment
+        .entry("PATH".to_owned())
+        .or_insert_with(|| "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned());
+    let mut lacking: Vec<String> = LACKS.map(str::to_owned).into();
+    if confinement.network == Network::Host {
+        lacking.push("commands reach whatever the host reaches, its own loopback included".to_owned());
+    }
+    Setting {
+        rlimits: holding.rlimits,
+        join: group.join,
+        logs: Logs::Unseen(scratch.logs()),
+        last_filter: calls::for_commands(confinement.network, getpid()),
+        domain: Some(domain),
+        watch: Some(std::sync::Arc::new(group.watch)),
+        children: Children::CommandsOnly,
+        wall_clock: confinement.limits.wall_clock.map(|limit| limit.value),
+        idle: confinement.limits.idle.map(|limit| limit.value),
+        limits: confinement.limits.clone(),
+        isolation: Isolation {
+            level: IsolationLevel::Landlock,
+            walls: vec![Wall::NoCapabilities, Wall::Seccomp, Wall::Landlock],
+            lacking,
+            limits: holding.reports,
+        },
+        ..Setting::host(&places.work, environment)
+    }
+}
+
+/// Whether this kernel's Landlock will do, and why not.
+pub(super) fn check_version(version: Result<u32, Errno>) -> Result<(), Error> {
+    let why = match version {
+        Ok(version) if version >= OLDEST_VERSION => return Ok(()),
+        Ok(version) => format!("this kernel's Landlock is of version {version}"),
+        Err(Errno::OPNOTSUPP) => "this kernel's Landlock is switched off".to_owned(),
+        Err(_) => "this kernel has no Landlock".to_owned(),
+    };
+    let sentence = format!(
+        "the sandbox cannot start: the level `landlock` needs Landlock of version {OLDEST_VERSION} or newer, and {why}"
+    );
+    let hint = match version {
+        Err(Errno::OPNOTSUPP) => "start the kernel with `lsm=landlock,...`; `workden doctor` says more",
+        _ => "Linux 6.12 or newer has it; the level `namespaces` does without",
+    };
+    Err(Error::new(ErrorKind::Unsupported, sentence).hint(hint))
+}
+
+/// A refusal of the level `namespaces`, which names this one where it could be had.
+pub(super) fn or_this_level(error: Error) -> Error {
+    let hint = error.hint_text().unwrap_or_default().to_owned();
+    match check_version(landlock_version()) {
+        Ok(()) => error.hint(format!("{hint}; or name the level `landlock`, which holds less and needs no namespaces")),
+        Err(_) => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_landlock_is_refused_with_its_version_and_a_newer_one_is_not() {
+        for version in [Ok(6), Ok(7), Ok(20)] {
+            check_version(version).unwrap();
+        }
+        for (version, end) in [
+            (Ok(5), "is of version 5"),
+            (Ok(0), "is of version 0"),
+            (Err(Errno::NOSYS), "has no Landlock"),
+            (Err(Errno::OPNOTSUPP), "is switched off"),
+        ] {
+            let error = check_version(version).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
+            assert!(error.sentence().ends_with(end) && error.hint_text().is_some(), "{error}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What of the host a sandbox without namespaces may use, and what cannot be had there: everything is
+//! where it is, so that nothing can be shown elsewhere, covered, or held in memory.
+
+use std::{
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use rustix::io::Errno;
+use workden_core::{
+    Error, ErrorKind,
+    sandbox::{Confinement, Mount, MountAccess, RootFiles, WorkFiles},
+};
+
+use crate::confine::{errors::at_place, sources::errno_of};
+
+/// Places of the machine that nobody is given as a whole.
+const OF_MACHINE: [&str; 9] = ["/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/var", "/tmp", "/home"];
+/// Places of which nobody is given any part.
+const OF_KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// What a sandbox may use, by the paths that it has on the host.
+pub(super) struct Places {
+    /// The directory to work in.
+    pub(super) work: PathBuf,
+    /// Whose it is: user and group.
+    pub(super) owner: (u32, u32),
+    pub(super) mounts: Vec<(PathBuf, MountAccess)>,
+}
+
+impl Places {
+    /// Looks them up. What this level cannot give is refused.
+    pub(super) fn look_up(confinement: &Confinement) -> Result<Self, Error> {
+        if confinement.root != RootFiles::Host {
+            return Err(not_here("another root file system"));
+        }
+        if let Some(place) = confinement.masked.first() {
+            return Err(not_here(&format!("masking `{place}`")));
+        }
+        if let Some(place) = confinement.read_only.first() {
+            return Err(not_here(&format!("`{place}` as a read-only place")));
+        }
+        let WorkFiles::Directory(work) = &confinement.work else {
+            return Err(not_here("a workspace in memory").hint("name a directory to work in"));
+        };
+        let (work, there) = real(work).map_err(|errno| at_place("/", errno))?;
+        if !there.is_dir() {
+            return Err(at_place("/", Errno::NOTDIR));
+        }
+        refuse_machine(&work, "/")?;
+        let mounts = confinement.mounts.iter().map(mounted).collect::<Result<Vec<_>, _>>()?;
+        // Landlock cannot take back below what it gives above.
+        let writable = |path: &Path| {
+            let mut above =
+                mounts.iter().filter(|(_, access)| *access == MountAccess::ReadWrite).map(|(above, _)| above);
+            path.starts_with(&work) || above.any(|above| path.starts_with(above))
+        };
+        for (mount, (path, access)) in confinement.mounts.iter().zip(&mounts) {
+            if *access == MountAccess::ReadOnly && writable(path) {
+                return Err(not_here(&format!("`{}` as a read-only place in a writable one", mount.at)));
+            }
+        }
+        Ok(Self { work, owner: (there.uid(), there.gid()), mounts })
+    }
+}
+
+/// A mount, which is where it is.
+fn mounted(mount: &Mount) -> Result<(PathBuf, MountAccess), Error> {
+    let at = mount.at.as_str();
+    let (source, _) = real(&mount.source).map_err(|errno| {
+        at_place(at, errno).hint("what is to be shown there must exist on the host, and be yours to read")
+    })?;
+    if !real(Path::new(at)).is_ok_and(|(there, _)| there == source) {
+        return Err(not_here(&format!("showing something at `{at}` that is elsewhere on the host"))
+            .hint("name the path that it has there, `SRC:SRC`"));
+    }
+    refuse_machine(&source, at)?;
+    Ok((source, mount.access))
+}
+
+fn real(path: &Path) -> Result<(PathBuf, std::fs::Metadata), Errno> {
+    let real = path.canonicalize().map_err(|error| errno_of(&error))?;
+    let there = real.metadata().map_err(|error| errno_of(&error))?;
+    Ok((real, there))
+}
+
+/// Whoever is given all of these has no walls left.
+fn refuse_machine(path: &Path, at: &str) -> Result<(), Error> {
+    let above = OF_MACHINE.iter().any(|place| Path::new(place).starts_with(path));
+    if above || OF_KERNEL.iter().any(|place| path.starts_with(place)) {
+        let sentence =
+            format!("cannot give a sandbox at the level `landlock` what is at `{at}`: it is the machine itself");
+        return Err(
+            Error::new(ErrorKind::InvalidArgument, sentence).hint("name a directory with nothing but the work in it")
+        );
+    }
+    Ok(())
+}
+
+fn not_here(what: &str) -> Error {
+    let sentence = format!("the sandbox cannot start: {what} cannot be had at the level `landlock`");
+    Error::new(ErrorKind::Unsupported, sentence).hint("leave it out, or choose the level `namespaces`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_itself_is_not_given() {
+        for path in ["/", "/proc", "/proc/sys", "/dev/shm", "/sys/fs/cgroup", "/etc", "/usr", "/tmp", "/home", "/run"] {
+            assert_eq!(refuse_machine(Path::new(path), "/").unwrap_err().kind(), ErrorKind::InvalidArgument, "{path}");
+        }
+        for path in ["/home/me/project", "/srv", "/tmp/x", "/usr/local/src/x", "/workspace", "/run/user/1000/x"] {
+            refuse_machine(Path::new(path), "/").unwrap();
+        }
+    }
+}

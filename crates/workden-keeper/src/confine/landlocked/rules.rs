@@ -1,0 +1,104 @@
+//! The Landlock rules without namespaces: those of all processes of a sandbox, which let no signal and
+//! no connection to an abstract socket out; and those of commands besides: which files, and no port.
+//! What is not named here cannot be opened.
+
+use std::{os::fd::OwnedFd, path::Path};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use workden_core::{
+    Error, ErrorKind,
+    sandbox::{MountAccess, Network},
+};
+
+use super::{Scratch, places::Places};
+use crate::confine::{errors::ASK_DOCTOR, etc::shown_of_host};
+
+/// What is asked of Landlock: all that its sixth version has.
+const ASKED: ABI = ABI::V6;
+
+/// Programs and libraries.
+const PROGRAMS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+/// Of /etc besides: users and names, which have no stand-ins here.
+const NAMES: [&str; 5] = ["passwd", "group", "hosts", "hostname", "nsswitch.conf"];
+/// Of /proc: the machine, and none of its processes.
+const MACHINE: [&str; 9] =
+    ["cpuinfo", "meminfo", "stat", "loadavg", "uptime", "version", "filesystems", "devices", "sys"];
+/// Devices that everybody may use. No terminals: those in /dev/pts are somebody else's.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/// What the kernel, or who speaks to it, does not take.
+type Refused = Box<dyn std::error::Error>;
+
+/// Puts this process and all that come from it where signals and abstract sockets of others are out of
+/// reach. One for all: what one command has started can be ended by another.
+pub(super) fn keep_signals_in() -> Result<(), Error> {
+    let restrict = || -> Result<bool, Refused> {
+        let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+        let status = rules.scope(Scope::from_all(ASKED))?.create()?.restrict_self()?;
+        Ok(status.ruleset == RulesetStatus::FullyEnforced)
+    };
+    match restrict() {
+        Ok(true) => Ok(()),
+        Ok(false) | Err(_) => Err(not_taken()),
+    }
+}
+
+/// The rules of commands, as a descriptor that commands put themselves under. To be called with the rights of
+/// commands: what they cannot reach is not named.
+pub(super) fn domain(places: &Places, scratch: &Scratch, network: Network) -> Result<OwnedFd, Error> {
+    let made = rules(places, scratch, network).map(Option::<OwnedFd>::from);
+    made.ok().flatten().ok_or_else(not_taken)
+}
+
+fn not_taken() -> Error {
+    Error::new(ErrorKind::Io, "the sandbox cannot start: the kernel refuses its Landlock rules").hint(ASK_DOCTOR)
+}
+
+fn rules(places: &Places, scratch: &Scratch, network: Network) -> Result<RulesetCreated, Refused> {
+    let everything = AccessFs::from_all(ASKED);
+    let reading = AccessFs::from_read(ASKED);
+    let changing = everything & !(AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev);
+    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
+    // Never best effort: what is not held here is held nowhere.
+    let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(everything)?;
+    let ruleset = match network {
+        Network::None => ruleset.handle_access(AccessNet::from_all(ASKED))?,
+        Network::Host => ruleset,
+    };
+    let mut rules = ruleset.create()?;
+    for place in PROGRAMS {
+        rules = allow_if_there(rules, Path::new(place), reading)?;
+    }
+    let etc = Path::new("/etc");
+    let resolver = (network == Network::Host).then(|| etc.join("resolv.conf"));
+    for file in shown_of_host(etc).into_iter().chain(NAMES.map(|name| etc.join(name))).chain(resolver) {
+        rules = allow_if_there(rules, &file, AccessFs::ReadFile | AccessFs::ReadDir)?;
+    }
+    for file in MACHINE {
+        rules = allow_if_there(rules, &Path::new("/proc").join(file), AccessFs::ReadFile | AccessFs::ReadDir)?;
+    }
+    for name in DEVICES {
+        rules = allow_if_there(rules, &Path::new("/dev").join(name), device)?;
+    }
+    for (path, access) in &places.mounts {
+        rules = allow(rules, path, if *access == MountAccess::ReadWrite { changing } else { reading })?;
+    }
+    for path in [&places.work, &scratch.home(), &scratch.tmp()] {
+        rules = allow(rules, path, changing)?;
+    }
+    Ok(rules)
+}
+
+/// Allows something at a place, and below it.
+fn allow(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, Refused> {
+    let access = if path.is_dir() { access } else { access & AccessFs::from_file(ASKED) };
+    Ok(rules.add_rule(PathBeneath::new(PathFd::new(path)?, access))?)
+}
+
+/// The same for places that not every machine has.
+fn allow_if_there(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, Refused> {
+    if path.exists() { allow(rules, path, access) } else { Ok(rules) }
+}

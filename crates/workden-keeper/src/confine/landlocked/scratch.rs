@@ -1,0 +1,156 @@
+//! `Scratch`: a directory of the sandbox's own on the host, with a home, a place for temporary files
+//! and one for logs, which the supervisor removes. What a supervisor that was killed has left is removed
+//! by the next one of the same user.
+
+use std::{
+    fs,
+    os::{
+        fd::OwnedFd,
+        unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown},
+    },
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{CWD, FlockOperation, Mode, OFlags, flock, openat},
+    io::Errno,
+    process::{Pid, getegid, geteuid, getpid, test_kill_process},
+};
+use workden_core::Error;
+
+use crate::confine::{errors::refused, sources::errno_of};
+
+const NAME: &str = "workden-landlock-";
+
+/// The directory. Removed by name, not when dropped: two processes have it.
+pub(crate) struct Scratch {
+    path: PathBuf,
+    /// The directory itself, locked for as long as its supervisor lives.
+    _lock: Option<OwnedFd>,
+}
+
+impl Scratch {
+    /// Makes it, for commands of this user and group.
+    pub(super) fn make((uid, gid): (u32, u32)) -> Result<Self, Error> {
+        let above = std::env::temp_dir();
+        sweep(&above);
+        let mut random = [0; 8];
+        let failed = |errno| refused("a directory for its temporary files", errno);
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).map_err(failed)?;
+        let name = format!("{NAME}{}-{:016x}", getpid().as_raw_pid(), u64::from_ne_bytes(random));
+        let mut scratch = Self { path: above.join(name), _lock: None };
+        let filled = scratch.fill((uid, gid)).map_err(|error| errno_of(&error)).and_then(|()| lock(&scratch.path));
+        match filled {
+            Ok(locked) => {
+                scratch._lock = Some(locked);
+                Ok(scratch)
+            }
+            Err(errno) => {
+                scratch.remove();
+                Err(failed(errno))
+            }
+        }
+    }
+
+    fn fill(&self, (uid, gid): (u32, u32)) -> std::io::Result<()> {
+        // The directory itself stays the starter's, so that it is known for ours later.
+        fs::DirBuilder::new().mode(0o711).create(&self.path)?;
+        for path in [self.home(), self.tmp(), self.logs()] {
+            fs::DirBuilder::new().mode(0o700).create(&path)?;
+            if (uid, gid) != (geteuid().as_raw(), getegid().as_raw()) {
+                chown(&path, Some(uid), Some(gid))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn home(&self) -> PathBuf {
+        self.path.join("home")
+    }
+
+    pub(super) fn tmp(&self) -> PathBuf {
+        self.path.join("tmp")
+    }
+
+    /// Commands are not given this one.
+    pub(super) fn logs(&self) -> PathBuf {
+        self.path.join("logs")
+    }
+
+    /// Removes it, with what is in it. For when nobody is left who could put something there.
+    pub(crate) fn remove(self) {
+        remove_tree(&self.path);
+    }
+}
+
+/// Locks a directory, unless somebody else has.
+fn lock(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = openat(CWD, path, flags, Mode::empty())?;
+    flock(&opened, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(opened)
+}
+
+/// Removes a tree, also where directories in it were made unwritable.
+fn remove_tree(path: &Path) {
+    // Root needs no permission, and must not change any by a name that others could put a link at.
+    if fs::remove_dir_all(path).is_err() && !geteuid().is_root() {
+        open_directories(path);
+        let _ = fs::remove_dir_all(path);
+    }
+}
+
+fn open_directories(path: &Path) {
+    let mut left = vec![path.to_owned()];
+    while let Some(directory) = left.pop() {
+        if fs::symlink_metadata(&directory).is_ok_and(|there| there.is_dir()) {
+            let _ = fs::set_permissions(&directory, fs::Permissions::from_mode(0o700));
+            left.extend(fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path()));
+        }
+    }
+}
+
+/// Removes what is left of supervisors of this user that are no more. The lock tells those that live in
+/// another namespace of processes, where their number means nothing to us.
+fn sweep(above: &Path) {
+    for entry in fs::read_dir(above).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.strip_prefix(NAME)?.split('-').next()?.parse().ok());
+        let Some(pid) = pid.and_then(Pid::from_raw) else { continue };
+        let ours = entry.metadata().is_ok_and(|there| there.is_dir() && there.uid() == geteuid().as_raw());
+        if ours && test_kill_process(pid) == Err(Errno::SRCH) && lock(&entry.path()).is_ok() {
+            remove_tree(&entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_supervisor_left_is_removed_and_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        let make = |name: &str| {
+            let path = place.path().join(name);
+            fs::create_dir_all(path.join("home/locked/inner")).unwrap();
+            fs::set_permissions(path.join("home/locked"), fs::Permissions::from_mode(0o000)).unwrap();
+            path
+        };
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        let gone = ended.id();
+        ended.wait().unwrap();
+        let left = make(&format!("{NAME}{gone}-00"));
+        let elsewhere = make(&format!("{NAME}{gone}-01"));
+        let _locked = lock(&elsewhere).unwrap();
+        let own = make(&format!("{NAME}{}-00", std::process::id()));
+        let kept = [elsewhere, own, make(&format!("{NAME}x-00")), make("else")];
+        sweep(place.path());
+        assert!(!left.exists());
+        for path in kept {
+            assert!(path.exists());
+            remove_tree(&path);
+            assert!(!path.exists());
+        }
+    }
+}
