@@ -46,7 +46,7 @@ fn refuse_required<T>(limit: Limit<T>, refusal: impl FnOnce() -> Error) -> Resul
 
 fn no_size_of_tmp() -> Error {
     let sentence = "the sandbox cannot start: nobody can hold a size of /tmp at the level `landlock`";
-    Error::new(ErrorKind::Unsupported, sentence)
+    Error::new(ErrorKind::LimitNotHeld, sentence)
         .hint("leave it out, make the limit best effort, or choose the level `namespaces`")
 }
 
@@ -61,7 +61,7 @@ mod tests {
             Limits { processes: Some(Limit::required(64)), ..Limits::default() },
             Limits { tmp_size: Some(Limit::required(64)), ..Limits::default() },
         ] {
-            assert_eq!(hold(&required, &nobody).unwrap_err().kind(), ErrorKind::Unsupported);
+            assert_eq!(hold(&required, &nobody).unwrap_err().kind(), ErrorKind::LimitNotHeld);
         }
         let effort = Limits {
             processes: Some(Limit::best_effort(64)),
