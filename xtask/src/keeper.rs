@@ -33,22 +33,23 @@ pub(crate) fn run() -> Outcome {
 
 /// Builds the keeper; the file.
 pub(crate) fn build() -> Outcome<PathBuf> {
-    build_static("keeper", "workden-keeper", "workden-keeper")
+    build_static("keeper", "workden-keeper", "workden-keeper", "")
 }
 
-/// Builds the command line as it is shipped; the file.
+/// Builds the command line as it is shipped; the file. It is at a fixed address: `workden run` is over in
+/// three milliseconds, and moving the program elsewhere would be a part of that.
 pub(crate) fn build_command_line() -> Outcome<PathBuf> {
-    build_static("dist", "workden-cli", "workden")
+    build_static("dist", "workden-cli", "workden", " -C relocation-model=static")
 }
 
-fn build_static(profile: &str, package: &str, program: &str) -> Outcome<PathBuf> {
+fn build_static(profile: &str, package: &str, program: &str, more_flags: &str) -> Outcome<PathBuf> {
     let target = host_target()?;
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .args(["build", "--profile", profile, "--package", package, "--bin", program])
         // With a target the flags are the program's alone, and not those of what is run while building.
         .args(["--target", &target])
-        .env("RUSTFLAGS", "-C target-feature=+crt-static")
+        .env("RUSTFLAGS", format!("-C target-feature=+crt-static{more_flags}"))
         .current_dir(workspace::root())
         .status()
         .map_err(|error| format!("cannot start cargo: {error}"))?;

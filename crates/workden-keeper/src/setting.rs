@@ -25,8 +25,8 @@ pub struct Setting {
     pub rlimits: Vec<(Resource, u64)>,
     /// The control groups that commands join.
     pub join: Join,
-    /// A filter of system calls that commands get just before they start, besides the keeper's own;
-    /// empty for none.
+    /// A filter of system calls that commands get just before they start, besides the keeper's own if
+    /// that has one; empty for none.
     pub last_filter: BpfProgram,
     /// A Landlock ruleset that each command puts itself under just before it starts.
     pub domain: Option<OwnedFd>,

@@ -2,7 +2,39 @@
 
 use std::{fs, io::Read, path::PathBuf};
 
-/// The hierarchies that this process sees itself in.
+/// The groups that this process is in, as the kernel names them: what /proc/self/cgroup says.
+pub(crate) struct OwnGroups(String);
+
+impl OwnGroups {
+    /// Reads them.
+    pub(crate) fn read() -> Result<Self, String> {
+        read("/proc/self/cgroup").map(Self)
+    }
+
+    /// Whether version 1 has all controllers that limit, so that version 2 has none of them.
+    pub(crate) fn all_in_version1(&self) -> bool {
+        ["memory", "pids", "cpu"].into_iter().all(|controller| {
+            let mut controllers = self.0.lines().filter_map(|line| line.split(':').nth(1));
+            controllers.any(|names| names.split(',').any(|name| name == controller))
+        })
+    }
+
+    /// Where they are mounted.
+    pub(crate) fn hierarchies(&self) -> Result<Hierarchies, String> {
+        Ok(Hierarchies::parse(&self.0, &read("/proc/self/mountinfo")?))
+    }
+}
+
+/// Reads into room that is large enough for most: the kernel makes the whole anew for every small read.
+fn read(path: &str) -> Result<String, String> {
+    let mut text = String::with_capacity(16 * 1024);
+    fs::File::open(path)
+        .and_then(|mut file| file.read_to_string(&mut text))
+        .map_err(|_| "the kernel does not say where it is".to_owned())?;
+    Ok(text)
+}
+
+/// The hierarchies that a process sees itself in.
 pub(crate) struct Hierarchies {
     groups: Vec<InGroup>,
     mounts: Vec<Mounted>,
@@ -23,19 +55,6 @@ struct Mounted {
 }
 
 impl Hierarchies {
-    /// Reads them.
-    pub(crate) fn of_this_process() -> Result<Self, String> {
-        // Into room that is large enough for most: the kernel makes the whole anew for every small read.
-        let read = |path| {
-            let mut text = String::with_capacity(16 * 1024);
-            fs::File::open(path)
-                .and_then(|mut file| file.read_to_string(&mut text))
-                .map_err(|_| "the kernel does not say where it is".to_owned())?;
-            Ok::<_, String>(text)
-        };
-        Ok(Self::parse(&read("/proc/self/cgroup")?, &read("/proc/self/mountinfo")?))
-    }
-
     fn parse(groups: &str, mounts: &str) -> Self {
         let groups = groups.lines().filter_map(|line| {
             let mut fields = line.splitn(3, ':').skip(1);

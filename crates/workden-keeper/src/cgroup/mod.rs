@@ -23,7 +23,7 @@ use rustix::{
     process::{Pid, Signal, kill_process, test_kill_process},
 };
 
-use self::find::Hierarchies;
+use self::find::OwnGroups;
 pub(crate) use self::watch::Watch;
 use crate::setting::Join;
 
@@ -57,37 +57,41 @@ pub(crate) struct Plan {
     wanted: Wanted,
     owner: u32,
     /// Where this process is; nothing when nothing is wanted, or why it is not known.
-    hierarchies: Option<Result<Hierarchies, String>>,
+    place: Option<Result<OwnGroups, String>>,
 }
 
 impl Plan {
     /// Looks where groups for what is wanted could be. `owner` is who starts the commands.
     pub(crate) fn new(wanted: Wanted, owner: u32) -> Self {
-        let hierarchies = (wanted != Wanted::default()).then(Hierarchies::of_this_process);
-        Self { wanted, owner, hierarchies }
+        let place = (wanted != Wanted::default()).then(OwnGroups::read);
+        Self { wanted, owner, place }
     }
 
     /// Whether the keeper is to begin in a group of its own, which is then to be made before it.
     pub(crate) fn has_room_for_keeper(&self) -> bool {
-        matches!(&self.hierarchies, Some(Ok(hierarchies)) if hierarchies.unified_limits())
+        match &self.place {
+            // Those of version 2 are elsewhere; where that is need not be known yet.
+            Some(Ok(own)) if !own.all_in_version1() => own.hierarchies().is_ok_and(|found| found.unified_limits()),
+            _ => false,
+        }
     }
 
     /// Makes the groups, as far as that goes.
     pub(crate) fn make(&self) -> Group {
-        let Self { wanted, owner, ref hierarchies } = *self;
+        let Self { wanted, owner, ref place } = *self;
         let mut group = Group::default();
-        match hierarchies {
-            None => return group,
-            Some(Err(reason)) => {
+        let Some(place) = place else { return group };
+        match place.as_ref().map_err(Clone::clone).and_then(OwnGroups::hierarchies) {
+            Err(reason) => {
                 group.memory = wanted.memory.map(|_| Err(reason.clone()));
                 group.cpus = wanted.cpus.map(|_| Err(reason.clone()));
-                group.processes = wanted.processes.map(|_| Err(reason.clone()));
+                group.processes = wanted.processes.map(|_| Err(reason));
                 return group;
             }
-            Some(Ok(hierarchies)) if self.has_room_for_keeper() => {
-                v2::fill(&mut group, hierarchies, &new_name(), wanted, owner);
+            Ok(hierarchies) if hierarchies.unified_limits() => {
+                v2::fill(&mut group, &hierarchies, &new_name(), wanted, owner);
             }
-            Some(Ok(hierarchies)) => v1::fill(&mut group, hierarchies, &new_name(), wanted),
+            Ok(hierarchies) => v1::fill(&mut group, &hierarchies, &new_name(), wanted),
         }
         if ![&group.memory, &group.cpus, &group.processes].into_iter().any(|held| matches!(held, Some(Ok(())))) {
             group.take_made().remove();

@@ -39,9 +39,9 @@ pub(super) enum Test {
 }
 
 #[cfg(target_arch = "x86_64")]
-const ARCHITECTURE: u32 = 0xc000_003e;
+pub(super) const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
-const ARCHITECTURE: u32 = 0xc000_00b7;
+pub(super) const ARCHITECTURE: u32 = 0xc000_00b7;
 
 const LOAD: u16 = 0x20;
 const AND: u16 = 0x54;
@@ -50,6 +50,9 @@ const IF_EQUAL: u16 = 0x15;
 const IF_AT_LEAST: u16 = 0x35;
 const RETURN: u16 = 0x06;
 
+/// Room that will do for most ranges.
+const STEPS_A_RANGE: usize = 4;
+
 const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 const ARGUMENTS_AT: u32 = 16;
@@ -57,13 +60,15 @@ const ARGUMENTS_AT: u32 = 16;
 /// A program that gives each call in the table its verdict, and every other one `otherwise`. A call
 /// of another architecture ends the process.
 pub(super) fn compile(table: &BTreeMap<libc::c_long, Verdict>, otherwise: &Verdict) -> BpfProgram {
-    let mut program = vec![
+    let ranges = ranges(table, otherwise);
+    let mut program = Vec::with_capacity(ranges.len() * STEPS_A_RANGE);
+    program.extend([
         step(LOAD, ARCHITECTURE_AT),
         branch(IF_EQUAL, ARCHITECTURE, 1, 0),
         step(RETURN, libc::SECCOMP_RET_KILL_PROCESS),
         step(LOAD, NUMBER_AT),
-    ];
-    program.extend(search(&ranges(table, otherwise)));
+    ]);
+    search(&ranges, &mut program);
     program
 }
 
@@ -84,62 +89,73 @@ fn ranges<'t>(table: &'t BTreeMap<libc::c_long, Verdict>, otherwise: &'t Verdict
 }
 
 /// Finds the range of the loaded number by halving.
-fn search(ranges: &[(u32, &Verdict)]) -> BpfProgram {
+fn search(ranges: &[(u32, &Verdict)], program: &mut BpfProgram) {
     match ranges {
-        [] => Vec::new(),
-        [(_, verdict)] => decide(verdict),
+        [] => {}
+        [(_, verdict)] => decide(verdict, program),
         _ => {
             let (lower, upper) = ranges.split_at(ranges.len() / 2);
             let middle = upper.first().map_or(0, |(start, _)| *start);
-            let (lower, upper) = (search(lower), search(upper));
+            let at = program.len();
+            program.push(step(JUMP, 0));
+            search(lower, program);
+            let distance = program.len().saturating_sub(at + 1);
             // A branch reaches 255 steps far, a jump any number.
-            let mut program = match u8::try_from(lower.len()) {
-                Ok(distance) => vec![branch(IF_AT_LEAST, middle, distance, 0)],
-                Err(_) => {
-                    let distance = u32::try_from(lower.len()).unwrap_or(u32::MAX);
-                    vec![branch(IF_AT_LEAST, middle, 0, 1), step(JUMP, distance)]
+            match (u8::try_from(distance), program.get_mut(at)) {
+                (Ok(distance), Some(first)) => *first = branch(IF_AT_LEAST, middle, distance, 0),
+                (Err(_), Some(first)) => {
+                    *first = branch(IF_AT_LEAST, middle, 0, 1);
+                    program.insert(at + 1, step(JUMP, u32::try_from(distance).unwrap_or(u32::MAX)));
                 }
-            };
-            program.extend(lower);
-            program.extend(upper);
-            program
+                (_, None) => {}
+            }
+            search(upper, program);
         }
     }
 }
 
-fn decide(verdict: &Verdict) -> BpfProgram {
+fn decide(verdict: &Verdict, program: &mut BpfProgram) {
     let allow = step(RETURN, libc::SECCOMP_RET_ALLOW);
     let fail = |errno: libc::c_int| step(RETURN, libc::SECCOMP_RET_ERRNO | errno.unsigned_abs());
     match verdict {
-        Verdict::Allow => vec![allow],
-        Verdict::Fail(errno) => vec![fail(*errno)],
+        Verdict::Allow => program.push(allow),
+        Verdict::Fail(errno) => program.push(fail(*errno)),
         Verdict::FailIf(lists) => {
-            let mut program: BpfProgram =
-                lists.iter().flat_map(|(errno, tests)| all_hold(tests, fail(*errno))).collect();
+            for (errno, tests) in lists {
+                all_hold(tests, fail(*errno), program);
+            }
             program.push(allow);
-            program
         }
     }
 }
 
 /// Reaches `then` when all tests hold, and what comes after it otherwise.
-fn all_hold(tests: &[Test], then: sock_filter) -> BpfProgram {
-    let mut program = vec![then];
-    for test in tests.iter().rev() {
+fn all_hold(tests: &[Test], then: sock_filter, program: &mut BpfProgram) {
+    let mut left: usize = tests.iter().map(Test::steps).sum::<usize>() + 1;
+    for test in tests {
+        left = left.saturating_sub(test.steps());
         // From behind the test to behind `then`; lists of tests are short.
-        let past = u8::try_from(program.len()).unwrap_or(u8::MAX);
-        let mut tested = match *test {
-            Test::Is(argument, value) => vec![load(argument), branch(IF_EQUAL, value, 0, past)],
-            Test::IsNot(argument, value) => vec![load(argument), branch(IF_EQUAL, value, past, 0)],
-            Test::HasUpper(argument) => vec![load_upper(argument), branch(IF_EQUAL, 0, past, 0)],
+        let past = u8::try_from(left).unwrap_or(u8::MAX);
+        match *test {
+            Test::Is(argument, value) => program.extend([load(argument), branch(IF_EQUAL, value, 0, past)]),
+            Test::IsNot(argument, value) => program.extend([load(argument), branch(IF_EQUAL, value, past, 0)]),
+            Test::HasUpper(argument) => program.extend([load_upper(argument), branch(IF_EQUAL, 0, past, 0)]),
             Test::Masked { argument, mask, bits } => {
-                vec![load(argument), step(AND, mask), branch(IF_EQUAL, bits, 0, past)]
+                program.extend([load(argument), step(AND, mask), branch(IF_EQUAL, bits, 0, past)]);
             }
-        };
-        tested.append(&mut program);
-        program = tested;
+        }
     }
-    program
+    program.push(then);
+}
+
+impl Test {
+    /// Of how many steps it is made.
+    fn steps(&self) -> usize {
+        match self {
+            Self::Is(..) | Self::IsNot(..) | Self::HasUpper(_) => 2,
+            Self::Masked { .. } => 3,
+        }
+    }
 }
 
 /// Loads the lower half of an argument; both architectures have it first.
@@ -160,11 +176,16 @@ fn branch(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// What a program answers to a call: the kernel's machine, as far as these programs use it.
-    pub(crate) fn answer(program: &[sock_filter], architecture: u32, number: u32, arguments: [u64; 6]) -> u32 {
+    pub(in super::super) fn answer(
+        program: &[sock_filter],
+        architecture: u32,
+        number: u32,
+        arguments: [u64; 6],
+    ) -> u32 {
         let (mut at, mut loaded) = (0, 0_u32);
         loop {
             let sock_filter { code, jt, jf, k } = program[at];

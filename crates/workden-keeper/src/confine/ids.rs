@@ -3,23 +3,17 @@
 //!
 //! Invariant: the commands never have the host's user 0, nor a group of the starter's besides its own.
 
-use std::{
-    fs,
-    os::fd::{AsFd, OwnedFd},
-};
+use std::{fs, os::fd::OwnedFd};
 
 use rustix::{
     fs::{CWD, Mode, OFlags, openat},
     io::{Errno, write},
-    process::{Pid, Signal, WaitOptions, getegid, geteuid, pidfd_send_signal, waitpid},
+    process::{Pid, getegid, geteuid},
 };
 use workden_core::{Error, ErrorKind};
 
 use super::{errors::refused, etc::HOST_NAME, scratch::LOGS};
-use crate::sys::{
-    confine::{Cloned, clone_process, new},
-    exit_now,
-};
+use crate::sys::NamespaceHolder;
 
 /// The user and group that commands see themselves as.
 pub(super) const INSIDE: u32 = 1000;
@@ -144,24 +138,11 @@ impl Owners {
 
 /// A user namespace that maps an owner on disk to ids of the host. It needs a process to be made in.
 fn namespace_for(owner: (u32, u32), ids: Ids) -> Result<OwnedFd, Errno> {
-    let (pid, process) = match clone_process(new::USER, None)? {
-        Cloned::Child => loop {
-            // It waits to be killed, and does so as well when nobody is there to do it.
-            if rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).is_err() {
-                exit_now(1);
-            }
-            rustix::event::pause();
-        },
-        Cloned::Parent(pid, process) => (pid, process),
-    };
+    let holder = NamespaceHolder::start()?;
+    let pid = holder.pid().as_raw_pid();
     let (uid, gid) = ids.on_host();
-    let namespace = map(&pid.as_raw_pid().to_string(), (owner.0, uid), (owner.1, gid)).and_then(|()| {
-        let path = format!("/proc/{}/ns/user", pid.as_raw_pid());
-        openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-    });
-    let _ = pidfd_send_signal(process.as_fd(), Signal::KILL);
-    let _ = waitpid(Some(pid), WaitOptions::empty());
-    namespace
+    map(&pid.to_string(), (owner.0, uid), (owner.1, gid))?;
+    openat(CWD, format!("/proc/{pid}/ns/user"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// Whether this process is in a sandbox of workden, as far as it can tell: only good for words.

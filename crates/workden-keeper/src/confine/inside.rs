@@ -62,7 +62,7 @@ pub(super) fn become_first(
         supervisor.ask_for_ids()?;
     }
     privileges::let_go(ids)?;
-    let walls = close_doors(confinement)?;
+    let walls = close_doors(confinement, purpose)?;
     privileges::protect()?;
     Ok(First { walls, logs, group })
 }
@@ -82,7 +82,7 @@ pub(super) struct Walls {
 }
 
 /// Landlock and the filter of system calls, in the finished root.
-fn close_doors(confinement: &Confinement) -> Result<Walls, Error> {
+fn close_doors(confinement: &Confinement, purpose: Purpose) -> Result<Walls, Error> {
     let mut standing = vec![
         Wall::UserNamespace,
         Wall::MountNamespace,
@@ -112,7 +112,11 @@ fn close_doors(confinement: &Confinement) -> Result<Walls, Error> {
             lacking.push("this kernel has no Landlock: there is no second wall around files".to_owned())
         }
     }
-    seccomp::install()?;
+    match purpose {
+        Purpose::Keeper => seccomp::install()?,
+        // Its command gets all of it at once.
+        Purpose::OneCommand => {}
+    }
     Ok(Walls { standing, lacking })
 }
 

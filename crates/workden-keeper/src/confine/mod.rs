@@ -148,7 +148,7 @@ impl Inside {
         let Self { ids, sources, supervisor } = self;
         let finished = inside::become_first(confinement, purpose, ids, sources, &supervisor).and_then(|first| {
             let holding = limits::hold(&confinement.limits, &first.group)?;
-            let setting = setting(confinement, holding, first)?;
+            let setting = setting(confinement, purpose, holding, first)?;
             supervisor.ready().map(|()| setting)
         });
         finished.unwrap_or_else(|error| {
@@ -176,7 +176,7 @@ fn namespaces(confinement: &Confinement, ids: Ids, keeper_in_group: bool) -> u64
 }
 
 /// What commands are started with.
-fn setting(confinement: &Confinement, holding: Holding, first: First) -> Result<Setting, Error> {
+fn setting(confinement: &Confinement, purpose: Purpose, holding: Holding, first: First) -> Result<Setting, Error> {
     let First { walls, logs, group } = first;
     let mut environment = confinement.environment.clone();
     for (name, value) in [
@@ -198,7 +198,10 @@ fn setting(confinement: &Confinement, holding: Holding, first: First) -> Result<
         environment,
         rlimits: holding.rlimits,
         join: group.join,
-        last_filter: seccomp::for_commands(),
+        last_filter: match purpose {
+            Purpose::Keeper => seccomp::for_commands(),
+            Purpose::OneCommand => seccomp::for_one_command(),
+        },
         domain: None,
         watch: Some(Arc::new(group.watch)),
         children: Children::CommandsOnly,

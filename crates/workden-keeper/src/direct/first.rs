@@ -89,11 +89,11 @@ fn start(setting: &Setting, command: &Command) -> Result<Started> {
         grace: limits::TERM_TIME,
         room: &mut [],
     };
-    let place = match &setting.join {
-        Join::CloneInto(group) => Place::Cgroup(group.as_fd()),
-        Join::None | Join::Tasks(_) => Place::Here,
+    let leader = match &setting.join {
+        Join::CloneInto(group) => sys::fork_into(&Place::Cgroup(group.as_fd()), || command::become_program(&mut plan)),
+        Join::None | Join::Tasks(_) => sys::start_borrowing(|| command::become_program(&mut plan)),
     };
-    let leader = sys::fork_into(&place, || command::become_program(&mut plan)).map_err(broken)?;
+    let leader = leader.map_err(broken)?;
     drop(plan);
     drop(theirs);
     match failed(&ours) {

@@ -1,11 +1,15 @@
 //! Forking, and what a forked child does first and last.
 
 use std::{
+    convert::Infallible,
     mem,
     os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd},
 };
 
-use rustix::{io::Errno, process::Pid};
+use rustix::{
+    io::Errno,
+    process::{Pid, Signal, WaitOptions, kill_process, waitpid},
+};
 
 use super::signals;
 
@@ -52,6 +56,88 @@ pub(crate) fn fork_into<Never>(place: &Place<'_>, child: impl FnOnce() -> Never)
     }
     signals::set_mask(&before);
     forked.and_then(|pid| Pid::from_raw(pid).ok_or(Errno::CHILD))
+}
+
+/// Room for the stack of a process that makes two system calls.
+const HOLDERS_STACK: usize = 16 * 1024;
+
+/// Room for the stack of a child that borrows the memory of its parent.
+const BORROWED_STACK: usize = 128 * 1024;
+
+/// Starts a child that borrows the memory of this process, which stands still until the child execs or
+/// ends: no memory is copied for the sake of a few system calls. It is as `fork_into` otherwise.
+///
+/// This process must have one thread only, and `child` may change nothing that is of use afterwards.
+pub(crate) fn start_borrowing<Child: FnOnce() -> Infallible>(child: Child) -> Result<Pid, Errno> {
+    extern "C" fn run<Child: FnOnce() -> Infallible>(child: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: the pointer is to the place of this type below, in a frame that stands still.
+        let child = unsafe { (*child.cast::<Option<Child>>()).take() };
+        match child.map(|child| child()) {
+            Some(never) => match never {},
+            None => exit_now(125),
+        }
+    }
+
+    let mut stack = vec![0_u128; BORROWED_STACK / size_of::<u128>()];
+    let mut child = Some(child);
+    let before = signals::block_all();
+    // SAFETY: the stack is aligned to 16 bytes and grows down from its end; it and `child` live
+    // longer than this call, during which nobody but the child runs. The child cannot return into
+    // these frames: it has a stack of its own, and `run` does not unwind out of an `extern "C"`.
+    let pid = unsafe {
+        let top = stack.as_mut_ptr().add(stack.len()).cast();
+        libc::clone(run::<Child>, top, libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD, (&raw mut child).cast())
+    };
+    let forked = if pid < 0 { Err(errno()) } else { Pid::from_raw(pid).ok_or(Errno::CHILD) };
+    signals::set_mask(&before);
+    forked
+}
+
+/// A process that does nothing but be in a user namespace of its own, until this is dropped. It borrows
+/// the memory of this process, so that none is copied for it.
+pub(crate) struct NamespaceHolder {
+    pid: Pid,
+    _stack: Vec<u128>,
+}
+
+impl NamespaceHolder {
+    /// Starts it.
+    pub(crate) fn start() -> Result<Self, Errno> {
+        extern "C" fn hold(_: *mut libc::c_void) -> libc::c_int {
+            // SAFETY: both calls take numbers only. They write no memory of the process whose memory
+            // this is, unless they fail, and there is no way to.
+            unsafe {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+                loop {
+                    libc::pause();
+                }
+            }
+        }
+
+        let mut stack = vec![0_u128; HOLDERS_STACK / size_of::<u128>()];
+        // SAFETY: the stack is aligned to 16 bytes, grows down from its end, and lives until the
+        // process on it is gone. That process touches nothing else.
+        let pid = unsafe {
+            let top = stack.as_mut_ptr().add(stack.len()).cast();
+            libc::clone(hold, top, libc::CLONE_VM | libc::CLONE_NEWUSER | libc::SIGCHLD, std::ptr::null_mut())
+        };
+        if pid < 0 {
+            return Err(errno());
+        }
+        Ok(Self { pid: Pid::from_raw(pid).ok_or(Errno::CHILD)?, _stack: stack })
+    }
+
+    /// Its number.
+    pub(crate) fn pid(&self) -> Pid {
+        self.pid
+    }
+}
+
+impl Drop for NamespaceHolder {
+    fn drop(&mut self) {
+        let _ = kill_process(self.pid, Signal::KILL);
+        while let Err(Errno::INTR) = waitpid(Some(self.pid), WaitOptions::empty()) {}
+    }
 }
 
 /// `clone3` with nothing shared, as `fork`, into a control group.
