@@ -8,6 +8,7 @@ use axum::{
     response::Response,
     routing::{post, put},
 };
+use bytes::Bytes;
 use futures_util::StreamExt;
 use http::{HeaderName, HeaderValue, header::CONTENT_TYPE};
 use http_body_util::BodyExt;
@@ -46,10 +47,22 @@ async fn written(served: &Shared, headers: &HeaderMap, body: Body) -> Result<Wri
     let call: Write = header::from_header(headers, ARGUMENTS)?;
     let room = body.size_hint().exact().and_then(|size| served.gathering.room(size));
     let content = match &room {
-        Some(_) => Content::Whole(body.collect().await.map_err(|_| broke_off())?.to_bytes()),
+        Some(room) => Content::Whole(gathered(body, room.size()).await?),
         None => Content::Stream(pieces(body)),
     };
     served.sandbox.write(&call.at, content, *call.expect).await
+}
+
+/// A body of this size in memory. Each piece of it is copied as it comes, so that its memory is there
+/// for the next.
+async fn gathered(mut body: Body, size: usize) -> Result<Bytes> {
+    let mut whole = Vec::with_capacity(size);
+    while let Some(frame) = body.frame().await {
+        if let Ok(piece) = frame.map_err(|_| broke_off())?.into_data() {
+            whole.extend_from_slice(&piece);
+        }
+    }
+    Ok(whole.into())
 }
 
 /// A body as content. One that does not come to its end is an error, so that nothing is changed.

@@ -30,6 +30,13 @@ pub(super) struct Room<'a> {
     size: u64,
 }
 
+impl Room<'_> {
+    /// Bytes that it is for.
+    pub(super) fn size(&self) -> usize {
+        usize::try_from(self.size).unwrap_or(usize::MAX)
+    }
+}
+
 impl Drop for Room<'_> {
     fn drop(&mut self) {
         self.of.0.fetch_sub(self.size, Ordering::Relaxed);
