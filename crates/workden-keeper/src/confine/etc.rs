@@ -15,7 +15,7 @@ use workden_core::{Error, sandbox::Network};
 
 use super::{
     ids::INSIDE,
-    programs::{Part, part_of},
+    programs::{Part, part_of, part_that_is},
     root::NewRoot,
     sources::Kind,
     trees::{attach, clone_of_open},
@@ -116,7 +116,7 @@ pub(super) fn of_directory(etc: &Path) -> Result<EtcFiles, Error> {
 fn copy_or_part(path: &Path) -> Result<Option<Part>, Error> {
     let Ok(there) = fs::symlink_metadata(path) else { return Ok(None) };
     if !there.is_file() || there.len() > COPIED || there.permissions().mode() & 0o004 == 0 {
-        return part_of(path);
+        return part_that_is(path, &there);
     }
     // There are many of these, and a second read would only say that the first was all.
     let mut content = vec![0; usize::try_from(there.len()).unwrap_or(0)];

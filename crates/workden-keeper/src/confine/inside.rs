@@ -5,7 +5,6 @@ use std::os::fd::OwnedFd;
 
 use rustix::{
     fs::Mode,
-    net::{AddressFamily, SocketFlags, SocketType, socket_with},
     process::{Resource, Rlimit, getrlimit, setrlimit, setsid, umask},
     system::sethostname,
     thread::set_thread_groups,
@@ -23,17 +22,14 @@ use super::{
     landlock::{self, Landlock},
     limits::CORE_BYTES,
     link::Link,
-    privileges, procfs, programs,
+    network, privileges, procfs, programs,
     root::{self, NewRoot},
     scratch::{self, LOGS},
     seccomp,
     sources::{self, Source},
     trees::attach,
 };
-use crate::{
-    cgroup::Group,
-    sys::confine::{loopback_up, new_user_namespace},
-};
+use crate::{cgroup::Group, sys::confine::new_user_namespace};
 
 /// Makes this process, which has its namespaces already, the PID 1 of the sandbox.
 pub(super) fn become_first(
@@ -53,8 +49,10 @@ pub(super) fn become_first(
     }
     let logs = build_root(confinement, purpose, ids, sources, supervisor)?;
     sethostname(HOST_NAME.as_bytes()).map_err(|errno| refused("a host name of its own", errno))?;
-    if confinement.network == Network::None {
-        raise_loopback()?;
+    match (confinement.network, ids) {
+        (Network::None, Ids::OfSandbox(_)) => network::enter(&supervisor.network()?)?,
+        (Network::None, Ids::OfStarter { .. }) => network::raise_loopback()?,
+        (Network::Host, _) => {}
     }
     let group = supervisor.group()?;
     if let Ids::OfSandbox(_) = ids {
@@ -166,10 +164,4 @@ pub(super) fn raise_ceiling_for_cores() {
     if getrlimit(Resource::Core).maximum.is_some_and(|most| most < CORE_BYTES) {
         let _ = setrlimit(Resource::Core, Rlimit { current: one, maximum: one });
     }
-}
-
-fn raise_loopback() -> Result<(), Error> {
-    socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
-        .and_then(loopback_up)
-        .map_err(|errno| refused("a loopback of its own", errno))
 }

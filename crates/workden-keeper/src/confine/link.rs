@@ -1,5 +1,5 @@
 //! The line between the supervisor and the process that becomes PID 1, while that is being made.
-//! One way go user namespaces for its mounts, then its control groups; the other way a request for its
+//! One way go user namespaces for its mounts, a network, and its control groups; the other way a request for its
 //! ids, "ready", or why not.
 
 use std::{
@@ -80,6 +80,17 @@ impl Link {
     pub(super) fn owners(&self) -> Result<Owners, Error> {
         let (owners, namespaces) = self.take()?;
         Ok(Owners::together(owners, namespaces))
+    }
+
+    /// Gives the new process its network.
+    pub(super) fn give_network(&self, made: OwnedFd) -> Result<(), Error> {
+        self.give(&(), &[made])
+    }
+
+    /// Waits for the network.
+    pub(super) fn network(&self) -> Result<OwnedFd, Error> {
+        let ((), descriptors) = self.take()?;
+        descriptors.into_iter().next().ok_or_else(died)
     }
 
     /// Gives the new process its control groups.

@@ -17,6 +17,7 @@ mod landlock;
 mod landlocked;
 mod limits;
 mod link;
+mod network;
 mod outside;
 mod privileges;
 mod probe;
@@ -159,14 +160,15 @@ impl Inside {
 }
 
 /// The namespaces that the new process has from the start. Root's process leaves the user namespace
-/// later, when root's rights have done their work.
+/// later, when root's rights have done their work, and gets its network from the supervisor: the kernel
+/// takes as long to make one as the new process to build its root.
 fn namespaces(confinement: &Confinement, ids: Ids, keeper_in_group: bool) -> u64 {
     let mut flags = new::MOUNT | new::PID | new::IPC | new::UTS;
-    if confinement.network == Network::None {
-        flags |= new::NETWORK;
-    }
     if let Ids::OfStarter { .. } = ids {
         flags |= new::USER;
+        if confinement.network == Network::None {
+            flags |= new::NETWORK;
+        }
     }
     // A namespace of groups would begin where the keeper is, and its commands are beside that.
     if !keeper_in_group {

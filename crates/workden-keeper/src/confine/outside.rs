@@ -1,14 +1,18 @@
 //! What the supervisor does for the new process while that builds its root: user namespaces for
-//! mounts, control groups, and the mapping of its ids. Then it looks after the finished sandbox.
+//! mounts, a network, control groups, and the mapping of its ids. Then it looks after the finished sandbox.
 
 use std::os::fd::OwnedFd;
 
 use rustix::process::{Pid, Signal, pidfd_send_signal};
-use workden_core::{Error, sandbox::Confinement};
+use workden_core::{
+    Error,
+    sandbox::{Confinement, Network},
+};
 
 use super::{
     ids::{self, Ids, Owners},
     link::{Link, Said},
+    network,
 };
 use crate::{
     cgroup::{Group, Plan},
@@ -44,6 +48,9 @@ impl Outside {
         let mut made = group.as_mut().map(Group::take_made).unwrap_or_default();
         let ready = owner.map(Owner::open).transpose().and_then(|owner| {
             link.give_owners(Owners::for_all(owners, ids)?)?;
+            if let (Network::None, Ids::OfSandbox(_)) = (confinement.network, ids) {
+                link.give_network(network::make()?)?;
+            }
             let group = group.unwrap_or_else(|| {
                 let mut group = groups.make();
                 made = group.take_made();

@@ -71,11 +71,15 @@ pub(super) fn gather(root: &RootFiles) -> Result<Programs, Error> {
 
 /// One name of a root: nothing when it is not there, or is neither file, directory nor link.
 pub(super) fn part_of(path: &Path) -> Result<Option<Part>, Error> {
-    let there = match fs::symlink_metadata(path) {
-        Ok(there) => there.file_type(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(refused("its root files", errno_of(&error))),
-    };
+    match fs::symlink_metadata(path) {
+        Ok(there) => part_that_is(path, &there),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(refused("its root files", errno_of(&error))),
+    }
+}
+
+/// The same of a name that was looked at.
+pub(super) fn part_that_is(path: &Path, there: &fs::Metadata) -> Result<Option<Part>, Error> {
     if there.is_symlink() {
         let target = fs::read_link(path).map_err(|error| refused("its root files", errno_of(&error)))?;
         return Ok(target.into_os_string().into_string().ok().map(Part::Link));

@@ -7,7 +7,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::{
-    fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, symlinkat},
+    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, mkdirat, mknodat, openat, openat2, symlinkat},
     io::{Errno, write},
     mount::{MountAttrFlags, MountPropagationFlags, MoveMountFlags, UnmountFlags, mount_change, move_mount, unmount},
     process::{chdir, fchdir, pivot_root},
@@ -62,8 +62,9 @@ impl NewRoot {
 
     /// Mounts onto a new and empty file, directly in the root's own file system.
     pub(super) fn mount_on_file(&self, path: &str, tree: impl AsFd) -> Result<(), Errno> {
-        self.file(path, b"", 0o444)?;
-        self.mount_on_new(path.trim_start_matches('/'), tree)
+        let path = path.trim_start_matches('/');
+        mknodat(&self.top, path, FileType::RegularFile, Mode::from_raw_mode(0o444), 0)?;
+        self.mount_on_new(path, tree)
     }
 
     /// Mounts onto what was just made: no need to look where that leads to.

@@ -75,6 +75,12 @@ pub(crate) fn new_user_namespace() -> Result<()> {
     done(unsafe { libc::unshare(libc::CLONE_NEWUSER) }.into())
 }
 
+/// Leaves the network namespace for a new one.
+pub(crate) fn new_network_namespace() -> Result<()> {
+    // SAFETY: the call takes flags only and touches no memory of ours.
+    done(unsafe { libc::unshare(libc::CLONE_NEWNET) }.into())
+}
+
 /// How far a change of mount attributes reaches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
