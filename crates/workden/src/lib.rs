@@ -31,6 +31,7 @@ mod judging;
 mod masks;
 mod running;
 mod stack;
+mod toolset;
 mod workspace;
 
 pub use builder::WorkspaceBuilder;
@@ -47,4 +48,5 @@ pub use workden_policy::{
     Action, Derive, Operation, Policy, Preset, Ruleset, Surroundings,
     approvals::{Approvals, Decision, Scope},
 };
+pub use workden_tools as tools;
 pub use workspace::{Commands, Files, Workspace};
