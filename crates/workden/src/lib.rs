@@ -29,6 +29,7 @@ mod denied_files;
 mod doctests;
 mod judging;
 mod masks;
+mod read_only;
 mod running;
 mod stack;
 mod toolset;
