@@ -1,6 +1,9 @@
 //! Why a command did not succeed, and the checks that make the demo a test of itself.
 
-use std::{fmt, io};
+use std::{
+    fmt,
+    io::{self, Write},
+};
 
 use workden_core::{Error, ErrorKind};
 
@@ -22,6 +25,11 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Says it on standard error.
+    pub(crate) fn tell(&self) {
+        let _ = writeln!(anstream::stderr(), "error: {self}");
+    }
+
     /// Whether the reader of the output has gone.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
@@ -37,7 +45,7 @@ impl fmt::Display for Failure {
                 "the demo cannot make its temporary directory: {error}\n\
                  hint: set TMPDIR to a directory that exists and can be written to"
             ),
-            Self::Machine(error) => write!(f, "the demo cannot be set up here: {error}"),
+            Self::Machine(error) => write!(f, "this cannot be set up here: {error}"),
             Self::Request(sentence) => f.write_str(sentence),
             Self::Input(error) => write!(f, "the input cannot be read: {error}"),
             Self::Output(error) => write!(f, "the output cannot be written: {error}"),

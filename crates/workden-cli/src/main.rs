@@ -1,11 +1,17 @@
 //! `workden`, the command line: a face. It converts and shows; what may be done, and what an answer
 //! says, is decided below it.
 
+mod approval;
+mod completions;
 mod demo;
+mod descriptor;
 mod doctor;
 mod failure;
+mod place;
 mod policy;
 mod run;
+mod signals;
+mod tool;
 
 use std::{io::Write, process::ExitCode};
 
@@ -42,6 +48,12 @@ enum Command {
     /// Output comes as it is printed. Input is passed on unless it is a terminal; for that there is -t.
     #[command(after_help = run::AFTER_HELP)]
     Run(run::RunArguments),
+    /// Call the tools that a model is given, by hand or from a program.
+    ///
+    /// Prints what a model would see. The tools work in a directory, under rules; commands run in a
+    /// sandbox of their own, which starts with the first one. `workden tool` alone lists the tools.
+    #[command(after_help = tool::AFTER_HELP)]
+    Tool(Box<tool::ToolArguments>),
     /// Say what this machine can isolate, why not, and what would mend it.
     ///
     /// A whole sandbox is made and a program run in it, and every part is looked at by itself. Nothing of it
@@ -51,6 +63,9 @@ enum Command {
     /// Ask a policy what it says, without doing anything.
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
+    /// Print completions for a shell.
+    #[command(after_help = completions::AFTER_HELP)]
+    Completions(completions::CompletionsArguments),
 }
 
 const AFTER_DEMO_HELP: &str = "\
@@ -73,15 +88,19 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Demo => run_demo().map(|()| ExitCode::SUCCESS),
         Command::Run(arguments) => Ok(run::run(&arguments)),
+        Command::Tool(arguments) => tool::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Policy(command) => policy::run(&command).map(|()| ExitCode::SUCCESS),
+        Command::Completions(arguments) => {
+            completions::run::<Arguments>(&arguments).map(|()| ExitCode::SUCCESS)
+        }
     };
     match outcome {
         Ok(code) => code,
         // Whoever closed the pipe has seen enough, and wants to hear nothing.
         Err(failure) if failure.is_closed_pipe() => ExitCode::FAILURE,
         Err(failure) => {
-            let _ = writeln!(anstream::stderr(), "error: {failure}");
+            failure.tell();
             ExitCode::FAILURE
         }
     }
