@@ -16,12 +16,8 @@ const SHOWN: usize = 1_000;
 #[serde(deny_unknown_fields)]
 struct Input {
     /// The directory to list; relative paths start at the working directory.
-    #[serde(default = "here")]
+    #[serde(default = "super::here")]
     path: String,
-}
-
-fn here() -> String {
-    ".".to_owned()
 }
 
 super::tool!(ls, Input, Files, LOOKS, &["ls"], |_| {
