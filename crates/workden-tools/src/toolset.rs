@@ -14,7 +14,7 @@ use crate::{
     context::Context,
     freshness::Freshness,
     prompt,
-    tools::{self, Tool},
+    tools::{self, Offer, Tool},
 };
 
 /// The tools of one agent over one place. Clones share what the agent has seen.
@@ -108,7 +108,8 @@ impl Toolset {
     /// The tools, as a model is told of them.
     #[must_use]
     pub fn list(&self) -> &[ToolSpec] {
-        let spec = |tool: &&'static Tool| tool.spec(&self.shared.options);
+        let offer = self.offer();
+        let spec = |tool: &&'static Tool| tool.spec(&offer);
         self.shared.specs.get_or_init(|| self.shared.tools.iter().map(spec).collect())
     }
 
@@ -126,7 +127,11 @@ impl Toolset {
     /// A paragraph for a model's instructions, about the tools that are there.
     #[must_use]
     pub fn system_prompt(&self) -> String {
-        prompt::system_prompt(&self.shared.tools)
+        prompt::system_prompt(&self.offer())
+    }
+
+    fn offer(&self) -> Offer<'_> {
+        Offer { options: &self.shared.options, tools: &self.shared.tools }
     }
 
     /// Calls a tool. Whoever drops the call ends it, with the command that it runs.

@@ -30,7 +30,7 @@ struct Input {
     /// The file or directory to search; the working directory if left out.
     #[serde(default)]
     path: Option<String>,
-    /// Only search files that match this glob, such as *.rs or src/**/*.{ts,tsx}; with ! in front, all others.
+    /// Only search files whose paths match this pattern, such as *.rs or src/**/*.{ts,tsx}; with ! in front, all others.
     #[serde(default)]
     glob_pattern: Option<String>,
     /// What to answer: the files that match, the matching lines, or how many there are.
@@ -71,14 +71,17 @@ fn usual_limit() -> u64 {
     SHOWN
 }
 
-super::tool!(grep, Input, Files, LOOKS, &["grep"], |options| {
-    let hidden = if options.ignore_hidden { "Hidden files" } else { "Files" };
+super::tool!(grep, Input, Files, LOOKS, &["grep"], |offer| {
+    let passed_over = match offer.options.ignore_hidden {
+        true => "Hidden files and files that .gitignore names",
+        false => "Files that .gitignore names",
+    };
+    let lines = offer.if_has("read_file", " Long lines are shown in part; read_file shows the whole.");
     format!(
         "Search the content of files with a regular expression. output_mode says what comes back: files_with_matches \
-         (the default), content (path:line: text) or count. {hidden} and files that .gitignore names are passed over, \
-         except a file that path names. Long lines are shown in part: read_file shows all of them."
+         (the default), content (path:line: text) or count. {passed_over} are passed over, except a file that path \
+         itself names.{lines}"
     )
-    .replace("Files and files that .gitignore names", "Files that .gitignore names")
 });
 
 async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {

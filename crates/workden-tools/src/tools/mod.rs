@@ -38,7 +38,7 @@ type Answering<'a> = Pin<Box<dyn Future<Output = Result<ToolAnswer, ToolFailure>
 #[derive(Debug)]
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
-    describe: fn(&ToolsetOptions) -> String,
+    describe: fn(&Offer<'_>) -> String,
     annotations: Annotations,
     /// What it demands, in the words of a ruleset: denied everywhere, the tool is of no use.
     demands: &'static [&'static str],
@@ -60,11 +60,11 @@ enum Kind {
 
 impl Tool {
     /// The tool as a model is told of it.
-    pub(crate) fn spec(&self, options: &ToolsetOptions) -> ToolSpec {
-        let own = || (self.describe)(options);
+    pub(crate) fn spec(&self, offer: &Offer<'_>) -> ToolSpec {
+        let own = || (self.describe)(offer);
         ToolSpec {
             name: self.name.to_owned(),
-            description: options.descriptions.get(self.name).cloned().unwrap_or_else(own),
+            description: offer.options.descriptions.get(self.name).cloned().unwrap_or_else(own),
             input_schema: (self.schema)(),
             annotations: self.annotations,
         }
@@ -72,6 +72,30 @@ impl Tool {
 
     pub(crate) async fn call(&self, context: &Context<'_>, arguments: Value) -> Result<ToolAnswer, ToolFailure> {
         (self.run)(context, arguments).await
+    }
+}
+
+/// What is offered together: a tool is described without a word of others that are not there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer<'a> {
+    pub(crate) options: &'a ToolsetOptions,
+    pub(crate) tools: &'a [&'static Tool],
+}
+
+impl Offer<'_> {
+    /// Whether there is a tool of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name == name)
+    }
+
+    /// A sentence that makes sense only where there is a tool of this name.
+    pub(crate) fn if_has(&self, name: &str, sentence: &'static str) -> &'static str {
+        if self.has(name) { sentence } else { "" }
+    }
+
+    /// The tool that changes parts of files, if there is one.
+    pub(crate) fn edit_tool(&self) -> Option<&'static str> {
+        ["edit_file", "hashline_edit"].into_iter().find(|name| self.has(name))
     }
 }
 
@@ -162,14 +186,6 @@ fn is_wanted(name: &str, options: &ToolsetOptions) -> bool {
         None if name == "edit_file" => options.edit_format == EditFormat::StrReplace,
         None if name == "hashline_edit" => options.edit_format == EditFormat::Hashline,
         None => true,
-    }
-}
-
-/// What edits are called.
-fn edit_name(options: &ToolsetOptions) -> &'static str {
-    match options.edit_format {
-        EditFormat::StrReplace => "edit_file",
-        EditFormat::Hashline => "hashline_edit",
     }
 }
 

@@ -16,11 +16,13 @@ struct Input {
     content: String,
 }
 
-super::tool!(write_file, Input, Files, REPLACES, &["write"], |options| {
+super::tool!(write_file, Input, Files, REPLACES, &["write"], |offer| {
+    let edit = offer.edit_tool().map_or(String::new(), |edit| {
+        format!(" To change a part of a file that exists, {edit} costs less and keeps the rest as it is.")
+    });
     format!(
-        "Write a whole file. What was there before is replaced, and missing directories are made. To change a part \
-         of a file that exists, {} costs less and keeps the rest as it is.",
-        super::edit_name(options)
+        "Write a whole file, exactly as given. What was there before is replaced, and missing directories are \
+         made.{edit}"
     )
 });
 
