@@ -23,7 +23,9 @@
 mod answer;
 mod approval_flags;
 mod arguments;
+mod changing;
 mod context;
+mod freshness;
 mod options;
 mod place;
 mod progress;
@@ -31,6 +33,7 @@ mod prompt;
 mod spec;
 mod tools;
 mod toolset;
+mod wording;
 
 pub use answer::{Content, ToolAnswer, ToolFailure};
 pub use options::{Approval, EditFormat, ExtraTool, Profile, ToolsetOptions};

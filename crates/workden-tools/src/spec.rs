@@ -33,6 +33,9 @@ pub struct Annotations {
 impl Annotations {
     /// Looks, and changes nothing.
     pub(crate) const LOOKS: Self = Self { read_only: true, destructive: false, idempotent: true, open_world: false };
+    /// Looks, and the next time it sees what came since.
+    pub(crate) const LOOKS_ON: Self =
+        Self { read_only: true, destructive: false, idempotent: false, open_world: false };
     /// Replaces what was there by what it is told, as often as it is told.
     pub(crate) const REPLACES: Self = Self { read_only: false, destructive: true, idempotent: true, open_world: false };
     /// Changes what was there; a second time it is something else, or fails.

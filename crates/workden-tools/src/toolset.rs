@@ -1,16 +1,20 @@
 //! `Toolset`: the tools of one agent over one place, as a value.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, OnceLock},
+};
 
 use serde_json::Value;
-use workden_core::{Approver, Caller, Error, ErrorKind, Result, Sandbox, VirtualPath};
+use workden_core::{Approver, Caller, Error, ErrorKind, Result, Sandbox, VirtualPath, sandbox::JobId};
 
 use crate::{
     Place, ProgressSink, ToolAnswer, ToolFailure, ToolSpec, ToolsetOptions,
     approval_flags::ApprovalFlags,
     context::Context,
+    freshness::Freshness,
     prompt,
-    tools::{self, Tool},
+    tools::{self, Offer, Tool},
 };
 
 /// The tools of one agent over one place. Clones share what the agent has seen.
@@ -34,7 +38,12 @@ struct Shared {
 
 /// What one agent has seen and heard.
 #[derive(Debug, Default)]
-pub(crate) struct Memory {}
+pub(crate) struct Memory {
+    /// Which files, and how they were.
+    pub(crate) freshness: Freshness,
+    /// How far the output of jobs was read.
+    pub(crate) heard: Mutex<HashMap<JobId, u64>>,
+}
 
 /// What goes along with a call.
 #[derive(Clone, Debug, Default)]
@@ -73,7 +82,9 @@ impl Toolset {
     ///
     /// `InvalidArgument` when a description is for a tool that nobody has.
     pub fn new(mut place: Place, options: ToolsetOptions) -> Result<Self> {
-        if let Some(unknown) = options.descriptions.keys().find(|name| tools::named(name).is_none()) {
+        if let Some(unknown) =
+            options.descriptions.keys().find(|name| !tools::names().any(|known| known == name.as_str()))
+        {
             let all: Vec<&str> = tools::names().collect();
             return Err(Error::new(ErrorKind::InvalidArgument, format!("there is no tool `{unknown}` to describe"))
                 .hint(format!("tools: {}", all.join(", "))));
@@ -97,7 +108,8 @@ impl Toolset {
     /// The tools, as a model is told of them.
     #[must_use]
     pub fn list(&self) -> &[ToolSpec] {
-        let spec = |tool: &&'static Tool| tool.spec(&self.shared.options);
+        let offer = self.offer();
+        let spec = |tool: &&'static Tool| tool.spec(&offer);
         self.shared.specs.get_or_init(|| self.shared.tools.iter().map(spec).collect())
     }
 
@@ -115,7 +127,11 @@ impl Toolset {
     /// A paragraph for a model's instructions, about the tools that are there.
     #[must_use]
     pub fn system_prompt(&self) -> String {
-        prompt::system_prompt(&self.shared.tools)
+        prompt::system_prompt(&self.offer())
+    }
+
+    fn offer(&self) -> Offer<'_> {
+        Offer { options: &self.shared.options, tools: &self.shared.tools }
     }
 
     /// Calls a tool. Whoever drops the call ends it, with the command that it runs.

@@ -29,8 +29,38 @@ fn usual_timeout() -> u64 {
     limits::EXECUTE_TIME.as_secs()
 }
 
-super::tool!(execute, Input, Commands, RUNS, &["execute"], |_| {
-    "Run a shell command in the sandbox and wait for its end.".to_owned()
+super::tool!(execute, Input, Commands, RUNS, &["execute"], |offer| {
+    let files: Vec<&str> = [
+        offer.if_has("read_file", "read_file instead of cat, head or tail"),
+        offer.edit_tool().map_or("", |edit| match edit {
+            "edit_file" => "edit_file instead of sed or awk",
+            _ => "hashline_edit instead of sed or awk",
+        }),
+        offer.if_has("write_file", "write_file instead of echo or a heredoc"),
+        offer.if_has("grep", "grep instead of the program of that name"),
+        offer.if_has("glob", "glob instead of find"),
+    ]
+    .into_iter()
+    .filter(|advice| !advice.is_empty())
+    .collect();
+    let files = match files.is_empty() {
+        true => String::new(),
+        false => format!("\n- For files, the other tools say more and cost less: {}.", files.join(", ")),
+    };
+    let background = offer
+        .if_has("run_in_background", "\n- Servers, watchers and whatever does not end by itself: run_in_background.");
+    let rest = offer.if_has("read_output", " The answer names an id with which read_output shows the rest.");
+    format!(
+        "Run a command line in a shell and wait for its end. The answer is what it printed, standard output and \
+         standard error in the order in which they came; when it fails, its exit code stands in front.\n\
+         - Each call is a new shell in the working directory: a cd or a variable does not last until the next call. \
+         Chain what belongs together with &&.\n\
+         - Quote paths with spaces. There is no terminal and no standard input: pass options such as -y or \
+         --no-pager to programs that would ask or page.\n\
+         - After timeout seconds the command is stopped, with everything that it started; what it printed until then \
+         is in the answer.\n\
+         - Of a long output the beginning and the end are shown.{rest}{background}{files}"
+    )
 });
 
 async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {

@@ -16,18 +16,16 @@ const SHOWN: usize = 1_000;
 #[serde(deny_unknown_fields)]
 struct Input {
     /// The directory to list; relative paths start at the working directory.
-    #[serde(default = "here")]
+    #[serde(default = "super::here")]
     path: String,
 }
 
-fn here() -> String {
-    ".".to_owned()
-}
-
-super::tool!(ls, Input, Files, LOOKS, &["ls"], |_| {
-    "List one directory: subdirectories first (with a trailing /), then files with their sizes. Hidden entries are \
-     included. To find files by name further down, use glob if you have it."
-        .to_owned()
+super::tool!(ls, Input, Files, LOOKS, &["ls"], |offer| {
+    let further = offer.if_has("glob", " To find files further down, use glob.");
+    format!(
+        "List one directory: subdirectories first (with a trailing /), then files with their sizes. Hidden entries are \
+         included.{further}"
+    )
 });
 
 async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
@@ -52,7 +50,7 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
         };
     }
     if listing.left_out > 0 {
-        let _ = write!(text, "\n  ... and {} more; glob with a pattern finds them", listing.left_out);
+        let _ = write!(text, "\n  ... and {} more; a search by pattern shows them", listing.left_out);
     }
     Ok(ToolAnswer::text(text).structured(structured))
 }

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workden_core::{
-    BackendExt, limits,
-    text::{Numbered, TextWindow},
+    limits,
+    text::{Numbered, TextWindow, hashline},
 };
 
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use crate::{EditFormat, ToolAnswer, ToolFailure, context::Context};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -35,6 +35,13 @@ super::tool!(read_file, Input, Files, LOOKS, &["read"], |_| {
 async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let path = context.path(&input.path)?;
     let window = TextWindow::lines(input.offset, input.limit);
-    let excerpt = context.files.read_window(&path, window).await.map_err(|error| context.failed(&input.path, error))?;
-    Ok(ToolAnswer::text(Numbered::of(&excerpt).text))
+    let excerpt = context.read_window(&path, window).await.map_err(|error| context.failed(&input.path, error))?;
+    let numbered = match context.options.edit_format {
+        EditFormat::StrReplace => Numbered::of(&excerpt),
+        EditFormat::Hashline => hashline::format(&excerpt),
+    };
+    match numbered.total {
+        0 => Ok(ToolAnswer::text("(the file is empty)")),
+        _ => Ok(ToolAnswer::text(numbered.text)),
+    }
 }
