@@ -21,13 +21,17 @@ const ANSWER_BYTES: u64 = 1024;
 const TRIES: usize = 3;
 
 /// Asks at the terminal, if whoever started this is at one.
-pub(crate) fn at_terminal() -> Option<Approvals> {
-    (stdin().is_terminal() && stderr().is_terminal()).then(asking)
+pub(crate) fn at_terminal() -> Approvals {
+    if stdin().is_terminal() && stderr().is_terminal() { asking() } else { nobody_there() }
 }
 
 /// Asks at the terminal, if there is one besides a pipe that requests come from.
-pub(crate) fn beside_pipe() -> Option<Approvals> {
-    (!stdin().is_terminal() && stderr().is_terminal()).then(asking)
+pub(crate) fn beside_pipe() -> Approvals {
+    if !stdin().is_terminal() && stderr().is_terminal() { asking() } else { nobody_there() }
+}
+
+fn nobody_there() -> Approvals {
+    Approvals::asking(|_| nobody())
 }
 
 fn asking() -> Approvals {
@@ -51,7 +55,8 @@ fn asking() -> Approvals {
 }
 
 fn nobody() -> Decision {
-    Decision::deny("nobody could be asked")
+    let how = "nobody can be asked here: go on without it, or tell the user that `workden` approves it with `--yes`";
+    Decision::Unanswered { how: how.to_owned() }
 }
 
 fn ask(request: &ApprovalRequest) -> Decision {

@@ -5,8 +5,6 @@ use std::{
     io::{self, Write},
 };
 
-use workden_core::{Error, ErrorKind};
-
 /// Why a command did not succeed.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -53,26 +51,12 @@ impl fmt::Display for Failure {
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Surprise(error.to_string())
-    }
-}
-
 /// Makes sure that something is what it should be.
 pub(crate) fn expect_same<T: PartialEq + fmt::Debug>(what: &str, found: T, expected: T) -> Result<(), Failure> {
     if found == expected {
         return Ok(());
     }
     Err(Failure::Surprise(format!("{what} should be {expected:?}, and is {found:?}")))
-}
-
-/// Makes sure that a call was refused, and for the right reason.
-pub(crate) fn expect_refusal<T: fmt::Debug>(expected: ErrorKind, outcome: Result<T, Error>) -> Result<Error, Failure> {
-    match outcome {
-        Err(error) if error.kind() == expected => Ok(error),
-        other => Err(Failure::Surprise(format!("{expected:?} was expected, and this came: {other:?}"))),
-    }
 }
 
 #[cfg(test)]
@@ -84,15 +68,6 @@ mod tests {
         assert!(expect_same("the sum", 2, 2).is_ok());
         let failure = expect_same("the sum", 3, 2).unwrap_err().to_string();
         assert_eq!(failure, "this did not come out as shown: the sum should be 2, and is 3");
-    }
-
-    #[test]
-    fn only_the_expected_refusal_passes() {
-        let refusal = || Err::<(), _>(Error::new(ErrorKind::Ambiguous, "twice"));
-        assert!(expect_refusal(ErrorKind::Ambiguous, refusal()).is_ok());
-        assert!(expect_refusal(ErrorKind::NoMatch, refusal()).is_err());
-        let answered = expect_refusal(ErrorKind::Escapes, Ok("the secret")).unwrap_err().to_string();
-        assert!(answered.contains("Escapes was expected") && answered.contains("the secret"), "{answered}");
     }
 
     #[test]

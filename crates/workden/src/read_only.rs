@@ -5,7 +5,7 @@
 //! removed, moved, or put in place by a move either.
 
 use async_trait::async_trait;
-use workden_core::{Access, Execution, Gate, Op, Refusal, Resolved, Verdict, VirtualPath, Visibility};
+use workden_core::{Access, Error, ErrorKind, Execution, Gate, Op, Resolved, Verdict, VirtualPath, Visibility};
 
 /// Places that file calls may not change.
 #[derive(Clone, Debug)]
@@ -47,7 +47,10 @@ enum Leading {
 impl Gate for ReadOnlyPlaces {
     async fn judge(&self, op: Op<'_>) -> Verdict {
         match self.held(op) {
-            Some(at) => Verdict::Deny(Refusal::ReadOnly { path: at.typed.clone(), writable: Vec::new() }.into()),
+            Some(at) => Verdict::Deny(
+                Error::new(ErrorKind::ReadOnly, format!("cannot write `{}`: it may only be read", at.typed))
+                    .hint("this place stays as it is, whoever approves; work elsewhere in the workspace"),
+            ),
             None => Verdict::Allow,
         }
     }

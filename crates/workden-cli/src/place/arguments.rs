@@ -1,6 +1,6 @@
 //! What can be said of the workspace that tools work in: the options that `tool` and `mcp` share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, builder::PossibleValuesParser};
 use workden::{
@@ -57,8 +57,75 @@ pub(crate) struct PlaceArguments {
 }
 
 impl PlaceArguments {
+    /// A directory and a preset, for a program of our own.
+    pub(crate) fn in_directory(root: PathBuf, sandbox: SandboxChoice, policy: Preset) -> Self {
+        Self {
+            root: Some(root),
+            state: None,
+            mount: Vec::new(),
+            sandbox: Some(sandbox),
+            net: None,
+            toolchain: Vec::new(),
+            policy: Some(policy),
+            config: None,
+            yes: false,
+            profile: ProfileChoice::Console,
+            edit_format: EditChoice::StrReplace,
+            extra_tools: Vec::new(),
+        }
+    }
+
+    /// The same options as words of a command line that means the same from anywhere.
+    pub(crate) fn words(&self, here: &Path) -> Vec<String> {
+        let whole = |path: &Path| here.join(path).components().collect::<PathBuf>().display().to_string();
+        let named = |value: Option<clap::builder::PossibleValue>| {
+            value.map_or_else(String::new, |value| value.get_name().to_owned())
+        };
+        let mut words = Vec::new();
+        let mut say = |name: &str, value: String| words.extend([name.to_owned(), value]);
+        match (&self.root, &self.state) {
+            (_, Some(state)) => say("--state", whole(state)),
+            (Some(root), None) => say("--root", whole(root)),
+            // A configuration may say it, and a client has no directory of ours.
+            (None, None) if self.config.is_none() => say("--root", whole(Path::new(""))),
+            (None, None) => {}
+        }
+        for mount in &self.mount {
+            let access = if mount.access == MountAccess::ReadOnly { ":ro" } else { "" };
+            say("--mount", format!("{}={}{access}", mount.at, whole(&mount.directory)));
+        }
+        if let Some(sandbox) = self.sandbox {
+            say("--sandbox", named(sandbox.to_possible_value()));
+        }
+        if let Some(net) = self.net {
+            say("--net", named(net.to_possible_value()));
+        }
+        for name in &self.toolchain {
+            say("--toolchain", name.clone());
+        }
+        if let Some(policy) = self.policy {
+            say("--policy", policy.to_string());
+        }
+        if let Some(config) = &self.config {
+            say("--config", whole(config));
+        }
+        if self.profile != ProfileChoice::Console {
+            say("--profile", named(self.profile.to_possible_value()));
+        }
+        if self.edit_format != EditChoice::StrReplace {
+            say("--edit-format", named(self.edit_format.to_possible_value()));
+        }
+        if !self.extra_tools.is_empty() {
+            say("--extra-tools", self.extra_tools.join(","));
+        }
+        if self.yes {
+            words.push("--yes".to_owned());
+        }
+        words
+    }
+
     /// What the tools are to be like.
-    pub(super) fn toolset(&self) -> ToolsetOptions {
+    pub(crate) fn toolset(&self) -> ToolsetOptions {
         let mut options = ToolsetOptions::default();
         options.profile = match self.profile {
             ProfileChoice::Console => Profile::Console,

@@ -10,7 +10,7 @@ mod state_file;
 
 use std::{path::Path, sync::Arc};
 
-pub(crate) use arguments::{PlaceArguments, preset};
+pub(crate) use arguments::{PlaceArguments, SandboxChoice, preset};
 use commands::KnownLater;
 use directories::{Directories, Source};
 use log::{CallLog, Level};
@@ -87,6 +87,14 @@ impl PlaceArguments {
 }
 
 impl Place {
+    /// Starts its sandbox now, before anybody needs it.
+    pub(crate) async fn start(&self) -> workden::Result<()> {
+        match &self.sandbox {
+            Some(sandbox) => sandbox.started().await.map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
     /// Ends its sandbox, and waits until nothing of it is left.
     pub(crate) async fn close(&self) {
         if let Some(sandbox) = &self.sandbox {

@@ -11,9 +11,6 @@ use workden::{
     tools::{Content, ToolAnswer, ToolFailure},
 };
 
-/// What is added for whoever could have approved.
-const NOBODY_TO_ASK: &str = "hint: nobody can be asked here; `workden` with `--yes` approves what the rules ask about";
-
 /// An answer as JSON.
 #[derive(Debug, Serialize)]
 pub(super) struct AnswerDocument<'a> {
@@ -108,14 +105,4 @@ pub(super) fn text(outcome: &Result<ToolAnswer, ToolFailure>) -> String {
         let _ = write!(text, "{break_before}[{what}, {bytes} bytes; `--json` has them]");
     }
     text
-}
-
-/// The same outcome, with what would help where nobody could be asked.
-pub(super) fn told(outcome: Result<ToolAnswer, ToolFailure>) -> Result<ToolAnswer, ToolFailure> {
-    outcome.map_err(|failure| match failure.kind {
-        ErrorKind::ApprovalNeeded => {
-            ToolFailure::new(failure.kind, format!("{}\n{NOBODY_TO_ASK}", failure.text))
-        }
-        _ => failure,
-    })
 }

@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &ToolArguments) -> Result<ExitCode, Failure> {
 async fn attended(arguments: &ToolArguments) -> Result<ExitCode, Failure> {
     let mut told = ToldToEnd::listen().map_err(Failure::Machine)?;
     let asked = if arguments.jsonl { approval::beside_pipe() } else { approval::at_terminal() };
-    let place = match arguments.place.open(asked).await {
+    let place = match arguments.place.open(Some(asked)).await {
         Ok(place) => place,
         Err(failure) => {
             failure.tell();

@@ -26,7 +26,7 @@ pub(super) async fn run(tools: &Toolset, name: &str, typed: Option<&str>, json: 
             return Ok(ExitCode::from(NONSENSE));
         }
     };
-    let outcome = answer::told(tools.call(name, arguments).await);
+    let outcome = tools.call(name, arguments).await;
     let code = if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     let text = match json {
         true => AnswerDocument::of(outcome, Structured::Shown).line(),

@@ -22,7 +22,7 @@ use tokio::{
 };
 use workden::{ErrorKind, tools::Toolset};
 
-use super::answer::{AnswerDocument, Structured, told};
+use super::answer::{AnswerDocument, Structured};
 use crate::{descriptor::Descriptor, failure::Failure};
 
 /// Requests that run at the same time.
@@ -91,7 +91,7 @@ async fn answer(tools: &Toolset, line: Line) -> String {
     };
     match parsed {
         Ok(Request { id, tool, args }) => {
-            let document = AnswerDocument::of(told(tools.call(&tool, args).await), Structured::LeftOut);
+            let document = AnswerDocument::of(tools.call(&tool, args).await, Structured::LeftOut);
             document.to(Some(&id_or_null(id))).line()
         }
         Err(NoRequest { id, why }) => {
