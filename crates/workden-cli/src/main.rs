@@ -1,24 +1,32 @@
 //! `workden`, the command line: a face. It converts and shows; what may be done, and what an answer
 //! says, is decided below it.
 
+mod approval;
+mod completions;
 mod demo;
+mod descriptor;
 mod doctor;
 mod failure;
+mod mcp;
+mod place;
 mod policy;
 mod run;
+mod signals;
+mod tool;
 
-use std::{io::Write, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use failure::Failure;
 use workden_sandboxes::KEEPER_WORD;
 
 /// File storage and sandboxes for AI agents, under a policy.
 ///
-/// This is 0.1, under construction. Here are files (directories, memory, mounts, search, edits), a policy
-/// over them, and isolated commands on Linux, with nothing to install.
+/// A place for an agent to work: tools for files and commands, a policy that holds, and isolated commands
+/// on Linux with nothing to install. `workden demo` shows it; `workden mcp` gives it to your own agent.
+///
+/// This is 0.1, under construction.
 #[derive(Debug, Parser)]
-#[command(name = "workden", version)]
+#[command(name = "workden", version, after_help = AFTER_HELP)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -26,13 +34,14 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show the file half at work, in a temporary directory.
+    /// Watch a scripted agent work: no model, no key, a few seconds.
     ///
-    /// Writes, reads, edits, searches and tries to break out, and prints each call with its answer.
-    /// Every answer is checked: when one does not come out as shown, the demo says which and fails.
-    /// Nothing outside the temporary directory is touched, and that is removed at the end.
-    #[command(after_help = AFTER_DEMO_HELP)]
-    Demo,
+    /// In a fresh directory and a sandbox of its own it writes a script, runs it, mends it, is refused a
+    /// secret, and tries to get out; each call is shown with its answer. The calls are scripted, the tools
+    /// and their answers are real, and every answer is checked: when one does not come out as it should,
+    /// the demo says which and fails. Nothing outside its directory is touched, and that is removed.
+    #[command(after_help = demo::AFTER_HELP)]
+    Demo(demo::DemoArguments),
     /// Run a command in a sandbox of its own.
     ///
     /// The command sees the directory it works in as `/workspace`, the programs of this machine, and
@@ -42,6 +51,18 @@ enum Command {
     /// Output comes as it is printed. Input is passed on unless it is a terminal; for that there is -t.
     #[command(after_help = run::AFTER_HELP)]
     Run(run::RunArguments),
+    /// Call the tools that a model is given, by hand or from a program.
+    ///
+    /// Prints what a model would see. The tools work in a directory, under rules; commands run in a
+    /// sandbox of their own, which starts with the first one. `workden tool` alone lists the tools.
+    #[command(after_help = tool::AFTER_HELP)]
+    Tool(Box<tool::ToolArguments>),
+    /// Serve the tools to any MCP client: Claude Code, Cursor, VS Code, Pydantic AI, your own.
+    ///
+    /// Over standard input and output, or HTTP. The tools work in a directory, under rules; commands run
+    /// in a sandbox of their own, which starts with the first one. Its files are there as resources.
+    #[command(after_help = mcp::AFTER_HELP)]
+    Mcp(Box<mcp::McpArguments>),
     /// Say what this machine can isolate, why not, and what would mend it.
     ///
     /// A whole sandbox is made and a program run in it, and every part is looked at by itself. Nothing of it
@@ -51,18 +72,21 @@ enum Command {
     /// Ask a policy what it says, without doing anything.
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
+    /// Print completions for a shell.
+    #[command(after_help = completions::AFTER_HELP)]
+    Completions(completions::CompletionsArguments),
 }
 
-const AFTER_DEMO_HELP: &str = "\
-Exit codes:
-  0  everything came out as shown
-  1  something did not, or the output could not be written
-  2  the command line could not be understood
+const AFTER_HELP: &str = "\
+Examples:
+  workden demo                              watch a scripted agent work
+  workden mcp --print-config claude         what to paste into the configuration of your agent
+  workden tool read_file '{\"path\": \"README.md\"}'
+  workden run -- sh -c 'whoami; ls /home'   any command in a sandbox of its own
+  workden doctor                            what this machine can isolate
 
-Environment:
-  NO_COLOR        no colours, also on a terminal (elsewhere there are none anyway)
-  CLICOLOR_FORCE  colours, also where there is no terminal
-  TMPDIR          where the demo makes its directory";
+Exit codes are said in the help of each command; 2 is always a command line that could not be
+understood. `workden COMMAND --help` has examples of each.";
 
 fn main() -> ExitCode {
     // Before anything else: a keeper starts as quickly as it can, and takes no memory that it does not need.
@@ -71,25 +95,23 @@ fn main() -> ExitCode {
         return workden_keeper::run(words);
     }
     let outcome = match Arguments::parse().command {
-        Command::Demo => run_demo().map(|()| ExitCode::SUCCESS),
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => Ok(run::run(&arguments)),
+        Command::Tool(arguments) => tool::run(&arguments),
+        Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Policy(command) => policy::run(&command).map(|()| ExitCode::SUCCESS),
+        Command::Completions(arguments) => {
+            completions::run::<Arguments>(&arguments).map(|()| ExitCode::SUCCESS)
+        }
     };
     match outcome {
         Ok(code) => code,
         // Whoever closed the pipe has seen enough, and wants to hear nothing.
         Err(failure) if failure.is_closed_pipe() => ExitCode::FAILURE,
         Err(failure) => {
-            let _ = writeln!(anstream::stderr(), "error: {failure}");
+            failure.tell();
             ExitCode::FAILURE
         }
     }
-}
-
-fn run_demo() -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().build().map_err(Failure::Machine)?;
-    let mut out = anstream::stdout().lock();
-    runtime.block_on(demo::run(&mut out))?;
-    out.flush().map_err(Failure::Output)
 }

@@ -1,7 +1,7 @@
 //! Windows of text: lines with their numbers, characters, encodings, and the ceiling on both.
 
 use workden_core::{
-    Backend, BackendExt, ErrorKind, limits,
+    Backend, BackendExt, ErrorKind, Version, limits,
     text::{Cut, Excerpt, Extent, TextWindow},
 };
 
@@ -24,6 +24,7 @@ list_checks! { text_windows:
     a_window_of_characters_counts_characters,
     other_encodings_are_decoded,
     binary_content_is_not_read_as_text,
+    a_window_has_the_version_of_the_whole,
 }
 
 async fn window(files: &dyn Backend, typed: &str, window: TextWindow) -> Result<Excerpt, Failure> {
@@ -193,6 +194,17 @@ pub async fn binary_content_is_not_read_as_text(files: &dyn Backend) -> Outcome 
         for window in [TextWindow::lines(0, 1), TextWindow::chars(0, 1)] {
             refused("read binary", files.read_window(&path("/f")?, window).await, ErrorKind::NotText)?;
         }
+    }
+    Ok(())
+}
+
+/// So that somebody who has seen a part can tell whether the file is still the same.
+pub async fn a_window_has_the_version_of_the_whole(files: &dyn Backend) -> Outcome {
+    let content = "one\ntwo\nthree\n".repeat(20_000);
+    put(files, "/f", content.clone()).await?;
+    for window_of in [TextWindow::lines(0, 1), TextWindow::lines(9_999, 2), TextWindow::chars(5, 5)] {
+        let excerpt = window(files, "/f", window_of).await?;
+        equal("the version", excerpt.version, Some(Version::of(content.as_bytes())))?;
     }
     Ok(())
 }

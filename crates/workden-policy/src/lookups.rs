@@ -22,6 +22,28 @@ impl Policy {
         self.roots(Operation::Write, Need::MakeDir)
     }
 
+    /// Whether an operation is denied wherever it is tried, so that there is no use in offering it.
+    /// Not so when it only has to be approved.
+    #[must_use]
+    pub fn denies_everywhere(&self, operation: Operation) -> bool {
+        let by_places = || match operation {
+            Operation::Write | Operation::Edit | Operation::Delete => {
+                self.place_roots(Operation::Write, Need::MakeDir).is_empty()
+            }
+            Operation::Read => self.place_roots(Operation::Read, Need::ReadAnything).is_empty(),
+            // Where nothing may be read there are still names to be seen, and commands are not about places.
+            Operation::Glob | Operation::Grep | Operation::Ls | Operation::Execute => false,
+        };
+        self.rules_deny_everywhere(operation) || by_places()
+    }
+
+    fn rules_deny_everywhere(&self, operation: Operation) -> bool {
+        self.layers().iter().any(|layer| match layer {
+            PolicyLayer::Rules(rules) => rules.denies_everywhere(operation),
+            PolicyLayer::Mounts(_) | PolicyLayer::AllowList(_) => false,
+        })
+    }
+
     /// Whether something may be read there, with or without approval. Endings and sizes aside.
     #[must_use]
     pub fn can_read(&self, path: &VirtualPath) -> bool {
@@ -72,10 +94,14 @@ impl Policy {
     }
 
     fn roots(&self, operation: Operation, need: Need) -> Vec<VirtualPath> {
+        if self.rules_deny_everywhere(operation) { Vec::new() } else { self.place_roots(operation, need) }
+    }
+
+    /// As far as mounts and allow-lists go.
+    fn place_roots(&self, operation: Operation, need: Need) -> Vec<VirtualPath> {
         let mut roots = vec![VirtualPath::root()];
         for layer in self.layers() {
             match layer {
-                PolicyLayer::Rules(rules) if rules.denies_everywhere(operation) => return Vec::new(),
                 PolicyLayer::Rules(_) => {}
                 PolicyLayer::Mounts(mounts) => {
                     let usable = mounts.iter().filter(|mount| match operation {

@@ -2,7 +2,7 @@
 //!
 //! [`LinuxSandbox`] isolates commands with what the kernel has; [`HostSandbox`] does not, and is for
 //! development. Both are a keeper and a stream to it, so that files, commands, jobs and terminals behave
-//! the same in them, and both end when they are dropped.
+//! the same in them, and both end when they are dropped. [`LateSandbox`] starts one when it is first needed.
 //!
 //! ```no_run
 //! # async fn example() -> workden_core::Result<()> {
@@ -27,6 +27,7 @@
 mod host;
 mod host_environment;
 mod keeper;
+mod late;
 mod limits;
 mod linux;
 pub mod toolchains;
@@ -35,4 +36,5 @@ mod variables;
 pub use host::{HostSandbox, HostSandboxBuilder};
 pub use host_environment::HostEnvironment;
 pub use keeper::{KEEPER_WORD, KeeperProgram};
+pub use late::LateSandbox;
 pub use linux::{GitFiles, LinuxSandbox, LinuxSandboxBuilder};

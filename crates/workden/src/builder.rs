@@ -28,6 +28,7 @@ pub struct WorkspaceBuilder {
     audits: Vec<Arc<dyn Audit>>,
     sandbox: Option<Arc<dyn Sandbox>>,
     directory: Option<String>,
+    read_only: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -154,6 +155,14 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// A place that file calls may read and not change, whatever the policy says and whoever approves. It
+    /// does not speak of commands: give it to their sandbox as well.
+    #[must_use]
+    pub fn read_only(mut self, at: &str) -> Self {
+        self.read_only.push(at.to_owned());
+        self
+    }
+
     /// Opens the directories and checks the rules.
     ///
     /// # Errors
@@ -203,6 +212,7 @@ impl WorkspaceBuilder {
             backend: opened(places)?,
             sandbox: self.sandbox,
             policy: Arc::new(policy),
+            read_only: self.read_only.iter().map(|at| VirtualPath::parse(at)).collect::<Result<_>>()?,
             approvals,
             audits: self.audits,
             directory,

@@ -29,8 +29,10 @@ mod denied_files;
 mod doctests;
 mod judging;
 mod masks;
+mod read_only;
 mod running;
 mod stack;
+mod toolset;
 mod workspace;
 
 pub use builder::WorkspaceBuilder;
@@ -47,4 +49,5 @@ pub use workden_policy::{
     Action, Derive, Operation, Policy, Preset, Ruleset, Surroundings,
     approvals::{Approvals, Decision, Scope},
 };
+pub use workden_tools as tools;
 pub use workspace::{Commands, Files, Workspace};

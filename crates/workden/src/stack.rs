@@ -10,6 +10,7 @@ use workden_policy::{Policy, approvals::Approvals};
 
 use crate::{
     judging::PolicyGate,
+    read_only::ReadOnlyPlaces,
     workspace::{Commands, Files},
 };
 
@@ -20,6 +21,8 @@ pub(crate) struct Parts {
     /// Where commands run, if they do; its files are among those of the backend.
     pub(crate) sandbox: Option<Arc<dyn Sandbox>>,
     pub(crate) policy: Arc<Policy>,
+    /// What file calls may not change, whatever the policy says.
+    pub(crate) read_only: Vec<VirtualPath>,
     pub(crate) approvals: Approvals,
     pub(crate) audits: Vec<Arc<dyn Audit>>,
     /// Where relative paths start, and where commands run; `None` for where the sandbox says.
@@ -42,6 +45,9 @@ impl Parts {
         // A policy without layers is no gate.
         if !self.policy.is_empty() {
             guarded = guarded.gate(Arc::new(PolicyGate(Arc::clone(&self.policy))));
+        }
+        if !self.read_only.is_empty() {
+            guarded = guarded.gate(Arc::new(ReadOnlyPlaces(self.read_only.clone())));
         }
         self.audits.iter().fold(guarded, |guarded, audit| guarded.audit(Arc::clone(audit)))
     }

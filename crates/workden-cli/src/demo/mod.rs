@@ -1,95 +1,176 @@
-//! `workden demo`: the file half at work, scene by scene, in a temporary directory.
+//! `workden demo`: a scripted agent at work, in a fresh directory and a sandbox of its own, through the tools
+//! that a model would have.
 //!
-//! What a scene prints is what a call answered, and what it answered is checked: against what the
-//! scene claims, and on the host's own view of the directory. Times and host paths are not shown, so
-//! the transcript is the same on every machine.
+//! What is printed is what the tools answered, and what they answered is checked: against what the script
+//! expects, and on the host's own view of the directory.
 
-mod editing;
-mod searching;
-mod together;
+mod script;
 mod transcript;
-mod walls;
 
 use std::{
     fs,
     io::Write,
-    path::{Path, PathBuf},
+    path::PathBuf,
+    process::ExitCode,
+    time::{Duration, Instant},
 };
 
+use clap::{Args, ValueEnum};
+use script::{Comes, FILES, Needs, SECRET, Scene, Step};
 use tempfile::TempDir;
 use transcript::Transcript;
-use workden_backends::LocalBackend;
-use workden_core::VirtualPath;
+use workden::Preset;
 
-use crate::failure::{Failure, expect_same};
+use crate::{
+    failure::{Failure, expect_same},
+    place::{Place, PlaceArguments, SandboxChoice},
+    signals::ToldToEnd,
+};
 
-/// The temporary directory: a workspace, and beside it what the workspace must not reach.
-struct Stage {
-    home: TempDir,
-    root: PathBuf,
-    outside: PathBuf,
-    files: LocalBackend,
+pub(crate) const AFTER_HELP: &str = "\
+Exit codes:
+  0  everything came out as shown
+  1  something did not, the sandbox cannot start here, or the output could not be written
+  2  the command line could not be understood
+  128+N  told to end by signal N
+
+Environment:
+  NO_COLOR        no colours, also on a terminal (elsewhere there are none anyway)
+  CLICOLOR_FORCE  colours, also where there is no terminal
+  TMPDIR          where the demo makes its directory";
+
+/// What `workden demo` can be told.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArguments {
+    /// Where the agent's commands run.
+    #[arg(long, value_enum, default_value_t = DemoSandbox::Linux)]
+    sandbox: DemoSandbox,
 }
 
-const SECRET: &str = "nobody in the workspace may read this\n";
-
-impl Stage {
-    fn set() -> Result<Self, Failure> {
-        let home = tempfile::Builder::new().prefix("workden-demo-").tempdir().map_err(Failure::NoStage)?;
-        let (root, outside) = (home.path().join("workspace"), home.path().join("outside"));
-        for directory in [&root, &outside] {
-            fs::create_dir(directory).map_err(Failure::Machine)?;
-        }
-        fs::write(outside.join("secret.txt"), SECRET).map_err(Failure::Machine)?;
-        let files = LocalBackend::open(&root)?;
-        Ok(Self { home, root, outside, files })
-    }
-
-    /// Makes sure that the scenes left nothing outside, and nothing half done inside.
-    fn check(&self) -> Result<(), Failure> {
-        expect_same("the names outside", names_in(&self.outside)?, vec!["secret.txt".to_owned()])?;
-        let secret = fs::read_to_string(self.outside.join("secret.txt")).map_err(Failure::Machine)?;
-        expect_same("the file outside", secret.as_str(), SECRET)?;
-        let mut left = names_in(&self.root)?;
-        left.extend(names_in(&self.root.join("src"))?);
-        left.retain(|name| workden_core::names::is_temporary(name.as_bytes()));
-        expect_same("temporary files left behind", left, Vec::new())
-    }
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DemoSandbox {
+    /// Isolated, as they should.
+    Linux,
+    /// On this machine as you; what needs walls is left out.
+    Host,
 }
 
 /// Plays every scene.
-pub(crate) async fn run(out: &mut dyn Write) -> Result<(), Failure> {
-    let stage = Stage::set()?;
-    let transcript = &mut Transcript::new(out);
-    transcript.say("The file half of workden at work, in a temporary directory.")?;
+pub(crate) fn run(arguments: &DemoArguments) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(Failure::Machine)?;
+    runtime.block_on(async {
+        let stage = Stage::set(arguments.sandbox).await?;
+        let mut told = ToldToEnd::listen().map_err(Failure::Machine)?;
+        let outcome = tokio::select! {
+            outcome = play(&stage, arguments.sandbox) => outcome,
+            (_, number) = told.next() => Ok(ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX))),
+        };
+        stage.clear().await?;
+        outcome
+    })
+}
 
-    editing::write(transcript, &stage).await?;
-    editing::read(transcript, &stage).await?;
-    editing::edit(transcript, &stage).await?;
-    editing::ambiguous(transcript, &stage).await?;
-    editing::not_found(transcript, &stage).await?;
-    editing::hashlines(transcript, &stage).await?;
-    searching::glob(transcript, &stage).await?;
-    searching::grep(transcript, &stage).await?;
-    searching::mounts(transcript, &stage).await?;
-    walls::dots(transcript, &stage).await?;
-    walls::links(transcript, &stage).await?;
-    together::edits(transcript, &stage).await?;
+/// A directory with something in it, and the tools over it.
+struct Stage {
+    directory: TempDir,
+    root: PathBuf,
+    place: Place,
+}
 
-    stage.check()?;
-    stage.home.close().map_err(Failure::Machine)?;
-    let (scenes, calls) = transcript.counts();
+impl Stage {
+    async fn set(sandbox: DemoSandbox) -> Result<Self, Failure> {
+        let directory = tempfile::Builder::new().prefix("workden-demo-").tempdir().map_err(Failure::NoStage)?;
+        let root = directory.path().join("project");
+        fs::create_dir(&root).map_err(Failure::Machine)?;
+        for (name, content) in FILES {
+            fs::write(root.join(name), content).map_err(Failure::Machine)?;
+        }
+        let sandbox = match sandbox {
+            DemoSandbox::Linux => SandboxChoice::Linux,
+            DemoSandbox::Host => SandboxChoice::Host,
+        };
+        let place = PlaceArguments::in_directory(root.clone(), sandbox, Preset::Permissive).open(None).await?;
+        Ok(Self { directory, root, place })
+    }
+
+    /// Ends what runs, and removes the directory.
+    async fn clear(self) -> Result<(), Failure> {
+        self.place.close().await;
+        self.directory.close().map_err(Failure::Machine)
+    }
+
+    fn on_the_host(&self, name: &str) -> Result<String, Failure> {
+        fs::read_to_string(self.root.join(name)).map_err(Failure::Machine)
+    }
+}
+
+async fn play(stage: &Stage, sandbox: DemoSandbox) -> Result<ExitCode, Failure> {
+    let mut out = anstream::stdout().lock();
+    let transcript = &mut Transcript::new(&mut out);
+    let began = Instant::now();
+    if let Err(error) = stage.place.start().await {
+        let choice = "`workden demo --sandbox host` plays it on this machine as it is, without any isolation";
+        return Err(Failure::Request(format!("the agent has no sandbox to work in: {}\nhint: {choice}", error.sentence())));
+    }
+    transcript.say(
+        "A scripted agent at work, in a fresh directory and a sandbox of its own. No model is asked, no key\n\
+         is needed, nothing leaves this machine; the tools and their answers are what a model would have.",
+    )?;
+    let mut calls = 0;
+    for scene in script::scenes() {
+        if scene.needs == Needs::Walls && sandbox == DemoSandbox::Host {
+            transcript.say("\n(Left out: attempts to get out. On the host there is no wall to stop them.)")?;
+            continue;
+        }
+        calls += play_scene(stage, &scene, transcript).await?;
+    }
+    check(stage)?;
+    let took = shown(began.elapsed());
     transcript.say(format_args!(
-        "\nAll {scenes} scenes and {calls} calls came out as shown. The temporary directory is gone again."
-    ))
+        "\nAll {calls} calls came out as they should, in {took}. The sandbox has ended, its directory is gone.\n\n\
+         Next:  workden tool                           the tools, by hand\n\
+         \x20      workden mcp --print-config claude      the same tools for your own agent\n\
+         \x20      workden run -- sh -c 'whoami; ls /'    any command in a sandbox of its own"
+    ))?;
+    out.flush().map_err(Failure::Output)?;
+    Ok(ExitCode::SUCCESS)
 }
 
-fn path(typed: &str) -> Result<VirtualPath, Failure> {
-    Ok(VirtualPath::parse(typed)?)
+async fn play_scene(stage: &Stage, scene: &Scene, transcript: &mut Transcript<'_>) -> Result<u32, Failure> {
+    transcript.scene(scene.heading)?;
+    let mut calls = 0;
+    for Step { thought, tool, arguments, comes } in &scene.steps {
+        transcript.call(thought, tool, arguments)?;
+        let outcome = stage.place.tools.call(tool, arguments.clone()).await;
+        transcript.answer(&outcome)?;
+        let text = outcome.as_ref().map_or_else(|failure| &failure.text, |answer| &answer.text);
+        let is_as_expected = match (&outcome, comes) {
+            (Ok(_), Comes::Answer(part)) => text.contains(part),
+            (Err(failure), Comes::Refusal(kind, part)) => failure.kind == *kind && text.contains(part),
+            _ => false,
+        };
+        if !is_as_expected {
+            return Err(Failure::Surprise(format!("`{tool}` should have come to {comes:?}")));
+        }
+        if text.contains(SECRET) {
+            return Err(Failure::Surprise(format!("`{tool}` shows a secret")));
+        }
+        calls += 1;
+    }
+    Ok(calls)
 }
 
-fn names_in(directory: &Path) -> Result<Vec<String>, Failure> {
-    let entries = fs::read_dir(directory).map_err(Failure::Machine)?;
-    let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
-    names.collect::<Result<_, _>>().map_err(Failure::Machine)
+/// Makes sure that the owner of the directory sees what the agent did, and that nothing else happened.
+fn check(stage: &Stage) -> Result<(), Failure> {
+    let numbers = stage.on_the_host("numbers.txt")?;
+    expect_same("the numbers on the host", numbers.as_str(), "0,1,1,2,3,5,8,13,21,34,\n")?;
+    expect_same("the secret on the host", stage.on_the_host(".env")?.as_str(), FILES[1].1)
+}
+
+fn shown(time: Duration) -> String {
+    format!("{:.2} s", time.as_secs_f64())
 }

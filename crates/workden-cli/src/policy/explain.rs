@@ -14,13 +14,12 @@ use super::{
     Asked,
     check::action_name,
     judged::{Judged, decisions},
-    told,
 };
 use crate::failure::Failure;
 
 /// Explains one verdict.
 pub(super) fn run(asked: &Asked, op: Operation, target: &str) -> Result<(), Failure> {
-    let judged = asked.judge(op, target).map_err(told)?;
+    let judged = asked.judge(op, target).map_err(crate::place::request)?;
     let text = explained(asked, op, target, &judged);
     anstream::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
 }

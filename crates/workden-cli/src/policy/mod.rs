@@ -12,7 +12,7 @@ use clap::{
 };
 use workden::{Config, Operation, Policy, Preset, Surroundings, VirtualPath, policy::PolicyLayer};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, place};
 
 /// What can be asked about a policy.
 #[derive(Debug, Subcommand)]
@@ -53,7 +53,7 @@ pub(crate) enum PolicyCommand {
 #[derive(Debug, Args)]
 pub(crate) struct Which {
     /// The preset; `default`, if no file is given either.
-    #[arg(long, value_parser = preset)]
+    #[arg(long, value_parser = place::preset)]
     preset: Option<Preset>,
     /// A `workden.toml`. With a preset as well, both hold, and the stricter wins.
     #[arg(long, value_name = "FILE")]
@@ -84,10 +84,6 @@ fn operations() -> impl TypedValueParser<Value = Operation> {
     PossibleValuesParser::new(Operation::ALL.map(Operation::name)).map(named)
 }
 
-fn preset(name: &str) -> Result<Preset, String> {
-    name.parse().map_err(|error: workden::Error| error.to_string())
-}
-
 /// A policy, and where it is asked from.
 pub(crate) struct Asked {
     policy: Policy,
@@ -106,10 +102,8 @@ impl Which {
         let mut policy = Policy::new();
         if let Some(file) = &self.config {
             let shown = file.display();
-            let text = std::fs::read_to_string(file)
-                .map_err(|error| Failure::Request(format!("cannot read {shown}: {error}")))?;
-            let config = Config::parse(&text).map_err(|error| Failure::Request(format!("{shown}: {error}")))?;
-            policy = config.policy(surroundings).map_err(told)?;
+            let config = place::config_file::read(file)?;
+            policy = config.policy(surroundings).map_err(place::request)?;
             names = layer_names(&config, policy.layers(), &shown.to_string());
         }
         let preset = match (self.preset, &self.config) {
@@ -117,10 +111,10 @@ impl Which {
             (preset, _) => preset,
         };
         if let Some(preset) = preset {
-            policy = policy.with_rules(&preset.ruleset_in(surroundings)).map_err(told)?;
+            policy = policy.with_rules(&preset.ruleset_in(surroundings)).map_err(place::request)?;
             names.push(format!("preset `{preset}`"));
         }
-        let directory = VirtualPath::parse(self.directory.as_deref().unwrap_or(directory)).map_err(told)?;
+        let directory = VirtualPath::parse(self.directory.as_deref().unwrap_or(directory)).map_err(place::request)?;
         Ok(Asked { policy, names, directory })
     }
 }
@@ -135,11 +129,6 @@ fn layer_names(config: &Config, layers: &[PolicyLayer], file: &str) -> Vec<Strin
         PolicyLayer::AllowList(_) => format!("places of `{file}`"),
     };
     layers.iter().map(name).collect()
-}
-
-/// An error of the library, as it is.
-fn told(error: workden::Error) -> Failure {
-    Failure::Request(error.to_string())
 }
 
 /// Runs one of them.

@@ -103,7 +103,7 @@ impl From<LevelArgument> for Level {
 
 /// What can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Net {
+pub(crate) enum Net {
     /// Nothing but a loopback of its own.
     None,
     /// What this machine reaches.

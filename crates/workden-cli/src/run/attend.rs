@@ -14,7 +14,8 @@ use workden_core::{
     sandbox::{Ended, LimitHit, Process, ProcessControl, ProcessEvent, ProcessEvents, Signal, Stream},
 };
 
-use super::{descriptor::Descriptor, ending::Ending, signals::ToldToEnd};
+use super::ending::Ending;
+use crate::{descriptor::Descriptor, signals::ToldToEnd};
 
 /// What comes out of a process until it ends, as far as it is not printed at once.
 type Drained = std::result::Result<(Ended, Vec<LimitHit>), Ending>;

@@ -8,7 +8,8 @@ use workden_core::{
     sandbox::{Command, Ended, ExecuteRequest, Isolation, LeftOut, LimitHit},
 };
 
-use super::{arguments::RunArguments, attend::no_signals, ending::Ending, place::Place, signals::ToldToEnd};
+use super::{arguments::RunArguments, attend::no_signals, ending::Ending, place::Place};
+use crate::signals::ToldToEnd;
 
 /// What is printed.
 #[derive(Serialize)]

@@ -2,19 +2,17 @@
 
 mod arguments;
 mod attend;
-mod descriptor;
 mod direct;
 mod ending;
 mod json;
 mod piped;
 mod place;
-mod signals;
 mod terminal;
 mod typed;
 
 use std::process::ExitCode;
 
-pub(crate) use arguments::{AFTER_HELP, RunArguments};
+pub(crate) use arguments::{AFTER_HELP, Net, RunArguments};
 use ending::Ending;
 use place::Place;
 

@@ -19,8 +19,8 @@ use super::{
     attend::{attend, no_signals},
     ending::Ending,
     place::Place,
-    signals,
 };
+use crate::signals;
 
 /// How large a terminal is that does not say.
 const USUAL: WindowSize = WindowSize { rows: 24, columns: 80 };

@@ -128,6 +128,7 @@ pub(crate) const CAUGHT: &[(Spoil, &[&str])] = &[
         ],
     ),
     (TextCountsBytes, &["text_windows::a_window_of_characters_counts_characters"]),
+    (TextHasTheVersionOfTheWindow, &["text_windows::a_window_has_the_version_of_the_whole"]),
     (
         TextOfNothingIsAnError,
         &["hashlines::lines_are_shown_with_number_and_hash", "text_windows::an_empty_file_reads_as_empty"],

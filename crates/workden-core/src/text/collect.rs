@@ -173,6 +173,6 @@ impl CharCollector {
             return Err(not_text("read", path));
         }
         let extent = Extent::Chars { offset: self.offset, shown: self.shown, total: self.total };
-        Ok(Excerpt { text: self.text, encoding: encoding.label().to_owned(), extent, cut: Cut::No })
+        Ok(Excerpt { text: self.text, encoding: encoding.label().to_owned(), extent, cut: Cut::No, version: None })
     }
 }

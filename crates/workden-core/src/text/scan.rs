@@ -4,7 +4,10 @@
 //! from start to end in small blocks (the end is needed for "how many lines are left"); only a text
 //! before Unicode is read again, so that every window of it is read in one encoding.
 
-use std::io::{self, Read};
+use std::{
+    cell::Cell,
+    io::{self, Read},
+};
 
 use encoding_rs_io::DecodeReaderBytesBuilder;
 use memchr::{memchr, memchr_iter, memrchr};
@@ -14,7 +17,7 @@ use super::{
     encoding::{BINARY_SNIFF_BYTES, Encoding, Guess, UTF8_BOM, not_text},
     window::{Cut, Excerpt, Extent, TextWindow},
 };
-use crate::{Error, ErrorKind, Result, VirtualPath};
+use crate::{Error, ErrorKind, Result, Version, VersionHasher, VirtualPath};
 
 const BLOCK_BYTES: usize = 128 * 1024;
 
@@ -41,9 +44,43 @@ impl TextSource for &[u8] {
 /// `NotText` for binary content, `OutOfRange` for a line offset past the end, `Io` when reading
 /// fails.
 pub fn excerpt(path: &VirtualPath, source: &dyn TextSource, window: TextWindow) -> Result<Excerpt> {
-    match window {
+    let source = &Versioned { source, version: Cell::new(None) };
+    let excerpt = match window {
         TextWindow::Lines { offset, limit, max_chars } => lines(path, source, offset, limit, max_chars),
         TextWindow::Chars { offset, limit } => chars(path, source, offset, limit),
+    };
+    excerpt.map(|excerpt| Excerpt { version: source.version.get(), ..excerpt })
+}
+
+/// A source that takes note of the version of what is read, the first time that it is read to its end.
+struct Versioned<'a> {
+    source: &'a dyn TextSource,
+    version: Cell<Option<Version>>,
+}
+
+impl TextSource for Versioned<'_> {
+    fn open(&self) -> io::Result<Box<dyn Read + '_>> {
+        let reader = self.source.open()?;
+        Ok(Box::new(VersionedReader { reader, hasher: VersionHasher::default(), version: &self.version }))
+    }
+}
+
+struct VersionedReader<'a> {
+    reader: Box<dyn Read + 'a>,
+    hasher: VersionHasher,
+    version: &'a Cell<Option<Version>>,
+}
+
+impl Read for VersionedReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let filled = self.reader.read(buffer)?;
+        if self.version.get().is_none() {
+            self.hasher.update(&buffer[..filled]);
+            if filled == 0 && !buffer.is_empty() {
+                self.version.set(Some(self.hasher.finish()));
+            }
+        }
+        Ok(filled)
     }
 }
 
@@ -118,7 +155,7 @@ fn lines(path: &VirtualPath, source: &dyn TextSource, offset: u64, limit: u64, m
     };
     let (text, cut) = cut_to(text, max_chars, overflowed);
     let shown = count_lines(text.as_bytes());
-    Ok(Excerpt { text, encoding: encoding.label().to_owned(), extent: Extent::Lines { offset, shown, total }, cut })
+    Ok(Excerpt { text, encoding: encoding.label().to_owned(), extent: Extent::Lines { offset, shown, total }, cut, version: None })
 }
 
 /// A piece of UTF-8 as text, without the part of a character at its end.
@@ -198,6 +235,20 @@ mod tests {
         assert_eq!(excerpt.text, text);
         assert_eq!(excerpt.extent, Extent::Lines { offset, shown, total });
         assert_eq!(excerpt.cut, Cut::No);
+    }
+
+    #[test]
+    fn a_window_has_the_version_of_the_whole() {
+        let utf16 = |text: &str| Encoding::Utf16Le.encode(text).unwrap();
+        let long = "a line\n".repeat(100_000);
+        let contents: [&[u8]; 6] =
+            [b"", b"a\nb\n", long.as_bytes(), &utf16(""), &utf16(&long), b"caf\xE9 au lait\nna\xEFve\n"];
+        for content in contents {
+            for window in [TextWindow::lines(0, 1), TextWindow::chars(0, 3), TextWindow::chars(1_000_000, 3)] {
+                let excerpt = read(content, window).unwrap();
+                assert_eq!(excerpt.version, Some(Version::of(content)), "{window:?} of {} bytes", content.len());
+            }
+        }
     }
 
     #[test]

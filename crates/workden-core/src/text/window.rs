@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ErrorKind, Result, limits};
+use crate::{Error, ErrorKind, Result, Version, limits};
 
 /// Which part of a text to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +80,10 @@ pub struct Excerpt {
     pub extent: Extent,
     /// Whether the window ended early, and where.
     pub cut: Cut,
+    /// The version of the whole file, of which the window is a part; `None` where it was not read to
+    /// its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
 }
 
 /// Where a window lies in the whole text.

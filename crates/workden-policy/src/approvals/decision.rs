@@ -15,6 +15,11 @@ pub enum Decision {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
+    /// Nobody could be asked.
+    Unanswered {
+        /// What can be done about that, for whoever reads the refusal.
+        how: String,
+    },
 }
 
 impl Decision {

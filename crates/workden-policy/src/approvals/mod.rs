@@ -120,6 +120,7 @@ impl Approver for Approvals {
                 target: target(&request),
                 note: note.unwrap_or_default(),
             })),
+            Decision::Unanswered { how } => Approval::Refused(unapproved(&request).hint(how)),
         }
     }
 }
@@ -216,6 +217,14 @@ mod tests {
         let Approval::Refused(error) = block_on(Approvals::nobody().approve(question("write", "/a"))) else { panic!() };
         assert_eq!(error.kind(), ErrorKind::ApprovalNeeded);
         assert!(error.to_string().contains("`/a`") && error.hint_text().is_some(), "{error}");
+    }
+
+    #[test]
+    fn whoever_cannot_ask_says_what_can_be_done_about_it() {
+        let (approvals, _) = answering(Decision::Unanswered { how: "ring the bell".to_owned() });
+        let Approval::Refused(error) = block_on(approvals.approve(question("write", "/a"))) else { panic!() };
+        assert_eq!((error.kind(), error.hint_text()), (ErrorKind::ApprovalNeeded, Some("ring the bell")));
+        assert!(approvals.memory().list().is_empty());
     }
 
     #[test]

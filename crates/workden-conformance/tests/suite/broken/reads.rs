@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use workden_core::{
-    Backend, ByteRange, Entry, EntryKind, Error, ErrorKind, Resolved, Result, Slice, Timestamp,
+    Backend, ByteRange, Entry, EntryKind, Error, ErrorKind, Resolved, Result, Slice, Timestamp, Version,
     text::{Excerpt, Extent, TextWindow, scan},
 };
 
@@ -73,6 +73,7 @@ impl Broken {
         };
         match (self.spoil, &mut excerpt.extent) {
             (Spoil::TextDropsCarriageReturns, _) => excerpt.text = excerpt.text.replace('\r', ""),
+            (Spoil::TextHasTheVersionOfTheWindow, _) => excerpt.version = Some(Version::of(excerpt.text.as_bytes())),
             (Spoil::TextCountsBytes, Extent::Chars { shown, .. }) => *shown = excerpt.text.len() as u64,
             (Spoil::TextOfNothingIsAnError, Extent::Lines { total: 0, .. } | Extent::Chars { total: 0, .. }) => {
                 return Err(Error::new(ErrorKind::OutOfRange, "the file is empty"));

@@ -47,6 +47,7 @@ pub(crate) enum Spoil {
     TextIsTakenForUtf8,
     TextDropsCarriageReturns,
     TextCountsBytes,
+    TextHasTheVersionOfTheWindow,
     TextOfNothingIsAnError,
 
     WriteDisregardsExpectations,

@@ -6,14 +6,14 @@ use tokio::signal::unix::{Signal as Arriving, SignalKind, signal};
 use workden_core::sandbox::Signal;
 
 /// Waits for a signal that tells us to end.
-pub(super) struct ToldToEnd {
+pub(crate) struct ToldToEnd {
     interrupt: Arriving,
     terminate: Arriving,
     hang_up: Arriving,
 }
 
 impl ToldToEnd {
-    pub(super) fn listen() -> io::Result<Self> {
+    pub(crate) fn listen() -> io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
@@ -22,7 +22,7 @@ impl ToldToEnd {
     }
 
     /// The signal, and its number.
-    pub(super) async fn next(&mut self) -> (Signal, i32) {
+    pub(crate) async fn next(&mut self) -> (Signal, i32) {
         tokio::select! {
             _ = self.interrupt.recv() => (Signal::Int, SignalKind::interrupt().as_raw_value()),
             _ = self.terminate.recv() => (Signal::Term, SignalKind::terminate().as_raw_value()),
@@ -32,6 +32,6 @@ impl ToldToEnd {
 }
 
 /// Waits for other sizes of the terminal.
-pub(super) fn resized() -> io::Result<Arriving> {
+pub(crate) fn resized() -> io::Result<Arriving> {
     signal(SignalKind::window_change())
 }

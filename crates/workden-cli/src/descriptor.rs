@@ -18,19 +18,19 @@ const WRITTEN_AT_ONCE: usize = 4096;
 const READ_AT_ONCE: usize = 64 * 1024;
 
 /// One of the standard streams.
-pub(super) struct Descriptor<'fd> {
+pub(crate) struct Descriptor<'fd> {
     fd: BorrowedFd<'fd>,
     /// Made when it is first waited for: most output never is.
     waiting: Option<AsyncFd<BorrowedFd<'fd>>>,
 }
 
 impl<'fd> Descriptor<'fd> {
-    pub(super) fn new(fd: BorrowedFd<'fd>) -> Self {
+    pub(crate) fn new(fd: BorrowedFd<'fd>) -> Self {
         Self { fd, waiting: None }
     }
 
     /// Writes all of it.
-    pub(super) async fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    pub(crate) async fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             self.ready(PollFlags::OUT, Interest::WRITABLE).await?;
             match rustix::io::write(self.fd, &bytes[..bytes.len().min(WRITTEN_AT_ONCE)]) {
@@ -43,7 +43,7 @@ impl<'fd> Descriptor<'fd> {
     }
 
     /// Reads what there is; nothing at the end.
-    pub(super) async fn read(&mut self) -> io::Result<Vec<u8>> {
+    pub(crate) async fn read(&mut self) -> io::Result<Vec<u8>> {
         loop {
             self.ready(PollFlags::IN, Interest::READABLE).await?;
             let mut buffer = vec![0; READ_AT_ONCE];

@@ -1,0 +1,136 @@
+//! Asking somebody at a terminal. Where there is none, nobody is asked.
+//!
+//! Invariant: what is shown is what was asked, in plain characters. A model writes file contents and commands,
+//! and none of them may move the cursor, hide a part, or look like our own words.
+
+use std::{
+    fmt::Write as _,
+    fs::{File, OpenOptions},
+    io::{BufRead, BufReader, IsTerminal, Read, Write, stderr, stdin},
+    sync::Arc,
+};
+
+use tokio::sync::{Mutex, oneshot};
+use workden::{Approvals, Decision, Scope, core::ApprovalRequest};
+
+/// Lines of a preview that are shown.
+const PREVIEW_LINES: usize = 40;
+/// Bytes of an answer.
+const ANSWER_BYTES: u64 = 1024;
+/// How often an answer that is none is asked for again.
+const TRIES: usize = 3;
+
+/// Asks at the terminal, if whoever started this is at one.
+pub(crate) fn at_terminal() -> Approvals {
+    if stdin().is_terminal() && stderr().is_terminal() { asking() } else { nobody_there() }
+}
+
+/// Asks at the terminal, if there is one besides a pipe that requests come from.
+pub(crate) fn beside_pipe() -> Approvals {
+    if !stdin().is_terminal() && stderr().is_terminal() { asking() } else { nobody_there() }
+}
+
+fn nobody_there() -> Approvals {
+    Approvals::asking(|_| nobody())
+}
+
+fn asking() -> Approvals {
+    // One question at a time.
+    let turn = Arc::new(Mutex::new(()));
+    Approvals::asking_later(move |request| {
+        let turn = Arc::clone(&turn);
+        async move {
+            let _turn = turn.lock().await;
+            let (answer, answered) = oneshot::channel();
+            // Not one of the runtime's threads: nobody waits for this one when the program ends.
+            let thread = std::thread::Builder::new().spawn(move || {
+                let _ = answer.send(ask(&request));
+            });
+            match thread {
+                Ok(_) => answered.await.unwrap_or_else(|_| nobody()),
+                Err(_) => nobody(),
+            }
+        }
+    })
+}
+
+fn nobody() -> Decision {
+    let how = "nobody can be asked here: go on without it, or tell the user that `workden` approves it with `--yes`";
+    Decision::Unanswered { how: how.to_owned() }
+}
+
+fn ask(request: &ApprovalRequest) -> Decision {
+    let Ok(terminal) = OpenOptions::new().read(true).write(true).open("/dev/tty") else { return nobody() };
+    answer(&question(request), &terminal).unwrap_or_else(|_| nobody())
+}
+
+fn answer(question: &str, mut terminal: &File) -> std::io::Result<Decision> {
+    let mut answers = BufReader::new(terminal);
+    terminal.write_all(question.as_bytes())?;
+    for _ in 0..TRIES {
+        terminal.write_all(b"[y]es, [n]o, or [a]lways in this session? ")?;
+        let mut line = String::new();
+        if answers.by_ref().take(ANSWER_BYTES).read_line(&mut line)? == 0 {
+            break;
+        }
+        match line.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => return Ok(Decision::Approve(Scope::Once)),
+            "a" | "always" => return Ok(Decision::Approve(Scope::Session)),
+            "n" | "no" => return Ok(Decision::Deny { note: None }),
+            _ => {}
+        }
+    }
+    Ok(Decision::Deny { note: None })
+}
+
+fn question(request: &ApprovalRequest) -> String {
+    let tool = request.caller.as_ref().map_or(request.call.as_str(), |caller| caller.tool.as_str());
+    let mut text = format!("\n{} wants to: {}\n", plain(tool), plain(&request.description));
+    if let Some(preview) = &request.preview {
+        let mut lines = preview.lines();
+        for line in lines.by_ref().take(PREVIEW_LINES) {
+            let _ = writeln!(text, "  | {}", plain(line));
+        }
+        match lines.count() {
+            0 => {}
+            more => {
+                let _ = writeln!(text, "  ... and {more} more lines");
+            }
+        }
+    }
+    text
+}
+
+/// A text without anything that a terminal would act upon. Its lines are indented, so that none looks like
+/// a question of ours.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    for character in text.chars() {
+        match character {
+            '\n' => plain.push_str("\n    "),
+            '\t' => plain.push(character),
+            _ if character.is_control() || changes_direction(character) => {
+                plain.extend(character.escape_unicode());
+            }
+            _ => plain.push(character),
+        }
+    }
+    plain
+}
+
+/// Characters that make a terminal show others in another order, or not at all.
+fn changes_direction(character: char) -> bool {
+    matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_model_wrote_cannot_act_upon_the_terminal() {
+        assert_eq!(plain("a\tb"), "a\tb");
+        assert_eq!(plain("echo \u{1b}[2J\r\u{202e}x\u{7}"), "echo \\u{1b}[2J\\u{d}\\u{202e}x\\u{7}");
+        assert_eq!(plain("true\n[y]es"), "true\n    [y]es");
+    }
+}

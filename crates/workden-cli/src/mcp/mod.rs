@@ -1,0 +1,164 @@
+//! `workden mcp`: the tools and files of a workspace for any client of the Model Context Protocol.
+
+mod print_config;
+
+use std::{
+    io::Write,
+    net::{SocketAddr, ToSocketAddrs},
+    process::ExitCode,
+};
+
+use clap::Args;
+use print_config::Client;
+use workden_mcp::{Access, BearerToken, HttpOptions, McpServer, approvals, serve_http, serve_stdio};
+
+use crate::{
+    failure::Failure,
+    place::{Place, PlaceArguments, request},
+    signals::ToldToEnd,
+};
+
+/// The variable that the token for HTTP is in.
+const TOKEN_VARIABLE: &str = "WORKDEN_MCP_TOKEN";
+/// The workspace could not be opened.
+const NOT_OPENED: u8 = 3;
+
+pub(crate) const AFTER_HELP: &str = "\
+Examples:
+  workden mcp --print-config claude               what to paste, for this directory
+  workden mcp --print-config vscode --root ../project --policy permissive
+  claude mcp add workden -- workden mcp --root .  the same by hand
+  workden mcp --http 127.0.0.1:8421               for clients that speak HTTP; prints the token they need
+
+Rules: without --policy and --config, reading and searching are allowed, and changes and commands are
+asked about: the person behind the client is asked, where the client can do that. Where it cannot they
+are refused, unless you say --yes or choose --policy permissive.
+
+Exit codes:
+  0  the client has gone
+  1  the client did not begin as the protocol says, or the address cannot be listened on
+  2  the command line could not be understood
+  3  the workspace could not be opened
+  128+N  told to end by signal N
+
+Environment:
+  WORKDEN_MCP_TOKEN  the token that clients over HTTP must send; a new one each time if it is not set
+  WORKDEN_LOG        info: a line on standard error for each call on files and each command;
+                     debug: also what goes wrong with the program inside the sandbox";
+
+/// What `workden mcp` can be told.
+#[derive(Debug, Args)]
+pub(crate) struct McpArguments {
+    /// Serve over HTTP at http://ADDR/mcp instead of standard input and output; a port alone is one of
+    /// this machine, 0 is any that is free.
+    #[arg(long, value_name = "ADDR", value_parser = address)]
+    http: Option<SocketAddr>,
+    /// Let every program on this machine use it over HTTP, without a token.
+    #[arg(long, requires = "http")]
+    no_token: bool,
+    /// Another name under which clients reach it over HTTP.
+    #[arg(long, value_name = "HOST", requires = "http")]
+    allow_host: Vec<String>,
+    /// A page whose scripts may use it over HTTP, like https://example.com.
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    allow_origin: Vec<String>,
+    /// Print what to paste into the configuration of a client, with these options, and serve nothing.
+    #[arg(long, value_name = "CLIENT", value_enum)]
+    print_config: Option<Client>,
+    #[command(flatten)]
+    place: PlaceArguments,
+}
+
+fn address(typed: &str) -> Result<SocketAddr, String> {
+    let wanted = || "an address like 127.0.0.1:8421 is wanted, or a port".to_owned();
+    if let Ok(port) = typed.trim_start_matches(':').parse::<u16>() {
+        return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
+    }
+    typed.to_socket_addrs().map_err(|_| wanted())?.next().ok_or_else(wanted)
+}
+
+/// Serves, or prints what to paste.
+pub(crate) fn run(arguments: &McpArguments) -> Result<ExitCode, Failure> {
+    if let Some(client) = arguments.print_config {
+        return print_config::run(client, arguments).map(|()| ExitCode::SUCCESS);
+    }
+    // One thread for what waits; files are read on others, which come when they are needed.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(Failure::Machine)?;
+    let outcome = runtime.block_on(attended(arguments));
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn attended(arguments: &McpArguments) -> Result<ExitCode, Failure> {
+    let mut told = ToldToEnd::listen().map_err(Failure::Machine)?;
+    let place = match arguments.place.open(Some(approvals())).await {
+        Ok(place) => place,
+        Err(failure) => {
+            failure.tell();
+            return Ok(ExitCode::from(NOT_OPENED));
+        }
+    };
+    let outcome = tokio::select! {
+        served = serve(arguments, &place) => served.map(|()| ExitCode::SUCCESS),
+        (_, number) = told.next() => Ok(ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX))),
+    };
+    // Nothing of it is left when this program ends.
+    place.close().await;
+    outcome
+}
+
+async fn serve(arguments: &McpArguments, place: &Place) -> Result<(), Failure> {
+    let server = McpServer::new(&place.workspace, arguments.place.toolset()).map_err(request)?;
+    let Some(address) = arguments.http else {
+        return serve_stdio(&server).await.map_err(request);
+    };
+    let (access, token) = access(arguments)?;
+    let mut options = HttpOptions::new(access);
+    options.allowed_hosts.clone_from(&arguments.allow_host);
+    options.allowed_origins.clone_from(&arguments.allow_origin);
+    let serving = serve_http(&server, address, options).await.map_err(request)?;
+    let mut errors = std::io::stderr().lock();
+    let _ = writeln!(errors, "workden: serving {}", serving.url());
+    if let Some(token) = token {
+        let _ = writeln!(errors, "workden: clients send the header `Authorization: Bearer {}`", token.reveal());
+    }
+    drop(errors);
+    serving.ended().await.map_err(request)
+}
+
+/// Who may use it over HTTP, and the token that somebody has to be told.
+fn access(arguments: &McpArguments) -> Result<(Access, Option<BearerToken>), Failure> {
+    if arguments.no_token {
+        return Ok((Access::ThisMachine, None));
+    }
+    match std::env::var(TOKEN_VARIABLE) {
+        Ok(token) => Ok((Access::Token(BearerToken::new(token).map_err(request)?), None)),
+        Err(_) => {
+            let token = BearerToken::random().map_err(request)?;
+            Ok((Access::Token(token.clone()), Some(token)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_one_of_this_machine_unless_it_says_otherwise() {
+        for (typed, expected) in [
+            ("8421", "127.0.0.1:8421"),
+            (":8421", "127.0.0.1:8421"),
+            ("0", "127.0.0.1:0"),
+            ("0.0.0.0:80", "0.0.0.0:80"),
+            ("[::1]:80", "[::1]:80"),
+        ] {
+            assert_eq!(address(typed).map(|address| address.to_string()).as_deref(), Ok(expected), "{typed}");
+        }
+        assert!(address("127.0.0.1").is_err() && address("").is_err() && address("99999").is_err());
+    }
+}

@@ -1,0 +1,108 @@
+//! What a tool answered, as JSON and as text. An image or a document is data in the first, and a line that says
+//! so in the second.
+
+use std::fmt::Write;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::Serialize;
+use serde_json::{Value, value::RawValue};
+use workden::{
+    ErrorKind,
+    tools::{Content, ToolAnswer, ToolFailure},
+};
+
+/// An answer as JSON.
+#[derive(Debug, Serialize)]
+pub(super) struct AnswerDocument<'a> {
+    /// That of the request, as it came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<&'a RawValue>,
+    ok: bool,
+    /// Why not, for code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<ErrorKind>,
+    text: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    content: Vec<Attached>,
+    /// The same as data, where it was asked for and there is such.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured: Option<Value>,
+}
+
+/// What comes besides the text.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Attached {
+    Image { media_type: String, data: String },
+    Document { media_type: String, name: String, data: String },
+    Other,
+}
+
+/// Whether an answer carries its data besides its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Structured {
+    Shown,
+    LeftOut,
+}
+
+impl<'a> AnswerDocument<'a> {
+    /// What a call came to.
+    pub(super) fn of(outcome: Result<ToolAnswer, ToolFailure>, structured: Structured) -> Self {
+        match outcome {
+            Ok(answer) => Self {
+                id: None,
+                ok: true,
+                kind: None,
+                content: answer.content.into_iter().map(attached).collect(),
+                structured: answer.structured.filter(|_| structured == Structured::Shown),
+                text: answer.text,
+            },
+            Err(failure) => Self::failed(failure.kind, failure.text),
+        }
+    }
+
+    /// A failure.
+    pub(super) fn failed(kind: ErrorKind, text: String) -> Self {
+        Self { id: None, ok: false, kind: Some(kind), text, content: Vec::new(), structured: None }
+    }
+
+    /// The answer to the request of this id.
+    pub(super) fn to(self, id: Option<&'a RawValue>) -> Self {
+        Self { id, ..self }
+    }
+
+    /// As one line.
+    pub(super) fn line(&self) -> String {
+        // Its parts are texts, numbers and trees of JSON: nothing of it can fail.
+        serde_json::to_string(self).unwrap_or_default() + "\n"
+    }
+}
+
+fn attached(content: Content) -> Attached {
+    match content {
+        Content::Image { media_type, bytes } => Attached::Image { media_type, data: STANDARD.encode(bytes) },
+        Content::Document { media_type, name, bytes } => {
+            Attached::Document { media_type, name, data: STANDARD.encode(bytes) }
+        }
+        _ => Attached::Other,
+    }
+}
+
+/// What a model would see, as far as a terminal can show it.
+pub(super) fn text(outcome: &Result<ToolAnswer, ToolFailure>) -> String {
+    let mut text = match outcome {
+        Ok(answer) => answer.text.clone(),
+        Err(failure) => failure.text.clone(),
+    };
+    for content in outcome.iter().flat_map(|answer| &answer.content) {
+        let (what, bytes) = match content {
+            Content::Image { media_type, bytes } | Content::Document { media_type, bytes, .. } => {
+                (media_type.as_str(), bytes.len())
+            }
+            _ => ("something that cannot be shown here", 0),
+        };
+        let break_before = if text.is_empty() { "" } else { "\n" };
+        let _ = write!(text, "{break_before}[{what}, {bytes} bytes; `--json` has them]");
+    }
+    text
+}

@@ -1,0 +1,110 @@
+//! `workden tool`: the tools that a model is given, by hand and for programs.
+
+mod answer;
+mod jsonl;
+mod list;
+mod one;
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::{approval, failure::Failure, place::PlaceArguments, signals::ToldToEnd};
+
+pub(crate) const AFTER_HELP: &str = "\
+Examples:
+  workden tool                                        the tools there are
+  workden tool read_file '{\"path\": \"src/main.rs\", \"limit\": 20}'
+  workden tool grep '{\"pattern\": \"TODO\", \"output_mode\": \"content\"}' --root ../project
+  workden tool execute '{\"command\": \"make test\"}' --yes
+  workden tool write_file - --yes < arguments.json
+  workden tool --jsonl --policy permissive            for a program: requests in, answers out
+
+With --jsonl each line of standard input is a request, and each line of output an answer:
+  {\"id\": 1, \"tool\": \"read_file\", \"args\": {\"path\": \"a.md\"}}
+  {\"id\":1,\"ok\":true,\"text\":\"...\"}
+  {\"id\":2,\"ok\":false,\"kind\":\"not_found\",\"text\":\"...\"}
+Requests run at the same time, and answers come in the order in which they are ready: a program that
+wants an order waits for an answer, or says --jobs 1. It ends with its input, after the last answer;
+commands in the background end with it. When nobody reads the answers any more it ends at once.
+
+Rules: without --policy and --config, reading and searching are allowed, and changes and commands are
+asked about: on a terminal you are asked, elsewhere they are refused unless you say --yes.
+
+Exit codes:
+  0  the tool answered; with --jsonl: every line was answered, whatever the answers
+  1  the tool failed or was refused, and what a model would see was printed; or the output could not
+     be written
+  2  the command line could not be understood
+  3  the workspace could not be opened
+  128+N  told to end by signal N
+
+Environment:
+  WORKDEN_LOG  info: a line on standard error for each call on files and each command;
+               debug: also what goes wrong with the program inside the sandbox";
+
+/// What `workden tool` can be told.
+#[derive(Debug, Args)]
+pub(crate) struct ToolArguments {
+    /// The tool to call; without one, the tools are listed.
+    name: Option<String>,
+    /// Its arguments as a JSON object; `-` reads them from standard input [default: {}].
+    #[arg(value_name = "ARGS", requires = "name")]
+    arguments: Option<String>,
+    /// Answer JSON lines of standard input, until it ends.
+    #[arg(long, conflicts_with = "name")]
+    jsonl: bool,
+    /// With --jsonl: how many requests run at the same time.
+    #[arg(long, value_name = "NUMBER", default_value_t = jsonl::MOST_AT_ONCE, requires = "jsonl",
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(jsonl::MOST_AT_ONCE)))]
+    jobs: u32,
+    /// Print one JSON document instead: the answer with its data, or the tools with their schemas.
+    #[arg(long, conflicts_with = "jsonl")]
+    json: bool,
+    #[command(flatten)]
+    place: PlaceArguments,
+}
+
+/// The workspace could not be opened.
+const NOT_OPENED: u8 = 3;
+
+/// Calls a tool, answers lines, or lists the tools.
+pub(crate) fn run(arguments: &ToolArguments) -> Result<ExitCode, Failure> {
+    // One thread for what waits; files are read on others, which come when they are needed.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(Failure::Machine)?;
+    let outcome = runtime.block_on(attended(arguments));
+    // Whatever still runs on another thread has nobody left to answer to.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Does it, unless we are told to end.
+async fn attended(arguments: &ToolArguments) -> Result<ExitCode, Failure> {
+    let mut told = ToldToEnd::listen().map_err(Failure::Machine)?;
+    let asked = if arguments.jsonl { approval::beside_pipe() } else { approval::at_terminal() };
+    let place = match arguments.place.open(Some(asked)).await {
+        Ok(place) => place,
+        Err(failure) => {
+            failure.tell();
+            return Ok(ExitCode::from(NOT_OPENED));
+        }
+    };
+    let work = async {
+        match (&arguments.name, arguments.jsonl) {
+            (_, true) => jsonl::run(&place.tools, arguments.jobs).await,
+            (None, false) => list::run(&place.tools, arguments.json),
+            (Some(name), false) => one::run(&place.tools, name, arguments.arguments.as_deref(), arguments.json).await,
+        }
+    };
+    let outcome = tokio::select! {
+        outcome = work => outcome,
+        (_, number) = told.next() => Ok(ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX))),
+    };
+    // Nothing of it is left when this program ends.
+    place.close().await;
+    outcome
+}

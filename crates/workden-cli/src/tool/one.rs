@@ -1,0 +1,54 @@
+//! One call of one tool.
+
+use std::{
+    io::{Read, Write, stdin},
+    process::ExitCode,
+};
+
+use serde_json::Value;
+use workden::tools::Toolset;
+
+use super::{
+    answer::{self, AnswerDocument, Structured},
+    jsonl,
+};
+use crate::failure::Failure;
+
+/// The arguments could not be understood.
+const NONSENSE: u8 = 2;
+
+pub(super) async fn run(tools: &Toolset, name: &str, typed: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
+    let arguments: Value = match serde_json::from_str(&text_of(typed)?) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let sentence = format!("the arguments are not JSON: {error}");
+            Failure::Request(format!("{sentence}\nhint: like '{{\"path\": \"notes.md\"}}', in single quotes")).tell();
+            return Ok(ExitCode::from(NONSENSE));
+        }
+    };
+    let outcome = tools.call(name, arguments).await;
+    let code = if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    let text = match json {
+        true => AnswerDocument::of(outcome, Structured::Shown).line(),
+        false => answer::text(&outcome) + "\n",
+    };
+    // As it is: what a file or a command holds is none of our colours.
+    std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
+    Ok(code)
+}
+
+fn text_of(typed: Option<&str>) -> Result<String, Failure> {
+    match typed {
+        None => Ok("{}".to_owned()),
+        Some("-") => {
+            let mut text = String::new();
+            let most = jsonl::LINE_BYTES as u64;
+            stdin().lock().take(most + 1).read_to_string(&mut text).map_err(Failure::Input)?;
+            match text.len() as u64 > most {
+                true => Err(Failure::Request(format!("the arguments have more than {most} bytes"))),
+                false => Ok(text),
+            }
+        }
+        Some(typed) => Ok(typed.to_owned()),
+    }
+}

@@ -1,0 +1,95 @@
+//! Approvals: the person behind the client is asked.
+//!
+//! [`approvals`] is who a workspace asks. It finds out of the call that is being made how its client
+//! can be asked: by elicitation, a request of the server in the middle of the call, or, from the
+//! revision of 2026-07-28 on, by an answer that says what input is required, with which the client
+//! makes the call again. A workspace whose configuration approves or refuses everything does not get
+//! here: what a configuration says is not the client's to change.
+
+mod question;
+mod rounds;
+mod sealing;
+
+use std::sync::Arc;
+
+pub(crate) use question::Reply;
+use rmcp::{
+    Peer, RoleServer, ServiceError,
+    model::{ClientCapabilities, ClientResult, ElicitRequest, ServerRequest},
+};
+pub(crate) use rounds::{Asked, Rounds};
+pub(crate) use sealing::{Sealing, Subject};
+use workden::{Approvals, Decision, core::ApprovalRequest};
+
+/// What can be done where nobody can be asked.
+const UNABLE: &str = "this MCP client cannot be asked for approval; go on without it, or tell the user that it takes a \
+                      client with elicitation, a policy that allows it, or a server that was started with `--yes`";
+
+tokio::task_local! {
+    /// How the client of the call that this task carries out is asked.
+    static WAY: Way;
+}
+
+/// How a client is asked.
+#[derive(Clone, Debug)]
+pub(crate) enum Way {
+    /// By a request to it, in the middle of the call.
+    Elicit(Peer<RoleServer>),
+    /// By the answer to the call, with which it comes back.
+    Rounds(Arc<Rounds>),
+    /// Not at all.
+    Unable,
+}
+
+impl Way {
+    /// Carries out a call whose questions are asked in this way.
+    pub(crate) async fn during<T>(self, call: impl Future<Output = T>) -> T {
+        WAY.scope(self, call).await
+    }
+
+    async fn ask(self, request: ApprovalRequest) -> Decision {
+        match self {
+            Self::Elicit(peer) => elicit(&peer, &request).await,
+            Self::Rounds(rounds) => rounds.ask(request).await,
+            Self::Unable => Decision::Unanswered { how: UNABLE.to_owned() },
+        }
+    }
+}
+
+/// Approvals that ask the person behind the MCP client whose call it is. Give them to the workspace
+/// that is served; other calls than those of an MCP client have nobody to ask.
+#[must_use]
+pub fn approvals() -> Approvals {
+    Approvals::asking_later(|request| async {
+        match WAY.try_with(Way::clone) {
+            Ok(way) => way.ask(request).await,
+            Err(_) => {
+                Decision::Unanswered { how: "it was no call of an MCP client, so that nobody is asked".to_owned() }
+            }
+        }
+    })
+}
+
+/// Whether a client shows forms to its user.
+pub(crate) fn shows_forms(client: Option<&ClientCapabilities>) -> bool {
+    // Who names no mode means forms: there was nothing else once.
+    client
+        .and_then(|client| client.elicitation.as_ref())
+        .is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
+}
+
+async fn elicit(peer: &Peer<RoleServer>, request: &ApprovalRequest) -> Decision {
+    let form = ServerRequest::ElicitRequest(ElicitRequest::new(question::form(request)));
+    match peer.send_request(form).await {
+        Ok(ClientResult::ElicitResult(answer)) => Reply::of(&answer).decision(),
+        Ok(_) => Decision::Unanswered { how: format!("the client answered something else; {UNABLE}") },
+        Err(ServiceError::McpError(error)) => {
+            tracing::warn!(%error, "the client refused to ask its user");
+            Decision::Unanswered { how: UNABLE.to_owned() }
+        }
+        Err(error) => {
+            tracing::warn!(%error, "the client could not be asked");
+            Decision::Unanswered { how: "the client is gone, and nobody could be asked".to_owned() }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Asking by the answer: the call ends with the question, and the client makes it again with what its
+//! user said.
+//!
+//! Nothing of the call is done before the question: it waits for an answer that never comes, and is
+//! dropped. The next round starts over and finds what was approved before.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rmcp::model::{ElicitRequest, ElicitResult, InputRequest, InputRequiredResult, InputResponses};
+use tokio::sync::mpsc;
+use workden::{Decision, Scope, core::ApprovalRequest};
+
+use super::{Sealing, Subject, question, question::Reply, sealing::Fingerprint};
+
+/// The key of the question among the inputs that are required; there is one at a time.
+const QUESTION: &str = "approval";
+
+/// What earlier rounds of a call came to.
+#[derive(Debug)]
+pub(crate) struct Rounds {
+    granted: Vec<Fingerprint>,
+    answer: Option<(Fingerprint, Reply)>,
+    ask: mpsc::Sender<ApprovalRequest>,
+}
+
+/// The question of this round, when there is one.
+#[derive(Debug)]
+pub(crate) struct Asked(mpsc::Receiver<ApprovalRequest>);
+
+impl Rounds {
+    /// A round of a call, with what the client brought from the one before.
+    pub(crate) fn new(
+        sealing: &Sealing,
+        subject: &Subject,
+        state: Option<&str>,
+        responses: Option<&InputResponses>,
+    ) -> (Arc<Self>, Asked) {
+        let (ask, asked) = mpsc::channel(1);
+        let carried = state.and_then(|state| sealing.open(subject, state));
+        let (granted, answer) = match carried {
+            Some(carried) => (carried.granted, reply(responses).map(|reply| (carried.asked, reply))),
+            None => (Vec::new(), None),
+        };
+        (Arc::new(Self { granted, answer, ask }), Asked(asked))
+    }
+
+    /// What was said about this in an earlier round; if nothing was, it is asked now, and this never
+    /// returns.
+    pub(super) async fn ask(&self, request: ApprovalRequest) -> Decision {
+        let asked = Fingerprint::of(&request);
+        match &self.answer {
+            Some((answered, reply)) if *answered == asked => return reply.decision(),
+            _ if self.granted.contains(&asked) => return Decision::Approve(Scope::Once),
+            _ => {}
+        }
+        // Only the first question of a round is asked; whoever comes second is dropped with the call.
+        let _ = self.ask.try_send(request);
+        std::future::pending().await
+    }
+
+    /// The question as the answer to the call. `None` when it cannot be sealed.
+    pub(crate) fn required(
+        &self,
+        sealing: &Sealing,
+        subject: &Subject,
+        request: &ApprovalRequest,
+    ) -> Option<InputRequiredResult> {
+        let mut granted = self.granted.clone();
+        granted.extend(self.answer.iter().filter(|(_, reply)| reply.is_yes()).map(|(asked, _)| asked.clone()));
+        let state = sealing.seal(subject, granted, Fingerprint::of(request))?;
+        let form = InputRequest::Elicitation(ElicitRequest::new(question::form(request)));
+        Some(InputRequiredResult::new(Some(BTreeMap::from([(QUESTION.to_owned(), form)])), Some(state)))
+    }
+}
+
+impl Asked {
+    /// Waits for a question; forever, if none comes.
+    pub(crate) async fn question(&mut self) -> ApprovalRequest {
+        match self.0.recv().await {
+            Some(request) => request,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+fn reply(responses: Option<&InputResponses>) -> Option<Reply> {
+    let answer = responses?.get(QUESTION)?;
+    let answer: ElicitResult = serde_json::from_value(answer.clone()).ok()?;
+    Some(Reply::of(&answer))
+}

@@ -1,0 +1,177 @@
+//! `McpServer`: what a client can ask for.
+
+use std::sync::{Arc, OnceLock};
+
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability,
+        ServerCapabilities, ServerConfig, Tool, ToolsCapability,
+    },
+    service::RequestContext,
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use workden::Workspace;
+use workden_tools::{CallContext, Toolset, ToolsetOptions};
+
+use crate::{
+    answer,
+    approvals::Subject,
+    call::{Brought, Calls, Ended, Request},
+    progress,
+    resources::Resources,
+    tools,
+};
+
+/// An MCP server over the tools and files of one workspace. Clones are the same server.
+#[derive(Clone, Debug)]
+pub struct McpServer {
+    shared: Arc<Shared>,
+    /// The end of the serving that this clone is for, whose calls end with it.
+    stopped: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Shared {
+    toolset: Toolset,
+    resources: Option<Resources>,
+    /// Made when first asked for: starting must not wait for schemas.
+    tools: OnceLock<Vec<Tool>>,
+    calls: Calls,
+}
+
+impl McpServer {
+    /// A server over a workspace: its tools, and its files as resources. To have clients asked where the
+    /// policy asks, build the workspace with [`approvals`](crate::approvals()).
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::toolset`].
+    pub fn new(workspace: &Workspace, options: ToolsetOptions) -> workden::Result<Self> {
+        let resources = Resources::new(workspace.clone());
+        Ok(Self::with(workspace.toolset(options)?, Some(resources)))
+    }
+
+    /// A server over tools alone.
+    #[must_use]
+    pub fn over(toolset: Toolset) -> Self {
+        Self::with(toolset, None)
+    }
+
+    fn with(toolset: Toolset, resources: Option<Resources>) -> Self {
+        let shared = Shared { toolset, resources, tools: OnceLock::new(), calls: Calls::default() };
+        Self { shared: Arc::new(shared), stopped: CancellationToken::new() }
+    }
+
+    /// The same server, whose calls end with `stopped`.
+    pub(crate) fn until(&self, stopped: CancellationToken) -> Self {
+        Self { shared: Arc::clone(&self.shared), stopped }
+    }
+
+    fn request(&self, context: RequestContext<RoleServer>, subject: Subject, brought: Brought) -> Request {
+        Request { context, subject, brought, stopped: self.stopped.clone() }
+    }
+
+    fn tools(&self) -> &[Tool] {
+        let described = || self.shared.toolset.list().iter().map(tools::described).collect();
+        self.shared.tools.get_or_init(described)
+    }
+
+    fn resources(&self) -> Result<&Resources, ErrorData> {
+        let none = || ErrorData::invalid_request("this server has no resources", None);
+        self.shared.resources.as_ref().ok_or_else(none)
+    }
+}
+
+impl ServerHandler for McpServer {
+    fn get_info(&self) -> ServerConfig {
+        let mut capabilities = ServerCapabilities::default();
+        capabilities.tools = Some(ToolsCapability::default());
+        capabilities.resources = self.shared.resources.as_ref().map(|_| ResourcesCapability::default());
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("workden", env!("CARGO_PKG_VERSION")))
+            .with_instructions(self.shared.toolset.system_prompt())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools().to_vec()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools().iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let toolset = &self.shared.toolset;
+        if !toolset.names().any(|name| name == request.name) {
+            let names: Vec<&str> = toolset.names().collect();
+            let sentence = format!("there is no tool `{}`; tools: {}", request.name, names.join(", "));
+            return Err(ErrorData::invalid_params(sentence, None));
+        }
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let subject = Subject::of("tools/call", &request.name, &arguments);
+        let brought = Brought { state: request.request_state, responses: request.input_responses };
+        let mut along = CallContext::new();
+        let news = context.meta.get_progress_token().map(|token| {
+            let (reporter, news) = progress::follow(token);
+            along = std::mem::take(&mut along).progress(Arc::new(reporter));
+            news
+        });
+        let call = toolset.call_with(&request.name, arguments, along);
+        match self.shared.calls.make(self.request(context, subject, brought), news, call).await? {
+            Ended::Done(outcome) => Ok(answer::result(outcome).into()),
+            Ended::Asks(required) => Ok(required.into()),
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let resources = self.resources()?;
+        let cursor = request.and_then(|request| request.cursor);
+        let subject = Subject::of("resources/list", "", &json!(cursor));
+        let call = resources.list(cursor.as_deref());
+        let request = self.request(context, subject, Brought::default());
+        match self.shared.calls.make(request, None, call).await? {
+            Ended::Done(listed) => listed,
+            // A listing leaves out what would have to be asked about.
+            Ended::Asks(_) => Err(ErrorData::internal_error("a listing cannot be asked about", None)),
+        }
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.resources()?;
+        Ok(ListResourceTemplatesResult::with_all_items(vec![Resources::template()]))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let resources = self.resources()?;
+        let subject = Subject::of("resources/read", &request.uri, &Value::Null);
+        let brought = Brought { state: request.request_state, responses: request.input_responses };
+        let call = resources.read(&request.uri);
+        match self.shared.calls.make(self.request(context, subject, brought), None, call).await? {
+            Ended::Done(read) => Ok(read?.into()),
+            Ended::Asks(required) => Ok(required.into()),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Tools as the protocol describes them.
+
+use std::sync::Arc;
+
+use rmcp::model::{Tool, ToolAnnotations};
+use serde_json::{Map, Value};
+use workden_tools::ToolSpec;
+
+/// A tool as a client sees it.
+pub(crate) fn described(spec: &ToolSpec) -> Tool {
+    let schema = match &spec.input_schema {
+        Value::Object(schema) => schema.clone(),
+        _ => Map::new(),
+    };
+    let hints = ToolAnnotations::from_raw(
+        None,
+        Some(spec.annotations.read_only),
+        Some(spec.annotations.destructive),
+        Some(spec.annotations.idempotent),
+        Some(spec.annotations.open_world),
+    );
+    Tool::new(spec.name.clone(), spec.description.clone(), Arc::new(schema)).with_annotations(hints)
+}

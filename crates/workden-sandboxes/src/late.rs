@@ -1,0 +1,240 @@
+//! `LateSandbox`: a sandbox that starts when it is first needed, so that whoever only reads and edits files
+//! waits for no sandbox.
+//!
+//! Invariant: at most one is ever started. A start that fails is told to whoever needed it, and tried again by
+//! whoever comes next.
+
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
+
+use async_trait::async_trait;
+use tokio::sync::OnceCell;
+use workden_core::{
+    Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, Removal, Resolved, Result,
+    Sandbox, Slice, VirtualPath, Written,
+    sandbox::{
+        ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, SpawnRequest,
+        Usage,
+    },
+    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
+    text::{Change, Excerpt, TextWindow},
+};
+
+type Starting = Pin<Box<dyn Future<Output = Result<Arc<dyn Sandbox>>> + Send>>;
+
+/// A sandbox that starts when it is first needed. Clones share it.
+///
+/// What is mounted over its files in a mount table is reached without it: a workspace that has its
+/// directory there as well serves files at once, and commands see the same ones.
+#[derive(Clone)]
+pub struct LateSandbox {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    start: Box<dyn Fn() -> Starting + Send + Sync>,
+    started: OnceCell<Arc<dyn Sandbox>>,
+    /// Where the files are, if somebody can reach them without the sandbox.
+    files: Option<Arc<dyn Backend>>,
+    /// Where commands run.
+    directory: VirtualPath,
+}
+
+impl LateSandbox {
+    /// A sandbox that this function starts, and in which commands run in this directory.
+    pub fn new<F>(directory: VirtualPath, start: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Arc<dyn Sandbox>>> + Send + 'static,
+    {
+        let start = Box::new(move || -> Starting { Box::pin(start()) });
+        Self { shared: Arc::new(Shared { start, started: OnceCell::new(), files: None, directory }) }
+    }
+
+    /// The same, where all of its files can be reached without it.
+    pub fn with_files<F>(
+        directory: VirtualPath,
+        files: impl Backend + 'static,
+        start: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Arc<dyn Sandbox>>> + Send + 'static,
+    {
+        let start = Box::new(move || -> Starting { Box::pin(start()) });
+        let files: Option<Arc<dyn Backend>> = Some(Arc::new(files));
+        Self { shared: Arc::new(Shared { start, started: OnceCell::new(), files, directory }) }
+    }
+
+    /// Whether somebody has needed it.
+    #[must_use]
+    pub fn has_started(&self) -> bool {
+        self.shared.started.initialized()
+    }
+
+    /// The sandbox, started now if it was not before.
+    ///
+    /// # Errors
+    ///
+    /// What the start says.
+    pub async fn started(&self) -> Result<&Arc<dyn Sandbox>> {
+        self.shared.started.get_or_try_init(|| (self.shared.start)()).await
+    }
+
+    async fn files(&self) -> Result<&dyn Backend> {
+        match &self.shared.files {
+            Some(files) => Ok(files.as_ref()),
+            None => {
+                let sandbox: &dyn Sandbox = self.started().await?.as_ref();
+                Ok(sandbox)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for LateSandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LateSandbox").field("started", &self.shared.started.get()).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Backend for LateSandbox {
+    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
+        self.files().await?.resolve(path, last).await
+    }
+    async fn stat(&self, at: &Resolved) -> Result<Entry> {
+        self.files().await?.stat(at).await
+    }
+    async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
+        self.files().await?.list(at, request).await
+    }
+    async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
+        self.files().await?.read(at, range).await
+    }
+    async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
+        self.files().await?.read_text(at, window).await
+    }
+    async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
+        self.files().await?.write(at, content, expect).await
+    }
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
+        self.files().await?.change(at, change, expect, most).await
+    }
+    async fn make_dir(&self, at: &Resolved) -> Result<()> {
+        self.files().await?.make_dir(at).await
+    }
+    async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
+        self.files().await?.remove(at, what).await
+    }
+    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+        self.files().await?.rename(from, to, existing).await
+    }
+    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+        self.files().await?.copy(from, to, existing).await
+    }
+    async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
+        self.files().await?.glob(at, request).await
+    }
+    async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
+        self.files().await?.grep(at, request).await
+    }
+    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+        self.files().await?.other_names(files).await
+    }
+    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+        self.files().await?.identify(at).await
+    }
+    // A mount table asks these two of everything mounted, at every listing. The files of a sandbox that
+    // nothing else covers are the machine's programs and what its commands made in places of their own:
+    // no other mount shows the latter, and nobody has to start a sandbox to know that.
+    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+        match &self.shared.files {
+            Some(files) => files.origins().await,
+            None => Ok(Vec::new()),
+        }
+    }
+    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+        match &self.shared.files {
+            Some(own) => own.names_of(files).await,
+            None => Ok(vec![Vec::new(); files.len()]),
+        }
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Sandbox for LateSandbox {
+    async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
+        self.started().await?.execute(request).await
+    }
+    async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
+        self.started().await?.spawn(request).await
+    }
+    async fn start_job(&self, request: &JobRequest) -> Result<Job> {
+        self.started().await?.start_job(request).await
+    }
+    async fn jobs(&self) -> Result<Vec<Job>> {
+        match self.shared.started.get() {
+            Some(sandbox) => sandbox.jobs().await,
+            // Nobody has started any.
+            None => Ok(Vec::new()),
+        }
+    }
+    async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput> {
+        self.started().await?.read_job(id, read).await
+    }
+    async fn kill_job(&self, id: &JobId) -> Result<Killed> {
+        self.started().await?.kill_job(id).await
+    }
+    async fn usage(&self) -> Result<Usage> {
+        self.started().await?.usage().await
+    }
+    async fn isolation(&self) -> Result<Isolation> {
+        self.started().await?.isolation().await
+    }
+    async fn directory(&self) -> Result<VirtualPath> {
+        Ok(self.shared.directory.clone())
+    }
+    async fn stop(&self) -> Result<()> {
+        match self.shared.started.get() {
+            Some(sandbox) => sandbox.stop().await,
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use workden_core::{Error, ErrorKind};
+
+    use super::*;
+
+    fn failing(count: &Arc<AtomicUsize>) -> LateSandbox {
+        let count = Arc::clone(count);
+        LateSandbox::new(VirtualPath::parse("/workspace").unwrap(), move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            async { Err(Error::new(ErrorKind::Unsupported, "there are no walls here")) }
+        })
+    }
+
+    #[tokio::test]
+    async fn nothing_is_started_by_questions_that_need_no_sandbox() {
+        let count = Arc::default();
+        let late = failing(&count);
+        assert_eq!(late.directory().await.unwrap().as_str(), "/workspace");
+        assert!(late.jobs().await.unwrap().is_empty() && late.origins().await.unwrap().is_empty());
+        late.stop().await.unwrap();
+        assert!(!late.has_started() && count.load(Ordering::Relaxed) == 0);
+    }
+
+    #[tokio::test]
+    async fn a_start_that_fails_is_told_and_tried_again() {
+        let count = Arc::default();
+        let late = failing(&count);
+        for nth in 1..=2 {
+            let error = late.execute(&ExecuteRequest::shell("true")).await.unwrap_err();
+            assert_eq!((error.kind(), count.load(Ordering::Relaxed)), (ErrorKind::Unsupported, nth));
+        }
+    }
+}

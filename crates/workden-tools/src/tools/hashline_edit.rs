@@ -1,0 +1,50 @@
+//! `hashline_edit`: lines, named by number and hash, are replaced by others.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use workden_core::text::{Change, HashlineEdit, hashline::Placement};
+
+use crate::{ToolAnswer, ToolFailure, context::Context};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// The file to edit.
+    path: String,
+    /// The number of the first line to replace, or of the line to insert after.
+    start_line: u64,
+    /// The two-digit hash that read_file shows beside that line.
+    start_hash: String,
+    /// The lines to put there, without numbers and hashes; empty to remove the range.
+    new_content: String,
+    /// The number of the last line to replace, if there is more than one.
+    #[serde(default)]
+    end_line: Option<u64>,
+    /// The hash of that last line.
+    #[serde(default)]
+    end_hash: Option<String>,
+    /// Put the new lines after start_line, which stays.
+    #[serde(default)]
+    insert_after: bool,
+}
+
+super::tool!(hashline_edit, Input, Files, CHANGES, &["read", "edit"], |_| {
+    "Replace, remove or insert whole lines. read_file shows every line as number:hash|text; name a line by its number \
+     and hash, and a range by those of its first and last line. A hash that does not fit means that the file is not \
+     what you think: read it again."
+        .to_owned()
+});
+
+async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+    let edit = HashlineEdit {
+        start_line: input.start_line,
+        start_hash: input.start_hash,
+        new_content: input.new_content,
+        end_line: input.end_line,
+        end_hash: input.end_hash,
+        range_hashes: None,
+        placement: if input.insert_after { Placement::InsertAfter } else { Placement::Replace },
+    };
+    let changed = context.change(&input.path, &Change::Hashline(edit)).await?;
+    Ok(super::edit_file::answer(context, &input.path, &changed.outcome))
+}

@@ -1,0 +1,61 @@
+//! `ls`: what a directory holds.
+
+use std::fmt::Write;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use workden_core::{BackendExt, Entry, EntryKind, search::ListRequest};
+
+use crate::{ToolAnswer, ToolFailure, context::Context};
+
+/// Entries that one answer shows.
+const SHOWN: usize = 1_000;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// The directory to list; relative paths start at the working directory.
+    #[serde(default = "super::here")]
+    path: String,
+}
+
+super::tool!(ls, Input, Files, LOOKS, &["ls"], |offer| {
+    let further = offer.if_has("glob", " To find files further down, use glob.");
+    format!(
+        "List one directory: subdirectories first (with a trailing /), then files with their sizes. Hidden entries are \
+         included.{further}"
+    )
+});
+
+async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+    let Input { path: typed } = input;
+    let path = context.path(&typed)?;
+    let request = ListRequest { keep: SHOWN, ..ListRequest::default() };
+    let listing = context.files.list_path(&path, &request).await.map_err(|error| context.failed(&typed, error))?;
+    let entries: Vec<_> = listing.entries.iter().map(described).collect();
+    let structured = json!({ "path": path, "entries": entries, "left_out": listing.left_out });
+    if listing.entries.is_empty() {
+        return Ok(ToolAnswer::text(format!("Directory '{typed}' is empty")).structured(structured));
+    }
+    let mut text = format!("Contents of {typed}:");
+    for entry in &listing.entries {
+        let name = entry.path.name().unwrap_or("/");
+        let _ = match (entry.kind, entry.size) {
+            (EntryKind::Directory, _) => write!(text, "\n  {name}/"),
+            (EntryKind::File, Some(size)) => write!(text, "\n  {name} ({size} bytes)"),
+            (EntryKind::File, None) => write!(text, "\n  {name}"),
+            (EntryKind::BrokenLink, _) => write!(text, "\n  {name} (broken link)"),
+            (EntryKind::Special, _) => write!(text, "\n  {name} (not a regular file)"),
+        };
+    }
+    if listing.left_out > 0 {
+        let _ = write!(text, "\n  ... and {} more; a search by pattern shows them", listing.left_out);
+    }
+    Ok(ToolAnswer::text(text).structured(structured))
+}
+
+fn described(entry: &Entry) -> serde_json::Value {
+    let name = entry.path.name().unwrap_or("/");
+    json!({ "name": name, "kind": entry.kind, "size": entry.size })
+}

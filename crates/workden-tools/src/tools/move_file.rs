@@ -1,0 +1,37 @@
+//! `move_file`: a file under another name.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use workden_core::{Backend, Existing, Last};
+
+use crate::{ToolAnswer, ToolFailure, changing::settled, context::Context};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// The file to move.
+    source: String,
+    /// Where to, with the name that it is to have; nothing may be there yet.
+    destination: String,
+}
+
+super::tool!(move_file, Input, Files, CHANGES, &["read", "delete", "write"], |_| {
+    "Move or rename a file. Missing directories are made; what is at the destination is never replaced.".to_owned()
+});
+
+async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+    let Input { source, destination } = input;
+    let (from, to) = (context.path(&source)?, context.path(&destination)?);
+    let failed = |error| context.failed_between("move", &source, &destination, error);
+    super::only_a_file(context, "move", &from).await.map_err(failed)?;
+    let (at, real) = settled!(context, &from, Last::Keep, |at| {
+        match context.files.resolve(&to, Last::Keep).await {
+            Ok(to) => context.files.rename(&at, &to, Existing::Refuse).await.map(|()| to.real),
+            Err(error) => Err(error),
+        }
+    })
+    .map_err(failed)?;
+    context.memory.freshness.moved(&at.real, &real);
+    Ok(ToolAnswer::text(format!("Moved {source} to {destination}")).structured(json!({ "from": from, "to": to })))
+}

@@ -1,0 +1,33 @@
+//! `run_in_background`: a command that is not waited for.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use workden_core::{Sandbox, sandbox::JobRequest};
+
+use crate::{ToolAnswer, ToolFailure, context::Context};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// The command line; a shell runs it in the working directory.
+    command: String,
+}
+
+super::tool!(run_in_background, Input, Background, RUNS, &["execute"], |_| {
+    "Start a shell command and go on while it runs: a server, a watcher, a long build. The answer has its id; \
+     read_output shows what it prints and kill_shell stops it. It runs until it ends, is stopped, or the sandbox goes."
+        .to_owned()
+});
+
+async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+    let request = JobRequest { directory: context.named_directory.clone(), ..JobRequest::shell(input.command) };
+    let job = context.commands()?.start_job(&request).await?;
+    let text = format!(
+        "Started background shell {id} (pid {pid}).\n\
+         Use read_output('{id}') to follow its output and kill_shell('{id}') to stop it.",
+        id = job.id,
+        pid = job.pid
+    );
+    Ok(ToolAnswer::text(text).structured(json!({ "shell_id": job.id, "pid": job.pid })))
+}

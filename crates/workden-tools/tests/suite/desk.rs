@@ -1,0 +1,61 @@
+//! Toolsets over places, and calls by name.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use workden_backends::{LocalBackend, memory};
+use workden_core::{Backend, ErrorKind};
+use workden_tools::{ExtraTool, Place, ToolAnswer, ToolFailure, Toolset, ToolsetOptions};
+
+/// A toolset, and the files behind it as somebody else sees them.
+pub(crate) struct Desk {
+    pub(crate) tools: Toolset,
+    pub(crate) files: Arc<dyn Backend>,
+    /// Where they are on the host, if they are.
+    pub(crate) directory: Option<tempfile::TempDir>,
+}
+
+/// All options of the console that are off by default, on.
+pub(crate) fn everything() -> ToolsetOptions {
+    let mut options = ToolsetOptions::default();
+    options.extra_tools = ExtraTool::ALL.to_vec();
+    options
+}
+
+/// A desk over files in memory.
+pub(crate) fn in_memory(options: ToolsetOptions) -> Desk {
+    let files: Arc<dyn Backend> = Arc::new(memory());
+    let tools = Toolset::new(Place::backend(Arc::clone(&files)), options).unwrap();
+    Desk { tools, files, directory: None }
+}
+
+/// A desk over a directory of the host.
+pub(crate) fn in_directory(options: ToolsetOptions) -> Desk {
+    let directory = tempfile::tempdir().unwrap();
+    let files: Arc<dyn Backend> = Arc::new(LocalBackend::open(directory.path()).unwrap());
+    let tools = Toolset::new(Place::backend(Arc::clone(&files)), options).unwrap();
+    Desk { tools, files, directory: Some(directory) }
+}
+
+/// One of each.
+pub(crate) fn both(options: &ToolsetOptions) -> [Desk; 2] {
+    [in_memory(options.clone()), in_directory(options.clone())]
+}
+
+impl Desk {
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolFailure> {
+        self.tools.call(tool, arguments).await
+    }
+
+    /// What a model reads after a call that must succeed.
+    pub(crate) async fn says(&self, tool: &str, arguments: Value, expected: &str) {
+        let answer = self.call(tool, arguments.clone()).await.unwrap_or_else(|failure| panic!("{tool}: {failure}"));
+        assert_eq!(answer.text, expected, "{tool} {arguments}");
+    }
+
+    /// What a model reads after a call that must fail.
+    pub(crate) async fn refuses(&self, tool: &str, arguments: Value, kind: ErrorKind, expected: &str) {
+        let failure = self.call(tool, arguments.clone()).await.unwrap_err();
+        assert_eq!((failure.kind, failure.text.as_str()), (kind, expected), "{tool} {arguments}");
+    }
+}

@@ -1,0 +1,39 @@
+//! The tools of a workspace: what a model is given to work in it.
+
+use workden_policy::Operation;
+use workden_tools::{Place, Toolset, ToolsetOptions};
+
+use crate::{Result, Workspace};
+
+impl Workspace {
+    /// The tools for an agent in this workspace. Every call of one passes the policy, the approvals and
+    /// the records of the workspace; tools that the policy denies everywhere are not among them.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// use serde_json::json;
+    /// use workden::{Preset, Workspace, tools::ToolsetOptions};
+    ///
+    /// let workspace = Workspace::builder().preset(Preset::Readonly).build()?;
+    /// let tools = workspace.toolset(ToolsetOptions::default())?;
+    /// assert!(tools.names().any(|name| name == "read_file"));
+    /// assert!(!tools.names().any(|name| name == "write_file" || name == "execute"));
+    /// assert_eq!(tools.call("ls", json!({ "path": "/" })).await.unwrap().text, "Directory '/' is empty");
+    /// # Ok::<(), workden::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Toolset::new`].
+    pub fn toolset(&self, options: ToolsetOptions) -> Result<Toolset> {
+        let denied = Operation::ALL.into_iter().filter(|operation| self.policy().denies_everywhere(*operation));
+        let mut place = Place::guarded(self.files().clone()).denied_everywhere(denied.map(Operation::name));
+        if let Some(commands) = self.sandbox() {
+            place = place.commands(commands.clone());
+        }
+        if let Some(directory) = self.named_directory() {
+            place = place.working_directory(directory);
+        }
+        Toolset::new(place, options)
+    }
+}
