@@ -23,8 +23,9 @@ fn transcripts(document: &str) -> Vec<(String, String)> {
         Some((command, output)) => (command.to_owned(), output.to_owned()),
         None => (session, String::new()),
     });
-    let is_shown =
-        |command: &str| ["policy", "run", "doctor", "tool", "mcp"].iter().any(|word| command.contains(&format!("workden {word}")));
+    let is_shown = |command: &str| {
+        ["policy", "run", "doctor", "tool", "mcp"].iter().any(|word| command.contains(&format!("workden {word}")))
+    };
     told.filter(|(command, output)| is_shown(command) && !output.is_empty()).collect()
 }
 

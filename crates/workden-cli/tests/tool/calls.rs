@@ -94,7 +94,8 @@ fn the_list_has_what_can_be_used_and_nothing_else() {
 #[test]
 fn a_tool_that_the_policy_hides_cannot_be_called_either() {
     let project = Project::new();
-    let refused = project.tool("write_file", &json!({ "path": "a", "content": "" }), &["--policy", "readonly", "--yes"]);
+    let refused =
+        project.tool("write_file", &json!({ "path": "a", "content": "" }), &["--policy", "readonly", "--yes"]);
     assert_eq!(refused.code, Some(1));
     assert!(refused.out.contains("there is no tool `write_file`") && !project.at("a").exists(), "{refused:?}");
 }

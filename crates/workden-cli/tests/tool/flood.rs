@@ -12,10 +12,10 @@ use serde_json::json;
 
 use crate::Project;
 
-/// Peak memory in bytes of a process and of all that it started which is workden, too: its keepers, not
-/// the commands.
-pub(crate) fn peak_memory(root: u32) -> u64 {
-    family(root).into_iter().filter(|pid| is_workden(*pid)).map(peak_of).sum()
+/// Memory in bytes that a process and those that it started take, as far as they are workden, too: its
+/// keepers, not the commands. What they share is counted once.
+pub(crate) fn memory(root: u32) -> u64 {
+    family(root).into_iter().filter(|pid| is_workden(*pid)).map(memory_of).sum()
 }
 
 fn family(root: u32) -> Vec<u32> {
@@ -35,9 +35,9 @@ fn is_workden(pid: u32) -> bool {
     std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|program| program.ends_with("workden"))
 }
 
-fn peak_of(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+fn memory_of(pid: u32) -> u64 {
+    let all = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let line = all.lines().find_map(|line| line.strip_prefix("Pss:"));
     let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
     kilobytes.unwrap_or(0) * 1024
 }
@@ -53,8 +53,8 @@ fn a_gigabyte_of_output_takes_little_memory_and_comes_as_head_tail_and_count() {
     // Keepers of single commands come and go: the most that was ever seen counts.
     let watching = std::thread::spawn(move || {
         while !watched.load(Ordering::Relaxed) {
-            most.fetch_max(peak_memory(pid), Ordering::Relaxed);
-            std::thread::sleep(Duration::from_millis(20));
+            most.fetch_max(memory(pid), Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(5));
         }
     });
     let flood = "echo begin; yes 0123456789abcde | head -c 1073741824; echo end";

@@ -90,7 +90,8 @@ fn commands_in_the_background_end_with_the_input() {
     let project = Project::new();
     let mark = "8640136";
     let mut talk = project.jsonl(&["--yes"]);
-    let started = talk.ask(json!({ "id": 1, "tool": "run_in_background", "args": { "command": format!("sleep {mark}") } }));
+    let started =
+        talk.ask(json!({ "id": 1, "tool": "run_in_background", "args": { "command": format!("sleep {mark}") } }));
     assert_eq!(started["ok"], true, "{started}");
     eventually("the command does not start", || is_running(mark));
     assert_eq!(talk.end(), Some(0));

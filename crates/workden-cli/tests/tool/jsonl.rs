@@ -14,11 +14,20 @@ use crate::Project;
 fn line(nth: usize) -> (String, Option<bool>) {
     let id = json!(nth);
     match nth % 10 {
-        0 => (json!({ "id": id, "tool": "write_file", "args": { "path": format!("made/{nth}.txt"), "content": "x\n" } }).to_string(), Some(true)),
+        0 => (
+            json!({ "id": id, "tool": "write_file", "args": { "path": format!("made/{nth}.txt"), "content": "x\n" } })
+                .to_string(),
+            Some(true),
+        ),
         1 => (json!({ "id": id, "tool": "read_file", "args": { "path": "notes.md" } }).to_string(), Some(true)),
         2 => (json!({ "id": id, "tool": "grep", "args": { "pattern": "remember" } }).to_string(), Some(true)),
-        3 => (json!({ "id": id, "tool": "execute", "args": { "command": format!("echo {nth}") } }).to_string(), Some(true)),
-        4 => (json!({ "id": id, "tool": "read_file", "args": { "path": "../../etc/passwd" } }).to_string(), Some(false)),
+        3 => (
+            json!({ "id": id, "tool": "execute", "args": { "command": format!("echo {nth}") } }).to_string(),
+            Some(true),
+        ),
+        4 => {
+            (json!({ "id": id, "tool": "read_file", "args": { "path": "../../etc/passwd" } }).to_string(), Some(false))
+        }
         5 => (json!({ "id": id, "tool": "dance" }).to_string(), Some(false)),
         6 => (json!({ "id": id, "tool": "read_file", "args": { "file": "notes.md" } }).to_string(), Some(false)),
         // Broken off, but after its id.
@@ -49,7 +58,10 @@ fn a_thousand_requests_and_nonsense_among_them_are_all_answered() {
         match answer["id"].as_u64() {
             Some(id) => assert!(answers.insert(usize::try_from(id).unwrap(), answer).is_none(), "{id} twice"),
             None => {
-                assert_eq!((&answer["id"], &answer["ok"], &answer["kind"]), (&Value::Null, &json!(false), &json!("invalid_argument")));
+                assert_eq!(
+                    (&answer["id"], &answer["ok"], &answer["kind"]),
+                    (&Value::Null, &json!(false), &json!("invalid_argument"))
+                );
                 without_id += 1;
             }
         }
@@ -124,7 +136,7 @@ fn who_does_not_read_answers_is_not_read_from() {
     let writing = std::thread::spawn(move || (0..20_000).take_while(|_| writeln!(input, "{request}").is_ok()).count());
     std::thread::sleep(Duration::from_secs(2));
     assert!(!writing.is_finished(), "all of it was taken in");
-    let memory = crate::flood::peak_memory(talk.child.id());
+    let memory = crate::flood::memory(talk.child.id());
     assert!(memory < 64 << 20, "{memory} bytes");
     let mut line = Vec::new();
     talk.output.read_until(b'\n', &mut line).unwrap();

@@ -12,7 +12,9 @@ fn logged(level: &str) -> Ran {
 
 #[test]
 fn each_call_is_a_line_where_somebody_asks_for_it() {
-    for (level, expected) in [("", ""), ("off", ""), ("info", "workden: read_file: read \"/workspace/notes.md\": allowed\n")] {
+    for (level, expected) in
+        [("", ""), ("off", ""), ("info", "workden: read_file: read \"/workspace/notes.md\": allowed\n")]
+    {
         let ran = logged(level);
         assert_eq!((ran.code, ran.out.as_str()), (Some(0), "     1\tremember\n"), "{level}");
         assert!(ran.err.lines().all(|line| line.starts_with("workden: read_file: ")), "{ran:?}");

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use crate::{Conversation, Project, eventually, is_running};
 
 fn begin(talk: &mut Conversation) -> Value {
-    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let hello =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     let greeting = talk.ask(json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }));
     talk.say(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     greeting
@@ -101,7 +102,8 @@ fn what_is_printed_to_paste_names_this_directory_and_the_options() {
     let root = project.path().canonicalize().unwrap().display().to_string();
     let program = std::fs::canonicalize(env!("CARGO_BIN_EXE_workden")).unwrap().display().to_string();
     for (client, key) in [("claude", "mcpServers"), ("cursor", "mcpServers"), ("vscode", "servers")] {
-        let ran = project.workden(&["mcp", "--print-config", client, "--policy", "permissive", "--mount", "/data=.:ro"]);
+        let ran =
+            project.workden(&["mcp", "--print-config", client, "--policy", "permissive", "--mount", "/data=.:ro"]);
         let document: Value = serde_json::from_str(&ran.out).unwrap();
         let server = &document[key]["workden"];
         let data = format!("/data={root}:ro");
@@ -113,6 +115,9 @@ fn what_is_printed_to_paste_names_this_directory_and_the_options() {
     assert!(over.contains("http://127.0.0.1:8421/mcp") && over.contains("WORKDEN_MCP_TOKEN"), "{over}");
     let python = project.workden(&["mcp", "--print-config", "pydantic-ai"]).out;
     std::fs::write(project.at("agent.py"), &python).unwrap();
-    let compiled = std::process::Command::new("python3").args(["-m", "py_compile", "agent.py"]).current_dir(project.path()).status();
+    let compiled = std::process::Command::new("python3")
+        .args(["-m", "py_compile", "agent.py"])
+        .current_dir(project.path())
+        .status();
     assert!(compiled.unwrap().success() && python.contains(&root), "{python}");
 }

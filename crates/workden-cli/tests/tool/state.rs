@@ -16,7 +16,9 @@ fn every_change_is_in_the_file_before_its_answer() {
     assert!(!project.at("state.json").exists(), "a look has made it");
     talk.ask(json!({ "id": 2, "tool": "write_file", "args": { "path": "a/b.md", "content": "one\n" } }));
     assert_eq!(document(&project)["files"]["/a/b.md"]["content"], "one\n");
-    talk.ask(json!({ "id": 3, "tool": "edit_file", "args": { "path": "a/b.md", "old_string": "one", "new_string": "two" } }));
+    talk.ask(
+        json!({ "id": 3, "tool": "edit_file", "args": { "path": "a/b.md", "old_string": "one", "new_string": "two" } }),
+    );
     // Even where nobody says goodbye.
     talk.child.kill().unwrap();
     assert_eq!(document(&project)["files"]["/a/b.md"]["content"], "two\n");
