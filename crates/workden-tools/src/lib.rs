@@ -26,6 +26,8 @@ mod arguments;
 mod changing;
 mod context;
 mod freshness;
+mod media;
+mod off_thread;
 mod options;
 mod place;
 mod progress;
