@@ -27,6 +27,7 @@ mod changing;
 mod context;
 mod freshness;
 mod media;
+#[cfg(any(feature = "images", feature = "documents"))]
 mod off_thread;
 mod options;
 mod place;

@@ -4,14 +4,16 @@ use bytes::Bytes;
 use workden_core::{Backend, ByteRange, ErrorKind, Last, VirtualPath, limits};
 
 use super::{Media, SNIFFED_BYTES, pages};
-use crate::{Content, ToolAnswer, ToolFailure, changing::settled, context::Context, off_thread::off_thread};
+#[cfg(any(feature = "images", feature = "documents"))]
+use crate::off_thread::off_thread;
+use crate::{Content, ToolAnswer, ToolFailure, changing::settled, context::Context};
 
 impl Context<'_> {
-    /// What a file is, by its first bytes.
-    pub(crate) async fn sniffed(&self, path: &VirtualPath) -> workden_core::Result<Option<Media>> {
+    /// What a file is, by its first bytes, and how many it has.
+    pub(crate) async fn sniffed(&self, path: &VirtualPath) -> workden_core::Result<(Option<Media>, u64)> {
         let head = ByteRange::Part { offset: 0, length: SNIFFED_BYTES };
         let (_, head) = settled!(self, path, Last::Follow, |at| self.files.read(&at, head).await)?;
-        Ok(Media::sniff(&head.bytes))
+        Ok((Media::sniff(&head.bytes), head.size))
     }
 
     /// Shows a file that is no text.
@@ -156,20 +158,14 @@ impl Context<'_> {
     /// A whole file; its size when that is more than `most`.
     async fn whole(&self, typed: &str, path: &VirtualPath, most: u64) -> Result<Result<Bytes, u64>, ToolFailure> {
         let failed = |error| self.failed(typed, error);
-        let (at, read) = settled!(self, path, Last::Follow, |at| {
-            // More than is asked for shows that there is more.
-            let part = ByteRange::Part { offset: 0, length: most.saturating_add(1) };
-            match self.files.stat(&at).await {
-                Ok(entry) if entry.size.is_some_and(|size| size > most) => Ok(None),
-                _ => self.files.read(&at, part).await.map(Some),
-            }
-        })
-        .map_err(failed)?;
-        match read {
-            Some(slice) if slice.bytes.len() as u64 <= most => Ok(Ok(slice.bytes)),
-            Some(slice) => Ok(Err(slice.size)),
-            None => Ok(Err(self.files.stat(&at).await.map_err(failed)?.size.unwrap_or(0))),
+        let (_, size) = self.sniffed(path).await.map_err(failed)?;
+        if size > most {
+            return Ok(Err(size));
         }
+        // It may have grown: one byte more than is asked for shows that there is more.
+        let part = ByteRange::Part { offset: 0, length: most.saturating_add(1) };
+        let (_, slice) = settled!(self, path, Last::Follow, |at| self.files.read(&at, part).await).map_err(failed)?;
+        Ok(if slice.bytes.len() as u64 <= most { Ok(slice.bytes) } else { Err(slice.size) })
     }
 }
 

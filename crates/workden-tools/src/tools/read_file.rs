@@ -51,7 +51,7 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
     let failed = |error| context.failed_reading(typed, error);
     // The name only makes us look; the bytes decide. Of what reads as text nothing is read twice.
     if input.pages.is_some() || path.name().is_some_and(Media::is_named) {
-        match (context.sniffed(&path).await.map_err(failed)?, input.pages.as_deref()) {
+        match (context.sniffed(&path).await.map_err(failed)?.0, input.pages.as_deref()) {
             (Some(media), None) => return context.show(typed, &path, media, None).await,
             (Some(Media::Pdf), pages) => return context.show(typed, &path, Media::Pdf, pages).await,
             (_, Some(_)) => {
@@ -65,7 +65,7 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
     let excerpt = match context.read_window(&path, window).await {
         Ok(excerpt) if !Media::begins(&excerpt.text) => excerpt,
         Err(error) if error.kind() != ErrorKind::NotText => return Err(failed(error)),
-        doubtful => match (context.sniffed(&path).await.map_err(failed)?, doubtful) {
+        doubtful => match (context.sniffed(&path).await.map_err(failed)?.0, doubtful) {
             (Some(media), doubtful) => match (context.show(typed, &path, media, None).await, doubtful) {
                 // It begins like an image and is none: then it is the text that it can be read as.
                 (Err(failure), Ok(excerpt)) if failure.kind == ErrorKind::NotText => excerpt,
