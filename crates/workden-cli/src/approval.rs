@@ -86,6 +86,10 @@ fn answer(question: &str, mut terminal: &File) -> std::io::Result<Decision> {
 fn question(request: &ApprovalRequest) -> String {
     let tool = request.caller.as_ref().map_or(request.call.as_str(), |caller| caller.tool.as_str());
     let mut text = format!("\n{} wants to: {}\n", plain(tool), plain(&request.description));
+    // A description is short; what would be run is shown to its end.
+    if let Some(command) = request.command.as_ref().filter(|command| !request.description.contains(&command.script)) {
+        let _ = writeln!(text, "  the whole command: {}", plain(&command.script));
+    }
     if let Some(preview) = &request.preview {
         let mut lines = preview.lines();
         for line in lines.by_ref().take(PREVIEW_LINES) {
@@ -125,7 +129,28 @@ fn changes_direction(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use workden::{VirtualPath, core::CommandLine};
+
     use super::*;
+
+    #[test]
+    fn a_command_is_shown_to_its_end() {
+        let script = format!("echo {}; rm -rf important", "x".repeat(2000));
+        let request = ApprovalRequest {
+            call: "execute".to_owned(),
+            operations: vec!["execute".to_owned()],
+            paths: Vec::new(),
+            other_names: Vec::new(),
+            below: 0,
+            command: Some(CommandLine { script, directory: VirtualPath::root(), understood: None }),
+            description: "Run `echo xxx...`".to_owned(),
+            why: "it asks".to_owned(),
+            refusal: None,
+            caller: None,
+            preview: None,
+        };
+        assert!(question(&request).contains("; rm -rf important\n"), "{}", question(&request));
+    }
 
     #[test]
     fn what_a_model_wrote_cannot_act_upon_the_terminal() {

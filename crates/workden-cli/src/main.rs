@@ -101,9 +101,7 @@ fn main() -> ExitCode {
         Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Policy(command) => policy::run(&command).map(|()| ExitCode::SUCCESS),
-        Command::Completions(arguments) => {
-            completions::run::<Arguments>(&arguments).map(|()| ExitCode::SUCCESS)
-        }
+        Command::Completions(arguments) => completions::run::<Arguments>(&arguments).map(|()| ExitCode::SUCCESS),
     };
     match outcome {
         Ok(code) => code,

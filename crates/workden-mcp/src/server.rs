@@ -5,9 +5,10 @@ use std::sync::{Arc, OnceLock};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability,
-        ServerCapabilities, ServerConfig, Tool, ToolsCapability,
+        CallToolRequestParams, CallToolResponse, Implementation, InitializeRequestParams, InitializeResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability, ServerCapabilities, ServerConfig, Tool,
+        ToolsCapability,
     },
     service::RequestContext,
 };
@@ -26,9 +27,15 @@ use crate::{
 };
 
 /// An MCP server over the tools and files of one workspace. Clones are the same server.
+///
+/// A client that begins with a handshake is an agent of its own: what it has seen of files is not what
+/// another one has seen. Clients of the revision without a handshake (2026-07-28) cannot be told apart
+/// over HTTP, and are one agent together.
 #[derive(Clone, Debug)]
 pub struct McpServer {
     shared: Arc<Shared>,
+    /// The tools of the client that this clone is for, once it has begun.
+    agent: OnceLock<Toolset>,
     /// The end of the serving that this clone is for, whose calls end with it.
     stopped: CancellationToken,
 }
@@ -62,12 +69,16 @@ impl McpServer {
 
     fn with(toolset: Toolset, resources: Option<Resources>) -> Self {
         let shared = Shared { toolset, resources, tools: OnceLock::new(), calls: Calls::default() };
-        Self { shared: Arc::new(shared), stopped: CancellationToken::new() }
+        Self { shared: Arc::new(shared), agent: OnceLock::new(), stopped: CancellationToken::new() }
     }
 
-    /// The same server, whose calls end with `stopped`.
+    /// The same server for another client, whose calls end with `stopped`.
     pub(crate) fn until(&self, stopped: CancellationToken) -> Self {
-        Self { shared: Arc::clone(&self.shared), stopped }
+        Self { shared: Arc::clone(&self.shared), agent: OnceLock::new(), stopped }
+    }
+
+    fn toolset(&self) -> &Toolset {
+        self.agent.get().unwrap_or(&self.shared.toolset)
     }
 
     fn request(&self, context: RequestContext<RoleServer>, subject: Subject, brought: Brought) -> Request {
@@ -75,7 +86,7 @@ impl McpServer {
     }
 
     fn tools(&self) -> &[Tool] {
-        let described = || self.shared.toolset.list().iter().map(tools::described).collect();
+        let described = || self.toolset().list().iter().map(tools::described).collect();
         self.shared.tools.get_or_init(described)
     }
 
@@ -92,7 +103,17 @@ impl ServerHandler for McpServer {
         capabilities.resources = self.shared.resources.as_ref().map(|_| ResourcesCapability::default());
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("workden", env!("CARGO_PKG_VERSION")))
-            .with_instructions(self.shared.toolset.system_prompt())
+            .with_instructions(self.toolset().system_prompt())
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        self.agent.get_or_init(|| self.shared.toolset.for_another_agent());
+        context.peer.set_peer_info(request.clone());
+        self.negotiate_initialize(&request)
     }
 
     async fn list_tools(
@@ -112,7 +133,7 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let toolset = &self.shared.toolset;
+        let toolset = self.toolset();
         if !toolset.names().any(|name| name == request.name) {
             let names: Vec<&str> = toolset.names().collect();
             let sentence = format!("there is no tool `{}`; tools: {}", request.name, names.join(", "));

@@ -6,6 +6,7 @@ use rmcp::{
     transport::{async_rw::AsyncRwTransport, stdio_pipes},
 };
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
 use workden::{Error, ErrorKind, Result};
 
 use crate::{McpServer, first_request::FromFirstRequest, limits::MESSAGE_BYTES};
@@ -36,7 +37,7 @@ pub async fn serve_streams(
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<()> {
     let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MESSAGE_BYTES);
-    let running = match server.clone().serve(FromFirstRequest::new(transport)).await {
+    let running = match server.until(CancellationToken::new()).serve(FromFirstRequest::new(transport)).await {
         Ok(running) => running,
         // A client that goes before it began is no failure.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

@@ -57,11 +57,8 @@ enum DemoSandbox {
 
 /// Plays every scene.
 pub(crate) fn run(arguments: &DemoArguments) -> Result<ExitCode, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .enable_time()
-        .build()
-        .map_err(Failure::Machine)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(Failure::Machine)?;
     runtime.block_on(async {
         let stage = Stage::set(arguments.sandbox).await?;
         let mut told = ToldToEnd::listen().map_err(Failure::Machine)?;
@@ -114,7 +111,10 @@ async fn play(stage: &Stage, sandbox: DemoSandbox) -> Result<ExitCode, Failure> 
     let began = Instant::now();
     if let Err(error) = stage.place.start().await {
         let choice = "`workden demo --sandbox host` plays it on this machine as it is, without any isolation";
-        return Err(Failure::Request(format!("the agent has no sandbox to work in: {}\nhint: {choice}", error.sentence())));
+        return Err(Failure::Request(format!(
+            "the agent has no sandbox to work in: {}\nhint: {choice}",
+            error.sentence()
+        )));
     }
     transcript.say(
         "A scripted agent at work, in a fresh directory and a sandbox of its own. No model is asked, no key\n\

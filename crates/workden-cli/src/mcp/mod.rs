@@ -83,11 +83,8 @@ pub(crate) fn run(arguments: &McpArguments) -> Result<ExitCode, Failure> {
         return print_config::run(client, arguments).map(|()| ExitCode::SUCCESS);
     }
     // One thread for what waits; files are read on others, which come when they are needed.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .enable_time()
-        .build()
-        .map_err(Failure::Machine)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(Failure::Machine)?;
     let outcome = runtime.block_on(attended(arguments));
     runtime.shutdown_background();
     outcome

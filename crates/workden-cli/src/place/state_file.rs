@@ -88,13 +88,15 @@ impl StateFile {
 }
 
 fn not_kept(error: Error) -> Error {
-    let why = match error.kind() {
+    let (kind, why) = match error.kind() {
+        // Not `Conflict`: that would speak of the file that was changed in the workspace.
         ErrorKind::Conflict | ErrorKind::AlreadyExists | ErrorKind::NotFound => {
-            "somebody else has changed the file of this workspace".to_owned()
+            (ErrorKind::Busy, "somebody else has changed the file of this workspace")
         }
-        _ => error.sentence().to_owned(),
+        kind => (kind, error.sentence()),
     };
-    Error::new(error.kind(), format!("the change is made in memory and not kept: {why}"))
+    Error::new(kind, format!("the change is made in memory and not kept: {why}"))
+        .hint("nothing more can be kept here; whoever started workden has to start it again")
 }
 
 #[async_trait]

@@ -36,7 +36,8 @@ fn arguments_of(tool: &ToolSpec) -> Vec<String> {
         .into_iter()
         .flat_map(|properties| properties.keys())
         .partition(|name| required.iter().any(|one| one.as_str() == Some(name)));
-    let mut all: Vec<String> = needed.into_iter().cloned().chain(others.iter().map(|name| format!("[{name}]"))).collect();
+    let mut all: Vec<String> =
+        needed.into_iter().cloned().chain(others.iter().map(|name| format!("[{name}]"))).collect();
     if all.is_empty() {
         all.push("(no arguments)".to_owned());
     }

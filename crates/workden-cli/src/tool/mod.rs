@@ -71,11 +71,8 @@ const NOT_OPENED: u8 = 3;
 /// Calls a tool, answers lines, or lists the tools.
 pub(crate) fn run(arguments: &ToolArguments) -> Result<ExitCode, Failure> {
     // One thread for what waits; files are read on others, which come when they are needed.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .enable_time()
-        .build()
-        .map_err(Failure::Machine)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(Failure::Machine)?;
     let outcome = runtime.block_on(attended(arguments));
     // Whatever still runs on another thread has nobody left to answer to.
     runtime.shutdown_background();

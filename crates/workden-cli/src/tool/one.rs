@@ -30,11 +30,19 @@ pub(super) async fn run(tools: &Toolset, name: &str, typed: Option<&str>, json: 
     let code = if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     let text = match json {
         true => AnswerDocument::of(outcome, Structured::Shown).line(),
-        false => answer::text(&outcome) + "\n",
+        false => ended(answer::text(&outcome)),
     };
     // As it is: what a file or a command holds is none of our colours.
     std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
     Ok(code)
+}
+
+/// A text with the end of its last line.
+fn ended(mut text: String) -> String {
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
 }
 
 fn text_of(typed: Option<&str>) -> Result<String, Failure> {

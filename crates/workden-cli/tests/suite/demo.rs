@@ -1,15 +1,44 @@
 //! `workden demo`: the whole transcript, its colours, its exit codes, and README.md's claim to show it.
 
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
+
 use crate::{document, printed, workden};
 
-/// What the demo prints where there is no terminal.
-fn transcript() -> String {
-    printed(workden(&["demo"], &[]))
+/// What the demo prints where there is no terminal, without how long it took.
+fn transcript(words: &[&str]) -> String {
+    let text = printed(workden(words, &[]));
+    let (before, after) = text.split_once("should, in ").unwrap();
+    let (_, after) = after.split_once(" s. ").unwrap();
+    format!("{before}should, in a moment. {after}")
 }
 
 #[test]
-fn the_demo_comes_out_as_shown() {
-    insta::assert_snapshot!(transcript());
+fn the_demo_comes_out_as_shown_within_five_seconds() {
+    let began = Instant::now();
+    insta::assert_snapshot!(transcript(&["demo"]));
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[test]
+fn on_the_host_nothing_tries_to_get_out() {
+    let text = transcript(&["demo", "--sandbox", "host"]);
+    assert!(text.contains("(Left out: attempts to get out."), "{text}");
+    assert!(!text.contains("shadow") && !text.contains("rm -rf") && text.contains("0,1,1,2,3,5,8,13,21,34,"), "{text}");
+}
+
+#[test]
+fn where_there_are_no_walls_it_says_why_and_does_nothing() {
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" demo";
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--user", "--map-root-user", "--mount", "--", "sh", "-c", script, env!("CARGO_BIN_EXE_workden")]);
+    let output = unshare.output().unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{complaint}");
+    assert!(complaint.starts_with("error: the agent has no sandbox to work in: "), "{complaint}");
+    assert!(complaint.contains("`workden demo --sandbox host`"), "{complaint}");
 }
 
 #[test]
@@ -17,7 +46,7 @@ fn the_readme_shows_what_the_demo_prints() {
     let readme = document("README.md");
     let (_, after) = readme.split_once("leaves something out. -->\n```text\n").unwrap();
     let (excerpt, _) = after.split_once("```").unwrap();
-    let transcript = transcript();
+    let transcript = transcript(&["demo"]);
     let mut rest = transcript.as_str();
     for part in excerpt.split("[...]\n") {
         let at = rest.find(part);
@@ -53,9 +82,16 @@ fn the_demo_leaves_nothing_behind() {
 
 #[test]
 fn help_is_worth_reading_and_nonsense_is_answered_with_two() {
-    insta::assert_snapshot!("help", String::from_utf8(workden(&["--help"], &[]).stdout).unwrap());
-    insta::assert_snapshot!("help_demo", String::from_utf8(workden(&["demo", "--help"], &[]).stdout).unwrap());
-    for nonsense in [&["dance"][..], &[], &["demo", "twice"]] {
+    for (name, words) in [
+        ("help", &["--help"][..]),
+        ("help_demo", &["demo", "--help"]),
+        ("help_tool", &["tool", "--help"]),
+        ("help_mcp", &["mcp", "--help"]),
+        ("help_completions", &["completions", "--help"]),
+    ] {
+        insta::assert_snapshot!(name, printed(workden(words, &[])));
+    }
+    for nonsense in [&["dance"][..], &[], &["demo", "twice"], &["demo", "--sandbox", "docker"]] {
         assert_eq!(workden(nonsense, &[]).status.code(), Some(2), "{nonsense:?}");
     }
 }

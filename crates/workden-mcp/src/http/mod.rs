@@ -126,8 +126,7 @@ impl Drop for HttpServer {
     }
 }
 
-/// Serves clients over HTTP, at `http://ADDRESS/mcp`, until it is stopped. All of them share the tools
-/// of the server, and so what an agent has seen: one server is for one agent.
+/// Serves clients over HTTP, at `http://ADDRESS/mcp`, until it is stopped.
 ///
 /// # Errors
 ///
@@ -173,8 +172,8 @@ fn router(server: &McpServer, address: SocketAddr, options: HttpOptions, stop: &
         .with_cancellation_token(stop.clone());
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(SESSION_IDLE);
-    let server = server.until(stop.clone());
-    let service = StreamableHttpService::new(move || Ok(server.clone()), Arc::new(sessions), config);
+    let (server, stopped) = (server.clone(), stop.clone());
+    let service = StreamableHttpService::new(move || Ok(server.until(stopped.clone())), Arc::new(sessions), config);
     Router::new().route_service(PATH, service).layer(from_fn_with_state(Arc::new(options.access), let_in))
 }
 

@@ -121,7 +121,10 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_is_told_from_those_around_it() {
-        assert_eq!(lines(&["abc\nabcd", "ef\nabc"], 3), [whole("abc"), Line::TooLong(b"abcdef".to_vec()), whole("abc")]);
+        assert_eq!(
+            lines(&["abc\nabcd", "ef\nabc"], 3),
+            [whole("abc"), Line::TooLong(b"abcdef".to_vec()), whole("abc")]
+        );
         let long = "x".repeat(BEGINNING * 3);
         let all = lines(&[&long, &long, "\nb"], BEGINNING * 4);
         assert_eq!(all, [Line::TooLong(long.as_bytes()[..BEGINNING].to_vec()), whole("b")]);

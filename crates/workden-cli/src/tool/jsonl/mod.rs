@@ -95,7 +95,8 @@ async fn answer(tools: &Toolset, line: Line) -> String {
             document.to(Some(&id_or_null(id))).line()
         }
         Err(NoRequest { id, why }) => {
-            let document = AnswerDocument::failed(ErrorKind::InvalidArgument, format!("Error: this is no request: {why}"));
+            let document =
+                AnswerDocument::failed(ErrorKind::InvalidArgument, format!("Error: this is no request: {why}"));
             document.to(Some(&id_or_null(id))).line()
         }
     }

@@ -1,0 +1,244 @@
+//! Approvals: granted, denied, remembered and impossible, by elicitation and by rounds; and everything
+//! that a client could try with what it carries between two rounds.
+
+use rmcp::model::{CallToolResponse, InputRequiredResult, ReadResourceRequestParams, ResourceContents};
+use serde_json::{Value, json};
+use workden::{Action, Approvals, Operation, Preset, Ruleset, Workspace, policy::OperationRules};
+
+use crate::{
+    client::{Client, Revision, User, calling, failure, no, said, text, yes, yes_and_remember},
+    place::{Place, serving},
+};
+
+const BOTH: [Revision; 2] = [Revision::Handshake, Revision::Stateless];
+
+fn asking(place: &Place) -> Workspace {
+    place.builder().preset(Preset::Default).build().unwrap()
+}
+
+fn write(content: &str) -> Value {
+    json!({ "path": "a.txt", "content": content })
+}
+
+#[tokio::test]
+async fn who_is_asked_and_approves_gets_what_they_approved() {
+    for revision in BOTH {
+        let place = Place::new();
+        let user = User::answering([yes()]);
+        let client = user.clone().connect(&serving(&asking(&place)), revision).await;
+        text(&client, "write_file", write("approved\n")).await;
+        assert_eq!(std::fs::read_to_string(place.path("workspace/a.txt")).or_else(|_| std::fs::read_to_string(place.path("a.txt"))).unwrap(), "approved\n");
+        let asked = user.asked();
+        assert_eq!(asked.len(), 1, "{revision:?}: {asked:?}");
+        assert!(asked[0].starts_with("write_file wants your approval: Write 9 bytes to"), "{}", asked[0]);
+        assert!(asked[0].contains("+approved"), "{}", asked[0]);
+    }
+}
+
+#[tokio::test]
+async fn who_is_asked_and_declines_is_obeyed() {
+    for revision in BOTH {
+        let place = Place::new();
+        let user = User::answering([no(), json!({ "action": "cancel" })]);
+        let client = user.clone().connect(&serving(&asking(&place)), revision).await;
+        let declined = failure(&client, "write_file", write("x")).await;
+        assert!(declined.contains("it was not approved: the user declined"), "{declined}");
+        let closed = failure(&client, "execute", json!({ "command": "touch made" })).await;
+        assert!(closed.contains("closed the question"), "{closed}");
+        assert_eq!(user.asked().len(), 2);
+        assert_eq!(std::fs::read_dir(place.directory.path()).unwrap().count(), 0);
+    }
+}
+
+#[tokio::test]
+async fn who_cannot_be_asked_is_told_what_to_do() {
+    for revision in BOTH {
+        let place = Place::new();
+        let client = User::silent().connect(&serving(&asking(&place)), revision).await;
+        let refused = client.call_tool(calling("write_file", write("x"))).await.unwrap();
+        assert_eq!(refused.structured_content.as_ref().unwrap()["kind"], "approval_needed");
+        let refused = said(&refused);
+        for part in ["without approval", "this MCP client cannot be asked", "--yes", "elicitation", "policy"] {
+            assert!(refused.contains(part), "{refused}");
+        }
+        text(&client, "ls", json!({})).await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_fails_to_ask_has_not_approved() {
+    for revision in BOTH {
+        let place = Place::new();
+        let client = User::answering([]).connect(&serving(&asking(&place)), revision).await;
+        if let Ok(answer) = client.call_tool(calling("write_file", write("x"))).await {
+            assert_eq!(answer.is_error, Some(true), "{answer:?}");
+        }
+        assert_eq!(std::fs::read_dir(place.directory.path()).unwrap().count(), 0);
+    }
+}
+
+#[tokio::test]
+async fn what_is_denied_is_not_asked_about() {
+    for revision in BOTH {
+        let place = Place::new();
+        place.write(".env", "SECRET=1\n");
+        let user = User::answering([]);
+        let client = user.clone().connect(&serving(&asking(&place)), revision).await;
+        let denied = failure(&client, "read_file", json!({ "path": ".env" })).await;
+        assert!(!denied.contains("SECRET") && user.asked().is_empty(), "{denied}");
+    }
+}
+
+#[tokio::test]
+async fn who_says_so_is_not_asked_again_about_the_same() {
+    for revision in BOTH {
+        let place = Place::new();
+        let user = User::answering([yes_and_remember(), yes(), yes()]);
+        let client = user.clone().connect(&serving(&asking(&place)), revision).await;
+        for content in ["1", "2", "3"] {
+            text(&client, "write_file", write(content)).await;
+        }
+        assert_eq!(user.asked().len(), 1);
+        for _ in 0..2 {
+            text(&client, "write_file", json!({ "path": "b.txt", "content": "other" })).await;
+        }
+        assert_eq!(user.asked().len(), 3, "without saying so, every time");
+    }
+}
+
+#[tokio::test]
+async fn a_configuration_is_not_the_clients_to_change() {
+    for revision in BOTH {
+        let place = Place::new();
+        let strict = place.builder().preset(Preset::Default).config(
+            workden::Config::parse("[approvals]\nmode = \"strict\"\n").unwrap(),
+            place.directory.path(),
+        );
+        let user = User::answering([yes()]);
+        let client = user.clone().connect(&serving(&strict.build().unwrap()), revision).await;
+        failure(&client, "write_file", write("x")).await;
+        assert!(user.asked().is_empty());
+        let all = place.builder().preset(Preset::Default).approvals(Approvals::approve_all());
+        let client = User::silent().connect(&serving(&all.build().unwrap()), revision).await;
+        text(&client, "write_file", write("x")).await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_with_several_questions_asks_them_all() {
+    // A move of a file across what has to be read and written, and a command: each is one question;
+    // an edit reads and writes, which are two here.
+    for revision in BOTH {
+        let place = Place::new();
+        place.write("a.txt", "one\n");
+        let rules = Ruleset::all(Action::Ask);
+        let workspace = place.builder().rules(rules).build().unwrap();
+        let user = User::answering(std::iter::repeat_n(yes(), 9));
+        let client = user.clone().connect(&serving(&workspace), revision).await;
+        text(&client, "edit_file", json!({ "path": "a.txt", "old_string": "one", "new_string": "1" })).await;
+        let asked = user.asked();
+        assert!(!asked.is_empty() && asked.len() < 9, "{revision:?}: {asked:?}");
+        let user = User::answering([yes(), no(), no()]);
+        let client = user.clone().connect(&serving(&workspace), revision).await;
+        if asked.len() > 1 {
+            failure(&client, "edit_file", json!({ "path": "a.txt", "old_string": "1", "new_string": "one" })).await;
+            assert_eq!(user.asked().len(), 2);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_resource_that_has_to_be_approved_is_asked_about() {
+    for revision in BOTH {
+        let place = Place::new();
+        place.write("a.txt", "text\n");
+        let mut rules = Ruleset::all(Action::Allow);
+        *rules.of_mut(Operation::Read) = Some(OperationRules::always(Action::Ask));
+        let workspace = Workspace::builder().root(place.directory.path()).rules(rules);
+        let workspace = workspace.approvals(workden_mcp::approvals()).build().unwrap();
+        let user = User::answering([yes(), no()]);
+        let client = user.clone().connect(&serving(&workspace), revision).await;
+        let read = || client.read_resource(ReadResourceRequestParams::new("workden:///a.txt"));
+        let ResourceContents::TextResourceContents { text, .. } = &read().await.unwrap().contents[0] else { panic!() };
+        assert_eq!(text, "text\n");
+        assert!(user.asked()[0].starts_with("resources/read wants your approval: Read"), "{:?}", user.asked());
+        assert!(read().await.is_err());
+    }
+}
+
+/// One round by hand.
+async fn required(client: &Client, tool: &str, arguments: Value) -> InputRequiredResult {
+    match client.call_tool_once(calling(tool, arguments)).await.unwrap() {
+        CallToolResponse::InputRequired(required) => required,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn answered(client: &Client, tool: &str, arguments: Value, state: &str, answer: Value) -> CallToolResponse {
+    let mut request = calling(tool, arguments);
+    request.request_state = Some(state.to_owned());
+    request.input_responses = Some([("approval".to_owned(), answer)].into());
+    client.call_tool_once(request).await.unwrap()
+}
+
+fn is_done(response: &CallToolResponse) -> bool {
+    matches!(response, CallToolResponse::Complete(result) if result.is_error == Some(false))
+}
+
+fn asks_again(response: &CallToolResponse) -> bool {
+    matches!(response, CallToolResponse::InputRequired(_))
+}
+
+const APPEND: &str = "echo x >> log";
+
+#[tokio::test]
+async fn an_approval_is_for_one_call_with_the_same_arguments() {
+    let place = Place::new();
+    let client = User::answering([]).connect(&serving(&asking(&place)), Revision::Stateless).await;
+    let command = |line: &str| json!({ "command": line });
+    let state = || async { required(&client, "execute", command(APPEND)).await.request_state.unwrap() };
+
+    // Other arguments, another tool, no answer, another answer's name: asked anew, and nothing is run.
+    let first = state().await;
+    assert!(asks_again(&answered(&client, "execute", command("rm -rf log"), &first, yes()).await));
+    assert!(asks_again(&answered(&client, "run_in_background", command(APPEND), &state().await, yes()).await));
+    let mut silent = calling("execute", command(APPEND));
+    silent.request_state = Some(state().await);
+    assert!(asks_again(&client.call_tool_once(silent).await.unwrap()));
+    assert!(asks_again(&answered(&client, "execute", command(APPEND), "forged", yes()).await));
+    assert!(asks_again(&answered(&client, "execute", command(APPEND), &state().await, json!("yes")).await));
+    let mut unsealed = calling("execute", command(APPEND));
+    unsealed.input_responses = Some([("approval".to_owned(), yes())].into());
+    assert!(asks_again(&client.call_tool_once(unsealed).await.unwrap()), "an answer that nobody asked for");
+    assert!(!place.path("log").exists());
+
+    // The right one runs it, once.
+    let state = state().await;
+    assert!(is_done(&answered(&client, "execute", command(APPEND), &state, yes()).await));
+    assert!(asks_again(&answered(&client, "execute", command(APPEND), &state, yes()).await));
+    assert_eq!(std::fs::read_to_string(place.path("log")).unwrap(), "x\n");
+}
+
+#[tokio::test]
+async fn what_changed_since_the_question_is_another_question() {
+    let place = Place::new();
+    place.write("a.txt", "before\n");
+    let client = User::answering([]).connect(&serving(&asking(&place)), Revision::Stateless).await;
+    text(&client, "read_file", json!({ "path": "a.txt" })).await;
+    let state = required(&client, "write_file", write("after\n")).await.request_state.unwrap();
+    place.write("a.txt", "somebody else's\n");
+    let response = answered(&client, "write_file", write("after\n"), &state, yes()).await;
+    assert!(!is_done(&response), "{response:?}");
+    assert_eq!(std::fs::read_to_string(place.path("a.txt")).unwrap(), "somebody else's\n");
+}
+
+#[tokio::test]
+async fn servers_do_not_take_each_others_seals() {
+    let place = Place::new();
+    let workspace = asking(&place);
+    let one = User::answering([]).connect(&serving(&workspace), Revision::Stateless).await;
+    let other = User::answering([]).connect(&serving(&workspace), Revision::Stateless).await;
+    let state = required(&one, "execute", json!({ "command": APPEND })).await.request_state.unwrap();
+    assert!(asks_again(&answered(&other, "execute", json!({ "command": APPEND }), &state, yes()).await));
+    assert!(!place.path("log").exists());
+}

@@ -1,0 +1,151 @@
+//! Lines that no client would send.
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+
+use crate::place::Place;
+
+struct Line {
+    answers: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    input: WriteHalf<DuplexStream>,
+    server: tokio::task::JoinHandle<workden::Result<()>>,
+}
+
+impl Line {
+    fn to(place: &Place) -> Self {
+        let (ours, theirs) = tokio::io::duplex(1024);
+        let (input, output) = tokio::io::split(theirs);
+        let server = place.server();
+        let server = tokio::spawn(async move { workden_mcp::serve_streams(&server, input, output).await });
+        let (answers, input) = tokio::io::split(ours);
+        Self { answers: BufReader::new(answers).lines(), input, server }
+    }
+
+    async fn send(&mut self, line: impl AsRef<[u8]>) {
+        self.input.write_all(line.as_ref()).await.unwrap();
+        self.input.write_all(b"\n").await.unwrap();
+    }
+
+    /// The answer to the request with this number; what is about no request is passed over.
+    async fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let line = self.answers.next_line().await.unwrap().expect("the server is still there");
+            let answer: Value = serde_json::from_str(&line).expect("every line is JSON");
+            if answer["id"] == json!(id) {
+                return answer;
+            }
+        }
+    }
+
+    async fn begin(&mut self) {
+        let client = json!({ "name": "a pipe", "version": "1" });
+        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+        self.send(request(0, "initialize", &params)).await;
+        let begun = self.answer(0).await;
+        assert_eq!(begun["result"]["protocolVersion"], "2025-06-18", "{begun}");
+        self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    }
+
+    async fn lists(&mut self, id: u64) {
+        let call = json!({ "name": "ls", "arguments": {} });
+        self.send(request(id, "tools/call", &call)).await;
+        assert!(self.answer(id).await["result"]["content"][0]["text"].is_string());
+    }
+}
+
+fn request(id: u64, method: &str, params: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+}
+
+const GARBAGE: [&[u8]; 12] = [
+    b"",
+    b"garbage",
+    b"{",
+    b"[]",
+    b"null",
+    b"{}",
+    b"\xff\xfe\x00",
+    br#"{"jsonrpc":"2.0","id":7}"#,
+    br#"{"jsonrpc":"2.0","method":"notifications/unheard-of","params":{}}"#,
+    br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":12345}}"#,
+    br#"{"jsonrpc":"2.0","id":99,"result":{}}"#,
+    br#"{"jsonrpc":"2.0","id":98,"error":{"code":1,"message":"what?"}}"#,
+];
+
+#[tokio::test]
+async fn garbage_before_and_after_the_beginning_harms_nothing() {
+    let place = Place::new();
+    let mut line = Line::to(&place);
+    for garbage in GARBAGE {
+        line.send(garbage).await;
+    }
+    line.begin().await;
+    for (garbage, id) in GARBAGE.iter().zip(1..) {
+        line.send(garbage).await;
+        line.lists(id).await;
+    }
+    line.send(request(50, "tools/uninstall", &json!({}))).await;
+    assert_eq!(line.answer(50).await["error"]["code"], -32601);
+    line.send(request(51, "tools/call", &json!({ "arguments": 5 }))).await;
+    line.lists(52).await;
+    line.send(request(53, "tools/call", &json!({ "name": "ls", "arguments": { "path": 5 } }))).await;
+    assert_eq!(line.answer(53).await["result"]["isError"], true);
+}
+
+#[tokio::test]
+async fn a_line_without_an_end_is_not_held() {
+    let place = Place::new();
+    let mut line = Line::to(&place);
+    line.begin().await;
+    let much = vec![b'x'; 1024 * 1024];
+    for _ in 0..17 {
+        line.input.write_all(&much).await.unwrap();
+    }
+    line.send("").await;
+    line.lists(1).await;
+}
+
+#[tokio::test]
+async fn deep_nesting_does_not_overflow() {
+    let place = Place::new();
+    let mut line = Line::to(&place);
+    line.begin().await;
+    let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+    line.send(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"ls","arguments":{{"path":{deep}}}}}}}"#)).await;
+    line.lists(2).await;
+}
+
+#[tokio::test]
+async fn a_client_that_goes_before_it_began_is_no_failure() {
+    let place = Place::new();
+    let line = Line::to(&place);
+    drop((line.answers, line.input));
+    line.server.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_thousand_requests_at_once_are_all_answered() {
+    let place = Place::new();
+    place.write("a.txt", "text\n");
+    let mut line = Line::to(&place);
+    line.begin().await;
+    let (count, mut input) = (1_000, line.input);
+    let sending = tokio::spawn(async move {
+        for id in 1..=count {
+            let path = if id % 3 == 0 { "nothing" } else { "a.txt" };
+            let call = json!({ "name": "read_file", "arguments": { "path": path } });
+            let call = request(id, "tools/call", &call);
+            input.write_all(format!("{call}\nnot JSON\n").as_bytes()).await.unwrap();
+        }
+        input
+    });
+    let mut answered = std::collections::BTreeSet::new();
+    while answered.len() < 1_000 {
+        let answer: Value = serde_json::from_str(&line.answers.next_line().await.unwrap().unwrap()).unwrap();
+        let id = answer["id"].as_u64().unwrap();
+        assert_eq!(answer["result"]["isError"], id % 3 == 0, "{answer}");
+        assert!(answered.insert(id), "answered twice: {id}");
+    }
+    drop((sending.await.unwrap(), line.answers));
+    line.server.await.unwrap().unwrap();
+}

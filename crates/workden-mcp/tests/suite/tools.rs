@@ -1,0 +1,193 @@
+//! Tools: listed with what a client should know, and each of them called, by clients of both kinds.
+
+use std::time::Duration;
+
+use rmcp::model::{NumberOrString, ProgressToken, RequestMetaObject};
+use serde_json::{Value, json};
+use workden::{
+    Preset, Workspace,
+    tools::{ExtraTool, ToolsetOptions},
+};
+use workden_mcp::McpServer;
+
+use crate::{
+    client::{Client, Revision, User, call, calling, failure, said, text, try_call},
+    place::{Place, serving},
+};
+
+/// A picture of one pixel.
+const PIXEL: [u8; 69] = [
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d, 0x49, 0x48, 0x44, 0x52, 0, 0, 0, 1, 0, 0, 0, 1, 8,
+    2, 0, 0, 0, 0x90, 0x77, 0x53, 0xde, 0, 0, 0, 0x0c, 0x49, 0x44, 0x41, 0x54, 0x78, 0x9c, 0x63, 0xf8, 0xcf, 0xc0, 0,
+    0, 3, 1, 1, 0, 0xc9, 0xfe, 0x92, 0xef, 0, 0, 0, 0, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82,
+];
+
+fn everything(place: &Place) -> McpServer {
+    let mut options = ToolsetOptions::default();
+    options.extra_tools = ExtraTool::ALL.to_vec();
+    McpServer::new(&place.builder().build().unwrap(), options).unwrap()
+}
+
+#[tokio::test]
+async fn tools_come_with_schemas_and_hints() {
+    let place = Place::new();
+    for revision in [Revision::Handshake, Revision::Stateless] {
+        let client = User::silent().connect(&everything(&place), revision).await;
+        let tools = client.list_all_tools().await.unwrap();
+        let named = |name: &str| tools.iter().find(|tool| tool.name == name).unwrap();
+        let hints = |name: &str| {
+            let hints = named(name).annotations.clone().unwrap();
+            (hints.read_only_hint.unwrap(), hints.destructive_hint.unwrap(), hints.open_world_hint.unwrap())
+        };
+        assert_eq!(hints("read_file"), (true, false, false));
+        assert_eq!(hints("write_file"), (false, true, false));
+        assert_eq!(hints("execute"), (false, true, true));
+        for tool in &tools {
+            assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
+            assert!(tool.description.as_ref().is_some_and(|text| text.len() > 20), "{}", tool.name);
+        }
+        assert!(named("execute").input_schema["properties"]["command"]["description"].is_string());
+    }
+}
+
+#[tokio::test]
+async fn the_server_says_who_it_is_and_how_it_is_used() {
+    let place = Place::new();
+    let workspace = place.builder().build().unwrap();
+    let prompt = workspace.toolset(ToolsetOptions::default()).unwrap().system_prompt();
+    let client = User::silent().connect(&serving(&workspace), Revision::Handshake).await;
+    let info = serde_json::to_value(client.peer_info().unwrap()).unwrap();
+    assert_eq!(info["serverInfo"]["name"], "workden");
+    assert_eq!(info["instructions"], prompt);
+    assert_eq!(info["capabilities"], json!({ "tools": {}, "resources": {} }));
+}
+
+/// Every tool there is, with arguments that make sense in this order, and a word of the answer.
+const CALLS: [(&str, &str, &str); 16] = [
+    ("write_file", r#"{"path":"a.txt","content":"one\ntwo\n"}"#, "a.txt"),
+    ("read_file", r#"{"path":"a.txt"}"#, "two"),
+    ("edit_file", r#"{"path":"a.txt","old_string":"two","new_string":"2"}"#, "a.txt"),
+    ("multi_edit", r#"{"path":"a.txt","edits":[{"old_string":"one","new_string":"1"}]}"#, "a.txt"),
+    ("ls", "{}", "a.txt"),
+    ("list_files", "{}", "a.txt"),
+    ("glob", r#"{"pattern":"*.txt"}"#, "a.txt"),
+    ("grep", r#"{"pattern":"1","output_mode":"content"}"#, "a.txt"),
+    ("copy_file", r#"{"source":"a.txt","destination":"b.txt"}"#, "b.txt"),
+    ("move_file", r#"{"source":"b.txt","destination":"c.txt"}"#, "c.txt"),
+    ("delete_file", r#"{"path":"c.txt"}"#, "c.txt"),
+    ("execute", r#"{"command":"cat a.txt; ls"}"#, "1\n2\na.txt"),
+    ("run_in_background", r#"{"command":"echo behind; sleep 60"}"#, ""),
+    ("list_shells", "{}", "sleep"),
+    ("read_output", r#"{"shell_id":"SHELL"}"#, ""),
+    ("kill_shell", r#"{"shell_id":"SHELL"}"#, ""),
+];
+
+#[tokio::test]
+async fn every_tool_is_called() {
+    for revision in [Revision::Handshake, Revision::Stateless] {
+        let place = Place::new();
+        let client = User::silent().connect(&everything(&place), revision).await;
+        let mut left: Vec<String> =
+            client.list_all_tools().await.unwrap().iter().map(|tool| tool.name.to_string()).collect();
+        let mut shell = String::new();
+        for (tool, arguments, expected) in CALLS {
+            let arguments: Value = serde_json::from_str(&arguments.replace("SHELL", &shell)).unwrap();
+            let answer = call(&client, tool, arguments).await;
+            assert!(said(&answer).contains(expected) && answer.is_error == Some(false), "{tool}: {answer:?}");
+            assert!(answer.structured_content.is_none_or(|data| data.is_object()), "{tool}");
+            if tool == "run_in_background" {
+                let data = call(&client, "list_shells", json!({})).await.structured_content.unwrap();
+                shell = data["shells"][0]["shell_id"].as_str().unwrap().to_owned();
+            }
+            left.retain(|name| name != tool);
+        }
+        assert_eq!(left, Vec::<String>::new(), "these were not called");
+    }
+}
+
+#[tokio::test]
+async fn data_stands_beside_the_text() {
+    let place = Place::new();
+    let client = User::silent().connect(&place.server(), Revision::Handshake).await;
+    let answer = call(&client, "execute", json!({ "command": "echo out; exit 3" })).await;
+    assert_eq!(answer.is_error, Some(false), "that a command fails is an answer");
+    let data = answer.structured_content.as_ref().unwrap();
+    assert_eq!((&data["output"], &data["exit_code"]), (&json!("out\n"), &json!(3)));
+    assert!(said(&answer).contains("out"));
+}
+
+#[tokio::test]
+async fn what_goes_wrong_is_an_answer_that_a_model_can_act_on() {
+    let place = Place::new();
+    let client = User::silent().connect(&place.server(), Revision::Handshake).await;
+    let missing = call(&client, "read_file", json!({ "path": "nothing.md" })).await;
+    assert_eq!(missing.is_error, Some(true));
+    assert_eq!(missing.structured_content.as_ref().unwrap()["kind"], "not_found");
+    assert!(failure(&client, "read_file", json!({ "pfad": "a" })).await.contains("pfad"));
+    assert!(failure(&client, "read_file", json!({ "path": "../../etc/passwd" })).await.contains("cannot"));
+    let unknown = try_call(&client, "format_disk", json!({})).await.unwrap_err().to_string();
+    assert!(unknown.contains("there is no tool `format_disk`") && unknown.contains("read_file"), "{unknown}");
+    assert_eq!(text(&client, "execute", json!({ "command": "echo still there" })).await, "still there\n");
+}
+
+#[tokio::test]
+async fn an_image_is_content_of_its_own() {
+    let place = Place::new();
+    place.write("pixel.dat", PIXEL);
+    for revision in [Revision::Handshake, Revision::Stateless] {
+        let client = User::silent().connect(&place.server(), revision).await;
+        let answer = call(&client, "read_file", json!({ "path": "pixel.dat" })).await;
+        let image = answer.content.iter().find_map(|block| block.as_image()).expect("an image");
+        assert_eq!(image.mime_type, "image/png");
+        assert!(image.data.starts_with("iVBORw0KGgo"), "{}", image.data);
+    }
+}
+
+#[tokio::test]
+async fn tools_that_the_policy_denies_are_not_there() {
+    let workspace = Workspace::builder().preset(Preset::Readonly).build().unwrap();
+    let client = User::silent().connect(&serving(&workspace), Revision::Handshake).await;
+    let tools = client.list_all_tools().await.unwrap();
+    assert!(tools.iter().any(|tool| tool.name == "read_file"));
+    assert!(!tools.iter().any(|tool| ["write_file", "edit_file", "execute"].contains(&&*tool.name)), "{tools:?}");
+    assert!(try_call(&client, "write_file", json!({ "path": "a", "content": "" })).await.is_err());
+}
+
+#[tokio::test]
+async fn calls_do_not_wait_for_each_other() {
+    let place = Place::new();
+    let client = User::silent().connect(&place.server(), Revision::Handshake).await;
+    let (slow, quick) = (
+        call(&client, "execute", json!({ "command": "while ! test -e go; do sleep 0.05; done; echo went" })),
+        async {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            call(&client, "execute", json!({ "command": "touch go; echo quick" })).await
+        },
+    );
+    let (slow, quick) = tokio::join!(slow, quick);
+    assert_eq!((said(&slow).as_str(), said(&quick).as_str()), ("went\n", "quick\n"));
+}
+
+#[tokio::test]
+async fn who_wants_news_of_a_command_gets_them() {
+    async fn run(client: &Client, token: Option<&str>) {
+        let mut request = calling("execute", json!({ "command": "sleep 2.3", "timeout": 20 }));
+        if let Some(token) = token {
+            let mut meta = RequestMetaObject::new();
+            meta.set_progress_token(ProgressToken(NumberOrString::String(token.into())));
+            request.meta = Some(meta);
+        }
+        client.call_tool(request).await.unwrap();
+    }
+    let place = Place::new();
+    for revision in [Revision::Handshake, Revision::Stateless] {
+        let user = User::silent();
+        let news = std::sync::Arc::clone(&user.news);
+        let client = user.connect(&place.server(), revision).await;
+        run(&client, Some("mine")).await;
+        let heard = news.lock().unwrap().clone();
+        assert!(heard.len() >= 2, "{heard:?}");
+        assert!(heard[1].progress > heard[0].progress && heard[0].total == Some(20.0), "{heard:?}");
+        assert_eq!(heard[0].message.as_deref(), Some("running for 1 s of at most 20 s"));
+    }
+}
