@@ -2,7 +2,7 @@
 //! changed by somebody else since is not changed blindly.
 
 use workden_core::{
-    Backend, Changed, Content, ErrorKind, Expect, Last, Resolved, Result, Version, VirtualPath, Written, limits,
+    Backend, Changed, Content, ErrorKind, Expect, Last, Resolved, Result, VirtualPath, Written, limits,
     text::{Change, Excerpt, TextWindow},
 };
 
@@ -117,10 +117,5 @@ impl Context<'_> {
             text_of.push_str(&told);
         }
         Some(ToolFailure::new(ErrorKind::Conflict, text_of))
-    }
-
-    /// Takes note that a file with this content was seen as it is.
-    pub(crate) fn saw_bytes(&self, began: crate::freshness::Began, real: &VirtualPath, content: &[u8]) {
-        self.memory.freshness.read(began, real, Version::of(content), None);
     }
 }

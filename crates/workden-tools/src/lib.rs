@@ -26,6 +26,9 @@ mod arguments;
 mod changing;
 mod context;
 mod freshness;
+mod media;
+#[cfg(any(feature = "images", feature = "documents"))]
+mod off_thread;
 mod options;
 mod place;
 mod progress;

@@ -105,6 +105,17 @@ impl Toolset {
         Self { shared: Arc::clone(&self.shared), memory: Arc::default() }
     }
 
+    /// The same tools, of the same agent, for a client that has no way to hand on a document: the model
+    /// gets the text of it.
+    #[must_use]
+    pub fn with_documents_as_text(&self) -> Self {
+        let Shared { place, options, tools, directory, .. } = &*self.shared;
+        let options = ToolsetOptions { documents: false, ..options.clone() };
+        let (place, tools, directory) = (place.clone(), tools.clone(), directory.clone());
+        let shared = Shared { place, options, tools, directory, specs: OnceLock::new() };
+        Self { shared: Arc::new(shared), memory: Arc::clone(&self.memory) }
+    }
+
     /// The tools, as a model is told of them.
     #[must_use]
     pub fn list(&self) -> &[ToolSpec] {

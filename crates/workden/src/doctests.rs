@@ -17,6 +17,9 @@ mod policy {}
 #[doc = include_str!("../../../docs/sandboxes.md")]
 mod sandboxes {}
 
+#[doc = include_str!("../../../docs/tools.md")]
+mod tools {}
+
 /// The `workden.toml` of the guide loads, and means what its comments say.
 ///
 /// ```

@@ -5,13 +5,54 @@
 //! was approved is what is done. What changed while the question was open is a `Conflict`, which no
 //! retry turns into another call.
 
+use std::{
+    collections::HashSet,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
 use super::{
     Approval, ApprovalRequest, Guarded, Op,
     describing::{NewContent, describe},
     judging::{Findings, Reach},
     trace::Trace,
 };
-use crate::{Backend, Error, ErrorKind, Existing, Result};
+use crate::{Backend, Error, ErrorKind, Existing, Resolved, Result};
+
+/// What somebody has approved to be looked at, for one tool call: a tool that looks twice is one call to
+/// whoever is asked. Only looks, and only at the very same place; what changes something is asked about
+/// every time.
+#[derive(Debug, Default)]
+pub(super) struct GrantedLooks(Mutex<HashSet<(&'static str, Resolved)>>);
+
+impl GrantedLooks {
+    fn granted(&self) -> MutexGuard<'_, HashSet<(&'static str, Resolved)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, op: Op<'_>) {
+        if let Some(at) = looked_at(op) {
+            self.granted().insert((op.name(), at.clone()));
+        }
+    }
+
+    fn has(&self, op: Op<'_>) -> bool {
+        looked_at(op).is_some_and(|at| self.granted().contains(&(op.name(), at.clone())))
+    }
+}
+
+/// The place that a call looks at and does nothing else to.
+fn looked_at(op: Op<'_>) -> Option<&Resolved> {
+    match op {
+        Op::Stat(at) | Op::List(at) | Op::Read(at) | Op::Glob(at) | Op::Grep(at) => Some(at),
+        Op::Write(_)
+        | Op::Change(_)
+        | Op::MakeDir(_)
+        | Op::Remove(_)
+        | Op::Rename { .. }
+        | Op::Copy { .. }
+        | Op::Execute(_) => None,
+    }
+}
 
 impl<B: Backend> Guarded<B> {
     /// Judges a call that puts no content anywhere, and asks if it must.
@@ -57,6 +98,10 @@ impl<B: Backend> Guarded<B> {
             return Ok(());
         };
         let Some(approver) = &self.roles.approver else { return Err(why.clone()) };
+        if self.caller.is_some() && self.granted.has(op) {
+            trace.approved();
+            return Ok(());
+        }
         self.there_to_ask_about(op, &findings).await?;
         let command = match op.execution() {
             Some(execution) => Some(execution.command_line(self.understood(execution).await)),
@@ -83,6 +128,9 @@ impl<B: Backend> Guarded<B> {
         let now = self.examine(op, reach).await?;
         if !findings.still_holds(op, &now) {
             return Err(changed_meanwhile(op));
+        }
+        if self.caller.is_some() {
+            self.granted.note(op);
         }
         trace.approved();
         Ok(())

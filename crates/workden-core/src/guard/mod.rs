@@ -59,6 +59,8 @@ pub struct Guarded<B> {
     inner: B,
     roles: Arc<Roles>,
     caller: Option<Arc<Caller>>,
+    /// What was approved for this tool call.
+    granted: Arc<asking::GrantedLooks>,
     own_jobs: Arc<OwnJobs>,
 }
 
@@ -73,7 +75,7 @@ struct Roles {
 impl<B: Backend> Guarded<B> {
     /// A backend that nobody guards yet.
     pub fn new(inner: B) -> Self {
-        Self { inner, roles: Arc::default(), caller: None, own_jobs: Arc::default() }
+        Self { inner, roles: Arc::default(), caller: None, granted: Arc::default(), own_jobs: Arc::default() }
     }
 
     /// Adds a gate.
@@ -97,13 +99,14 @@ impl<B: Backend> Guarded<B> {
         self
     }
 
-    /// The same files and rules for the calls of one tool call, which questions and records name.
+    /// The same files and rules for the calls of one tool call, which questions and records name. To look
+    /// at the same thing a second time, nobody is asked a second time.
     #[must_use]
     pub fn on_behalf_of(&self, caller: Caller) -> Self
     where
         B: Clone,
     {
-        Self { caller: Some(Arc::new(caller)), ..self.clone() }
+        Self { caller: Some(Arc::new(caller)), granted: Arc::default(), ..self.clone() }
     }
 
     /// Whether nobody has a say.

@@ -155,7 +155,13 @@ fn lines(path: &VirtualPath, source: &dyn TextSource, offset: u64, limit: u64, m
     };
     let (text, cut) = cut_to(text, max_chars, overflowed);
     let shown = count_lines(text.as_bytes());
-    Ok(Excerpt { text, encoding: encoding.label().to_owned(), extent: Extent::Lines { offset, shown, total }, cut, version: None })
+    Ok(Excerpt {
+        text,
+        encoding: encoding.label().to_owned(),
+        extent: Extent::Lines { offset, shown, total },
+        cut,
+        version: None,
+    })
 }
 
 /// A piece of UTF-8 as text, without the part of a character at its end.

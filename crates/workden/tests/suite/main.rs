@@ -6,4 +6,6 @@
 mod commands;
 mod config;
 mod config_pitfalls;
+#[cfg(target_os = "linux")]
+mod toolset;
 mod workspace;

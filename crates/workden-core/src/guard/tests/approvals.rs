@@ -34,6 +34,31 @@ fn what_is_approved_is_done_and_what_is_refused_is_not() {
 }
 
 #[test]
+fn one_tool_call_that_looks_twice_is_asked_about_once() {
+    let questions = |names: &[&str], on_behalf: bool| {
+        let yes = Answers::new(Approval::Granted);
+        let guarded = Guarded::new(state()).gate(says("/", Verdict::Ask)).approver(yes.clone());
+        let caller = || Caller { tool: "read_file".into(), arguments: serde_json::Value::Null };
+        let guarded = if on_behalf { guarded.on_behalf_of(caller()) } else { guarded };
+        for name in names {
+            block_on(call(&guarded, name)).unwrap();
+        }
+        let so_far = yes.count();
+        // Another tool call is another question.
+        block_on(call(&guarded.on_behalf_of(caller()), names[0])).unwrap();
+        (so_far, yes.count() - so_far)
+    };
+    for look in ["read", "list", "glob", "grep"] {
+        assert_eq!(questions(&[look, look, look], true), (1, 1), "{look}");
+        assert_eq!(questions(&[look, look], false), (2, 1), "{look}");
+    }
+    // To read is to read, in whatever form; but to look is not to write, and to write once is not twice.
+    assert_eq!(questions(&["read", "lines"], true), (1, 1));
+    assert_eq!(questions(&["read", "write"], true), (2, 1));
+    assert_eq!(questions(&["write", "write"], true), (2, 1));
+}
+
+#[test]
 fn a_question_says_what_on_whose_behalf_and_why() {
     let yes = Answers::new(Approval::Granted);
     let guarded = Guarded::new(state()).gate(says("/", Verdict::Ask)).approver(yes.clone());
