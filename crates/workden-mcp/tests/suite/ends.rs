@@ -12,7 +12,12 @@ use crate::{
 };
 
 /// A command that starts others, one of which leaves its family.
-const TREE: &str = "setsid sleep 300 & sleep 300 & echo $! > child; echo $$ > shell.tmp; mv shell.tmp shell; wait";
+const TREE: &str = "setsid sh -c 'echo $$ > stray; sleep 300; true' & sleep 300 & echo $! > child; echo $$ > shell; wait";
+
+async fn processes(place: &Place) -> [String; 3] {
+    let number = |name: &str| place.path(name);
+    [process_in(&number("shell")).await, process_in(&number("child")).await, process_in(&number("stray")).await]
+}
 
 async fn started(client: &Client) -> rmcp::service::RequestHandle<rmcp::RoleClient> {
     let call = CallToolRequest::new(calling("execute", json!({ "command": TREE, "timeout": 600 })));
@@ -26,11 +31,12 @@ async fn a_cancelled_command_is_ended_with_all_that_it_started() {
         let place = Place::new();
         let client = User::silent().connect(&place.server(), revision).await;
         let call = started(&client).await;
-        let (shell, child) = (process_in(&place.path("shell")).await, process_in(&place.path("child")).await);
+        let processes = processes(&place).await;
         call.cancel(Some("changed my mind".to_owned())).await.unwrap();
-        gone(&shell).await;
-        gone(&child).await;
-        assert_eq!(text(&client, "execute", json!({ "command": "pgrep -f 'sleep 30[0]' || echo none" })).await, "none\n");
+        for process in &processes {
+            gone(process).await;
+        }
+        assert_eq!(text(&client, "execute", json!({ "command": "echo still there" })).await, "still there\n");
     }
 }
 
@@ -40,9 +46,10 @@ async fn a_client_that_goes_takes_its_command_with_it() {
         let place = Place::new();
         let client = User::silent().connect(&place.server(), revision).await;
         let _call = started(&client).await;
-        let (shell, child) = (process_in(&place.path("shell")).await, process_in(&place.path("child")).await);
+        let processes = processes(&place).await;
         client.cancel().await.unwrap();
-        gone(&shell).await;
-        gone(&child).await;
+        for process in &processes {
+            gone(process).await;
+        }
     }
 }

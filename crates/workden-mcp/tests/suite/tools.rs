@@ -124,7 +124,8 @@ async fn what_goes_wrong_is_an_answer_that_a_model_can_act_on() {
     assert_eq!(missing.is_error, Some(true));
     assert_eq!(missing.structured_content.as_ref().unwrap()["kind"], "not_found");
     assert!(failure(&client, "read_file", json!({ "pfad": "a" })).await.contains("pfad"));
-    assert!(failure(&client, "read_file", json!({ "path": "../../etc/passwd" })).await.contains("cannot"));
+    let escape = failure(&client, "read_file", json!({ "path": "../../etc/passwd" })).await;
+    assert!(!escape.contains("root:") && !escape.contains(&place.directory.path().display().to_string()), "{escape}");
     let unknown = try_call(&client, "format_disk", json!({})).await.unwrap_err().to_string();
     assert!(unknown.contains("there is no tool `format_disk`") && unknown.contains("read_file"), "{unknown}");
     assert_eq!(text(&client, "execute", json!({ "command": "echo still there" })).await, "still there\n");
