@@ -6,7 +6,7 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "it shows what it does")]
 
-use rig_agent::{AgentBuilder, prelude::*};
+use rig_agent::AgentBuilder;
 use rig_core::test_utils::{MockCompletionModel, MockTurn};
 use serde_json::json;
 use workden_rig::rig_tools;

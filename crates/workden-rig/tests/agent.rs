@@ -1,7 +1,7 @@
 //! An agent of rig with the tools of workden, driven by a script.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
-use rig_agent::{AgentBuilder, prelude::*};
+use rig_agent::AgentBuilder;
 use rig_core::test_utils::{MockCompletionModel, MockTurn};
 use serde_json::json;
 use workden_rig::rig_tools;
@@ -26,7 +26,7 @@ async fn an_agent_writes_reads_and_goes_on_after_a_failure() {
         .dynamic_tools(rig_tools(&tools))
         .default_max_turns(10)
         .build();
-    assert_eq!(agent.prompt("go").await.unwrap(), "done");
+    assert_eq!(agent.prompt("go").await.unwrap().to_string(), "done");
     assert_eq!(tools.call("read_file", json!({ "path": "a.md" })).await.unwrap().text, "     1\ttwo");
     // What the model was sent last has every answer in it, the failures included.
     let sent = format!("{:?}", model.requests().last().unwrap());
@@ -59,15 +59,14 @@ async fn an_image_is_an_image_and_a_document_is_text() {
         let path = workden_core::VirtualPath::parse(typed).unwrap();
         files.write_path(&path, content.to_vec().into(), workden_core::Expect::Anything).await.unwrap();
     };
-    // The smallest PNG there is: one transparent pixel.
-    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\x9cc\xf8\xcf\xc0\
-        \xf0\x1f\0\x05\0\x01\xff\x56\xc7\x2f\x0d\0\0\0\0IEND\xaeB`\x82";
-    put("/a.png", png).await;
+    // One pixel.
+    let gif = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xFF\xFF\xFF,\0\0\0\0\x01\0\x01\0\0\x02\x02\x44\x01\0;";
+    put("/a.gif", gif).await;
     put("/a.pdf", b"%PDF-1.4\nnot much of one").await;
     let read = rig_tools(&tools).into_iter().find(|tool| tool.name().as_str() == "read_file").unwrap();
-    let image = read.execute(json!({ "path": "a.png" })).await.unwrap();
+    let image = read.execute(json!({ "path": "a.gif" })).await.unwrap();
     let shown = format!("{:?}", image.as_content());
-    assert!(shown.contains("1x1 pixels") && shown.contains("Base64(\"iVBORw0KGgo"), "{shown}");
+    assert!(shown.contains("1x1 pixels") && shown.contains("Base64(\"R0lGODlhAQAB"), "{shown}");
     let document = read.execute(json!({ "path": "a.pdf" })).await.unwrap_err();
     assert!(document.message().starts_with("Error: cannot read the text of 'a.pdf'"), "{document}");
 }

@@ -168,8 +168,11 @@ impl Toolset {
         };
         let caller = Caller { tool: name.to_owned(), arguments: arguments.clone() };
         let place = &self.shared.place;
-        let mut files = place.files.on_behalf_of(caller.clone());
-        let mut commands = place.commands.as_ref().map(|commands| commands.on_behalf_of(caller));
+        // The arguments may hold a whole file: they are not copied for what the tool does not use.
+        let (mut files, mut commands) = match tool.is_for_files() {
+            true => (place.files.on_behalf_of(caller), None),
+            false => (place.files.clone(), place.commands.as_ref().map(|commands| commands.on_behalf_of(caller))),
+        };
         if let Some(approver) = call.approver {
             files = files.approver(Arc::clone(&approver));
             commands = commands.map(|commands| commands.approver(approver));

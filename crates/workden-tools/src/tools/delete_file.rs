@@ -14,7 +14,7 @@ struct Input {
     path: String,
 }
 
-super::tool!(delete_file, Input, Files, CHANGES, &["delete"], |_| {
+super::tool!(delete_file, Input, Files, CHANGES, &["ls", "delete"], |_| {
     "Delete a file. It cannot be brought back. Directories are not deleted.".to_owned()
 });
 

@@ -22,6 +22,7 @@ struct Input {
     command: String,
     /// How many seconds it may take.
     #[serde(default = "usual_timeout")]
+    #[schemars(range(min = 1, max = 86400))]
     timeout: u64,
 }
 

@@ -20,7 +20,7 @@ mod read_output;
 mod run_in_background;
 mod write_file;
 
-use std::{fmt::Write, future::Future, pin::Pin};
+use std::{fmt::Write, future::Future, pin::Pin, sync::OnceLock};
 
 use serde_json::Value;
 use workden_core::{
@@ -43,7 +43,8 @@ pub(crate) struct Tool {
     /// What it demands, in the words of a ruleset: denied everywhere, the tool is of no use.
     demands: &'static [&'static str],
     kind: Kind,
-    schema: fn() -> Value,
+    make_schema: fn() -> Value,
+    schema: OnceLock<Value>,
     run: for<'a> fn(&'a Context<'a>, Value) -> Answering<'a>,
 }
 
@@ -65,9 +66,19 @@ impl Tool {
         ToolSpec {
             name: self.name.to_owned(),
             description: offer.options.descriptions.get(self.name).cloned().unwrap_or_else(own),
-            input_schema: (self.schema)(),
+            input_schema: self.schema().clone(),
             annotations: self.annotations,
         }
+    }
+
+    /// The schema of its arguments, made when it is first asked for.
+    fn schema(&self) -> &Value {
+        self.schema.get_or_init(self.make_schema)
+    }
+
+    /// Whether it works with files, not with commands.
+    pub(crate) fn is_for_files(&self) -> bool {
+        self.kind == Kind::Files
     }
 
     pub(crate) async fn call(&self, context: &Context<'_>, arguments: Value) -> Result<ToolAnswer, ToolFailure> {
@@ -108,7 +119,8 @@ macro_rules! tool {
             annotations: crate::Annotations::$annotations,
             demands: $demands,
             kind: super::Kind::$kind,
-            schema: crate::arguments::schema_of::<$input>,
+            make_schema: crate::arguments::schema_of::<$input>,
+            schema: std::sync::OnceLock::new(),
             run: |context, arguments| {
                 Box::pin(async move {
                     let input: $input = super::parsed(&TOOL, arguments)?;
@@ -121,7 +133,7 @@ macro_rules! tool {
 use tool;
 
 fn parsed<T: serde::de::DeserializeOwned>(tool: &Tool, given: Value) -> Result<T, ToolFailure> {
-    arguments::parse(tool.name, &(tool.schema)(), given)
+    arguments::parse(tool.name, tool.schema(), given)
 }
 
 /// The console, in the order in which it is listed.

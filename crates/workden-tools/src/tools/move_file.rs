@@ -16,7 +16,7 @@ struct Input {
     destination: String,
 }
 
-super::tool!(move_file, Input, Files, CHANGES, &["read", "delete", "write"], |_| {
+super::tool!(move_file, Input, Files, CHANGES, &["ls", "read", "delete", "write"], |_| {
     "Move or rename a file. Missing directories are made; what is at the destination is never replaced.".to_owned()
 });
 

@@ -10,10 +10,10 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use workden::{
-    Approvals, Decision, ErrorKind, Operation, Policy, Preset, Scope, Workspace, WorkspaceBuilder,
+    Action, Approvals, Decision, ErrorKind, Operation, Policy, Preset, Ruleset, Scope, Workspace, WorkspaceBuilder,
     backends::memory,
     core::{Approval, ApprovalRequest, Approver, Audit, AuditEvent, Error, Sandbox},
-    policy::{MountRules, MountTable},
+    policy::{MountRules, MountTable, OperationRules},
     tools::{self, CallContext, Progress, ProgressSink, Toolset, ToolsetOptions},
 };
 use workden_keeper::{Keeper, Setting};
@@ -231,6 +231,10 @@ async fn read_only_mounts_leave_nothing_to_write_with() {
     let read_only = mounts(vec![MountRules::read_only(at("/input"))]);
     assert!(read_only.denies_everywhere(Operation::Write) && !read_only.denies_everywhere(Operation::Read));
     assert_eq!(names(&tools(read_only).unwrap()), ["ls", "read_file", "glob", "grep"]);
+    // Rules about writing are not rules about editing.
+    let no_write = Ruleset { write: Some(OperationRules::always(Action::Deny)), ..Ruleset::all(Action::Allow) };
+    let no_write = Policy::new().with_rules(&no_write).unwrap();
+    assert_eq!(names(&tools(no_write).unwrap()), ["ls", "read_file", "edit_file", "glob", "grep"]);
     let both = mounts(vec![MountRules::read_only(at("/input")), MountRules::read_write(at("/output"))]);
     assert_eq!(names(&tools(both).unwrap()), ["ls", "read_file", "write_file", "edit_file", "glob", "grep"]);
 }
@@ -267,6 +271,27 @@ async fn questions_name_the_tool_and_can_go_to_whoever_made_the_call() {
     assert_eq!(refused.text, "Error: the client says no");
     assert_eq!(client.1.lock().unwrap()[0].caller.as_ref().unwrap().arguments, write);
     assert_eq!(asked.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn one_call_is_one_question_however_often_a_tool_looks() {
+    let place = Place::new();
+    // One pixel.
+    let gif = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xFF\xFF\xFF,\0\0\0\0\x01\0\x01\0\0\x02\x02\x44\x01\0;";
+    std::fs::write(place.directory.path().join("a.gif"), gif).unwrap();
+    let asked = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&asked);
+    let approvals = Approvals::asking(move |_| {
+        *count.lock().unwrap() += 1;
+        Decision::Approve(Scope::Once)
+    });
+    let workspace = place.builder().preset(Preset::Strict).approvals(approvals).build().unwrap();
+    let tools = workspace.toolset(ToolsetOptions::default()).unwrap();
+    let image = tools.call("read_file", json!({ "path": "a.gif" })).await.unwrap();
+    assert_eq!((image.text.as_str(), image.content.len()), ("Image a.gif: image/gif, 1x1 pixels", 1));
+    assert_eq!(*asked.lock().unwrap(), 1);
+    tools.call("read_file", json!({ "path": "a.gif" })).await.unwrap();
+    assert_eq!(*asked.lock().unwrap(), 2);
 }
 
 #[tokio::test]
