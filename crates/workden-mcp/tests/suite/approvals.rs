@@ -110,10 +110,10 @@ async fn who_says_so_is_not_asked_again_about_the_same() {
 async fn a_configuration_is_not_the_clients_to_change() {
     for revision in BOTH {
         let place = Place::new();
-        let strict = place.builder().preset(Preset::Default).config(
-            workden::Config::parse("[approvals]\nmode = \"strict\"\n").unwrap(),
-            place.directory.path(),
-        );
+        let strict = place
+            .builder()
+            .preset(Preset::Default)
+            .config(workden::Config::parse("[approvals]\nmode = \"strict\"\n").unwrap(), place.directory.path());
         let user = User::answering([yes()]);
         let client = user.clone().connect(&serving(&strict.build().unwrap()), revision).await;
         failure(&client, "write_file", write("x")).await;

@@ -111,7 +111,10 @@ async fn deep_nesting_does_not_overflow() {
     let mut line = Line::to(&place);
     line.begin().await;
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-    line.send(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"ls","arguments":{{"path":{deep}}}}}}}"#)).await;
+    line.send(format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"ls","arguments":{{"path":{deep}}}}}}}"#
+    ))
+    .await;
     line.lists(2).await;
 }
 
