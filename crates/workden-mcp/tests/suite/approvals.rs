@@ -110,10 +110,10 @@ async fn who_says_so_is_not_asked_again_about_the_same() {
 async fn a_configuration_is_not_the_clients_to_change() {
     for revision in BOTH {
         let place = Place::new();
-        let strict = place.builder().preset(Preset::Default).config(
-            workden::Config::parse("[approvals]\nmode = \"strict\"\n").unwrap(),
-            place.directory.path(),
-        );
+        let strict = place
+            .builder()
+            .preset(Preset::Default)
+            .config(workden::Config::parse("[approvals]\nmode = \"strict\"\n").unwrap(), place.directory.path());
         let user = User::answering([yes()]);
         let client = user.clone().connect(&serving(&strict.build().unwrap()), revision).await;
         failure(&client, "write_file", write("x")).await;
@@ -121,29 +121,6 @@ async fn a_configuration_is_not_the_clients_to_change() {
         let all = place.builder().preset(Preset::Default).approvals(Approvals::approve_all());
         let client = User::silent().connect(&serving(&all.build().unwrap()), revision).await;
         text(&client, "write_file", write("x")).await;
-    }
-}
-
-#[tokio::test]
-async fn a_call_with_several_questions_asks_them_all() {
-    // A move of a file across what has to be read and written, and a command: each is one question;
-    // an edit reads and writes, which are two here.
-    for revision in BOTH {
-        let place = Place::new();
-        place.write("a.txt", "one\n");
-        let rules = Ruleset::all(Action::Ask);
-        let workspace = place.builder().rules(rules).build().unwrap();
-        let user = User::answering(std::iter::repeat_n(yes(), 9));
-        let client = user.clone().connect(&serving(&workspace), revision).await;
-        text(&client, "edit_file", json!({ "path": "a.txt", "old_string": "one", "new_string": "1" })).await;
-        let asked = user.asked();
-        assert!(!asked.is_empty() && asked.len() < 9, "{revision:?}: {asked:?}");
-        let user = User::answering([yes(), no(), no()]);
-        let client = user.clone().connect(&serving(&workspace), revision).await;
-        if asked.len() > 1 {
-            failure(&client, "edit_file", json!({ "path": "a.txt", "old_string": "1", "new_string": "one" })).await;
-            assert_eq!(user.asked().len(), 2);
-        }
     }
 }
 

@@ -12,7 +12,8 @@ use crate::{
 };
 
 /// A command that starts others, one of which leaves its family.
-const TREE: &str = "setsid sh -c 'echo $$ > stray; sleep 300; true' & sleep 300 & echo $! > child; echo $$ > shell; wait";
+const TREE: &str =
+    "setsid sh -c 'echo $$ > stray; sleep 300; true' & sleep 300 & echo $! > child; echo $$ > shell; wait";
 
 async fn processes(place: &Place) -> [String; 3] {
     let number = |name: &str| place.path(name);

@@ -38,7 +38,8 @@ async fn connect(user: User, server: &HttpServer, revision: Revision) -> Client 
 
 /// The first request of a client, with these headers; what comes back.
 async fn begin(server: &HttpServer, headers: &[(&str, &str)]) -> (StatusCode, String) {
-    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
+    let params =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }).to_string();
     let mut request = reqwest::Client::new()
         .request(Method::POST, server.url())
@@ -134,7 +135,9 @@ async fn without_the_token_nothing_is_said() {
     let (status, said) = begin(&server, &[("authorization", &format!("Bearer {TOKEN}"))]).await;
     assert!(status == StatusCode::OK && said.contains("workden"), "{said}");
     // Elsewhere, and with other methods, too.
-    for (method, path) in [(Method::GET, "/mcp"), (Method::DELETE, "/mcp"), (Method::GET, "/"), (Method::OPTIONS, "/mcp")] {
+    for (method, path) in
+        [(Method::GET, "/mcp"), (Method::DELETE, "/mcp"), (Method::GET, "/"), (Method::OPTIONS, "/mcp")]
+    {
         let url = format!("http://{}{path}", server.address());
         let answer = reqwest::Client::new().request(method, url).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);

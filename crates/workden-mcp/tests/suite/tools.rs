@@ -158,13 +158,11 @@ async fn tools_that_the_policy_denies_are_not_there() {
 async fn calls_do_not_wait_for_each_other() {
     let place = Place::new();
     let client = User::silent().connect(&place.server(), Revision::Handshake).await;
-    let (slow, quick) = (
-        call(&client, "execute", json!({ "command": "while ! test -e go; do sleep 0.05; done; echo went" })),
-        async {
+    let (slow, quick) =
+        (call(&client, "execute", json!({ "command": "while ! test -e go; do sleep 0.05; done; echo went" })), async {
             tokio::time::sleep(Duration::from_millis(200)).await;
             call(&client, "execute", json!({ "command": "touch go; echo quick" })).await
-        },
-    );
+        });
     let (slow, quick) = tokio::join!(slow, quick);
     assert_eq!((said(&slow).as_str(), said(&quick).as_str()), ("went\n", "quick\n"));
 }
