@@ -88,3 +88,54 @@ fn reply(responses: Option<&InputResponses>) -> Option<Reply> {
     let answer: ElicitResult = serde_json::from_value(answer.clone()).ok()?;
     Some(Reply::of(&answer))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use workden::{VirtualPath, core::Resolved};
+
+    use super::*;
+
+    fn question(name: &str) -> ApprovalRequest {
+        serde_json::from_value(json!({
+            "call": "write", "operations": ["write"], "description": name, "why": "it asks",
+            "paths": [Resolved::literal(VirtualPath::parse(name).unwrap())],
+        }))
+        .unwrap()
+    }
+
+    /// A call that asks about one thing after the other, as far as one round gets.
+    async fn round(
+        sealing: &Sealing,
+        subject: &Subject,
+        state: Option<&str>,
+        answer: Option<Value>,
+    ) -> Result<Vec<Decision>, String> {
+        let responses = answer.map(|answer| BTreeMap::from([(QUESTION.to_owned(), answer)]));
+        let (rounds, mut asked) = Rounds::new(sealing, subject, state, responses.as_ref());
+        let call = async { vec![rounds.ask(question("/a")).await, rounds.ask(question("/b")).await] };
+        tokio::select! {
+            done = call => Ok(done),
+            request = asked.question() => Err(rounds.required(sealing, subject, &request).unwrap().request_state.unwrap()),
+        }
+    }
+
+    #[tokio::test]
+    async fn several_questions_are_asked_in_several_rounds() {
+        let (sealing, subject) = (Sealing::default(), Subject::of("tools/call", "x", &Value::Null));
+        let accept = || Some(json!({ "action": "accept" }));
+        let first = round(&sealing, &subject, None, None).await.unwrap_err();
+        let second = round(&sealing, &subject, Some(&first), accept()).await.unwrap_err();
+        let both = round(&sealing, &subject, Some(&second), accept()).await.unwrap();
+        assert_eq!(both, [Decision::Approve(Scope::Once), Decision::Approve(Scope::Once)]);
+        // A yes to the first is none to the second.
+        let first = round(&sealing, &subject, None, None).await.unwrap_err();
+        let second = round(&sealing, &subject, Some(&first), accept()).await.unwrap_err();
+        let declined = round(&sealing, &subject, Some(&second), Some(json!({ "action": "decline" }))).await.unwrap();
+        assert!(matches!(declined[..], [Decision::Approve(_), Decision::Deny { .. }]), "{declined:?}");
+        // What was declined is not carried as approved.
+        let first = round(&sealing, &subject, None, None).await.unwrap_err();
+        let no = round(&sealing, &subject, Some(&first), Some(json!({ "action": "decline" }))).await.unwrap_err();
+        assert!(round(&sealing, &subject, Some(&no), None).await.is_err());
+    }
+}

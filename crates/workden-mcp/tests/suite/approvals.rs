@@ -125,29 +125,6 @@ async fn a_configuration_is_not_the_clients_to_change() {
 }
 
 #[tokio::test]
-async fn a_call_with_several_questions_asks_them_all() {
-    // A move of a file across what has to be read and written, and a command: each is one question;
-    // an edit reads and writes, which are two here.
-    for revision in BOTH {
-        let place = Place::new();
-        place.write("a.txt", "one\n");
-        let rules = Ruleset::all(Action::Ask);
-        let workspace = place.builder().rules(rules).build().unwrap();
-        let user = User::answering(std::iter::repeat_n(yes(), 9));
-        let client = user.clone().connect(&serving(&workspace), revision).await;
-        text(&client, "edit_file", json!({ "path": "a.txt", "old_string": "one", "new_string": "1" })).await;
-        let asked = user.asked();
-        assert!(!asked.is_empty() && asked.len() < 9, "{revision:?}: {asked:?}");
-        let user = User::answering([yes(), no(), no()]);
-        let client = user.clone().connect(&serving(&workspace), revision).await;
-        if asked.len() > 1 {
-            failure(&client, "edit_file", json!({ "path": "a.txt", "old_string": "1", "new_string": "one" })).await;
-            assert_eq!(user.asked().len(), 2);
-        }
-    }
-}
-
-#[tokio::test]
 async fn a_resource_that_has_to_be_approved_is_asked_about() {
     for revision in BOTH {
         let place = Place::new();
