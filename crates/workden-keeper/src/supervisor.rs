@@ -5,7 +5,7 @@
 //! both ends see the end of the other.
 
 use std::{
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     time::{Duration, Instant},
 };
 
@@ -33,6 +33,11 @@ const ENDING: Duration = Duration::from_secs(5);
 pub(crate) struct Owner(OwnedFd);
 
 impl Owner {
+    /// By what it is watched.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
     /// Gets hold of it. An error when it is gone already.
     pub(crate) fn open(pid: Pid) -> Result<Self, Error> {
         pidfd_open(pid, PidfdFlags::empty())

@@ -22,7 +22,7 @@ async fn an_agent_writes_reads_and_goes_on_after_a_failure() {
         MockTurn::text("done"),
     ]);
     let agent = AgentBuilder::new(model.clone())
-        .preamble(&tools.system_prompt())
+        .preamble(tools.system_prompt())
         .dynamic_tools(rig_tools(&tools))
         .default_max_turns(10)
         .build();

@@ -19,8 +19,10 @@ use std::{
 };
 
 use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
     fs::{Mode, OFlags},
-    process::{Pid, Signal, kill_process, test_kill_process},
+    io::Errno,
+    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open},
 };
 
 use self::find::OwnGroups;
@@ -160,13 +162,24 @@ impl Made {
             let path = entry.path();
             let pid = file_name(&path).strip_prefix(NAME).and_then(|rest| rest.split('-').next()?.parse().ok());
             let Some(pid) = pid.and_then(Pid::from_raw) else { continue };
-            if test_kill_process(pid) == Err(rustix::io::Errno::SRCH) {
+            if is_gone(pid) {
                 for leaf in ["keeper", "commands"] {
                     let _ = fs::remove_dir(path.join(leaf));
                 }
                 let _ = fs::remove_dir(&path);
             }
         }
+    }
+}
+
+/// Whether a process has ended, also when nobody has asked for its end yet.
+fn is_gone(pid: Pid) -> bool {
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(process) => {
+            let mut watched = [PollFd::new(&process, PollFlags::IN)];
+            poll(&mut watched, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ended| ended > 0)
+        }
+        Err(errno) => errno == Errno::SRCH,
     }
 }
 

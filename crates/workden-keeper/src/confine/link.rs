@@ -106,7 +106,7 @@ impl Link {
     }
 
     fn give(&self, letter: &impl Serialize, descriptors: &[OwnedFd]) -> Result<(), Error> {
-        let letter = serde_json::to_vec(letter).unwrap_or_default();
+        let letter = serde_json::to_vec(&(descriptors.len(), letter)).unwrap_or_default();
         let descriptors: Vec<BorrowedFd<'_>> = descriptors.iter().map(AsFd::as_fd).collect();
         let enclosed = SendAncillaryMessage::ScmRights(&descriptors);
         let mut space = vec![MaybeUninit::uninit(); enclosed.size()];
@@ -133,8 +133,13 @@ impl Link {
             RecvAncillaryMessage::ScmRights(descriptors) => descriptors.collect(),
             _ => Vec::new(),
         });
-        let descriptors = descriptors.collect();
-        let letter = letter.get(..length).and_then(|letter| serde_json::from_slice(letter).ok()).ok_or_else(died)?;
+        let descriptors: Vec<OwnedFd> = descriptors.collect();
+        let letter = letter.get(..length).and_then(|letter| serde_json::from_slice(letter).ok());
+        let (enclosed, letter): (usize, T) = letter.ok_or_else(died)?;
+        // A process that may open no more gets fewer, and would do without what it was to have.
+        if descriptors.len() != enclosed {
+            return Err(refused("what it needs: too many open files", Errno::MFILE));
+        }
         Ok((letter, descriptors))
     }
 

@@ -49,6 +49,7 @@ use crate::{
     Setting,
     cgroup::{self, Group},
     setting::{Children, Logs},
+    supervisor::Owner,
     sys::{
         confine::{Cloned, clone_process, close_inherited, new},
         exit_now,
@@ -77,8 +78,12 @@ pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid
     if confinement.level == Level::Landlock {
         return landlocked::enter(confinement, owner);
     }
+    let owner = owner.map(Owner::open).transpose()?;
     match begin(confinement)? {
-        Begun::Inside(inside) => Ok(inside.finish(confinement, Purpose::Keeper)),
+        Begun::Inside(inside) => {
+            drop(owner);
+            Ok(inside.finish(confinement, Purpose::Keeper))
+        }
         Begun::Outside(outside) => Err(outside.oversee(confinement, owner)),
     }
 }

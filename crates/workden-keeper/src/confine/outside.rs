@@ -1,9 +1,9 @@
 //! What the supervisor does for the new process while that builds its root: user namespaces for
 //! mounts, a network, control groups, and the mapping of its ids. Then it looks after the finished sandbox.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::process::{Pid, Signal, pidfd_send_signal};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, pidfd_send_signal, setrlimit};
 use workden_core::{
     Error,
     sandbox::{Confinement, Network},
@@ -39,14 +39,24 @@ impl Outside {
         self.first
     }
 
+    /// What it must keep open.
+    pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        let mut descriptors = vec![self.process.as_fd(), self.link.descriptor()];
+        descriptors.extend(self.group.iter().flat_map(Group::descriptors));
+        descriptors
+    }
+
     /// Gives the new process what it needs, and becomes its supervisor. Comes back only with the
     /// reason why there will be no sandbox; nothing is left of it then.
     ///
     /// The caller need not be the parent of the new process.
-    pub(crate) fn oversee(self, confinement: &Confinement, owner: Option<Pid>) -> Error {
+    pub(crate) fn oversee(self, confinement: &Confinement, owner: Option<Owner>) -> Error {
         let Self { first, process, link, ids, owners, groups, mut group } = self;
         let mut made = group.as_mut().map(Group::take_made).unwrap_or_default();
-        let ready = owner.map(Owner::open).transpose().and_then(|owner| {
+        // Commands of the same user may have many descriptors on their way, and the kernel counts those
+        // against whoever sends one more.
+        raise_open_files();
+        let make = || {
             link.give_owners(Owners::for_all(owners, ids)?)?;
             if let (Network::None, Ids::OfSandbox(_)) = (confinement.network, ids) {
                 link.give_network(network::make()?)?;
@@ -57,12 +67,12 @@ impl Outside {
                 group
             });
             link.give_group(group)?;
-            wait_until_ready(&link, first, ids)?;
-            Ok(owner)
-        });
+            wait_until_ready(&link, first, ids)
+        };
+        let ready = make();
         drop(link);
         match ready {
-            Ok(owner) => {
+            Ok(()) => {
                 let wall_clock = confinement.limits.wall_clock.map(|limit| limit.value);
                 supervisor::supervise(Charge { first, process, owner, wall_clock, groups: made, left: Left::Nothing })
             }
@@ -74,6 +84,12 @@ impl Outside {
             }
         }
     }
+}
+
+/// Lets this process, which opens little, send as many descriptors as it could open.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
 /// Answers the new process until it is ready.

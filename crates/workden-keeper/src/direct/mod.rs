@@ -3,7 +3,7 @@
 //!
 //! Invariant: it ends as every sandbox does. PID 1 ends when its line to the owner does, with all that
 //! is in its namespaces; when the command has ended, it first ends and awaits whatever else still runs.
-//! The supervisor tidies up behind it, and is not waited for. Nothing of the host that is open is
+//! The supervisor tidies up behind it, and both are waited for. Nothing of the host that is open is
 //! handed in: the streams are pipes of the command's own.
 
 mod first;
@@ -20,7 +20,7 @@ use rustix::{
     io::Errno,
     net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair},
     pipe::{PipeFlags, pipe_with},
-    process::{WaitOptions, getpid, waitpid},
+    process::{Signal, WaitOptions, getpid, kill_process, waitpid},
 };
 use serde::{Deserialize, Serialize};
 use workden_core::{
@@ -31,7 +31,7 @@ use workden_core::{
 use crate::{
     confine::{self, Begun, Purpose},
     minder::message::Order,
-    supervisor,
+    supervisor::{self, Owner},
     sys::{self, Place},
 };
 
@@ -85,6 +85,7 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
         socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(lost)?;
     let signals = sys::ending_signals().map_err(lost)?;
     let ((in_read, in_write), (out_read, out_write), (err_read, err_write)) = (pipe()?, pipe()?, pipe()?);
+    let owner = Owner::open(getpid())?;
     let outside = match confine::begin(confinement)? {
         Begun::Inside(inside) => {
             sys::hold_all_signals();
@@ -101,16 +102,18 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
         }
         Begun::Outside(outside) => outside,
     };
-    let (first, owner) = (outside.first(), getpid());
+    let first = outside.first();
     // Whoever tidies up must outlive this process, which can be killed.
     let supervisor = sys::fork_into(&Place::Here, || {
         // There are no other threads here: this child may do what it likes.
         supervisor::let_go_of_streams();
-        sys::close_in_child(&[&ours, &signals, &in_read, &in_write, &out_read, &out_write, &err_read, &err_write]);
+        let mut kept = vec![0, 1, 2, theirs.as_raw_fd(), owner.descriptor().as_raw_fd()];
+        kept.extend(outside.descriptors().iter().map(AsRawFd::as_raw_fd));
+        sys::close_all_but(&mut kept);
         say(theirs.as_fd(), &Said::Refused(outside.oversee(confinement, Some(owner))));
         sys::exit_now(125)
     });
-    supervisor.map_err(lost)?;
+    let supervisor = supervisor.map_err(lost)?;
     drop((theirs, in_read, out_write, err_write));
     let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
     let pumps = [
@@ -121,9 +124,13 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
     let end = attend(&ours, &signals, pumps, timeout);
     // The end of the line is the end of what is left.
     drop(ours);
-    // After a command's own end nothing runs any more: PID 1 has seen to it before it said so.
     if !matches!(end, Ok(End::Command(..))) {
-        let _ = waitpid(Some(first), WaitOptions::empty());
+        // It has had its time, and may not be where it sees the line. Somebody may even have stopped them.
+        let _ = kill_process(first, Signal::KILL);
+        let _ = kill_process(supervisor, Signal::CONT);
+    }
+    for child in [first, supervisor] {
+        let _ = waitpid(Some(child), WaitOptions::empty());
     }
     end
 }
@@ -194,7 +201,13 @@ fn order(line: &OwnedFd, order: Order) {
 
 fn hear(line: &OwnedFd) -> Result<End> {
     let mut message = vec![0; MESSAGE];
-    let length = recv(line, &mut message, RecvFlags::empty()).map_or(0, |(length, _)| length);
+    let length = loop {
+        match recv(line, &mut message, RecvFlags::empty()) {
+            // The other end is closed with an order unread; what it said comes behind that.
+            Err(Errno::INTR | Errno::CONNRESET) => {}
+            heard => break heard.map_or(0, |(length, _)| length),
+        }
+    };
     match message.get(..length).and_then(|message| serde_json::from_slice(message).ok()) {
         Some(Said::Ended(ended, hits)) => Ok(End::Command(ended, hits)),
         Some(Said::Refused(error)) => Err(error),

@@ -3,7 +3,7 @@
 use std::{
     convert::Infallible,
     mem,
-    os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd},
+    os::fd::{AsRawFd, BorrowedFd, RawFd},
 };
 
 use rustix::{
@@ -103,11 +103,15 @@ pub(crate) struct NamespaceHolder {
 impl NamespaceHolder {
     /// Starts it.
     pub(crate) fn start() -> Result<Self, Errno> {
-        extern "C" fn hold(_: *mut libc::c_void) -> libc::c_int {
-            // SAFETY: both calls take numbers only. They write no memory of the process whose memory
-            // this is, unless they fail, and there is no way to.
+        extern "C" fn hold(parent: *mut libc::c_void) -> libc::c_int {
+            // SAFETY: the calls take numbers only, and so is `parent` one. They write no memory of the
+            // process whose memory this is, unless they fail, and there is no way to.
             unsafe {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+                // Whoever was killed before that cannot be waited for.
+                if libc::getppid() as usize != parent.addr() {
+                    libc::_exit(1);
+                }
                 loop {
                     libc::pause();
                 }
@@ -119,7 +123,8 @@ impl NamespaceHolder {
         // process on it is gone. That process touches nothing else.
         let pid = unsafe {
             let top = stack.as_mut_ptr().add(stack.len()).cast();
-            libc::clone(hold, top, libc::CLONE_VM | libc::CLONE_NEWUSER | libc::SIGCHLD, std::ptr::null_mut())
+            let parent = std::ptr::without_provenance_mut(libc::getpid() as usize);
+            libc::clone(hold, top, libc::CLONE_VM | libc::CLONE_NEWUSER | libc::SIGCHLD, parent)
         };
         if pid < 0 {
             return Err(errno());
@@ -177,15 +182,6 @@ pub(crate) fn close_all_but(keep: &mut [RawFd]) {
         from = from.max(fd.saturating_add(1));
     }
     close_range(from, u32::MAX);
-}
-
-/// Closes these descriptors in a process that has just been forked, and in which nobody will use them:
-/// not even their owners, which are dropped in its parent only.
-pub(crate) fn close_in_child(descriptors: &[&OwnedFd]) {
-    for descriptor in descriptors {
-        // SAFETY: closing a descriptor touches no memory; the caller's process uses it no more.
-        unsafe { libc::close(descriptor.as_raw_fd()) };
-    }
 }
 
 fn close_range(first: u32, last: u32) {
