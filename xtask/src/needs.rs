@@ -52,6 +52,7 @@ pub(crate) const NEEDS: &[Need] = &[
     need(Probe::Program("bwrap"), Source::Debian("bubblewrap"), "scripts run only in a sandbox, to see what they run"),
     need(Probe::Program("dockerd"), Source::Debian("docker.io"), "a sandbox is tried in a default Docker container"),
     need(Probe::Program("setpriv"), Source::Debian("util-linux"), "sandboxes are tried as an ordinary user"),
+    need(Probe::Program("pgrep"), Source::Debian("procps"), "the processes of a sandbox are looked for from outside"),
     need(Probe::Program("perl"), Source::Debian("perl-base"), "system calls are tried from inside a sandbox"),
     need(Probe::Program("curl"), Source::Debian("curl"), "a server in a sandbox is asked from a later command"),
     need(Probe::Program("bash"), Source::Debian("bash"), "the shell analysis is compared with bash"),
