@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         MockTurn::text("It is done: workden is tried."),
     ]);
     let agent = AgentBuilder::new(model)
-        .preamble(&tools.system_prompt())
+        .preamble(tools.system_prompt())
         .dynamic_tools(rig_tools(&tools))
         .default_max_turns(10)
         .build();
