@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn errors_name_the_argument_and_what_is_allowed() {
-        let hint = "hint: it takes `path`, `deep` (optional), `end` (optional), `limit` (optional), `pairs` (optional)";
+        let hint = "hint: it takes `path`, `limit` (optional), `deep` (optional), `end` (optional), `pairs` (optional)";
         for (given, expected) in [
             (json!([1]), format!("the arguments of look must be an object, got [1]\n{hint}")),
             (json!({}), format!("look needs the argument `path`\n{hint}")),

@@ -15,7 +15,7 @@ use super::{
     network,
 };
 use crate::{
-    cgroup::{Group, Plan},
+    cgroup::{Group, Made, Plan},
     supervisor::{self, Charge, Left, Owner},
 };
 
@@ -77,13 +77,24 @@ impl Outside {
                 supervisor::supervise(Charge { first, process, owner, wall_clock, groups: made, left: Left::Nothing })
             }
             Err(error) => {
-                let _ = pidfd_send_signal(&process, Signal::KILL);
-                supervisor::wait_for_end(first, &process);
-                made.remove();
+                undo(first, &process, made);
                 error
             }
         }
     }
+
+    /// Leaves nothing of it behind, when there is nobody to oversee it.
+    pub(crate) fn abandon(mut self) {
+        let made = self.group.as_mut().map(Group::take_made).unwrap_or_default();
+        undo(self.first, &self.process, made);
+    }
+}
+
+/// Ends the new process, and removes what was made for it.
+fn undo(first: Pid, process: &OwnedFd, made: Made) {
+    let _ = pidfd_send_signal(process, Signal::KILL);
+    supervisor::wait_for_end(first, process);
+    made.remove();
 }
 
 /// Lets this process, which opens little, send as many descriptors as it could open.

@@ -103,8 +103,10 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
         Begun::Outside(outside) => outside,
     };
     let first = outside.first();
+    let mut outside = Some(outside);
     // Whoever tidies up must outlive this process, which can be killed.
     let supervisor = sys::fork_into(&Place::Here, || {
+        let Some(outside) = outside.take() else { sys::exit_now(125) };
         // There are no other threads here: this child may do what it likes.
         supervisor::let_go_of_streams();
         let mut kept = vec![0, 1, 2, theirs.as_raw_fd(), owner.descriptor().as_raw_fd()];
@@ -113,7 +115,10 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
         say(theirs.as_fd(), &Said::Refused(outside.oversee(confinement, Some(owner))));
         sys::exit_now(125)
     });
-    let supervisor = supervisor.map_err(lost)?;
+    let supervisor = supervisor.map_err(|errno| {
+        outside.take().into_iter().for_each(|outside| outside.abandon());
+        lost(errno)
+    })?;
     drop((theirs, in_read, out_write, err_write));
     let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
     let pumps = [

@@ -184,10 +184,11 @@ async fn a_flood_leaves_no_memory_behind() {
         let executed = program.sandbox.execute(&ExecuteRequest::shell("head -c 300000000 /dev/zero")).await.unwrap();
         assert_eq!(executed.output.left_out.unwrap().bytes, 300_000_000 - 100_000);
     }
-    // Threads that have nothing to do end after a while, and a busy machine takes its time.
+    // Threads that have nothing to do end after a while, and a busy machine takes its time. What the
+    // allocator keeps for the next call is a few buffers, whatever came through.
     let mut after = anonymous();
     for _ in 0..50 {
-        if after < before + 1024 {
+        if after < before + 2048 {
             return;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
