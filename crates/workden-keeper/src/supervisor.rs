@@ -12,7 +12,7 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{CWD, Mode, OFlags, openat},
-    io::Errno,
+    io::{Errno, read},
     process::{
         Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, chdir, pidfd_open, pidfd_send_signal, setsid, wait, waitpid,
     },
@@ -28,6 +28,9 @@ const DESCENDANTS: usize = 32 * 1024;
 const KILL_AGAIN: Duration = Duration::from_millis(2);
 /// How long what is left may take to be gone.
 const ENDING: Duration = Duration::from_secs(5);
+
+/// What a first process says when it is the last one.
+pub(crate) const LAST_WORD: &[u8] = b"alone";
 
 /// The process with which a sandbox ends.
 pub(crate) struct Owner(OwnedFd);
@@ -52,6 +55,9 @@ pub(crate) struct Charge {
     pub(crate) first: Pid,
     /// A descriptor of it.
     pub(crate) process: OwnedFd,
+    /// Where it says that everything else in the sandbox is gone, and it is about to end as well. It is
+    /// in none of the groups then, which can be removed without waiting for it.
+    pub(crate) last_word: Option<OwnedFd>,
     /// With whom the sandbox ends.
     pub(crate) owner: Option<Owner>,
     /// How long it may live.
@@ -72,7 +78,7 @@ pub(crate) enum Left {
 
 /// Waits until the sandbox is over, whatever ends it, tidies up and exits.
 pub(crate) fn supervise(charge: Charge) -> ! {
-    let Charge { first, process, owner, wall_clock, groups, left } = charge;
+    let Charge { first, process, mut last_word, owner, wall_clock, groups, left } = charge;
     let signals = ending_signals().ok();
     let_go_of_streams();
     groups.sweep();
@@ -80,15 +86,21 @@ pub(crate) fn supervise(charge: Charge) -> ! {
     let deadline = wall_clock.map(|time| Instant::now() + time + limits::TERM_TIME * 2);
     loop {
         let mut watched = vec![PollFd::new(&process, PollFlags::IN)];
-        let others = [owner.as_ref().map(|owner| owner.0.as_fd()), signals.as_ref().map(AsFd::as_fd)];
-        watched.extend(others.iter().flatten().map(|other| PollFd::new(other, PollFlags::IN)));
+        let others = [last_word.as_ref(), owner.as_ref().map(|owner| &owner.0), signals.as_ref()];
+        watched.extend(others.into_iter().flatten().map(|other| PollFd::new(other, PollFlags::IN)));
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let left =
             left.map(|left| Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() });
         match poll(&mut watched, left.as_ref()) {
             Err(Errno::INTR) => continue,
             // PID 1 is gone, and with it everything in its namespace, if it has one.
-            Ok(_) if watched.first().is_some_and(|first| !first.revents().is_empty()) => break,
+            Ok(_) if came(&watched, 0) => break,
+            Ok(_) if last_word.is_some() && came(&watched, 1) => {
+                if last_word.take().is_some_and(|line| read(line, &mut [0; LAST_WORD.len()]) == Ok(LAST_WORD.len())) {
+                    groups.remove();
+                    exit_now(0)
+                }
+            }
             // Nobody wants it any more, its time is over, or nothing can be watched.
             _ => {
                 let _ = pidfd_send_signal(&process, Signal::KILL);
@@ -103,6 +115,10 @@ pub(crate) fn supervise(charge: Charge) -> ! {
     }
     groups.remove();
     exit_now(exit_code(status))
+}
+
+fn came(watched: &[PollFd<'_>], at: usize) -> bool {
+    watched.get(at).is_some_and(|watched| !watched.revents().is_empty())
 }
 
 /// Waits until PID 1 is gone, and with it everything in its namespace. How it ended is told only to

@@ -52,6 +52,12 @@ impl Ending {
 
     /// Says what there is to say, and is the exit code.
     pub(super) fn tell(self, arguments: &RunArguments) -> ExitCode {
+        if let Self::Command(ended, hits) = &self
+            && hits.is_empty()
+        {
+            // Most often there is nothing to say, and nothing is looked up for saying it.
+            return ExitCode::from(exit_code(ended.exit_code()));
+        }
         let mut errors = anstream::stderr().lock();
         let code = match &self {
             Self::Command(ended, limits_hit) => {

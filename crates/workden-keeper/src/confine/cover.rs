@@ -14,9 +14,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{
-        AtFlags, CWD, FileType, Mode, OFlags, StatxAttributes, StatxFlags, fstat, mkdirat, openat, readlinkat, statx,
-    },
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, StatxAttributes, StatxFlags, fstat, openat, readlinkat, statx},
     io::Errno,
 };
 use workden_core::{Error, VirtualPath};
@@ -37,9 +35,9 @@ pub(super) struct Empty {
 impl Empty {
     /// Makes them in the root's own file system, which is read-only in the end.
     pub(super) fn new(root: &NewRoot) -> Result<Self, Errno> {
-        let run = root.directory("run")?;
+        root.directory("run")?;
         root.file("run/nothing", b"", 0)?;
-        mkdirat(&run, "empty", Mode::empty())?;
+        root.closed_directory("run/empty")?;
         Ok(Self { file: read_only(root, "run/nothing")?, directory: read_only(root, "run/empty")? })
     }
 

@@ -3,12 +3,13 @@
 
 use std::{
     fs,
+    mem::MaybeUninit,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
 use rustix::{
-    fs::{CWD, Mode, OFlags, openat},
+    fs::{CWD, Mode, OFlags, RawDir, openat},
     io::{Errno, read},
 };
 use workden_core::{Error, sandbox::Network};
@@ -63,6 +64,9 @@ const SHOWN_BELOW: [(&[&str], &str); 5] = [
 /// Up to here a copy is cheaper than a mount.
 const COPIED: u64 = 32 * 1024;
 
+/// Bytes of names that are read at a time.
+const ROOM_FOR_NAMES: usize = 8 * 1024;
+
 /// What is to be shown in /etc.
 pub(super) enum EtcFiles {
     /// These, beside the synthetic ones.
@@ -74,26 +78,44 @@ pub(super) enum EtcFiles {
 /// The host's, as far as it is shown.
 pub(super) fn of_host(etc: &Path) -> Result<EtcFiles, Error> {
     let mut parts = Vec::new();
-    let mut directories = Vec::new();
-    for entry in fs::read_dir(etc).into_iter().flatten().flatten() {
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        if SHOWN.contains(&name.as_str()) || SHOWN_FROM.iter().any(|start| name.starts_with(start)) {
-            if let Some(part) = copy_or_part(&entry.path())? {
-                parts.push((format!("etc/{name}"), part));
-            }
-        } else {
-            directories.push(name);
-        }
-    }
-    for (above, path) in SHOWN_BELOW {
-        if !directories.iter().any(|name| above.first() == Some(&name.as_str())) {
-            continue;
-        }
-        if let Some(part) = copy_or_part(&etc.join(path))? {
-            parts.push((format!("etc/{path}"), part));
+    let mut show = |path: &str| -> Result<(), Error> {
+        parts.extend(copy_or_part(&etc.join(path))?.map(|part| (format!("etc/{path}"), part)));
+        Ok(())
+    };
+    for name in names_in(etc) {
+        match name.as_str() {
+            shown if is_shown(shown) => show(shown)?,
+            above => below(above).try_for_each(&mut show)?,
         }
     }
     Ok(EtcFiles::Parts(parts))
+}
+
+/// The names in a directory that are of any interest, without room for all the others: of these there
+/// are many, and a sandbox for one short command has no time for them.
+fn names_in(etc: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut room = [MaybeUninit::uninit(); ROOM_FOR_NAMES];
+    let Ok(directory) = openat(CWD, etc, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) else {
+        return names;
+    };
+    let mut entries = RawDir::new(directory, &mut room);
+    while let Some(Ok(entry)) = entries.next() {
+        let Ok(name) = entry.file_name().to_str() else { continue };
+        if is_shown(name) || below(name).next().is_some() {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+fn is_shown(name: &str) -> bool {
+    SHOWN.contains(&name) || SHOWN_FROM.iter().any(|start| name.starts_with(start))
+}
+
+/// What is shown below a directory that is not shown itself.
+fn below(above: &str) -> impl Iterator<Item = &'static str> {
+    SHOWN_BELOW.iter().filter(move |(on_the_way, _)| on_the_way.first() == Some(&above)).map(|(_, path)| *path)
 }
 
 /// Where what is shown of the host's /etc is, without what a sandbox with a root has of its own.

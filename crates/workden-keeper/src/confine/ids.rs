@@ -106,18 +106,26 @@ fn put(path: &str, text: &str) -> Result<(), Errno> {
 #[derive(Default)]
 pub(super) struct Owners(Vec<((u32, u32), OwnedFd)>);
 
+/// The processes in which such namespaces were made. To end them takes a while, which whoever waits for
+/// the namespaces need not wait for.
+#[derive(Default)]
+pub(super) struct Makers(#[expect(dead_code, reason = "dropping them is what ends them")] Vec<NamespaceHolder>);
+
 impl Owners {
     /// Those that show the files of these owners as those of `ids`. Only root's need any: an ordinary
     /// user's commands are that user.
-    pub(super) fn for_all(mut owners: Vec<(u32, u32)>, ids: Ids) -> Result<Self, Error> {
-        let Ids::OfSandbox(_) = ids else { return Ok(Self::default()) };
+    pub(super) fn for_all(mut owners: Vec<(u32, u32)>, ids: Ids) -> Result<(Self, Makers), Error> {
+        let Ids::OfSandbox(_) = ids else { return Ok(Default::default()) };
         owners.sort_unstable();
         owners.dedup();
-        let made = owners.into_iter().map(|owner| {
-            let made = namespace_for(owner, ids).map_err(|errno| refused("a user namespace for a mount", errno))?;
-            Ok((owner, made))
-        });
-        made.collect::<Result<_, _>>().map(Self)
+        let (mut made, mut makers) = (Vec::new(), Vec::new());
+        for owner in owners {
+            let (namespace, maker) =
+                namespace_for(owner, ids).map_err(|errno| refused("a user namespace for a mount", errno))?;
+            made.push((owner, namespace));
+            makers.push(maker);
+        }
+        Ok((Self(made), Makers(makers)))
     }
 
     /// The namespace for this owner.
@@ -137,12 +145,13 @@ impl Owners {
 }
 
 /// A user namespace that maps an owner on disk to ids of the host. It needs a process to be made in.
-fn namespace_for(owner: (u32, u32), ids: Ids) -> Result<OwnedFd, Errno> {
+fn namespace_for(owner: (u32, u32), ids: Ids) -> Result<(OwnedFd, NamespaceHolder), Errno> {
     let holder = NamespaceHolder::start()?;
     let pid = holder.pid().as_raw_pid();
     let (uid, gid) = ids.on_host();
     map(&pid.to_string(), (owner.0, uid), (owner.1, gid))?;
-    openat(CWD, format!("/proc/{pid}/ns/user"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+    let namespace = openat(CWD, format!("/proc/{pid}/ns/user"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    Ok((namespace, holder))
 }
 
 /// Whether this process is in a sandbox of workden, as far as it can tell: only good for words.

@@ -53,6 +53,11 @@ impl Link {
         self.0.as_fd()
     }
 
+    /// The descriptor alone.
+    pub(super) fn into_descriptor(self) -> OwnedFd {
+        self.0
+    }
+
     /// Waits for the next message of the new process.
     pub(super) fn hear(&self) -> Said {
         let mut message = vec![0; MESSAGE];

@@ -29,7 +29,10 @@ mod seccomp;
 mod sources;
 mod trees;
 
-use std::{os::fd::BorrowedFd, sync::Arc};
+use std::{
+    os::fd::{BorrowedFd, OwnedFd},
+    sync::Arc,
+};
 
 pub(crate) use self::landlocked::Scratch;
 pub use self::{
@@ -82,9 +85,9 @@ pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid
     match begin(confinement)? {
         Begun::Inside(inside) => {
             drop(owner);
-            Ok(inside.finish(confinement, Purpose::Keeper))
+            Ok(inside.finish(confinement, Purpose::Keeper).0)
         }
-        Begun::Outside(outside) => Err(outside.oversee(confinement, owner)),
+        Begun::Outside(outside) => Err(outside.oversee(confinement, Purpose::Keeper, owner)),
     }
 }
 
@@ -149,18 +152,22 @@ impl Inside {
         self.supervisor.descriptor()
     }
 
-    /// Becomes PID 1 of a finished sandbox; or tells the supervisor why not, and ends.
-    pub(crate) fn finish(self, confinement: &Confinement, purpose: Purpose) -> Setting {
+    /// Becomes PID 1 of a finished sandbox; or tells the supervisor why not, and ends. The line to the
+    /// supervisor is for the last word of a process for one command.
+    pub(crate) fn finish(self, confinement: &Confinement, purpose: Purpose) -> (Setting, OwnedFd) {
         let Self { ids, sources, supervisor } = self;
         let finished = inside::become_first(confinement, purpose, ids, sources, &supervisor).and_then(|first| {
             let holding = limits::hold(&confinement.limits, &first.group)?;
             let setting = setting(confinement, purpose, holding, first)?;
             supervisor.ready().map(|()| setting)
         });
-        finished.unwrap_or_else(|error| {
-            supervisor.failed(&error);
-            exit_now(1)
-        })
+        match finished {
+            Ok(setting) => (setting, supervisor.into_descriptor()),
+            Err(error) => {
+                supervisor.failed(&error);
+                exit_now(1)
+            }
+        }
     }
 }
 

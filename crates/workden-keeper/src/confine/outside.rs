@@ -10,6 +10,7 @@ use workden_core::{
 };
 
 use super::{
+    Purpose,
     ids::{self, Ids, Owners},
     link::{Link, Said},
     network,
@@ -50,14 +51,16 @@ impl Outside {
     /// reason why there will be no sandbox; nothing is left of it then.
     ///
     /// The caller need not be the parent of the new process.
-    pub(crate) fn oversee(self, confinement: &Confinement, owner: Option<Owner>) -> Error {
+    pub(crate) fn oversee(self, confinement: &Confinement, purpose: Purpose, owner: Option<Owner>) -> Error {
         let Self { first, process, link, ids, owners, groups, mut group } = self;
         let mut made = group.as_mut().map(Group::take_made).unwrap_or_default();
         // Commands of the same user may have many descriptors on their way, and the kernel counts those
         // against whoever sends one more.
         raise_open_files();
+        let in_group = group.as_ref().is_some_and(|group| group.keeper().is_some());
         let make = || {
-            link.give_owners(Owners::for_all(owners, ids)?)?;
+            let (owners, makers) = Owners::for_all(owners, ids)?;
+            link.give_owners(owners)?;
             if let (Network::None, Ids::OfSandbox(_)) = (confinement.network, ids) {
                 link.give_network(network::make()?)?;
             }
@@ -67,14 +70,17 @@ impl Outside {
                 group
             });
             link.give_group(group)?;
+            drop(makers);
             wait_until_ready(&link, first, ids)
         };
         let ready = make();
-        drop(link);
+        // A process that is in the groups is waited for, whatever it says.
+        let last_word = (purpose == Purpose::OneCommand && !in_group && ready.is_ok()).then(|| link.into_descriptor());
         match ready {
             Ok(()) => {
                 let wall_clock = confinement.limits.wall_clock.map(|limit| limit.value);
-                supervisor::supervise(Charge { first, process, owner, wall_clock, groups: made, left: Left::Nothing })
+                let (groups, left) = (made, Left::Nothing);
+                supervisor::supervise(Charge { first, process, last_word, owner, wall_clock, groups, left })
             }
             Err(error) => {
                 undo(first, &process, made);

@@ -37,14 +37,19 @@ fn try_let_go(ids: Ids) -> Result<(), Errno> {
         set_thread_res_gid(gid, gid, gid)?;
         set_thread_res_uid(uid, uid, uid)?;
     }
+    without_capabilities()
+}
+
+/// Lets go of all capabilities that this process has, and of the way to get one by an exec.
+pub(super) fn without_capabilities() -> Result<(), Errno> {
     clear_ambient_capability_set()?;
     let none = CapabilitySet::empty();
     set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
     set_no_new_privs(true)
 }
 
-/// Makes this process one that nobody inside can look into, and that ends with its supervisor. After
-/// every change of ids, which would undo both.
+/// Makes this process one that nobody inside can look into, and that ends with its parent: the
+/// supervisor, or whoever runs one command. After every change of ids, which would undo both.
 pub(super) fn protect() -> Result<(), Error> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .and_then(|()| set_parent_process_death_signal(Some(Signal::KILL)))

@@ -182,7 +182,7 @@ fn apparmor_profile() -> String {
 fn id_mapped_mounts() -> Option<Finding> {
     let ids = Ids::of_this_process().ok()?;
     let Ids::OfSandbox(_) = ids else { return None };
-    let owners = Owners::for_all(vec![(0, 0)], ids).unwrap_or_default();
+    let (owners, _makers) = Owners::for_all(vec![(0, 0)], ids).unwrap_or_default();
     let here = std::env::current_dir().unwrap_or_else(|_| "/".into());
     let mapped = clone_of(&here, MountAccess::ReadOnly)
         .and_then(|tree| owners.find((0, 0)).map_or(Err(Errno::PERM), |mapping| map_ids(&tree, mapping)));

@@ -47,17 +47,19 @@ impl NewRoot {
     }
 
     /// Makes a directory directly in the root's own file system.
-    pub(super) fn directory(&self, path: &str) -> Result<OwnedFd, Errno> {
-        let path = path.trim_start_matches('/');
-        mkdirat(&self.top, path, Mode::from_raw_mode(0o755))?;
-        self.place(path)
+    pub(super) fn directory(&self, path: &str) -> Result<(), Errno> {
+        mkdirat(&self.top, path.trim_start_matches('/'), Mode::from_raw_mode(0o755))
+    }
+
+    /// The same, for nobody to look into.
+    pub(super) fn closed_directory(&self, path: &str) -> Result<(), Errno> {
+        mkdirat(&self.top, path.trim_start_matches('/'), Mode::empty())
     }
 
     /// Mounts onto a new directory, directly in the root's own file system.
     pub(super) fn mount_on_directory(&self, path: &str, tree: impl AsFd) -> Result<(), Errno> {
-        let path = path.trim_start_matches('/');
-        mkdirat(&self.top, path, Mode::from_raw_mode(0o755))?;
-        self.mount_on_new(path, tree)
+        self.directory(path)?;
+        self.mount_on_new(path.trim_start_matches('/'), tree)
     }
 
     /// Mounts onto a new and empty file, directly in the root's own file system.

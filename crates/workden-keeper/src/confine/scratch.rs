@@ -66,20 +66,23 @@ fn shared(root: &NewRoot, ids: Ids, most_bytes: Option<u64>) -> Result<(), Errno
     root.directory("home")?;
     // It is mounted where its part for /tmp covers it: nobody sees the whole.
     root.mount_on_directory("tmp", &all)?;
-    for (name, place, mode) in [
-        ("home", root.directory(HOME)?, 0o755),
-        ("shm", root.directory("dev/shm")?, 0o1777),
-        ("tmp", root.place("tmp")?, 0o1777),
-    ] {
-        mkdirat(&all, name, Mode::from_raw_mode(0o755))?;
-        if let Ids::OfSandbox(id) = ids {
-            chownat(&all, name, Some(Uid::from_raw(id)), Some(Gid::from_raw(id)), AtFlags::empty())?;
-        }
-        chmodat(&all, name, Mode::from_raw_mode(mode), AtFlags::empty())?;
-        let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-        attach(open_tree(all.as_fd(), name, flags)?, place)?;
+    root.mount_on_directory(HOME, part(&all, "home", ids)?)?;
+    let (shm, tmp) = (part(&all, "shm", ids)?, part(&all, "tmp", ids)?);
+    for name in ["shm", "tmp"] {
+        // More than `umask` lets through.
+        chmodat(&all, name, Mode::from_raw_mode(0o1777), AtFlags::empty())?;
     }
-    Ok(())
+    root.mount_on_directory("dev/shm", shm)?;
+    attach(tmp, root.place("tmp")?)
+}
+
+/// A directory of a file system in memory, as a mount of its own.
+fn part(all: &OwnedFd, name: &str, ids: Ids) -> Result<OwnedFd, Errno> {
+    mkdirat(all, name, Mode::from_raw_mode(0o755))?;
+    if let Ids::OfSandbox(id) = ids {
+        chownat(all, name, Some(Uid::from_raw(id)), Some(Gid::from_raw(id)), AtFlags::empty())?;
+    }
+    open_tree(all.as_fd(), name, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)
 }
 
 /// A file system in memory that belongs to the commands.

@@ -13,7 +13,7 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
-    net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair},
+    net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair},
     process::{Pid, Signal, WaitOptions, kill_process_group},
 };
 use workden_core::{
@@ -29,7 +29,7 @@ use crate::{
     },
     processes::{failure, limits_hit, prepare},
     setting::{Join, LimitCounts, Setting},
-    supervisor,
+    supervisor::{self, LAST_WORD},
     sys::{self, Place},
 };
 
@@ -37,7 +37,7 @@ use crate::{
 const ROOM: usize = 4096;
 
 /// Runs the command and ends this process; comes back only with the reason why there is none.
-pub(super) fn live(setting: Setting, command: &Command, line: BorrowedFd<'_>) -> Error {
+pub(super) fn live(setting: Setting, command: &Command, line: BorrowedFd<'_>, supervisor: &OwnedFd) -> Error {
     let before = counts(&setting);
     match start(&setting, command) {
         Err(error) => error,
@@ -50,6 +50,8 @@ pub(super) fn live(setting: Setting, command: &Command, line: BorrowedFd<'_>) ->
             };
             end_all_others();
             let hits = limits_hit::between(before, counts(&setting), ended, &setting.limits);
+            // What its groups counted is read: they may go, while this process does.
+            let _ = send(supervisor, LAST_WORD, SendFlags::NOSIGNAL);
             say(line, &Said::Ended(ended, hits));
             // With the first process ends everything that is left.
             sys::exit_now(0)

@@ -96,7 +96,8 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
             }
             let mut kept = [0, 1, 2, theirs.as_raw_fd(), inside.descriptor().as_raw_fd()];
             sys::close_all_but(&mut kept);
-            let refused = first::live(inside.finish(confinement, Purpose::OneCommand), command, theirs.as_fd());
+            let (setting, supervisor) = inside.finish(confinement, Purpose::OneCommand);
+            let refused = first::live(setting, command, theirs.as_fd(), &supervisor);
             say(theirs.as_fd(), &Said::Refused(refused));
             sys::exit_now(125)
         }
@@ -112,7 +113,7 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
         let mut kept = vec![0, 1, 2, theirs.as_raw_fd(), owner.descriptor().as_raw_fd()];
         kept.extend(outside.descriptors().iter().map(AsRawFd::as_raw_fd));
         sys::close_all_but(&mut kept);
-        say(theirs.as_fd(), &Said::Refused(outside.oversee(confinement, Some(owner))));
+        say(theirs.as_fd(), &Said::Refused(outside.oversee(confinement, Purpose::OneCommand, Some(owner))));
         sys::exit_now(125)
     });
     let supervisor = supervisor.map_err(|errno| {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 use workden_core::{BackendExt, search::GlobRequest};
 
-use super::footnotes;
+use super::{footnotes, on_a_line};
 use crate::{ToolAnswer, ToolFailure, context::Context};
 
 /// Paths that one answer shows.
@@ -41,7 +41,7 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
         total => format!("Found {total} file(s) matching '{pattern}':"),
     };
     for path in &paths {
-        let _ = write!(text, "\n  {path}");
+        let _ = write!(text, "\n  {}", on_a_line(path));
     }
     if found.left_out > 0 {
         let _ = write!(text, "\n  ... and {} more; a narrower pattern or path shows them", found.left_out);

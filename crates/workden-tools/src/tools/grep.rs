@@ -10,7 +10,7 @@ use workden_core::{
     search::{Context as Around, Detail, GrepRequest, Grepped, Hidden, LetterCase, LineRole, Pattern, Span},
 };
 
-use super::footnotes;
+use super::{footnotes, on_a_line};
 use crate::{ToolAnswer, ToolFailure, context::Context};
 
 /// Files or matches that one answer shows unless it is told otherwise.
@@ -139,7 +139,7 @@ fn files(pattern: &str, found: &Grepped) -> (String, Value) {
     let mut text = format!("Files containing '{pattern}':");
     let paths: Vec<&str> = found.files.iter().map(|file| file.path.as_str()).collect();
     for path in &paths {
-        let _ = write!(text, "\n  {path}");
+        let _ = write!(text, "\n  {}", on_a_line(path));
     }
     let left_out = found.files_matched.saturating_sub(paths.len() as u64);
     if left_out > 0 {
@@ -169,7 +169,7 @@ fn lines(pattern: &str, found: &Grepped, limit: u64) -> (String, Value) {
             last = Some(line.number);
             let mark = if is_match { ':' } else { '-' };
             let shown = clipped(&line.text, line.left_out);
-            let _ = write!(text, "\n  {}{mark}{}{mark} {shown}", file.path, line.number);
+            let _ = write!(text, "\n  {}{mark}{}{mark} {shown}", on_a_line(file.path.as_str()), line.number);
             all.push(json!({ "path": file.path, "line": line.number, "text": shown, "match": is_match }));
         }
     }

@@ -40,7 +40,7 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
     }
     let mut text = format!("Contents of {typed}:");
     for entry in &listing.entries {
-        let name = entry.path.name().unwrap_or("/");
+        let name = super::on_a_line(entry.path.name().unwrap_or("/"));
         let _ = match (entry.kind, entry.size) {
             (EntryKind::Directory, _) => write!(text, "\n  {name}/"),
             (EntryKind::File, Some(size)) => write!(text, "\n  {name} ({size} bytes)"),

@@ -20,7 +20,7 @@ mod read_output;
 mod run_in_background;
 mod write_file;
 
-use std::{fmt::Write, future::Future, pin::Pin, sync::OnceLock};
+use std::{borrow::Cow, fmt::Write, future::Future, pin::Pin, sync::OnceLock};
 
 use serde_json::Value;
 use workden_core::{
@@ -203,6 +203,16 @@ fn is_wanted(name: &str, options: &ToolsetOptions) -> bool {
 
 fn here() -> String {
     ".".to_owned()
+}
+
+/// A name or a path on a line of its own: as it is, or quoted as in JSON when it could break the line and
+/// pass for another one. So it can be given back to any tool.
+fn on_a_line(name: &str) -> Cow<'_, str> {
+    let breaks = |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
+    match name.contains(breaks) {
+        true => Value::from(name).to_string().into(),
+        false => name.into(),
+    }
 }
 
 /// What is to be said of a search besides what it found.

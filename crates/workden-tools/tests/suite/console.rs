@@ -32,6 +32,21 @@ async fn ls_shows_directories_first_and_sizes() {
 }
 
 #[tokio::test]
+async fn a_name_cannot_pass_for_another_line() {
+    for desk in both(&ToolsetOptions::default()) {
+        put(&desk, "/a\n  b.txt (3 bytes)", "needle").await;
+        desk.says("ls", json!({}), "Contents of .:\n  \"a\\n  b.txt (3 bytes)\" (6 bytes)").await;
+        let found = "Found 1 file(s) matching '*':\n  \"/a\\n  b.txt (3 bytes)\"";
+        desk.says("glob", json!({ "pattern": "*" }), found).await;
+        let files = "Files containing 'needle':\n  \"/a\\n  b.txt (3 bytes)\"";
+        desk.says("grep", json!({ "pattern": "needle" }), files).await;
+        let lines = "Matches for 'needle':\n  \"/a\\n  b.txt (3 bytes)\":1: needle";
+        desk.says("grep", json!({ "pattern": "needle", "output_mode": "content" }), lines).await;
+        desk.says("read_file", json!({ "path": "a\n  b.txt (3 bytes)" }), "     1\tneedle").await;
+    }
+}
+
+#[tokio::test]
 async fn a_long_listing_says_how_much_is_missing() {
     let desk = in_memory(ToolsetOptions::default());
     for number in 0..1_010 {

@@ -105,7 +105,15 @@ pub(super) fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Set
             drop(here);
             let wall_clock = confinement.limits.wall_clock.map(|limit| limit.value);
             let left = Left::Descendants(scratch);
-            supervisor::supervise(supervisor::Charge { first, process, owner, wall_clock, groups, left })
+            supervisor::supervise(supervisor::Charge {
+                first,
+                process,
+                last_word: None,
+                owner,
+                wall_clock,
+                groups,
+                left,
+            })
         }
         Err(errno) => {
             scratch.remove();

@@ -5,15 +5,12 @@ use rustix::{
     fs::{Gid, Uid},
     io::Errno,
     process::{getegid, geteuid},
-    thread::{
-        CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, set_capabilities, set_no_new_privs,
-        set_thread_groups, set_thread_res_gid, set_thread_res_uid,
-    },
+    thread::{CapabilitySet, capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid},
 };
 use workden_core::{Error, ErrorKind};
 
 use crate::{
-    confine::{errors::refused, ids::sees_all_ids},
+    confine::{errors::refused, ids::sees_all_ids, privileges::without_capabilities},
     sys::confine::drop_bounding_set,
 };
 
@@ -72,8 +69,5 @@ fn try_let_go(user: User) -> Result<(), Errno> {
         set_thread_res_gid(gid, gid, gid)?;
         set_thread_res_uid(uid, uid, uid)?;
     }
-    clear_ambient_capability_set()?;
-    let none = CapabilitySet::empty();
-    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
-    set_no_new_privs(true)
+    without_capabilities()
 }
