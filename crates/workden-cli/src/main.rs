@@ -88,28 +88,11 @@ Examples:
 Exit codes are said in the help of each command; 2 is always a command line that could not be
 understood. `workden COMMAND --help` has examples of each.";
 
-/// What `workden run` looks like to itself: the same words, and nothing of the other commands.
-#[derive(Debug, Parser)]
-struct RunAlone {
-    #[command(subcommand)]
-    command: RunCommand,
-}
-
-#[derive(Debug, Subcommand)]
-enum RunCommand {
-    Run(run::RunArguments),
-}
-
 /// What the command line asks for; or says why that is not clear, and ends.
 fn understood() -> Command {
-    // To describe all commands takes a tenth of the time in which a sandbox starts, runs and ends. What
-    // is no good run is answered by the whole description.
-    if std::env::args_os().nth(1).is_some_and(|word| word == "run")
-        && let Ok(RunAlone { command: RunCommand::Run(arguments) }) = RunAlone::try_parse()
-    {
-        return Command::Run(arguments);
-    }
-    Arguments::parse().command
+    let mut words = std::env::args_os().skip(1);
+    let plain = words.next().filter(|word| word == "run").and_then(|_| run::RunArguments::plain(words));
+    plain.map_or_else(|| Arguments::parse().command, Command::Run)
 }
 
 fn main() -> ExitCode {

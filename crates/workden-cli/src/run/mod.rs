@@ -7,6 +7,7 @@ mod ending;
 mod json;
 mod piped;
 mod place;
+mod plain;
 mod terminal;
 mod typed;
 

@@ -36,6 +36,8 @@ pub(super) enum Test {
         /// What they must be.
         bits: u32,
     },
+    /// Any of these bits of the argument is set.
+    HasAny(u8, u32),
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -48,6 +50,7 @@ const AND: u16 = 0x54;
 const JUMP: u16 = 0x05;
 const IF_EQUAL: u16 = 0x15;
 const IF_AT_LEAST: u16 = 0x35;
+const IF_ANY_BIT: u16 = 0x45;
 const RETURN: u16 = 0x06;
 
 /// Room that will do for most ranges.
@@ -140,6 +143,7 @@ fn all_hold(tests: &[Test], then: sock_filter, program: &mut BpfProgram) {
             Test::Is(argument, value) => program.extend([load(argument), branch(IF_EQUAL, value, 0, past)]),
             Test::IsNot(argument, value) => program.extend([load(argument), branch(IF_EQUAL, value, past, 0)]),
             Test::HasUpper(argument) => program.extend([load_upper(argument), branch(IF_EQUAL, 0, past, 0)]),
+            Test::HasAny(argument, bits) => program.extend([load(argument), branch(IF_ANY_BIT, bits, 0, past)]),
             Test::Masked { argument, mask, bits } => {
                 program.extend([load(argument), step(AND, mask), branch(IF_EQUAL, bits, 0, past)]);
             }
@@ -152,7 +156,7 @@ impl Test {
     /// Of how many steps it is made.
     fn steps(&self) -> usize {
         match self {
-            Self::Is(..) | Self::IsNot(..) | Self::HasUpper(_) => 2,
+            Self::Is(..) | Self::IsNot(..) | Self::HasUpper(_) | Self::HasAny(..) => 2,
             Self::Masked { .. } => 3,
         }
     }
@@ -205,6 +209,7 @@ pub(super) mod tests {
                 AND => loaded &= k,
                 JUMP => at += usize::try_from(k).unwrap(),
                 IF_EQUAL => at += usize::from(if loaded == k { jt } else { jf }),
+                IF_ANY_BIT => at += usize::from(if loaded & k != 0 { jt } else { jf }),
                 IF_AT_LEAST => at += usize::from(if loaded >= k { jt } else { jf }),
                 RETURN => return k,
                 _ => panic!("{code}"),
@@ -225,6 +230,7 @@ pub(super) mod tests {
                 (1, &[Test::Is(0, 5), Test::IsNot(1, 6)]),
                 (1, &[Test::Masked { argument: 2, mask: 12, bits: 8 }]),
                 (0, &[Test::HasUpper(3)]),
+                (2, &[Test::HasAny(4, 5)]),
             ]),
         );
         let program = compile(&table, &Verdict::Fail(38));
@@ -246,6 +252,9 @@ pub(super) mod tests {
             ([1 << 32, 1 << 32, 1 << 32, 7, 1 << 32, 0], libc::SECCOMP_RET_ALLOW),
             ([0, 0, 0, 1 << 32, 0, 0], errno(0)),
             ([0, 0, 8, 1 << 63, 0, 0], errno(1)),
+            ([0, 0, 0, 0, 1, 0], errno(2)),
+            ([0, 0, 0, 0, 6, 0], errno(2)),
+            ([0, 0, 0, 0, 10, 0], libc::SECCOMP_RET_ALLOW),
         ] {
             assert_eq!(answer(&program, ARCHITECTURE, 7, arguments), wanted, "{arguments:?}");
         }

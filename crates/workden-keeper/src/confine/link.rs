@@ -19,12 +19,15 @@ use serde::{Serialize, de::DeserializeOwned};
 use workden_core::{Error, ErrorKind};
 
 use super::{errors::refused, ids::Owners};
-use crate::cgroup::Group;
+use crate::{
+    cgroup::Group,
+    message::{length_of_next, receive},
+};
 
 /// Descriptors that one message may have; the kernel takes no more.
 const DESCRIPTORS: usize = 253;
 
-/// Bytes that one message may have.
+/// Bytes that the reason of a failure may have.
 const MESSAGE: usize = 16 * 1024;
 
 /// What the new process says.
@@ -60,15 +63,14 @@ impl Link {
 
     /// Waits for the next message of the new process.
     pub(super) fn hear(&self) -> Said {
-        let mut message = vec![0; MESSAGE];
-        let length = loop {
-            match read(&self.0, &mut message) {
+        let message = loop {
+            match receive(&self.0) {
                 // The other end is closed and had not read everything; what it said comes behind that.
-                Err(Errno::INTR | Errno::CONNRESET) => {}
-                heard => break heard.unwrap_or(0),
+                Err(Errno::CONNRESET) => {}
+                heard => break heard.unwrap_or_default(),
             }
         };
-        match message.get(..length).unwrap_or_default() {
+        match message.as_slice() {
             b"ids" => Said::WantsIds,
             b"ready" => Said::Ready,
             told => Said::Failed(serde_json::from_slice(told).unwrap_or_else(|_| died())),
@@ -128,7 +130,7 @@ impl Link {
     }
 
     fn take<T: DeserializeOwned>(&self) -> Result<(T, Vec<OwnedFd>), Error> {
-        let mut letter = vec![0; MESSAGE];
+        let mut letter = vec![0; length_of_next(&self.0).unwrap_or(0)];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
         let mut enclosures = RecvAncillaryBuffer::new(&mut space);
         let mut slices = [IoSliceMut::new(&mut letter)];

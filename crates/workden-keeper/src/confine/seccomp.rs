@@ -11,7 +11,7 @@ use workden_core::{Error, ErrorKind};
 use super::{
     calls::{FCHMODAT2, NEEDED, REFUSED},
     filter::{
-        Test::{self, HasUpper, Is, IsNot, Masked},
+        Test::{self, HasAny, HasUpper, Is, IsNot, Masked},
         Verdict, compile,
     },
 };
@@ -111,7 +111,8 @@ fn new_namespaces() -> Vec<(libc::c_long, Vec<Test>)> {
         libc::CLONE_NEWPID,
         libc::CLONE_NEWNET,
     ];
-    flags.map(|flag| (libc::SYS_clone, vec![has(0, flag)])).into()
+    let any = flags.into_iter().fold(0, |all, flag| all | flag.cast_unsigned());
+    vec![(libc::SYS_clone, vec![HasAny(0, any)])]
 }
 
 /// Sockets of other kinds than local ones, the Internet's, and the one that lists interfaces; and
@@ -131,25 +132,23 @@ fn sockets() -> Vec<(libc::c_long, Vec<Test>)> {
 
 /// Files with a setuid or setgid bit: they would be the host's, and honoured there.
 fn setuid_files() -> Vec<(libc::c_long, Vec<Test>)> {
-    let mut refused = Vec::new();
-    for bit in [libc::S_ISUID, libc::S_ISGID].map(u32::cast_signed) {
-        refused.extend([
-            (libc::SYS_fchmod, vec![has(1, bit)]),
-            (libc::SYS_fchmodat, vec![has(2, bit)]),
-            (FCHMODAT2, vec![has(2, bit)]),
-            (libc::SYS_mknodat, vec![has(2, bit)]),
-            (libc::SYS_openat, vec![has(2, libc::O_CREAT), has(3, bit)]),
-            (libc::SYS_openat, vec![has(2, libc::O_TMPFILE), has(3, bit)]),
-        ]);
-        #[cfg(target_arch = "x86_64")]
-        refused.extend([
-            (libc::SYS_chmod, vec![has(1, bit)]),
-            (libc::SYS_mknod, vec![has(1, bit)]),
-            (libc::SYS_creat, vec![has(1, bit)]),
-            (libc::SYS_open, vec![has(1, libc::O_CREAT), has(2, bit)]),
-            (libc::SYS_open, vec![has(1, libc::O_TMPFILE), has(2, bit)]),
-        ]);
-    }
+    let either = |argument| HasAny(argument, libc::S_ISUID | libc::S_ISGID);
+    let mut refused = vec![
+        (libc::SYS_fchmod, vec![either(1)]),
+        (libc::SYS_fchmodat, vec![either(2)]),
+        (FCHMODAT2, vec![either(2)]),
+        (libc::SYS_mknodat, vec![either(2)]),
+        (libc::SYS_openat, vec![has(2, libc::O_CREAT), either(3)]),
+        (libc::SYS_openat, vec![has(2, libc::O_TMPFILE), either(3)]),
+    ];
+    #[cfg(target_arch = "x86_64")]
+    refused.extend([
+        (libc::SYS_chmod, vec![either(1)]),
+        (libc::SYS_mknod, vec![either(1)]),
+        (libc::SYS_creat, vec![either(1)]),
+        (libc::SYS_open, vec![has(1, libc::O_CREAT), either(2)]),
+        (libc::SYS_open, vec![has(1, libc::O_TMPFILE), either(2)]),
+    ]);
     refused
 }
 

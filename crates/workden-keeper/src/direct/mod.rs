@@ -18,7 +18,7 @@ use pump::{Ends, Pump};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
-    net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair},
+    net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair},
     pipe::{PipeFlags, pipe_with},
     process::{Signal, WaitOptions, getpid, kill_process, waitpid},
 };
@@ -30,13 +30,11 @@ use workden_core::{
 
 use crate::{
     confine::{self, Begun, Purpose},
+    message::receive,
     minder::message::Order,
     supervisor::{self, Owner},
     sys::{self, Place},
 };
-
-/// Bytes that one message of PID 1 may have.
-const MESSAGE: usize = 64 * 1024;
 
 /// What the standard input of the command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,15 +204,14 @@ fn order(line: &OwnedFd, order: Order) {
 }
 
 fn hear(line: &OwnedFd) -> Result<End> {
-    let mut message = vec![0; MESSAGE];
-    let length = loop {
-        match recv(line, &mut message, RecvFlags::empty()) {
+    let message = loop {
+        match receive(line) {
             // The other end is closed with an order unread; what it said comes behind that.
-            Err(Errno::INTR | Errno::CONNRESET) => {}
-            heard => break heard.map_or(0, |(length, _)| length),
+            Err(Errno::CONNRESET) => {}
+            heard => break heard.unwrap_or_default(),
         }
     };
-    match message.get(..length).and_then(|message| serde_json::from_slice(message).ok()) {
+    match serde_json::from_slice(&message).ok() {
         Some(Said::Ended(ended, hits)) => Ok(End::Command(ended, hits)),
         Some(Said::Refused(error)) => Err(error),
         None => Err(gone()),
