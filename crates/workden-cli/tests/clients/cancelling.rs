@@ -49,7 +49,7 @@ fn a_call_that_the_python_client_cancels_ends_its_command() {
 fn the_python_client_hears_how_a_command_goes_on() {
     for (served, era) in Served::both(&["--yes"]).into_iter().zip([Era::Handshake, Era::Modern]) {
         let mut client = Python::connect(&served, era);
-        let arguments = json!({ "command": "sleep 2.2", "timeout": 30 });
+        let arguments = json!({ "command": "sleep 1.5", "timeout": 30 });
         let done = client.ask(&json!({ "do": "call", "tool": "execute", "args": arguments }));
         let news = done["news"].as_array().unwrap();
         assert!(!news.is_empty() && news.iter().all(|told| told["total"] == 30.0), "{done}");

@@ -147,12 +147,6 @@ fn the_inspector_calls_every_tool_of_the_console_over_http() {
 }
 
 #[test]
-fn the_inspector_edits_by_hashes_over_http() {
-    let served = Served::over_http(HASHLINE);
-    hashline(&mut OneShot::of(&served, Era::Handshake), &served);
-}
-
-#[test]
 fn the_inspector_calls_every_tool_for_documents_over_pipes() {
     let served = Served::over_pipes(DOCUMENTS);
     documents(&mut OneShot::of(&served, Era::Handshake), &served);

@@ -37,7 +37,9 @@ fn header(token: &str) -> [String; 2] {
 fn result(ran: &Ran) -> Value {
     const TOOL_FAILED: i32 = 5;
     assert!(ran.code == Some(0) || ran.code == Some(TOOL_FAILED), "{ran:?}");
-    let result: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+    let result = serde_json::from_str::<Value>(&ran.out);
+    assert!(result.is_ok(), "{ran:?}");
+    let result = result.unwrap();
     assert_eq!(result["isError"] == true, ran.code == Some(TOOL_FAILED), "{ran:?}");
     result
 }

@@ -3,12 +3,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::json;
 
-use crate::{
-    Client, Era,
-    inspector::{Connected, OneShot},
-    python::Python,
-    served::Served,
-};
+use crate::{Client, Era, inspector::OneShot, python::Python, served::Served};
 
 /// Two red pixels and two blue ones.
 const PICTURE: &str =
@@ -48,5 +43,4 @@ fn the_inspector_is_shown_an_image_and_a_document() {
     let [pipes, http] = Served::both(&[]).map(with_media);
     shows_both(&mut OneShot::of(&pipes, Era::Modern));
     shows_both(&mut OneShot::of(&http, Era::Handshake));
-    shows_both(&mut Connected::to(&http, Era::Modern));
 }

@@ -67,11 +67,9 @@ impl Python {
     /// One line, and the one that answers it.
     pub(crate) fn ask(&mut self, request: &Value) -> Value {
         writeln!(self.input.as_mut().unwrap(), "{request}").unwrap();
-        let line = self
-            .lines
-            .recv_timeout(LONGEST)
-            .unwrap_or_else(|_| panic!("no answer to {request}\n{}", self.complained()));
-        serde_json::from_str(&line).unwrap()
+        let line = self.lines.recv_timeout(LONGEST);
+        assert!(line.is_ok(), "no answer to {request}\n{}", self.complained());
+        serde_json::from_str(&line.unwrap()).unwrap()
     }
 
     fn complained(&mut self) -> String {
