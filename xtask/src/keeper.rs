@@ -68,7 +68,8 @@ fn host_target() -> Outcome<String> {
     host.map(str::to_owned).ok_or_else(|| "rustc does not say its target".to_owned())
 }
 
-fn target_directory() -> PathBuf {
+/// Where cargo builds.
+pub(crate) fn target_directory() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from)
 }
 

@@ -1,10 +1,11 @@
-//! What the project runs on itself: `cargo xtask test`, `tidy`, `bench`, `keeper`.
+//! What the project runs on itself: `cargo xtask test`, `tidy`, `bench`, `keeper`, `clients`.
 //!
 //! Standard library only, so that the first `cargo xtask` on a fresh machine starts in seconds.
 //! Nothing here knows workden: it starts other programs, and reads the project's own text.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to a terminal")]
 
+mod clients;
 mod keeper;
 mod needs;
 mod steps;
@@ -37,6 +38,8 @@ cargo xtask <command>
                              (`--seconds 30` for less)
   keeper          the keeper for containers: one static file that needs nothing around it. Says where
                   it is and how large, and that it runs in a root with nothing else in it.
+  clients         the clients of MCP that tests start (Python, Node.js), into target/clients, unless they
+                  are there. `test` does this by itself; `cargo test -p workden-cli` needs it once.
   help            this text
 
 To fuzz alone: cargo run --release -p workden-fuzz -- --seconds 60
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         ["test", "--fast"] => steps::run(steps::FAST),
         ["tidy"] => tidy::run(),
         ["keeper"] => keeper::run(),
+        ["clients"] => clients::run(),
         ["bench"] => Err("which benchmark? files, policy, linux or race\nhint: cargo xtask bench files".to_owned()),
         ["bench", name, rest @ ..] => bench(name, rest),
         [] | ["help" | "--help" | "-h"] => {

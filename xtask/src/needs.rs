@@ -60,8 +60,9 @@ pub(crate) const NEEDS: &[Need] = &[
     need(
         Probe::Succeeds(&["python3", "-c", "import venv, ensurepip"]),
         Source::Debian("python3-venv"),
-        "comparisons with the Python package",
+        "comparisons with the Python package, and clients of MCP",
     ),
+    need(Probe::Program("npm"), Source::Debian("npm"), "the MCP inspector is installed with it"),
 ];
 
 const fn need(probe: Probe, source: Source, purpose: &'static str) -> Need {

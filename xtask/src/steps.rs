@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{Outcome, keeper, tidy, workspace};
+use crate::{Outcome, clients, keeper, tidy, workspace};
 
 /// One thing that must hold.
 pub(crate) struct Step {
@@ -20,6 +20,8 @@ pub(crate) enum Action {
     Tidy,
     /// The keeper for containers, built and started: `cargo xtask keeper`.
     Keeper,
+    /// The clients that tests start, where they are missing: `cargo xtask clients`.
+    Clients,
     /// Cargo, with these arguments.
     Cargo(&'static [&'static str]),
     /// Anything else; tests of the runner use it.
@@ -30,6 +32,7 @@ pub(crate) enum Action {
 /// Everything that must hold before a change is merged, the quick answers first.
 pub(crate) const FULL: &[Step] = &[
     Step { name: "tidy", action: Action::Tidy },
+    Step { name: "clients", action: Action::Clients },
     // Without a choice of targets, which would leave out the examples that tests start, and the doctests.
     Step { name: "tests", action: Action::Cargo(&["test", "--workspace"]) },
     Step { name: "keeper", action: Action::Keeper },
@@ -88,6 +91,7 @@ fn act(action: &Action) -> Outcome {
     match action {
         Action::Tidy => tidy::run(),
         Action::Keeper => keeper::run(),
+        Action::Clients => clients::run(),
         Action::Cargo(arguments) => workspace::cargo(arguments),
         #[cfg(test)]
         Action::Call(call) => call(),

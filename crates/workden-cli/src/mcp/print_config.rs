@@ -28,7 +28,7 @@ impl Client {
             Self::Claude => ".mcp.json in your project (Claude Desktop: claude_desktop_config.json)",
             Self::Cursor => ".cursor/mcp.json in your project, or ~/.cursor/mcp.json",
             Self::Vscode => ".vscode/mcp.json in your project",
-            Self::PydanticAi => "your program, with pydantic-ai-slim[mcp] 2.45 or newer",
+            Self::PydanticAi => "your program, with pydantic-ai-slim[mcp,anthropic] 2.45 or newer",
         }
     }
 }

@@ -10,8 +10,8 @@ use std::{net::SocketAddr, sync::Arc};
 use axum::{
     Router,
     extract::{Request, State},
-    http::{StatusCode, header::WWW_AUTHENTICATE},
-    middleware::{Next, from_fn_with_state},
+    http::{Method, StatusCode, header::WWW_AUTHENTICATE},
+    middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
 };
 use rmcp::transport::streamable_http_server::{
@@ -174,7 +174,21 @@ fn router(server: &McpServer, address: SocketAddr, options: HttpOptions, stop: &
     sessions.session_config.keep_alive = Some(SESSION_IDLE);
     let (server, stopped) = (server.clone(), stop.clone());
     let service = StreamableHttpService::new(move || Ok(server.until(stopped.clone())), Arc::new(sessions), config);
-    Router::new().route_service(PATH, service).layer(from_fn_with_state(Arc::new(options.access), let_in))
+    Router::new()
+        .route_service(PATH, service)
+        .layer(from_fn(say_that_it_is_closed))
+        .layer(from_fn_with_state(Arc::new(options.access), let_in))
+}
+
+/// A client that closes its session is answered `202 Accepted` by the library, which the official Python client
+/// takes for a failure and warns of.
+async fn say_that_it_is_closed(request: Request, next: Next) -> Response {
+    let closes = request.method() == Method::DELETE;
+    let mut response = next.run(request).await;
+    if closes && response.status() == StatusCode::ACCEPTED {
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
+    response
 }
 
 /// Lets in who may come in; nothing of the body is read before that.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use http::{HeaderName, HeaderValue};
-use reqwest::{Method, StatusCode};
+use reqwest::{Method, Response, StatusCode};
 use rmcp::{
     ClientServiceExt,
     model::{CallToolRequest, ClientRequest},
@@ -38,6 +38,11 @@ async fn connect(user: User, server: &HttpServer, revision: Revision) -> Client 
 
 /// The first request of a client, with these headers; what comes back.
 async fn begin(server: &HttpServer, headers: &[(&str, &str)]) -> (StatusCode, String) {
+    let answer = first_request(server, headers).await;
+    (answer.status(), answer.text().await.unwrap())
+}
+
+async fn first_request(server: &HttpServer, headers: &[(&str, &str)]) -> Response {
     let params =
         json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }).to_string();
@@ -49,8 +54,7 @@ async fn begin(server: &HttpServer, headers: &[(&str, &str)]) -> (StatusCode, St
     for (name, value) in headers {
         request = request.header(name.parse::<HeaderName>().unwrap(), HeaderValue::from_str(value).unwrap());
     }
-    let answer = request.send().await.unwrap();
-    (answer.status(), answer.text().await.unwrap())
+    request.send().await.unwrap()
 }
 
 #[tokio::test]
@@ -115,6 +119,24 @@ async fn a_server_that_stops_ends_what_runs() {
         gone(&shell).await;
         running.abort();
     }
+}
+
+#[tokio::test]
+async fn a_session_that_is_closed_is_gone() {
+    let place = Place::new();
+    let server = serve(&place.server()).await;
+    let token = format!("Bearer {TOKEN}");
+    let begun = first_request(&server, &[("authorization", &token)]).await;
+    let session = begun.headers()["mcp-session-id"].clone();
+    let close = reqwest::Client::new().delete(server.url()).header("authorization", &token);
+    let closed = close.header("mcp-session-id", &session).send().await.unwrap();
+    assert_eq!(closed.status(), StatusCode::NO_CONTENT);
+    let pinged = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" }).to_string();
+    let ping = reqwest::Client::new().post(server.url()).header("authorization", &token).body(pinged);
+    let headers = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+    let ping = headers.into_iter().fold(ping, |ping, (name, value)| ping.header(name, value));
+    let answer = ping.header("mcp-session-id", &session).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]

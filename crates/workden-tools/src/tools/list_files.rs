@@ -45,6 +45,11 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
     if left_out > 0 {
         text.push_str(&format!("\n... and {left_out} more; a narrower path or pattern shows them"));
     }
-    text.push_str(&footnotes(found.skipped, found.completeness));
-    Ok(ToolAnswer::text(text).structured(json!({ "files": paths, "left_out": left_out })))
+    let notes = footnotes(found.skipped, found.completeness);
+    text.push_str(&notes);
+    let mut structured = json!({ "files": paths, "left_out": left_out });
+    if !notes.is_empty() {
+        structured["note"] = notes.trim().into();
+    }
+    Ok(ToolAnswer::text(text).structured(structured))
 }

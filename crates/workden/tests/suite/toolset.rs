@@ -13,8 +13,8 @@ use workden::{
     Action, Approvals, Decision, ErrorKind, Operation, Policy, Preset, Ruleset, Scope, Workspace, WorkspaceBuilder,
     backends::memory,
     core::{Approval, ApprovalRequest, Approver, Audit, AuditEvent, Error, Sandbox},
-    policy::{MountRules, MountTable, OperationRules},
-    tools::{self, CallContext, Progress, ProgressSink, Toolset, ToolsetOptions},
+    policy::{MountRules, MountTable, OperationRules, Rule},
+    tools::{self, CallContext, ExtraTool, Progress, ProgressSink, Toolset, ToolsetOptions},
 };
 use workden_keeper::{Keeper, Setting};
 
@@ -237,6 +237,26 @@ async fn read_only_mounts_leave_nothing_to_write_with() {
     assert_eq!(names(&tools(no_write).unwrap()), ["ls", "read_file", "edit_file", "glob", "grep"]);
     let both = mounts(vec![MountRules::read_only(at("/input")), MountRules::read_write(at("/output"))]);
     assert_eq!(names(&tools(both).unwrap()), ["ls", "read_file", "write_file", "edit_file", "glob", "grep"]);
+}
+
+#[tokio::test]
+async fn what_a_search_passed_over_is_said_in_its_data_as_well() {
+    let place = Place::new();
+    for name in ["a.md", "a.txt"] {
+        std::fs::write(place.directory.path().join(name), "here\n").unwrap();
+    }
+    let asks = OperationRules { rules: vec![Rule::new("*.txt", Action::Ask)], ..OperationRules::default() };
+    let rules =
+        Ruleset { read: Some(asks.clone()), glob: Some(asks.clone()), grep: Some(asks), ..Ruleset::all(Action::Allow) };
+    let mut options = ToolsetOptions::default();
+    options.extra_tools = vec![ExtraTool::ListFiles];
+    let tools = place.builder().rules(rules).build().unwrap().toolset(options).unwrap();
+    for (tool, pattern) in [("glob", "*"), ("grep", "here"), ("list_files", "*")] {
+        let answer = tools.call(tool, json!({ "pattern": pattern })).await.unwrap();
+        let data = answer.structured.unwrap();
+        assert!(answer.text.contains("1 file(s) passed over"), "{tool}: {}", answer.text);
+        assert!(data["note"].as_str().unwrap().contains("1 file(s) passed over"), "{tool}: {data}");
+    }
 }
 
 #[derive(Debug)]
