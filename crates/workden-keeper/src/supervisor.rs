@@ -19,7 +19,7 @@ use rustix::{
 };
 use workden_core::{Error, ErrorKind, limits};
 
-use crate::sys::{confine::replace_stream, ending_signals, exit_now};
+use crate::sys::{confine::replace_stream, ending_signals, exit_now, forget_used_pages};
 use crate::{cgroup::Made, confine::Scratch, minder::descent};
 
 /// Ids of descendants that are signalled at a time.
@@ -82,6 +82,7 @@ pub(crate) fn supervise(charge: Charge) -> ! {
     let signals = ending_signals().ok();
     let_go_of_streams();
     groups.sweep();
+    forget_used_pages();
     // The keeper ends by itself when its time is over; this is for one that does not.
     let deadline = wall_clock.map(|time| Instant::now() + time + limits::TERM_TIME * 2);
     loop {

@@ -44,6 +44,7 @@ pub(super) fn live(setting: Setting, command: &Command, line: BorrowedFd<'_>, su
         Ok(started) => {
             // They end with the last who can print, and that is not this process.
             supervisor::let_go_of_streams();
+            sys::forget_used_pages();
             let ended = match started {
                 Started::Running(leader, children) => attend(leader, &children, line),
                 Started::Unrunnable(ended) => ended,

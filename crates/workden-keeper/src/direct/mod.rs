@@ -125,6 +125,7 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
         Pump::new(Some(Ends::Out(out_read, stdout))),
         Pump::new(Some(Ends::Out(err_read, stderr))),
     ];
+    sys::forget_used_pages();
     let end = attend(&ours, &signals, pumps, timeout);
     // The end of the line is the end of what is left.
     drop(ours);
