@@ -1,5 +1,6 @@
-//! Looks that wait for nothing. A call of a tool looks at its path several times, and each look on a thread
-//! of its own takes longer than the look; what the kernel has in memory is asked for on the spot instead.
+//! Looks that wait for nothing. A call of a tool looks at its path several times, and to go to another thread
+//! for each takes longer than the look; what the kernel has in memory is asked for on the spot instead, and so
+//! is the text of a small file.
 //!
 //! Invariant: nothing here waits for a disk or a network, and nothing here answers "no". Paths are walked in
 //! the caches of the kernel alone (`RESOLVE_CACHED`), as strictly confined as ever, on the one mount of the
@@ -9,13 +10,19 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{self, FileType, Stat};
-use workden_core::{Entry, FileIdentity, Last, NameForm, VirtualPath};
+use workden_core::{
+    Entry, FileIdentity, Last, NameForm, VirtualPath,
+    text::{Excerpt, TextWindow, scan},
+};
 
 use super::{
     entries,
     identity::{self, file_id},
     root::{Root, kind},
 };
+
+/// Content that is gone through in no more time than it takes to wake another thread.
+const SMALL_BYTES: usize = 32 * 1024;
 
 /// The path itself, if there is something at it, and no link on the way or at its end.
 pub(super) fn resolve(root: &Root, typed: &VirtualPath, last: Last) -> Option<VirtualPath> {
@@ -35,6 +42,37 @@ pub(super) fn identify(root: &Root, real: &VirtualPath) -> Option<FileIdentity> 
     let (directory, stat) = look(root, real)?;
     let above = identity::upwards_at_hand(directory.as_fd())?;
     Some(FileIdentity { file: file_id(&stat), above, names: entries::names(&stat) })
+}
+
+/// A window of the text of a small file.
+pub(super) fn read_text(root: &Root, real: &VirtualPath, window: TextWindow) -> Option<Excerpt> {
+    let (directory, before) = look(root, real)?;
+    // To open a FIFO or a device is to do something to it.
+    small_size(&before)?;
+    let file = root.file_at_hand(directory.as_fd(), real.name()?)?;
+    let mut content = vec![0; small_size(&fs::fstat(&file).ok()?)?];
+    let filled = in_memory(file.as_fd(), &mut content)?;
+    // What cannot be read as text is told by somebody who takes a proper look.
+    (filled == content.len()).then(|| scan::excerpt(real, &content.as_slice(), window).ok()).flatten()
+}
+
+/// The size of a regular file that is small.
+fn small_size(stat: &Stat) -> Option<usize> {
+    let size = usize::try_from(entries::size(stat)).ok()?;
+    (kind(stat) == FileType::RegularFile && size <= SMALL_BYTES).then_some(size)
+}
+
+/// Reads what is in memory of a file.
+#[cfg(target_os = "linux")]
+fn in_memory(file: BorrowedFd<'_>, content: &mut [u8]) -> Option<usize> {
+    use rustix::io::{ReadWriteFlags, preadv2};
+
+    preadv2(file, &mut [std::io::IoSliceMut::new(content)], 0, ReadWriteFlags::NOWAIT).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn in_memory(_: BorrowedFd<'_>, _: &mut [u8]) -> Option<usize> {
+    None
 }
 
 /// Whether a file is known to have one name.
@@ -60,7 +98,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::{
-        super::{PathOpening, left_out::LeftOut, links},
+        super::{PathOpening, left_out::LeftOut, links, read},
         *,
     };
 
@@ -107,6 +145,31 @@ mod tests {
         }
         let link = VirtualPath::parse("/linked").unwrap();
         assert_eq!(resolve(&root, &link, Last::Keep), Some(link));
+    }
+
+    #[test]
+    fn text_at_hand_is_what_a_proper_read_finds() {
+        // Not every file system says what it has in memory; that of the tests usually does.
+        let place = tempfile::tempdir().unwrap();
+        let root = open(&place, PathOpening::Detect, &[]);
+        for (name, content) in
+            [("empty", String::new()), ("text", "a\nb\r\n\u{e4}".to_owned()), ("long", "line\n".repeat(SMALL_BYTES))]
+        {
+            host::write(place.path().join(name), &content).unwrap();
+            let path = VirtualPath::parse(name).unwrap();
+            for window in [TextWindow::lines(0, 2000), TextWindow::lines(1, 1)] {
+                let proper = read::read_text(&root, &path, window).ok();
+                let found = read_text(&root, &path, window);
+                assert!(found.is_none() || found == proper, "{name}: {found:?}");
+                assert!(name != "long" || found.is_none(), "a long file is not read on the spot");
+            }
+        }
+        host::write(place.path().join("binary"), b"\0\x01").unwrap();
+        symlink("text", place.path().join("link")).unwrap();
+        for name in ["binary", "link", "missing"] {
+            let path = VirtualPath::parse(name).unwrap();
+            assert_eq!(read_text(&root, &path, TextWindow::lines(0, 10)), None, "{name}");
+        }
     }
 
     #[test]

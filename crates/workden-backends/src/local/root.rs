@@ -104,12 +104,17 @@ impl Root {
         }
         let (parent, name) = (real.parent()?, real.name()?);
         let relative = if parent.is_root() { "." } else { parent.relative() };
-        Some((at_once::open_at_hand(self.fd.as_fd(), relative)?, name))
+        Some((at_once::open_at_hand(self.fd.as_fd(), relative, OFlags::PATH)?, name))
     }
 
     /// What has this name in a directory of `parent_at_hand`, be it a link, if that takes no waiting.
     pub(super) fn name_at_hand(&self, directory: BorrowedFd<'_>, name: &str) -> Option<OwnedFd> {
-        at_once::open_at_hand(directory, name)
+        at_once::open_at_hand(directory, name, OFlags::PATH)
+    }
+
+    /// The same, to read it; for what was seen to be a regular file.
+    pub(super) fn file_at_hand(&self, directory: BorrowedFd<'_>, name: &str) -> Option<OwnedFd> {
+        at_once::open_at_hand(directory, name, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)
     }
 
     /// Opens a directory from the one above it, if it is one and no link.
@@ -222,12 +227,10 @@ mod at_once {
         openat2(root, relative, flags, Mode::empty(), CONFINED)
     }
 
-    /// Opens what is there to look at it, be it a link, if the caches of the kernel lead to it and it is on
-    /// the same mount.
-    pub(super) fn open_at_hand(at: BorrowedFd<'_>, relative: &str) -> Option<OwnedFd> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    /// Opens what is there, if the caches of the kernel lead to it and it is on the same mount.
+    pub(super) fn open_at_hand(at: BorrowedFd<'_>, relative: &str, how: OFlags) -> Option<OwnedFd> {
         let cached = CONFINED | ResolveFlags::CACHED | ResolveFlags::NO_XDEV;
-        openat2(at, relative, flags, Mode::empty(), cached).ok()
+        openat2(at, relative, how | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), cached).ok()
     }
 
     /// Whether this is a file system of this machine that keeps what it knows of an open file in memory.
@@ -265,7 +268,7 @@ mod at_once {
         Err(Errno::NOSYS)
     }
 
-    pub(super) fn open_at_hand(_: BorrowedFd<'_>, _: &str) -> Option<OwnedFd> {
+    pub(super) fn open_at_hand(_: BorrowedFd<'_>, _: &str, _: OFlags) -> Option<OwnedFd> {
         None
     }
 
