@@ -71,17 +71,17 @@ impl Line {
         Self { cells, passes }
     }
 
-    /// Memory that may be at most a part of the peer's.
-    pub(crate) fn bytes_beside(what: &str, peer_name: &str, ours: u64, peer: u64, most: f64) -> Self {
+    /// Memory that may be at most a part of the peer's; without a most it is shown only.
+    pub(crate) fn bytes_beside(what: &str, peer_name: &str, ours: u64, peer: u64, most: Option<f64>) -> Self {
         let ratio = ours as f64 / peer as f64;
-        let passes = ratio <= most;
+        let passes = most.is_none_or(|most| ratio <= most);
         let cells = [
             what.to_owned(),
             format!("{peer_name}: {}", megabytes(peer)),
             megabytes(ours),
             format!("{ratio:.2} x"),
-            format!("<= {most:.1} x"),
-            verdict(Target::Ratio(most), passes),
+            most.map_or_else(|| "-".to_owned(), |most| format!("<= {most:.1} x")),
+            verdict(most.map_or(Target::Shown, Target::Ratio), passes),
         ];
         Self { cells, passes }
     }
@@ -151,8 +151,9 @@ mod tests {
             let line = Line::beside("what", "peer", &took(ours), &took(peer), target);
             assert_eq!(line.passes(), expected, "{ours} {peer} {target:?}");
         }
-        assert!(Line::bytes_beside("memory", "peer", 20, 100, 0.2).passes());
-        assert!(!Line::bytes_beside("memory", "peer", 21, 100, 0.2).passes());
+        assert!(Line::bytes_beside("memory", "peer", 20, 100, Some(0.2)).passes());
+        assert!(!Line::bytes_beside("memory", "peer", 21, 100, Some(0.2)).passes());
+        assert!(Line::bytes_beside("memory", "peer", 99, 100, None).passes());
         assert!(Line::bytes("memory", 63, 64).passes() && !Line::bytes("memory", 64, 64).passes());
     }
 }
