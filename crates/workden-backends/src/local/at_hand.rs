@@ -91,7 +91,8 @@ fn at(root: &Root, directory: BorrowedFd<'_>, name: &str) -> Option<Stat> {
     fs::fstat(root.name_at_hand(directory, name)?).ok()
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::{fs as host, os::unix::fs::symlink};
 
