@@ -33,6 +33,8 @@ cargo xtask <command>
                              (`--check` fails when a target is missed, `--only grep` for some rows)
                     policy   decisions a second, about paths and commands, against pydantic-ai-backend
                     linux    what a Linux sandbox costs, against bubblewrap and the host's own shell
+                    tools    the MCP server against @modelcontextprotocol/server-filesystem: start, read_file,
+                             search, memory; and a flood of output through execute (needs node and npm)
                     race     every call, a million times, while directories are exchanged with
                              links that lead outside, or to a directory that a rule denies
                              (`--seconds 30` for less)
@@ -56,7 +58,9 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["keeper"] => keeper::run(),
         ["clients"] => clients::run(),
-        ["bench"] => Err("which benchmark? files, policy, linux or race\nhint: cargo xtask bench files".to_owned()),
+        ["bench"] => {
+            Err("which benchmark? files, policy, linux, tools or race\nhint: cargo xtask bench files".to_owned())
+        }
         ["bench", name, rest @ ..] => bench(name, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
@@ -77,9 +81,10 @@ fn main() -> ExitCode {
 fn bench(name: &str, rest: &[&str]) -> Outcome {
     let mut cargo = vec!["run", "--release", "--quiet", "--package", "workden-bench", "--", name];
     cargo.extend(rest);
-    // What a sandbox costs is a matter of the programs that are shipped.
+    // What a sandbox or a server costs is a matter of the programs that are shipped.
     let shipped = match name {
         "linux" => vec![keeper::build_command_line()?, keeper::build()?],
+        "tools" => vec![keeper::build_command_line()?],
         _ => Vec::new(),
     };
     let shipped: Vec<String> = shipped.iter().map(|file| file.display().to_string()).collect();

@@ -5,16 +5,20 @@
 
 mod contender;
 mod files;
+mod lines;
 mod linux;
 mod material;
+mod memory;
 mod policy;
 mod race;
 mod random;
 mod reference;
 mod rows;
+mod samples;
 mod subject;
 mod table;
 mod task;
+mod tools;
 mod worker;
 
 use std::process::ExitCode;
@@ -26,6 +30,7 @@ const USAGE: &str = "\
 usage: cargo xtask bench files [--check] [--rounds N] [--only TEXT]
        cargo xtask bench policy [--check] [--rounds N] [--only TEXT]
        cargo xtask bench linux [--check] [--rounds N]
+       cargo xtask bench tools [--check] [--rounds N]
        cargo xtask bench race [--operations N] [--seconds N]
 
 files: time and memory of the file half beside rg, find and pydantic-ai-backend
@@ -37,6 +42,9 @@ policy: decisions a second, about paths and about commands, beside pydantic-ai-b
   the same options
 
 linux: what a Linux sandbox costs, beside bubblewrap and the host's own shell
+  the same options but --only
+
+tools: the MCP server beside @modelcontextprotocol/server-filesystem, and a flood through execute
   the same options but --only
 
 race: every call while directories are exchanged with links that lead outside, and then with links
@@ -52,6 +60,7 @@ fn main() -> ExitCode {
         ["files", rest @ ..] => rows::Options::parse(rest).and_then(|options| files::run(&options)),
         ["policy", rest @ ..] => rows::Options::parse(rest).and_then(|options| policy::run(&options)),
         ["linux", rest @ ..] => linux::Options::parse(rest).and_then(|options| linux::run(&options)),
+        ["tools", rest @ ..] => tools::Options::parse(rest).and_then(|options| tools::run(&options)),
         ["race", rest @ ..] => race::Options::parse(rest).and_then(|options| race::run(&options)),
         ["race-exchange", root] => race::exchange(root),
         // How the benchmark starts itself: every contender is a process of its own.

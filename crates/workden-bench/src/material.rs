@@ -110,12 +110,12 @@ impl Material {
 }
 
 /// Lines that read like source code, and have none of the words that are searched for.
-struct Text {
+pub(crate) struct Text {
     lines: Vec<String>,
 }
 
 impl Text {
-    fn new(random: &mut Random) -> Self {
+    pub(crate) fn new(random: &mut Random) -> Self {
         let nouns = ["request", "session", "value", "record", "index", "buffer", "config", "token", "result", "node"];
         let verbs = ["load", "parse", "merge", "encode", "fetch", "update", "resolve", "build", "check", "render"];
         let lines = (0..4096).map(|_| {
@@ -137,7 +137,7 @@ impl Text {
     }
 
     /// About `size` bytes; now and then with what the searches look for.
-    fn source(&self, size: usize, random: &mut Random) -> String {
+    pub(crate) fn source(&self, size: usize, random: &mut Random) -> String {
         let mut text = String::with_capacity(size + 200);
         while text.len() < size {
             text.push_str(random.pick::<String>(&self.lines));

@@ -103,7 +103,11 @@ pub(crate) fn markdown(comparisons: &[Comparison]) -> String {
 
 /// A time in the unit that suits it.
 pub(crate) fn time(seconds: f64) -> String {
-    if seconds >= 1.0 { format!("{seconds:.2} s") } else { format!("{:.2} ms", seconds * 1e3) }
+    match seconds {
+        1.0.. => format!("{seconds:.2} s"),
+        0.001.. => format!("{:.2} ms", seconds * 1e3),
+        _ => format!("{:.3} ms", seconds * 1e3),
+    }
 }
 
 fn memory(kib: u64) -> String {

@@ -16,17 +16,31 @@ pub(super) async fn other_names(mounts: &MountTable, files: &[Resolved]) -> Resu
         let names = only.backend.other_names(&local).await.map_err(|error| only.told(error))?;
         return Ok(names.into_iter().map(|names| below(&names, only.at)).collect());
     }
+    let mut others = vec![Vec::new(); files.len()];
     let mut known = Vec::new();
-    let mut identities = Vec::new();
     for (nth, file) in files.iter().enumerate() {
         if let Some(identity) = identify(mounts, file).await? {
-            known.push(nth);
-            identities.push(identity);
+            known.push((nth, identity));
         }
     }
-    let mut others = vec![Vec::new(); files.len()];
-    for (nth, names) in known.into_iter().zip(names_of(mounts, &identities).await?) {
-        others[nth] = names.into_iter().filter(|name| *name != files[nth].real).collect();
+    for mount in mounts.all() {
+        let is_own = |file: &Resolved| mounts.find(&file.real).is_some_and(|own| own.at == mount.at);
+        let (own, foreign): (Vec<_>, Vec<_>) = known.iter().cloned().partition(|(nth, _)| is_own(&files[*nth]));
+        // Its own mount knows where a file is, and does not have to look for the name that it was found by.
+        let (own, _): (Vec<usize>, Vec<FileIdentity>) = own.into_iter().unzip();
+        let here: Vec<Resolved> = own.iter().map(|nth| mount.local(&files[*nth])).collect();
+        let of_own = match here.is_empty() {
+            true => Vec::new(),
+            false => mount.backend.other_names(&here).await.map_err(|error| mount.told(error))?,
+        };
+        let (foreign, identities): (Vec<usize>, Vec<FileIdentity>) = foreign.into_iter().unzip();
+        let of_foreign = match identities.is_empty() {
+            true => Vec::new(),
+            false => mount.backend.names_of(&identities).await.map_err(|error| mount.told(error))?,
+        };
+        for (nth, names) in own.into_iter().zip(of_own).chain(foreign.into_iter().zip(of_foreign)) {
+            others[nth].extend(leading_here(mounts, &mount, &names).filter(|name| *name != files[nth].real));
+        }
     }
     Ok(others)
 }
@@ -53,11 +67,16 @@ pub(super) async fn names_of(mounts: &MountTable, files: &[FileIdentity]) -> Res
     for mount in mounts.all() {
         let names = mount.backend.names_of(files).await.map_err(|error| mount.told(error))?;
         for (all, names) in all.iter_mut().zip(names) {
-            let leads_here = |name: &VirtualPath| mounts.find(name).is_some_and(|found| found.at == mount.at);
-            all.extend(below(&names, mount.at).into_iter().filter(leads_here));
+            all.extend(leading_here(mounts, &mount, &names));
         }
     }
     Ok(all)
+}
+
+/// Names in a mount as the agent sees them, without those that another mount covers.
+fn leading_here(mounts: &MountTable, mount: &Mount<'_>, names: &[VirtualPath]) -> impl Iterator<Item = VirtualPath> {
+    let leads_here = |name: &VirtualPath| mounts.find(name).is_some_and(|found| found.at == mount.at);
+    below(names, mount.at).into_iter().filter(leads_here)
 }
 
 fn below(names: &[VirtualPath], at: &VirtualPath) -> Vec<VirtualPath> {

@@ -6,7 +6,7 @@
 use std::{
     collections::{HashMap, hash_map::RandomState},
     ffi::CStr,
-    hash::BuildHasher,
+    hash::{BuildHasher, Hash},
     ops::ControlFlow,
     os::fd::{AsFd, BorrowedFd},
     sync::{LazyLock, atomic::AtomicBool},
@@ -30,8 +30,12 @@ use super::{
 
 /// What a file is told apart by, scrambled.
 pub(super) fn file_id(stat: &Stat) -> FileId {
+    scrambled((stat.st_dev, stat.st_ino))
+}
+
+fn scrambled(device_and_inode: impl Hash) -> FileId {
     static KEYS: LazyLock<[RandomState; 2]> = LazyLock::new(|| [RandomState::new(), RandomState::new()]);
-    let [high, low] = [0, 1].map(|key| u128::from(KEYS[key].hash_one((stat.st_dev, stat.st_ino))));
+    let [high, low] = [0, 1].map(|key| u128::from(KEYS[key].hash_one(&device_and_inode)));
     FileId::from_scrambled(high << 64 | low)
 }
 
@@ -51,10 +55,35 @@ pub(super) fn identify(root: &Root, real: &VirtualPath) -> Result<FileIdentity> 
 
 /// A directory and those above it, up to the root of the host. They are looked at, not opened.
 fn upwards(directory: BorrowedFd<'_>) -> Result<Vec<FileId>, Errno> {
-    let mut ids = vec![file_id(&fs::fstat(directory)?)];
+    let itself = file_id(&fs::fstat(directory)?);
+    climb(itself, |above| fs::statat(directory, above, AtFlags::SYMLINK_NOFOLLOW).map(|stat| file_id(&stat)))
+}
+
+/// The same, waiting for no file system that would ask somebody else.
+#[cfg(target_os = "linux")]
+pub(super) fn upwards_at_hand(directory: BorrowedFd<'_>) -> Option<Vec<FileId>> {
+    use rustix::fs::{StatxFlags, makedev, statx};
+
+    let itself = file_id(&fs::fstat(directory).ok()?);
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+    // The way up from an open directory is in memory as long as it is open.
+    let look = |above: String| {
+        let stat = statx(directory, above, flags, StatxFlags::INO)?;
+        Ok(scrambled((makedev(stat.stx_dev_major, stat.stx_dev_minor), stat.stx_ino)))
+    };
+    climb(itself, look).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn upwards_at_hand(_: BorrowedFd<'_>) -> Option<Vec<FileId>> {
+    None
+}
+
+fn climb(itself: FileId, look: impl Fn(String) -> Result<FileId, Errno>) -> Result<Vec<FileId>, Errno> {
+    let mut ids = vec![itself];
     // The kernel takes paths of 4,096 bytes.
     for steps in 1..1_300 {
-        match fs::statat(directory, "../".repeat(steps), AtFlags::SYMLINK_NOFOLLOW).map(|stat| file_id(&stat)) {
+        match look("../".repeat(steps)) {
             // The root of the host is above itself.
             Ok(id) if ids.last() != Some(&id) => ids.push(id),
             // Above what may be seen nobody has a mount.

@@ -39,6 +39,8 @@ pub(super) struct Root {
     id: FileId,
     host_path: PathBuf,
     at_once: bool,
+    /// Whether what the kernel knows can be asked for without waiting.
+    answers_at_once: bool,
     left_out: LeftOut,
 }
 
@@ -51,8 +53,9 @@ impl Root {
         let fd = fs::open(directory, DIRECTORY, Mode::empty())?;
         let host_path = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
         let at_once = opening == PathOpening::Detect && at_once::is_supported(fd.as_fd());
+        let answers_at_once = at_once && at_once::keeps_all_in_memory(fd.as_fd());
         let id = file_id(&fs::fstat(&fd)?);
-        Ok(Self { fd, id, host_path, at_once, left_out })
+        Ok(Self { fd, id, host_path, at_once, answers_at_once, left_out })
     }
 
     /// Where the root is on the host. For reading link targets only; never opened again.
@@ -92,6 +95,26 @@ impl Root {
             (Some(parent), Some(name)) => Ok(Some((self.directory(&parent)?, name))),
             _ => Ok(None),
         }
+    }
+
+    /// The directory that a path is in, to look at and not to list, if that takes no waiting.
+    pub(super) fn parent_at_hand<'p>(&self, real: &'p VirtualPath) -> Option<(OwnedFd, &'p str)> {
+        if !self.answers_at_once || self.left_out.covers(real) || real.relative().len() > LONGEST_AT_ONCE {
+            return None;
+        }
+        let (parent, name) = (real.parent()?, real.name()?);
+        let relative = if parent.is_root() { "." } else { parent.relative() };
+        Some((at_once::open_at_hand(self.fd.as_fd(), relative, OFlags::PATH)?, name))
+    }
+
+    /// What has this name in a directory of `parent_at_hand`, be it a link, if that takes no waiting.
+    pub(super) fn name_at_hand(&self, directory: BorrowedFd<'_>, name: &str) -> Option<OwnedFd> {
+        at_once::open_at_hand(directory, name, OFlags::PATH)
+    }
+
+    /// The same, to read it; for what was seen to be a regular file.
+    pub(super) fn file_at_hand(&self, directory: BorrowedFd<'_>, name: &str) -> Option<OwnedFd> {
+        at_once::open_at_hand(directory, name, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)
     }
 
     /// Opens a directory from the one above it, if it is one and no link.
@@ -189,7 +212,7 @@ mod at_once {
     use std::os::fd::{BorrowedFd, OwnedFd};
 
     use rustix::{
-        fs::{Mode, OFlags, ResolveFlags, openat2},
+        fs::{Mode, OFlags, ResolveFlags, fstatfs, openat2},
         io::Errno,
     };
 
@@ -202,6 +225,24 @@ mod at_once {
 
     pub(super) fn open(root: BorrowedFd<'_>, relative: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
         openat2(root, relative, flags, Mode::empty(), CONFINED)
+    }
+
+    /// Opens what is there, if the caches of the kernel lead to it and it is on the same mount.
+    pub(super) fn open_at_hand(at: BorrowedFd<'_>, relative: &str, how: OFlags) -> Option<OwnedFd> {
+        let cached = CONFINED | ResolveFlags::CACHED | ResolveFlags::NO_XDEV;
+        openat2(at, relative, how | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), cached).ok()
+    }
+
+    /// Whether this is a file system of this machine that keeps what it knows of an open file in memory.
+    pub(super) fn keeps_all_in_memory(root: BorrowedFd<'_>) -> bool {
+        const EXT: u32 = 0xEF53;
+        const TMPFS: u32 = 0x0102_1994;
+        const XFS: u32 = 0x5846_5342;
+        const BTRFS: u32 = 0x9123_683E;
+        const F2FS: u32 = 0xF2F5_2010;
+        // These numbers have 32 bits, in whatever they come.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only these bits are meant")]
+        fstatfs(root).is_ok_and(|found| [EXT, TMPFS, XFS, BTRFS, F2FS].contains(&(found.f_type as u32)))
     }
 
     /// Looks whether the path can be walked without meeting a link.
@@ -225,6 +266,14 @@ mod at_once {
 
     pub(super) fn open(_: BorrowedFd<'_>, _: &str, _: OFlags) -> Result<OwnedFd, Errno> {
         Err(Errno::NOSYS)
+    }
+
+    pub(super) fn open_at_hand(_: BorrowedFd<'_>, _: &str, _: OFlags) -> Option<OwnedFd> {
+        None
+    }
+
+    pub(super) fn keeps_all_in_memory(_: BorrowedFd<'_>) -> bool {
+        false
     }
 
     pub(super) fn look(_: BorrowedFd<'_>, _: &str, _: bool) -> Result<(), Errno> {

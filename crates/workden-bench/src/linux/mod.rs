@@ -1,22 +1,21 @@
 //! `bench linux`: what a Linux sandbox costs, beside bubblewrap with the same namespaces and the
 //! host's own shell, interleaved in one run.
 
-mod measure;
-mod memory;
-mod report;
-
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
-use measure::{Samples, interleaved};
-use report::{Line, Target};
 use workden_core::{BackendExt, Expect, Sandbox, VirtualPath, sandbox::ExecuteRequest};
 use workden_sandboxes::{KeeperProgram, LinuxSandbox};
 
-use crate::Failure;
+use crate::{
+    Failure,
+    lines::{self, Line, Target},
+    memory,
+    samples::{Samples, interleaved},
+};
 
 /// How the benchmark is run.
 #[derive(Clone, Debug)]
@@ -61,7 +60,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         lines.extend(bench.memory().await?);
         Ok::<(), Failure>(())
     })?;
-    println!("{}", report::markdown(&lines));
+    println!("{}", lines::markdown(&lines));
     match lines.iter().filter(|line| !line.passes()).count() {
         missed @ 1.. if options.check => Err(format!("{missed} targets were missed").into()),
         _ => Ok(()),
@@ -87,7 +86,7 @@ impl Bench {
             || ended(bubblewrap(&work).arg("true")),
         )?;
         std::fs::remove_dir_all(&work)?;
-        Ok(Line::beside("`workden run -- true`", "bwrap", ours, peer, Target::Ratio(1.0)))
+        Ok(Line::beside("`workden run -- true`", "bwrap", &ours, &peer, Target::Ratio(1.0)))
     }
 
     /// A command in a sandbox that is there, beside the host's shell.
@@ -100,7 +99,7 @@ impl Bench {
             peer.take(|| ended(Command::new("sh").args(["-c", "true"])))?;
         }
         sandbox.stop().await?;
-        Ok(Line::beside("`execute(\"true\")`", "`sh -c true`", ours, peer, Target::Over(Duration::from_millis(1))))
+        Ok(Line::beside("`execute(\"true\")`", "`sh -c true`", &ours, &peer, Target::Over(Duration::from_millis(1))))
     }
 
     /// From nothing to the first output, beside one call of bubblewrap.
@@ -120,7 +119,7 @@ impl Bench {
             })?;
         }
         std::fs::remove_dir_all(&work)?;
-        Ok(Line::beside("create to first output", "bwrap", ours, peer, Target::Ratio(1.5)))
+        Ok(Line::beside("create to first output", "bwrap", &ours, &peer, Target::Ratio(1.5)))
     }
 
     /// A hundred at once, each used.
@@ -138,7 +137,7 @@ impl Bench {
             samples.add(began.elapsed());
             futures_util::future::try_join_all(all.iter().map(Sandbox::stop)).await?;
         }
-        Ok(Line::alone("100 created at once, all used", samples, Target::Within(Duration::from_secs(2))))
+        Ok(Line::alone("100 created at once, all used", &samples, Target::Within(Duration::from_secs(2))))
     }
 
     /// File calls through the keeper.
@@ -158,8 +157,8 @@ impl Bench {
                 let read = reads.take_async(async { Ok(sandbox.read_bytes(&path).await?) }).await?;
                 check(read.len() == size, "what was read")?;
             }
-            lines.push(Line::alone(&format!("{name} write through the keeper"), writes, Target::Within(most)));
-            lines.push(Line::alone(&format!("{name} read through the keeper"), reads, Target::Within(most)));
+            lines.push(Line::alone(&format!("{name} write through the keeper"), &writes, Target::Within(most)));
+            lines.push(Line::alone(&format!("{name} read through the keeper"), &reads, Target::Within(most)));
         }
         sandbox.stop().await?;
         Ok(lines)
@@ -174,7 +173,7 @@ impl Bench {
             sandboxes.push(sandbox);
         }
         tokio::time::sleep(Duration::from_secs(12)).await;
-        let held = memory::of_descendants()? / sandboxes.len() as u64;
+        let held = memory::of_descendants(std::process::id())? / sandboxes.len() as u64;
         for sandbox in &sandboxes {
             sandbox.stop().await?;
         }

@@ -18,7 +18,7 @@ pub(crate) fn memory(root: u32) -> u64 {
     family(root).into_iter().filter(|pid| is_workden(*pid)).map(memory_of).sum()
 }
 
-fn family(root: u32) -> Vec<u32> {
+pub(crate) fn family(root: u32) -> Vec<u32> {
     let mut all = vec![root];
     let mut at = 0;
     while let Some(pid) = all.get(at).copied() {

@@ -20,6 +20,8 @@ use super::{
 use crate::{Error, ErrorKind, Result, Version, VersionHasher, VirtualPath};
 
 const BLOCK_BYTES: usize = 128 * 1024;
+/// Most texts are smaller than this, and need no more room.
+const FIRST_BLOCK_BYTES: usize = 16 * 1024;
 
 /// A text that can be read from its start, as often as needed.
 pub trait TextSource {
@@ -199,11 +201,16 @@ pub(crate) fn count_lines(text: &[u8]) -> u64 {
 }
 
 fn for_each_block(path: &VirtualPath, reader: &mut dyn Read, mut take: impl FnMut(&[u8])) -> Result<()> {
-    let mut block = vec![0; BLOCK_BYTES];
+    let mut block = vec![0; FIRST_BLOCK_BYTES];
     loop {
         match reader.read(&mut block) {
             Ok(0) => return Ok(()),
-            Ok(filled) => take(&block[..filled]),
+            Ok(filled) => {
+                take(&block[..filled]);
+                if filled == block.len() {
+                    block.resize(BLOCK_BYTES, 0);
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(unreadable(path, &error)),
         }

@@ -6,32 +6,32 @@ use crate::Failure;
 
 /// The times that something took.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Samples(Vec<Duration>);
+pub(crate) struct Samples(Vec<Duration>);
 
 impl Samples {
-    pub(super) fn add(&mut self, took: Duration) {
+    pub(crate) fn add(&mut self, took: Duration) {
         self.0.push(took);
     }
 
-    pub(super) fn take<T>(&mut self, act: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    pub(crate) fn take<T>(&mut self, act: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         let began = Instant::now();
         let done = act()?;
         self.add(began.elapsed());
         Ok(done)
     }
 
-    pub(super) async fn take_async<T>(&mut self, act: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    pub(crate) async fn take_async<T>(&mut self, act: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         let began = Instant::now();
         let done = act.await?;
         self.add(began.elapsed());
         Ok(done)
     }
 
-    pub(super) fn min(&self) -> Duration {
+    pub(crate) fn min(&self) -> Duration {
         self.0.iter().min().copied().unwrap_or_default()
     }
 
-    pub(super) fn median(&self) -> Duration {
+    pub(crate) fn median(&self) -> Duration {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
         sorted.get(sorted.len() / 2).copied().unwrap_or_default()
@@ -39,7 +39,7 @@ impl Samples {
 }
 
 /// Ours and the peer's in turns, so that both see the same machine.
-pub(super) fn interleaved(
+pub(crate) fn interleaved(
     rounds: usize,
     ours: impl Fn() -> Result<(), Failure>,
     peer: impl Fn() -> Result<(), Failure>,

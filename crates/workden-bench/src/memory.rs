@@ -1,0 +1,180 @@
+//! What processes hold in memory, as the kernel counts it.
+//!
+//! Processes come and go while they are looked at: one that has gone holds nothing.
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    ops::{AddAssign, Div},
+    path::Path,
+};
+
+use crate::Failure;
+
+/// Bytes of memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Held {
+    /// What is in memory; what several processes share is counted for each of them.
+    pub(crate) resident: u64,
+    /// What is backed by no file.
+    pub(crate) anonymous: u64,
+    /// What is in memory, with a share of what is shared.
+    pub(crate) proportional: u64,
+}
+
+impl AddAssign for Held {
+    fn add_assign(&mut self, other: Self) {
+        self.resident += other.resident;
+        self.anonymous += other.anonymous;
+        self.proportional += other.proportional;
+    }
+}
+
+impl Div<u64> for Held {
+    type Output = Self;
+
+    fn div(self, by: u64) -> Self {
+        Self { resident: self.resident / by, anonymous: self.anonymous / by, proportional: self.proportional / by }
+    }
+}
+
+/// What a process and all its descendants hold.
+pub(crate) fn of_family(ancestor: u32) -> Result<Held, Failure> {
+    let mut held = of_process(ancestor)?;
+    held += of_descendants(ancestor)?;
+    Ok(held)
+}
+
+/// What all descendants of a process hold.
+pub(crate) fn of_descendants(ancestor: u32) -> Result<Held, Failure> {
+    let mut held = Held::default();
+    for process in descendants(ancestor)? {
+        held += of_process(process)?;
+    }
+    Ok(held)
+}
+
+/// The most that the processes of one program held, seen by looking again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Peak {
+    /// The high-water mark of each process, whose sum is an upper bound: they were not all reached at once.
+    marks: HashMap<u32, u64>,
+    proportional: u64,
+}
+
+impl Peak {
+    /// Looks at a process and its descendants, as far as they are `program`.
+    pub(crate) fn look(&mut self, ancestor: u32, program: &Path) -> Result<(), Failure> {
+        let mut proportional = 0;
+        for process in [vec![ancestor], descendants(ancestor)?].concat() {
+            if !fs::read_link(format!("/proc/{process}/exe")).is_ok_and(|running| running == program) {
+                continue;
+            }
+            let mark = self.marks.entry(process).or_default();
+            *mark = (*mark).max(field(process, "status", "VmHWM:")?);
+            proportional += of_process(process)?.proportional;
+        }
+        self.proportional = self.proportional.max(proportional);
+        Ok(())
+    }
+
+    /// The sum of what each process held at its own worst moment.
+    pub(crate) fn marks(&self) -> u64 {
+        self.marks.values().sum()
+    }
+
+    /// The most that they held together.
+    pub(crate) fn proportional(&self) -> u64 {
+        self.proportional
+    }
+
+    /// How many processes were seen.
+    pub(crate) fn processes(&self) -> usize {
+        self.marks.len()
+    }
+}
+
+fn of_process(process: u32) -> Result<Held, Failure> {
+    let field = |name| field(process, "smaps_rollup", name);
+    Ok(Held { resident: field("Rss:")?, anonymous: field("Anonymous:")?, proportional: field("Pss:")? })
+}
+
+fn descendants(ancestor: u32) -> Result<Vec<u32>, Failure> {
+    let mut all = children(ancestor)?;
+    let mut at = 0;
+    while let Some(process) = all.get(at).copied() {
+        all.extend(children(process)?);
+        at += 1;
+    }
+    Ok(all)
+}
+
+fn children(of: u32) -> Result<Vec<u32>, Failure> {
+    let mut all = Vec::new();
+    let Some(tasks) = there(fs::read_dir(format!("/proc/{of}/task")))? else { return Ok(all) };
+    for task in tasks {
+        let Some(task) = there(task)? else { continue };
+        for word in there(fs::read_to_string(task.path().join("children")))?.unwrap_or_default().split_whitespace() {
+            all.push(word.parse()?);
+        }
+    }
+    Ok(all)
+}
+
+/// A number of kibibytes in one of the process's files, in bytes.
+fn field(process: u32, file: &str, name: &str) -> Result<u64, Failure> {
+    let Some(text) = there(fs::read_to_string(format!("/proc/{process}/{file}")))? else { return Ok(0) };
+    // A process that has ended and was not waited for has the file, and no memory.
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.map_or(Ok(0), |line| Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? * 1024))
+}
+
+/// `None` when the process has gone.
+fn there<T>(looked: io::Result<T>) -> Result<Option<T>, Failure> {
+    const NO_SUCH_PROCESS: i32 = 3;
+    match looked {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(NO_SUCH_PROCESS) => {
+            Ok(None)
+        }
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(format!("cannot see the memory of a process: {error}\nhint: sandboxes show theirs to root alone")
+                .into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn the_memory_of_a_child_is_seen_and_that_of_one_that_has_gone_is_none() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let own = std::process::id();
+        let held = of_process(child.id()).unwrap();
+        assert!(held.resident > 0 && held.proportional > 0 && held.proportional <= held.resident, "{held:?}");
+        let (family, below) = (of_family(own).unwrap(), of_descendants(own).unwrap());
+        assert!(family.resident > below.resident && below.resident > 0, "{family:?} {below:?}");
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert_eq!(of_process(child.id()).unwrap().resident, 0);
+    }
+
+    #[test]
+    fn a_peak_counts_one_program_and_forgets_nothing() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let program = fs::read_link(format!("/proc/{}/exe", child.id())).unwrap();
+        let mut peak = Peak::default();
+        peak.look(child.id(), Path::new("/another")).unwrap();
+        assert_eq!((peak.processes(), peak.marks()), (0, 0));
+        peak.look(child.id(), &program).unwrap();
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        peak.look(child.id(), &program).unwrap();
+        assert!(peak.processes() == 1 && peak.marks() >= peak.proportional() && peak.proportional() > 0, "{peak:?}");
+    }
+}

@@ -1,0 +1,127 @@
+//! The two that are compared: how each is started, and how it is asked the same things.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    client::{Answer, Client},
+    ground,
+    peer::Peer,
+};
+use crate::Failure;
+
+/// Where workden shows the directory that it is given.
+const WORKSPACE: &str = "/workspace";
+
+/// A server, and what it calls things.
+#[derive(Clone, Debug)]
+pub(super) struct Side {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    /// What the root is called by the server's clients.
+    root: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Ours,
+    Peer,
+}
+
+impl Side {
+    /// `workden mcp --root DIR`, and nothing else said.
+    pub(super) fn ours(program: &Path, root: &Path) -> Self {
+        let arguments = vec!["mcp".into(), "--root".into(), root.into()];
+        Self { program: program.to_owned(), arguments, root: WORKSPACE.to_owned(), kind: Kind::Ours }
+    }
+
+    /// The peer on the same directory.
+    pub(super) fn peer(peer: &Peer, root: &Path) -> Self {
+        let arguments = vec![peer.entry.clone().into(), root.into()];
+        Self { program: "node".into(), arguments, root: root.display().to_string(), kind: Kind::Peer }
+    }
+
+    /// The same, with another word on the command line.
+    pub(super) fn with(mut self, word: &str) -> Self {
+        self.arguments.push(word.into());
+        self
+    }
+
+    pub(super) fn start(&self) -> Result<Client, Failure> {
+        Client::start(Command::new(&self.program).args(&self.arguments).env_remove("WORKDEN_LOG"))
+    }
+
+    /// A server that was greeted.
+    pub(super) fn begin(&self) -> Result<Client, Failure> {
+        let mut client = self.start()?;
+        client.greet()?;
+        Ok(client)
+    }
+
+    /// Has it read the file of 4 KiB. All of it must come back.
+    pub(super) fn read(&self, client: &mut Client) -> Result<Answer, Failure> {
+        let answer = client.call("read_file", &json!({ "path": format!("{}/{}", self.root, ground::READ) }))?;
+        let text = answer.result["content"][0]["text"].as_str().unwrap_or_default();
+        let lines = text.lines().map(|line| match self.kind {
+            // A number, a tab and the line.
+            Kind::Ours => line.split_once('\t').map_or("", |(_, line)| line),
+            Kind::Peer => line,
+        });
+        match lines.eq(ground::notes().lines()) {
+            true => Ok(answer),
+            false => Err(format!("{:?} read something else: {text}", self.kind).into()),
+        }
+    }
+
+    /// Has it search the tree by name. Everything that is there must be found.
+    pub(super) fn search(&self, client: &mut Client) -> Result<Answer, Failure> {
+        let tool = match self.kind {
+            Kind::Ours => "glob",
+            Kind::Peer => "search_files",
+        };
+        let (path, pattern) = (format!("{}/tree", self.root), ground::PATTERN);
+        let answer = client.call(tool, &json!({ "path": path, "pattern": pattern }))?;
+        let mut found = self.found(&answer.result)?;
+        found.sort();
+        match found == ground::found() {
+            true => Ok(answer),
+            false => Err(format!("{:?} found {} files, and not the {}", self.kind, found.len(), ground::FOUND).into()),
+        }
+    }
+
+    /// Has ours search the tree by content; the peer has nothing for that.
+    pub(super) fn grep(&self, client: &mut Client) -> Result<Answer, Failure> {
+        let path = format!("{}/tree", self.root);
+        let answer = client.call("grep", &json!({ "path": path, "pattern": ground::WORD }))?;
+        let text = answer.result["content"][0]["text"].as_str().unwrap_or_default();
+        match text.matches("_ledger.py").count() {
+            ground::FOUND => Ok(answer),
+            other => Err(format!("{other} files have the word, and not {}: {text}", ground::FOUND).into()),
+        }
+    }
+
+    /// The paths in an answer, from the root on.
+    fn found(&self, result: &Value) -> Result<Vec<String>, Failure> {
+        let paths: Vec<&str> = match self.kind {
+            Kind::Ours => result["structuredContent"]["files"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect(),
+            Kind::Peer => result["content"][0]["text"].as_str().unwrap_or_default().lines().collect(),
+        };
+        let below = |path: &str| {
+            let rest = path.strip_prefix(&self.root)?.strip_prefix('/')?;
+            Some(rest.to_owned())
+        };
+        let all: Option<Vec<String>> = paths.into_iter().map(below).collect();
+        all.ok_or_else(|| format!("{:?} answered with a path that is elsewhere: {result}", self.kind).into())
+    }
+}
