@@ -3,12 +3,16 @@
 //!
 //! Invariant: the commands never have the host's user 0, nor a group of the starter's besides its own.
 
-use std::{fs, os::fd::OwnedFd};
+use std::{
+    fs,
+    os::fd::{AsFd, OwnedFd},
+};
 
 use rustix::{
     fs::{CWD, Mode, OFlags, openat},
     io::{Errno, write},
-    process::{Pid, getegid, geteuid},
+    process::{getegid, geteuid},
+    thread::{LinkNameSpaceType, move_into_link_name_space},
 };
 use workden_core::{Error, ErrorKind};
 
@@ -76,11 +80,17 @@ fn has_rights_of_root() -> bool {
     capabilities(None).is_ok_and(|sets| sets.effective.contains(wanted))
 }
 
-/// Maps the inside ids of a process that has just left its user namespace. To be called by root.
-pub(super) fn map_for(process: Pid, ids: Ids) -> Result<(), Error> {
-    let (uid, gid) = ids.on_host();
-    map(&process.as_raw_pid().to_string(), (INSIDE, uid), (INSIDE, gid))
-        .map_err(|errno| refused("mapping the ids of its commands", errno))
+/// A user namespace in which the commands have their inside ids, and the process that it was made in. To
+/// be called by root, and entered by a process that root's rights have served.
+pub(super) fn namespace_of_commands(ids: Ids) -> Result<(OwnedFd, Makers), Error> {
+    let (made, maker) = namespace_for((INSIDE, INSIDE), ids).map_err(why_no_user_namespace)?;
+    Ok((made, Makers(vec![maker])))
+}
+
+/// Goes where a supervisor made a user namespace. This process must have one thread only.
+pub(super) fn enter(made: &OwnedFd) -> Result<(), Error> {
+    move_into_link_name_space(made.as_fd(), Some(LinkNameSpaceType::User))
+        .map_err(|errno| refused("a user namespace of its own", errno))
 }
 
 /// Maps the inside ids of this process, which is in a new user namespace, to those of its starter.

@@ -29,7 +29,7 @@ use super::{
     sources::{self, Source},
     trees::attach,
 };
-use crate::{cgroup::Group, sys::confine::new_user_namespace};
+use crate::cgroup::Group;
 
 /// Makes this process, which has its namespaces already, the PID 1 of the sandbox.
 pub(super) fn become_first(
@@ -54,14 +54,14 @@ pub(super) fn become_first(
         (Network::None, Ids::OfStarter { .. }) => network::raise_loopback()?,
         (Network::Host, _) => {}
     }
-    let group = supervisor.group()?;
     if let Ids::OfSandbox(_) = ids {
-        new_user_namespace().map_err(ids::why_no_user_namespace)?;
-        supervisor.ask_for_ids()?;
+        ids::enter(&supervisor.user_namespace()?)?;
     }
     privileges::let_go(ids)?;
     let walls = close_doors(confinement, purpose)?;
     privileges::protect()?;
+    // Last, since the supervisor takes longest to make them.
+    let group = supervisor.group()?;
     Ok(First { walls, logs, group })
 }
 

@@ -1,6 +1,6 @@
 //! The line between the supervisor and the process that becomes PID 1, while that is being made.
-//! One way go user namespaces for its mounts, a network, and its control groups; the other way a request for its
-//! ids, "ready", or why not.
+//! One way go user namespaces for its mounts, a network, the user namespace of its commands, and control
+//! groups; the other way "ready", or why not.
 
 use std::{
     io::{IoSlice, IoSliceMut},
@@ -9,7 +9,7 @@ use std::{
 };
 
 use rustix::{
-    io::{Errno, read, retry_on_intr, write},
+    io::{Errno, retry_on_intr, write},
     net::{
         AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
         SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
@@ -31,9 +31,7 @@ const DESCRIPTORS: usize = 253;
 const MESSAGE: usize = 16 * 1024;
 
 /// What the new process says.
-pub(super) enum Said {
-    /// It is in a user namespace of its own and wants its ids mapped.
-    WantsIds,
+enum Said {
     /// Everything is done.
     Ready,
     /// It ended, or ends now.
@@ -61,8 +59,16 @@ impl Link {
         self.0
     }
 
+    /// Waits until the new process is ready; or why it will not be.
+    pub(super) fn wait_until_ready(&self) -> Result<(), Error> {
+        match self.hear() {
+            Said::Ready => Ok(()),
+            Said::Failed(error) => Err(error),
+        }
+    }
+
     /// Waits for the next message of the new process.
-    pub(super) fn hear(&self) -> Said {
+    fn hear(&self) -> Said {
         let message = loop {
             match receive(&self.0) {
                 // The other end is closed and had not read everything; what it said comes behind that.
@@ -71,7 +77,6 @@ impl Link {
             }
         };
         match message.as_slice() {
-            b"ids" => Said::WantsIds,
             b"ready" => Said::Ready,
             told => Said::Failed(serde_json::from_slice(told).unwrap_or_else(|_| died())),
         }
@@ -96,6 +101,20 @@ impl Link {
 
     /// Waits for the network.
     pub(super) fn network(&self) -> Result<OwnedFd, Error> {
+        self.take_one()
+    }
+
+    /// Gives the new process the user namespace of its commands.
+    pub(super) fn give_user_namespace(&self, made: OwnedFd) -> Result<(), Error> {
+        self.give(&(), &[made])
+    }
+
+    /// Waits for the user namespace.
+    pub(super) fn user_namespace(&self) -> Result<OwnedFd, Error> {
+        self.take_one()
+    }
+
+    fn take_one(&self) -> Result<OwnedFd, Error> {
         let ((), descriptors) = self.take()?;
         descriptors.into_iter().next().ok_or_else(died)
     }
@@ -154,22 +173,7 @@ impl Link {
     fn why_it_died(&self) -> Error {
         match self.hear() {
             Said::Failed(error) => error,
-            Said::WantsIds | Said::Ready => died(),
-        }
-    }
-
-    /// Tells the new process that its ids are mapped.
-    pub(super) fn ids_are_mapped(&self) -> Result<(), Error> {
-        self.say(b"mapped")
-    }
-
-    /// Asks the supervisor for ids, and waits until they are mapped.
-    pub(super) fn ask_for_ids(&self) -> Result<(), Error> {
-        self.say(b"ids")?;
-        let mut answer = [0; 8];
-        match retry_on_intr(|| read(&self.0, &mut answer)) {
-            Ok(length) if answer.get(..length) == Some(b"mapped") => Ok(()),
-            _ => Err(died()),
+            Said::Ready => died(),
         }
     }
 

@@ -12,7 +12,7 @@ use workden_core::{
 use super::{
     Purpose,
     ids::{self, Ids, Owners},
-    link::{Link, Said},
+    link::Link,
     network,
 };
 use crate::{
@@ -64,6 +64,12 @@ impl Outside {
             if let (Network::None, Ids::OfSandbox(_)) = (confinement.network, ids) {
                 link.give_network(network::make()?)?;
             }
+            let mut makers = vec![makers];
+            if let Ids::OfSandbox(_) = ids {
+                let (made, maker) = ids::namespace_of_commands(ids)?;
+                makers.push(maker);
+                link.give_user_namespace(made)?;
+            }
             let group = group.unwrap_or_else(|| {
                 let mut group = groups.make();
                 made = group.take_made();
@@ -71,7 +77,7 @@ impl Outside {
             });
             link.give_group(group)?;
             drop(makers);
-            wait_until_ready(&link, first, ids)
+            link.wait_until_ready()
         };
         let ready = make();
         // A process that is in the groups is waited for, whatever it says.
@@ -107,18 +113,4 @@ fn undo(first: Pid, process: &OwnedFd, made: Made) {
 fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
-}
-
-/// Answers the new process until it is ready.
-fn wait_until_ready(process: &Link, pid: Pid, ids: Ids) -> Result<(), Error> {
-    loop {
-        match process.hear() {
-            Said::WantsIds => {
-                ids::map_for(pid, ids)?;
-                process.ids_are_mapped()?;
-            }
-            Said::Ready => return Ok(()),
-            Said::Failed(error) => return Err(error),
-        }
-    }
 }

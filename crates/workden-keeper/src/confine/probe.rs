@@ -16,7 +16,7 @@ use super::{
     enter_with_open_files,
     ids::{Ids, Owners},
     landlock::NEWEST_VERSION,
-    link::{self, Said},
+    link,
     trees::{clone_of, map_ids},
 };
 use crate::{
@@ -79,12 +79,9 @@ pub(super) fn dry_run_of(
         exit_now(0)
     };
     drop(there);
-    let said = here.hear();
+    let ready = here.wait_until_ready();
     let _ = waitpid(Some(pid), WaitOptions::empty());
-    match said {
-        Said::Failed(error) => Err(error),
-        Said::Ready | Said::WantsIds => Ok(()),
-    }
+    ready
 }
 
 pub(super) fn run_true() -> Result<(), Error> {

@@ -69,12 +69,6 @@ pub(crate) fn clone_process(namespaces: u64, group: Option<BorrowedFd<'_>>) -> R
     }
 }
 
-/// Leaves the user namespace for a new one. The caller must have one thread only.
-pub(crate) fn new_user_namespace() -> Result<()> {
-    // SAFETY: the call takes flags only and touches no memory of ours.
-    done(unsafe { libc::unshare(libc::CLONE_NEWUSER) }.into())
-}
-
 /// Leaves the network namespace for a new one.
 pub(crate) fn new_network_namespace() -> Result<()> {
     // SAFETY: the call takes flags only and touches no memory of ours.

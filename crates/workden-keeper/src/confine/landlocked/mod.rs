@@ -31,13 +31,7 @@ use workden_core::{
 pub(super) use self::probe::probe;
 pub(crate) use self::scratch::Scratch;
 use self::{places::Places, privileges::User};
-use super::{
-    errors::refused,
-    inside::raise_ceiling_for_cores,
-    limits::Holding,
-    link::{self, Link, Said},
-    seccomp,
-};
+use super::{errors::refused, inside::raise_ceiling_for_cores, limits::Holding, link, seccomp};
 use crate::{
     Setting,
     cgroup::{Group, Plan},
@@ -95,7 +89,7 @@ pub(super) fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Set
         }
         Ok(Cloned::Parent(first, process)) => {
             drop((there, group, holding));
-            if let Err(error) = wait_until_ready(&here) {
+            if let Err(error) = here.wait_until_ready() {
                 let _ = pidfd_send_signal(&process, Signal::KILL);
                 let _ = waitpid(Some(first), WaitOptions::empty());
                 scratch.remove();
@@ -120,14 +114,6 @@ pub(super) fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Set
             groups.remove();
             Err(refused("a process", errno))
         }
-    }
-}
-
-fn wait_until_ready(process: &Link) -> Result<(), Error> {
-    match process.hear() {
-        Said::Ready => Ok(()),
-        Said::Failed(error) => Err(error),
-        Said::WantsIds => Err(Error::new(ErrorKind::Io, "the sandbox cannot start: a process of it is confused")),
     }
 }
 
