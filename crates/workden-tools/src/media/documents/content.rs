@@ -64,7 +64,7 @@ impl<'a> Iterator for Operations<'a> {
                     _ => return Some(Operation { operator, operands }),
                 }
             } else {
-                let extent = object_at(self.content, self.at)?;
+                let extent = object_at(self.content, self.at).ok()?;
                 if operands.len() == MOST_OPERANDS {
                     operands.remove(0);
                 }

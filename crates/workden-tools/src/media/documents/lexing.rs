@@ -52,24 +52,24 @@ pub(super) struct Extent {
     pub(super) parts: usize,
 }
 
-/// The extent of the one object that starts at `start`; `None` when it never ends, or is none.
-pub(super) fn object_at(bytes: &[u8], start: usize) -> Option<Extent> {
+/// The extent of the one object that starts at `start`; where it was given up when it never ends, or is
+/// none.
+pub(super) fn object_at(bytes: &[u8], start: usize) -> Result<Extent, usize> {
     let mut at = skip_blanks(bytes, start);
     if let Some(end) = reference_end(bytes, at) {
-        return Some(Extent { end, parts: 1 });
+        return Ok(Extent { end, parts: 1 });
     }
     let (mut depth, mut parts) = (0_usize, 0);
     loop {
-        let rest = bytes.get(at..)?;
+        let rest = bytes.get(at..).unwrap_or_default();
         parts += 1;
         match rest {
-            [] => return None,
             [b'<', b'<', ..] => (at, depth) = (at + 2, depth + 1),
-            [b'>', b'>', ..] => (at, depth) = (at + 2, depth.checked_sub(1)?),
+            [b'>', b'>', ..] => (at, depth) = (at + 2, depth.checked_sub(1).ok_or(at)?),
             [b'[', ..] => (at, depth) = (at + 1, depth + 1),
-            [b']', ..] => (at, depth) = (at + 1, depth.checked_sub(1)?),
-            [b'<', ..] => at = find(bytes, at, b">")? + 1,
-            [b'(', ..] => at = string_end(bytes, at)?,
+            [b']', ..] => (at, depth) = (at + 1, depth.checked_sub(1).ok_or(at)?),
+            [b'<', ..] => at = find(bytes, at, b">").ok_or(bytes.len())? + 1,
+            [b'(', ..] => at = string_end(bytes, at).ok_or(bytes.len())?,
             [b'/', ..] => at += 1 + rest[1..].iter().take_while(|byte| is_word(**byte)).count(),
             [byte, ..] if is_word(*byte) => {
                 let word = rest.iter().take_while(|byte| is_word(**byte)).count();
@@ -77,10 +77,10 @@ pub(super) fn object_at(bytes: &[u8], start: usize) -> Option<Extent> {
                 parts += glued(&rest[..word]);
                 at += word;
             }
-            _ => return None,
+            _ => return Err(at),
         }
         if depth == 0 {
-            return Some(Extent { end: at, parts });
+            return Ok(Extent { end: at, parts });
         }
         at = skip_blanks(bytes, at);
     }
@@ -132,10 +132,10 @@ mod tests {
             ("/Name[", "["),
         ] {
             let extent = object_at(text.as_bytes(), 0);
-            assert_eq!(extent.map(|extent| &text[extent.end..]), Some(rest), "{text}");
+            assert_eq!(extent.map(|extent| &text[extent.end..]), Ok(rest), "{text}");
         }
         for text in ["", "[1 2", "(a", "]", "<41", "% only"] {
-            assert_eq!(object_at(text.as_bytes(), 0), None, "{text}");
+            assert!(object_at(text.as_bytes(), 0).is_err(), "{text}");
         }
     }
 

@@ -27,6 +27,8 @@ const PAGE_BYTES: usize = 16 * 1024 * 1024;
 const ALL_PAGE_BYTES: usize = 64 * 1024 * 1024;
 /// Bytes of a string that become text at once.
 const STRING_BYTES: usize = 4096;
+/// Characters that a page has in an answer when it is empty.
+const PAGE_CHARS: usize = 20;
 /// In place of a page that is over its ceiling.
 const TOO_COMPLEX: &str = "(this page is too complex to be read here)";
 
@@ -58,19 +60,23 @@ pub(super) fn text_of(
     let (mut chars, mut bytes_left) = (0, ALL_PAGE_BYTES);
     for page in pages {
         let Some(id) = usize::try_from(page).ok().and_then(|page| ids.get(page.checked_sub(1)?)) else { break };
-        if chars > most_chars {
+        // What is left over for another call is more of a help than pages that are said to be too complex.
+        if chars > most_chars || bytes_left < PAGE_BYTES {
             break;
         }
         abandoned.go_on()?;
-        let text = match document.get_page_content_with_limit(*id, PAGE_BYTES.min(bytes_left)) {
+        let text = match document.get_page_content_with_limit(*id, PAGE_BYTES) {
             Ok(content) => {
                 bytes_left -= content.len().min(bytes_left);
                 text_in(&document, *id, &content, most_chars, abandoned)?
             }
-            Err(_) => TOO_COMPLEX.to_owned(),
+            Err(_) => {
+                bytes_left -= PAGE_BYTES;
+                TOO_COMPLEX.to_owned()
+            }
         };
         let text = text.trim().to_owned();
-        chars += text.chars().count();
+        chars += text.chars().count() + PAGE_CHARS;
         texts.push(text);
     }
     Some(Pages { texts, total })

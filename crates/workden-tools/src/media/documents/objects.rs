@@ -74,12 +74,15 @@ impl Found<'_> {
     fn object(&mut self, bytes: &[u8], keyword: usize) -> Option<usize> {
         let start = keyword + b"obj".len();
         let Some((id, place)) = id_before(bytes, keyword) else { return Some(start) };
-        let Some(extent) = object_at(bytes, start) else { return self.in_vain(bytes, start) };
+        let extent = match object_at(bytes, start) {
+            Ok(extent) => extent,
+            Err(end) => return self.in_vain(start, end),
+        };
         let text = &bytes[start..extent.end];
         let data = match data_after(bytes, extent.end) {
             None => None,
             Some(data) => match data_end(bytes, data, text) {
-                None => return self.in_vain(bytes, data),
+                None => return self.in_vain(data, bytes.len()),
                 Some(end) => Some(data..end),
             },
         };
@@ -110,14 +113,17 @@ impl Found<'_> {
         Some(after)
     }
 
-    /// Goes on here, after the whole rest has been looked at for nothing.
-    fn in_vain(&mut self, bytes: &[u8], at: usize) -> Option<usize> {
-        self.vain_left = self.vain_left.checked_sub(bytes.len() - at)?;
+    /// Goes on here, after everything up to that end has been looked at for nothing.
+    fn in_vain(&mut self, at: usize, end: usize) -> Option<usize> {
+        self.vain_left = self.vain_left.checked_sub(end.saturating_sub(at))?;
         Some(at)
     }
 
     fn trailer(&mut self, bytes: &[u8], start: usize) -> Option<usize> {
-        let Some(extent) = object_at(bytes, start) else { return self.in_vain(bytes, start) };
+        let extent = match object_at(bytes, start) {
+            Ok(extent) => extent,
+            Err(end) => return self.in_vain(start, end),
+        };
         self.parts_left = self.parts_left.checked_sub(extent.parts)?;
         if let Some(Object::Dictionary(dictionary)) = object(&bytes[start..extent.end]) {
             self.take_trailer(&dictionary);
@@ -172,7 +178,7 @@ impl Found<'_> {
                 continue;
             }
             // Behind one that never ends there is nothing that could be told from it.
-            let Some(extent) = object_at(objects, offset) else { break };
+            let Ok(extent) = object_at(objects, offset) else { break };
             end_of_last = extent.end;
             let id = (number, 0);
             let is_newer = self.places.get(&id).is_none_or(|other| *other <= place);
