@@ -3,10 +3,15 @@
 use bytes::Bytes;
 use workden_core::{Backend, ByteRange, ErrorKind, Last, VirtualPath, limits};
 
+#[cfg(feature = "images")]
+use super::images::NotShown;
 use super::{Media, SNIFFED_BYTES, pages};
 #[cfg(any(feature = "images", feature = "documents"))]
 use crate::off_thread::off_thread;
 use crate::{Content, ToolAnswer, ToolFailure, changing::settled, context::Context};
+
+/// Bytes that a document may have whose text is read: its parts are held besides it.
+const TEXT_BYTES: u64 = 64 * 1024 * 1024;
 
 impl Context<'_> {
     /// What a file is, by its first bytes, and how many it has.
@@ -43,13 +48,24 @@ impl Context<'_> {
 
     #[cfg(feature = "images")]
     async fn shown(&self, typed: &str, media: Media, bytes: Bytes) -> Result<ToolAnswer, ToolFailure> {
-        let shown = off_thread(move || super::images::shown(media, bytes)).await.flatten();
-        let Some(shown) = shown else {
-            let media_type = media.media_type();
-            let text = format!(
-                "Error: cannot show '{typed}': it says that it is {media_type}, but it is damaged or too large to decode"
-            );
-            return Err(ToolFailure::new(ErrorKind::NotText, text));
+        let shown = off_thread(move |abandoned| super::images::shown(media, bytes, abandoned)).await;
+        let shown = match shown.unwrap_or(Err(NotShown::Damaged)) {
+            Ok(shown) => shown,
+            Err(NotShown::TooLarge(width, height)) => {
+                let text = format!(
+                    "Error: cannot show '{typed}': it has {width}x{height} pixels, which is too large to decode here\nhint: \
+                     make a smaller copy of it with a command, and read that"
+                );
+                return Err(ToolFailure::new(ErrorKind::TooLarge, text));
+            }
+            Err(NotShown::Damaged) => {
+                let media_type = media.media_type();
+                let text = format!(
+                    "Error: cannot show '{typed}': it says that it is {media_type}, but it is damaged or takes too \
+                     long to decode"
+                );
+                return Err(ToolFailure::new(ErrorKind::NotText, text));
+            }
         };
         let ((width, height), (wide, high)) = (shown.size, shown.shown);
         let mut text = format!("Image {typed}: {}, {width}x{height} pixels", shown.media_type);
@@ -90,7 +106,7 @@ impl Context<'_> {
                 ToolFailure::new(ErrorKind::InvalidArgument, text)
             })?,
         };
-        let most = limits::READ_BYTES;
+        let most = TEXT_BYTES.min(limits::READ_BYTES);
         let bytes = self.whole(typed, path, most).await?.map_err(|size| too_large("Document", typed, size, most))?;
         self.text_of(typed, bytes, pages).await
     }
@@ -106,7 +122,8 @@ impl Context<'_> {
 
         let ceiling = usize::try_from(limits::READ_CHARS).unwrap_or(usize::MAX);
         let wanted = pages.clone();
-        let read = off_thread(move || super::documents::text_of(&bytes, wanted, ceiling)).await.flatten();
+        let read =
+            off_thread(move |abandoned| super::documents::text_of(&bytes, wanted, ceiling, abandoned)).await.flatten();
         let Some(read) = read else {
             let text =
                 format!("Error: cannot read the text of '{typed}': the document is damaged, encrypted or too complex");

@@ -67,8 +67,14 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
         Err(error) if error.kind() != ErrorKind::NotText => return Err(failed(error)),
         doubtful => match (context.sniffed(&path).await.map_err(failed)?.0, doubtful) {
             (Some(media), doubtful) => match (context.show(typed, &path, media, None).await, doubtful) {
-                // It begins like an image and is none: then it is the text that it can be read as.
-                (Err(failure), Ok(excerpt)) if failure.kind == ErrorKind::NotText => excerpt,
+                // It begins like an image and is none: then it is the text that it can be read as. What says
+                // that it is larger than any image is none either.
+                (Err(failure), Ok(excerpt))
+                    if failure.kind == ErrorKind::NotText
+                        || failure.kind == ErrorKind::TooLarge && media != Media::Pdf =>
+                {
+                    excerpt
+                }
                 (shown, _) => return shown,
             },
             (None, doubtful) => doubtful.map_err(failed)?,

@@ -168,6 +168,46 @@ async fn the_text_of_pages_that_are_named() {
 }
 
 #[tokio::test]
+async fn objects_in_streams_of_them_and_updates_are_read() {
+    let members = [
+        ("2", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>"),
+        ("3", "<< /Type /Page /Parent 2 0 R /Contents 9 0 R /Resources 6 0 R >>"),
+        ("9", "[4 0 R]"),
+        ("6", "<< /Font << /F1 7 0 R >> >>"),
+        ("7", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"),
+        ("8", "42"),
+    ];
+    let (mut index, mut objects) = (String::new(), String::new());
+    for (number, member) in members {
+        let _ = write!(index, "{number} {} ", objects.len());
+        let _ = writeln!(objects, "{member}");
+    }
+    let pack = |number: u32, index: &str, objects: &str| {
+        let (first, length) = (index.len(), index.len() + objects.len());
+        let head = format!("<< /Type /ObjStm /N {} /First {first} /Length {length} >>", members.len());
+        format!("{number} 0 obj\n{head}\nstream\r\n{index}{objects}\nendstream\nendobj\n")
+    };
+    // The length of the page's text is an object of its own, as some write it.
+    let page = |line: &str| {
+        format!(
+            "4 0 obj << /Length 8 0 R >> stream\nBT /F1 12 Tf 1 0 0 1 72 700 Tm [({line}) -200 (end)] TJ ET\nendstream endobj\n"
+        )
+    };
+    let head = "%PDF-1.5\n%\0\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n";
+    let table = "12 0 obj << /Type /XRef /Size 13 /W [1 2 1] /Root 1 0 R /Length 0 >> stream\n\nendstream endobj\n";
+    let file = format!("{head}{}{}{table}startxref\n0\n%%EOF\n", pack(11, &index, &objects), page("Hello (1)"));
+    let desk = in_memory(ToolsetOptions::default());
+    put(&desk, "/a.pdf", file.clone().into_bytes()).await;
+    let expected = "PDF a.pdf: pages 1-1 of 1, as text\n--- page 1 ---\nHello (1) end";
+    desk.says("read_file", json!({ "path": "a.pdf", "pages": "1" }), expected).await;
+    // What stands later in the file is newer, in a stream of objects and beside it.
+    let update = pack(13, "9 0 ", "[14 0 R 4 0 R]") + &page("Two").replace("4 0 obj", "14 0 obj") + &page("Three");
+    put(&desk, "/a.pdf", (file + &update).into_bytes()).await;
+    let expected = "PDF a.pdf: pages 1-1 of 1, as text\n--- page 1 ---\nTwo end \nThree end";
+    desk.says("read_file", json!({ "path": "a.pdf", "pages": "1" }), expected).await;
+}
+
+#[tokio::test]
 async fn a_document_too_large_or_for_a_model_without_them_comes_as_text() {
     let lines: Vec<String> = (1..=50).map(|page| format!("This is page {page}")).collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
