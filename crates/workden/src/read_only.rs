@@ -41,6 +41,17 @@ impl ReadOnlyPlaces {
         })
     }
 
+    fn why(&self, at: &Resolved) -> &'static str {
+        let is_named = |(_, names): &(VirtualPath, FixedNames)| names.standing(&at.typed) != Standing::Apart;
+        match self.names.iter().any(is_named) {
+            true => {
+                "files of such a name make programs run outside, so that they stay as they are, whoever approves; \
+                 tell the user what should be in it"
+            }
+            false => "this place stays as it is, whoever approves; work elsewhere in the workspace",
+        }
+    }
+
     fn held<'a>(&self, op: Op<'a>) -> Option<&'a Resolved> {
         let changed: [Option<(&Resolved, Comes)>; 2] = match op {
             Op::Stat(_) | Op::List(_) | Op::Read(_) | Op::Glob(_) | Op::Grep(_) => return None,
@@ -70,7 +81,7 @@ impl Gate for ReadOnlyPlaces {
         match self.held(op) {
             Some(at) => Verdict::Deny(
                 Error::new(ErrorKind::ReadOnly, format!("cannot write `{}`: it may only be read", at.typed))
-                    .hint("this place stays as it is, whoever approves; work elsewhere in the workspace"),
+                    .hint(self.why(at)),
             ),
             None => Verdict::Allow,
         }
