@@ -29,6 +29,7 @@ pub mod names;
 mod path;
 mod refusal;
 mod refusals;
+pub mod run_outside;
 pub mod sandbox;
 pub mod search;
 mod size;

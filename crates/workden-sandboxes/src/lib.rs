@@ -30,6 +30,7 @@ mod keeper;
 mod late;
 mod limits;
 mod linux;
+pub mod repositories;
 pub mod toolchains;
 mod variables;
 

@@ -10,7 +10,9 @@ use workden_backends::{CompositeBackend, LocalBackend, memory};
 use workden_core::{Audit, Backend, Error, ErrorKind, Result, Sandbox, VirtualPath};
 use workden_policy::{Policy, PolicyLayer, Preset, Ruleset, Surroundings, approvals::Approvals};
 
-use crate::{ApprovalMode, Config, MountConfig, Workspace, blocking, stack::Parts};
+use crate::{
+    ApprovalMode, Config, FixedNames, MountConfig, Workspace, blocking, read_only::ReadOnlyPlaces, stack::Parts,
+};
 
 /// A workspace to be. Nothing is opened or checked before [`WorkspaceBuilder::build`].
 ///
@@ -29,6 +31,7 @@ pub struct WorkspaceBuilder {
     sandbox: Option<Arc<dyn Sandbox>>,
     directory: Option<String>,
     read_only: Vec<String>,
+    fixed_names: Vec<(String, FixedNames)>,
 }
 
 #[derive(Debug)]
@@ -163,6 +166,16 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// Names that file calls may not change in any directory below a place, whatever the policy says and
+    /// whoever approves: neither what has such a name, nor what would come to have it, by a move of what is
+    /// above it either. [`FixedNames::run_outside`] is for directories of the host. It does not speak of
+    /// commands: their sandbox holds what is there when it starts.
+    #[must_use]
+    pub fn fixed_names(mut self, below: &str, names: FixedNames) -> Self {
+        self.fixed_names.push((below.to_owned(), names));
+        self
+    }
+
     /// Opens the directories and checks the rules.
     ///
     /// # Errors
@@ -208,11 +221,15 @@ impl WorkspaceBuilder {
             }
             places.insert(0, ("/".to_owned(), Place::Backend(Arc::new(Arc::clone(sandbox)))));
         }
+        let names = self.fixed_names.into_iter().map(|(below, names)| Ok((VirtualPath::parse(&below)?, names)));
         Ok(Workspace::of(Parts {
             backend: opened(places)?,
             sandbox: self.sandbox,
             policy: Arc::new(policy),
-            read_only: self.read_only.iter().map(|at| VirtualPath::parse(at)).collect::<Result<_>>()?,
+            read_only: ReadOnlyPlaces {
+                places: self.read_only.iter().map(|at| VirtualPath::parse(at)).collect::<Result<_>>()?,
+                names: names.collect::<Result<_>>()?,
+            },
             approvals,
             audits: self.audits,
             directory,

@@ -27,6 +27,7 @@ mod config;
 mod denied_files;
 #[cfg(doctest)]
 mod doctests;
+mod fixed_names;
 mod judging;
 mod masks;
 mod read_only;
@@ -40,6 +41,7 @@ pub use builder::WorkspaceBuilder;
 pub use config::config_schema;
 pub use config::{ApprovalMode, ApprovalsConfig, Config, LimitsConfig, MountConfig};
 pub use denied_files::{DeniedFiles, denied_files};
+pub use fixed_names::FixedNames;
 pub use masks::{MOST_MASKS, masks};
 pub use workden_backends as backends;
 pub use workden_core as core;

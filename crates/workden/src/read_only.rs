@@ -7,40 +7,72 @@
 use async_trait::async_trait;
 use workden_core::{Access, Error, ErrorKind, Execution, Gate, Op, Resolved, Verdict, VirtualPath, Visibility};
 
+use crate::fixed_names::{FixedNames, Standing};
+
 /// Places that file calls may not change.
-#[derive(Clone, Debug)]
-pub(crate) struct ReadOnlyPlaces(pub(crate) Vec<VirtualPath>);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ReadOnlyPlaces {
+    /// Those that are known by their paths.
+    pub(crate) places: Vec<VirtualPath>,
+    /// Those that are known by their names, and below which directory that is so.
+    pub(crate) names: Vec<(VirtualPath, FixedNames)>,
+}
 
 impl ReadOnlyPlaces {
-    fn holds(&self, at: &Resolved, leading: Leading) -> bool {
-        [&at.typed, &at.real].into_iter().any(|path| {
-            self.0.iter().any(|place| {
-                path.is_within(place) || (leading == Leading::Counts && !path.is_root() && place.is_within(path))
-            })
+    pub(crate) fn is_empty(&self) -> bool {
+        self.places.is_empty() && self.names.is_empty()
+    }
+
+    fn standing(&self, path: &VirtualPath) -> impl Iterator<Item = Standing> {
+        let by_path = self.places.iter().map(move |place| match path {
+            path if path.is_within(place) => Standing::Within,
+            path if !path.is_root() && place.is_within(path) => Standing::Leads,
+            _ => Standing::Apart,
+        });
+        let names = self.names.iter().filter(move |(below, _)| path.is_within(below));
+        by_path.chain(names.map(move |(_, names)| names.standing(path)))
+    }
+
+    fn holds(&self, at: &Resolved, comes: Comes) -> bool {
+        [&at.typed, &at.real].into_iter().flat_map(|path| self.standing(path)).any(|standing| match standing {
+            Standing::Apart => false,
+            Standing::Leads | Standing::IsFile => comes == Comes::Anything,
+            Standing::Within => true,
         })
     }
 
+    fn why(&self, at: &Resolved) -> &'static str {
+        let is_named = |(_, names): &(VirtualPath, FixedNames)| names.standing(&at.typed) != Standing::Apart;
+        match self.names.iter().any(is_named) {
+            true => {
+                "files of such a name make programs run outside, so that they stay as they are, whoever approves; \
+                 tell the user what should be in it"
+            }
+            false => "this place stays as it is, whoever approves; work elsewhere in the workspace",
+        }
+    }
+
     fn held<'a>(&self, op: Op<'a>) -> Option<&'a Resolved> {
-        let changed: [Option<(&Resolved, Leading)>; 2] = match op {
+        let changed: [Option<(&Resolved, Comes)>; 2] = match op {
             Op::Stat(_) | Op::List(_) | Op::Read(_) | Op::Glob(_) | Op::Grep(_) => return None,
             // What commands may change, their sandbox knows.
             Op::Execute(_) => return None,
-            Op::MakeDir(at) => [Some((at, Leading::Passes)), None],
-            Op::Write(at) | Op::Change(at) | Op::Remove(at) => [Some((at, Leading::Counts)), None],
-            Op::Rename { from, to } => [Some((from, Leading::Counts)), Some((to, Leading::Counts))],
-            Op::Copy { to, .. } => [Some((to, Leading::Counts)), None],
+            Op::MakeDir(at) => [Some((at, Comes::Directory)), None],
+            Op::Write(at) | Op::Change(at) | Op::Remove(at) => [Some((at, Comes::Anything)), None],
+            Op::Rename { from, to } => [Some((from, Comes::Anything)), Some((to, Comes::Anything))],
+            Op::Copy { to, .. } => [Some((to, Comes::Anything)), None],
         };
-        changed.into_iter().flatten().find(|(at, leading)| self.holds(at, *leading)).map(|(at, _)| at)
+        changed.into_iter().flatten().find(|(at, comes)| self.holds(at, *comes)).map(|(at, _)| at)
     }
 }
 
-/// What becomes of a path that leads to a place.
+/// What comes to be at a path, or is taken from there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leading {
-    /// It is like the place.
-    Counts,
-    /// A directory may come to be there.
-    Passes,
+enum Comes {
+    /// A new and empty directory, which may lead to a place.
+    Directory,
+    /// A file, a directory with something in it, a link, or nothing.
+    Anything,
 }
 
 #[async_trait]
@@ -49,7 +81,7 @@ impl Gate for ReadOnlyPlaces {
         match self.held(op) {
             Some(at) => Verdict::Deny(
                 Error::new(ErrorKind::ReadOnly, format!("cannot write `{}`: it may only be read", at.typed))
-                    .hint("this place stays as it is, whoever approves; work elsewhere in the workspace"),
+                    .hint(self.why(at)),
             ),
             None => Verdict::Allow,
         }
@@ -78,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_place_what_is_in_it_and_what_leads_to_it_stay_as_they_are() {
-        let places = ReadOnlyPlaces(vec![VirtualPath::parse("/w/.git/hooks").unwrap()]);
+        let places = ReadOnlyPlaces { places: vec![VirtualPath::parse("/w/.git/hooks").unwrap()], names: Vec::new() };
         let [hook, hooks, git, other, linked] = [
             at("/w/.git/hooks/pre-commit", "/w/.git/hooks/pre-commit"),
             at("/w/.git/hooks", "/w/.git/hooks"),
@@ -109,6 +141,30 @@ mod tests {
             Op::Copy { from: &hook, to: &other },
             Op::Rename { from: &other, to: &at("/w/x", "/w/x") },
         ] {
+            assert!(places.held(free).is_none(), "{free:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_held_below_their_directory_whether_or_not_they_exist() {
+        let names = vec![(VirtualPath::parse("/w").unwrap(), FixedNames::run_outside())];
+        let places = ReadOnlyPlaces { places: Vec::new(), names };
+        let same = |path: &str| at(path, path);
+        let [hook, git, head, head_of_another, other, elsewhere] =
+            ["/w/a/.git/hooks/x", "/w/a/.git", "/w/a/HEAD", "/w/b/Head", "/w/b/x", "/tmp/a/.git/config"].map(same);
+        for held in [
+            Op::Write(&hook),
+            Op::MakeDir(&hook),
+            Op::Write(&git),
+            Op::Remove(&git),
+            Op::Rename { from: &other, to: &git },
+            Op::Rename { from: &git, to: &other },
+            Op::Write(&head),
+            Op::Copy { from: &other, to: &head_of_another },
+        ] {
+            assert!(places.held(held).is_some(), "{held:?}");
+        }
+        for free in [Op::Read(&hook), Op::MakeDir(&git), Op::MakeDir(&head), Op::Write(&other), Op::Write(&elsewhere)] {
             assert!(places.held(free).is_none(), "{free:?}");
         }
     }

@@ -22,7 +22,7 @@ pub(crate) struct Parts {
     pub(crate) sandbox: Option<Arc<dyn Sandbox>>,
     pub(crate) policy: Arc<Policy>,
     /// What file calls may not change, whatever the policy says.
-    pub(crate) read_only: Vec<VirtualPath>,
+    pub(crate) read_only: ReadOnlyPlaces,
     pub(crate) approvals: Approvals,
     pub(crate) audits: Vec<Arc<dyn Audit>>,
     /// Where relative paths start, and where commands run; `None` for where the sandbox says.
@@ -47,7 +47,7 @@ impl Parts {
             guarded = guarded.gate(Arc::new(PolicyGate(Arc::clone(&self.policy))));
         }
         if !self.read_only.is_empty() {
-            guarded = guarded.gate(Arc::new(ReadOnlyPlaces(self.read_only.clone())));
+            guarded = guarded.gate(Arc::new(self.read_only.clone()));
         }
         self.audits.iter().fold(guarded, |guarded, audit| guarded.audit(Arc::clone(audit)))
     }

@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use workden::{Config, MountConfig, VirtualPath, policy::Access};
-use workden_core::sandbox::MountAccess;
+use workden_core::{run_outside::IN_GIT_DIRECTORY, sandbox::MountAccess};
+use workden_sandboxes::repositories::Repositories;
 
 use super::{
     arguments::{MountAt, PlaceArguments, SandboxChoice},
@@ -14,10 +15,6 @@ use crate::failure::Failure;
 
 /// Where the directory to work in is, for whoever runs isolated commands.
 const WORKSPACE: &str = "/workspace";
-
-/// Files by which a repository makes its owner run programs, outside and later. The sandbox keeps commands
-/// from changing them; file calls do not pass there.
-const GIT_FILES: [&str; 2] = [".git/hooks", ".git/config"];
 
 /// The directories of a workspace.
 #[derive(Debug)]
@@ -65,16 +62,23 @@ impl Directories {
         self.all.iter().filter(|mount| mount.at.as_str() != WORKSPACE)
     }
 
-    /// Places that file calls may not change: read-only mounts, and what git runs by itself.
-    pub(super) fn read_only(&self) -> Vec<String> {
-        let of = |mount: &MountAt| match mount.access {
-            MountAccess::ReadOnly => vec![mount.at.to_string()],
-            MountAccess::ReadWrite => {
-                let at = if mount.at.is_root() { "" } else { mount.at.as_str() };
-                GIT_FILES.map(|file| format!("{at}/{file}")).to_vec()
-            }
-        };
-        self.all.iter().flat_map(of).collect()
+    /// Those that may be written to.
+    pub(super) fn writable(&self) -> impl Iterator<Item = &MountAt> {
+        self.all.iter().filter(|mount| mount.access == MountAccess::ReadWrite)
+    }
+
+    /// Places that file calls may not change: read-only mounts, and what git runs by itself where a git
+    /// directory has another name than usual. Those with the usual names are fixed by name.
+    pub(super) fn read_only(&self) -> Vec<VirtualPath> {
+        let is_read_only = |mount: &&MountAt| mount.access == MountAccess::ReadOnly;
+        let mut all: Vec<VirtualPath> = self.all.iter().filter(is_read_only).map(|mount| mount.at.clone()).collect();
+        for mount in self.writable() {
+            let found = Repositories::in_directory(&mount.directory);
+            let in_it = |directory: &VirtualPath| IN_GIT_DIRECTORY.map(|name| directory.child_unchecked(name));
+            let places = found.directories.iter().flat_map(in_it).chain(found.files).chain(found.links);
+            all.extend(places.map(|place| place.below(&mount.at)));
+        }
+        all
     }
 }
 

@@ -15,7 +15,7 @@ use commands::KnownLater;
 use directories::{Directories, Source};
 use log::{CallLog, Level};
 use state_file::StateFile;
-use workden::{ApprovalMode, Approvals, Config, Preset, Workspace, tools::Toolset};
+use workden::{ApprovalMode, Approvals, Config, FixedNames, Preset, Workspace, tools::Toolset};
 use workden_core::Sandbox;
 use workden_sandboxes::{HostEnvironment, LateSandbox};
 
@@ -52,7 +52,10 @@ impl PlaceArguments {
             }
         }
         for place in directories.read_only() {
-            builder = builder.read_only(&place);
+            builder = builder.read_only(place.as_str());
+        }
+        for mount in directories.writable() {
+            builder = builder.fixed_names(mount.at.as_str(), FixedNames::run_outside());
         }
         if let Some((config, base)) = config {
             builder = builder.config(config.clone(), base);

@@ -98,6 +98,60 @@ fn what_git_runs_by_itself_cannot_be_changed() {
     assert_eq!(std::fs::read_to_string(project.at(".git/description")).unwrap(), "fine\n");
 }
 
+/// Runs git outside, in a directory of the project.
+fn git(project: &Project, words: &[&str]) -> String {
+    let ran = std::process::Command::new("git").args(words).current_dir(project.path()).output().unwrap();
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+#[test]
+fn what_git_runs_by_itself_cannot_be_changed_in_repositories_further_down() {
+    let project = Project::new();
+    let repositories = ["sub/.git", "deep/er/sub/.git", "bare"];
+    for name in ["sub", "deep/er/sub"] {
+        git(&project, &["init", "-q", name]);
+    }
+    git(&project, &["init", "-q", "--bare", "bare"]);
+    std::fs::write(project.at(".mcp.json"), "{}").unwrap();
+    let script = "for r in sub/.git deep/er/sub/.git bare; do echo evil > $r/hooks/pre-commit; echo evil >> $r/config; \
+                  mv $r/hooks $r/h; mv $r r; echo fine > $r/description; done; mv deep d; echo evil > .mcp.json";
+    let ran = project.run(&["--", "sh", "-c", script]);
+    assert!(ran.err.contains("Read-only"), "{ran:?}");
+    for repository in repositories {
+        assert!(!project.at(repository).join("hooks/pre-commit").exists(), "{repository}");
+        let config = std::fs::read_to_string(project.at(repository).join("config")).unwrap();
+        assert!(!config.contains("evil"), "{repository}");
+        assert_eq!(std::fs::read_to_string(project.at(repository).join("description")).unwrap(), "fine\n");
+    }
+    assert_eq!(std::fs::read_to_string(project.at(".mcp.json")).unwrap(), "{}");
+}
+
+#[test]
+fn a_link_to_a_git_directory_stays_and_git_works_through_it() {
+    let project = Project::new();
+    git(&project, &["init", "-q", "."]);
+    std::fs::rename(project.at(".git"), project.at("r")).unwrap();
+    std::os::unix::fs::symlink("r", project.at(".git")).unwrap();
+    let script = "echo evil > r/hooks/pre-commit; echo evil >> r/config; mv r away; rm -f .git; mv .git other; \
+                  mkdir -p .git/hooks; ln -sfn other .git; git rev-parse --git-dir; touch new; git add new && git ls-files";
+    let ran = project.run(&["--", "sh", "-c", script]);
+    assert_eq!(ran.out, "/workspace/r\nnew\n", "{ran:?}");
+    assert_eq!(std::fs::read_link(project.at(".git")).unwrap().to_str(), Some("r"));
+    assert!(!project.at("r/hooks/pre-commit").exists());
+    assert!(!std::fs::read_to_string(project.at("r/config")).unwrap().contains("evil"));
+    assert_eq!(git(&project, &["ls-files"]), "new\n");
+}
+
+#[test]
+fn a_git_directory_that_is_mounted_read_only_cannot_be_led_elsewhere() {
+    let project = Project::new();
+    git(&project, &["init", "-q", "."]);
+    let script = "echo ../evil > .git/commondir; mv .git away; rm -rf .git; git status --short > status; cat status";
+    let ran = project.run(&["--mount", ".git:/workspace/.git:ro", "--", "sh", "-c", script]);
+    assert!(ran.err.contains("Read-only") && ran.out.contains("?? status"), "{ran:?}");
+    assert!(project.at(".git/HEAD").exists() && !project.at(".git/commondir").exists());
+}
+
 #[test]
 fn there_is_no_network_unless_it_is_asked_for() {
     let project = Project::new();

@@ -61,6 +61,129 @@ fn what_git_would_run_outside_cannot_be_left_behind() {
     assert_eq!(project.read(".git/config"), "[core]\n");
 }
 
+/// Runs git in a directory, as its owner would outside, and does not mind what comes of it.
+fn git(directory: &std::path::Path, words: &[&str]) {
+    let _ = std::process::Command::new("git").args(words).current_dir(directory).output().unwrap();
+}
+
+/// All that a directory holds below it, by name and content.
+fn content(directory: &std::path::Path) -> std::collections::BTreeMap<String, String> {
+    let mut all = std::collections::BTreeMap::new();
+    for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_dir() {
+            all.extend(content(&entry.path()));
+        } else {
+            let text = std::fs::read(entry.path()).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            all.insert(entry.path().display().to_string(), text.unwrap_or_default());
+        }
+    }
+    all
+}
+
+/// What runs a program outside: it leaves a file behind.
+const EVIL: &str =
+    "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = \"touch ran; false\"\n";
+
+#[test]
+fn no_file_call_makes_git_or_a_client_run_something() {
+    let all = ["--yes", "--policy", "permissive", "--jobs", "1", "--extra-tools", "delete_file,move_file,copy_file"];
+    for sandbox in ["linux", "none"] {
+        let project = Project::new();
+        git(project.path(), &["init", "-q", "."]);
+        git(project.path(), &["init", "-q", "sub"]);
+        git(project.path(), &["init", "-q", "--bare", "bare"]);
+        // A repository behind a link, and one behind a file.
+        for name in ["linked", "filed"] {
+            git(project.path(), &["init", "-q", name]);
+            std::fs::rename(project.at(&format!("{name}/.git")), project.at(&format!("{name}/real"))).unwrap();
+        }
+        std::os::unix::fs::symlink("real", project.at("linked/.git")).unwrap();
+        std::fs::write(project.at("filed/.git"), "gitdir: real\n").unwrap();
+        let before = content(project.path());
+
+        let mut talk = project.jsonl(&[&all[..], &["--sandbox", sandbox]].concat());
+        let mut call = |tool: &str, args: Value| talk.ask(json!({ "id": 1, "tool": tool, "args": args }));
+        let mut refuse = |tool: &str, args: Value| {
+            let refused = call(tool, args.clone());
+            assert_eq!((&refused["ok"], &refused["kind"]), (&json!(false), &json!("read_only")), "{args}: {refused}");
+        };
+        for file in [
+            ".git/commondir",
+            ".git/config.worktree",
+            ".git/modules/a/config",
+            ".git/worktrees/a/commondir",
+            "sub/.git/hooks/pre-commit",
+            "sub/.git/config",
+            "sub/.git/commondir",
+            "linked/.git",
+            "linked/real/hooks/pre-commit",
+            "linked/real/config",
+            "linked/real/commondir",
+            "filed/.git",
+            "filed/real/hooks/pre-commit",
+            "filed/real/config",
+            "bare/hooks/pre-commit",
+            "bare/config",
+            "new/.git",
+            "new/.git/config",
+            "new/.GIT/hooks/pre-commit",
+            "new/HEAD",
+            ".mcp.json",
+            ".cursor/mcp.json",
+            ".vscode/mcp.json",
+            ".claude/settings.json",
+            "deep/down/.claude/settings.local.json",
+        ] {
+            refuse("write_file", json!({ "path": file, "content": EVIL }));
+            refuse("copy_file", json!({ "source": "notes.md", "destination": file }));
+            refuse("move_file", json!({ "source": "notes.md", "destination": file }));
+        }
+        for moved in ["linked/.git", "filed/.git", "bare/HEAD"] {
+            refuse("move_file", json!({ "source": moved, "destination": "away" }));
+        }
+        assert_eq!(content(project.path()), before, "{sandbox}");
+
+        let fine = json!({ "path": ".vscode/extensions.json", "content": "{}" });
+        assert_eq!(talk.ask(json!({ "id": 1, "tool": "write_file", "args": fine }))["ok"], true);
+    }
+}
+
+/// The attack itself, to its end: settings beside the repository, and a file in it that names them.
+#[test]
+fn git_status_outside_runs_nothing_that_file_calls_have_left() {
+    for sandbox in ["none", "linux"] {
+        let project = Project::new();
+        git(project.path(), &["init", "-q", "."]);
+        let mut talk = project.jsonl(&["--yes", "--policy", "permissive", "--sandbox", sandbox]);
+        let mut write = |path: &str, content: &str| {
+            let args = json!({ "path": path, "content": content });
+            talk.ask(json!({ "id": 1, "tool": "write_file", "args": args }))["ok"] == true
+        };
+        assert!(write("evil/config", EVIL) && write("evil/objects/x", "") && write("evil/refs/heads/x", ""));
+        assert!(!write(".git/commondir", "../evil\n"));
+        git(project.path(), &["status"]);
+        assert!(!project.at("ran").exists());
+        // That it would have worked.
+        std::fs::write(project.at(".git/commondir"), "../evil\n").unwrap();
+        git(project.path(), &["status"]);
+        assert!(project.at("ran").exists());
+    }
+}
+
+#[test]
+fn a_git_directory_that_is_mounted_read_only_holds_against_commands_as_well() {
+    let project = Project::new();
+    git(project.path(), &["init", "-q", "."]);
+    let mount = format!("/workspace/.git={}:ro", project.at(".git").display());
+    let mut talk = project.jsonl(&["--yes", "--policy", "permissive", "--mount", &mount]);
+    let mut call = |tool: &str, args: Value| talk.ask(json!({ "id": 1, "tool": tool, "args": args }));
+    let script = "echo ../evil > .git/commondir; rm -rf .git; mv .git away; git status --short | head -n 1";
+    let ran = call("execute", json!({ "command": script }));
+    assert!(text(&ran).contains("Read-only file system") && text(&ran).contains("?? "), "{ran}");
+    assert_eq!(call("write_file", json!({ "path": ".git/index", "content": "" }))["kind"], "read_only");
+    assert!(project.at(".git/HEAD").exists() && !project.at(".git/commondir").exists());
+}
+
 #[test]
 fn a_configuration_brings_its_own_directories() {
     let project = Project::new();

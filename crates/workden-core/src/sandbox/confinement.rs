@@ -27,6 +27,10 @@ pub struct Confinement {
     /// Places that commands may read but not change, whatever is mounted there; those that do not
     /// exist are left out.
     pub read_only: Vec<VirtualPath>,
+    /// Links to git directories that stay what they are: commands see a file there that names the same
+    /// place, since nothing else can be held where a link is. Those that do not exist are left out.
+    #[serde(default)]
+    pub git_links: Vec<VirtualPath>,
     /// Places that are covered by nothing readable; those that do not exist are left out.
     pub masked: Vec<VirtualPath>,
     /// What can be reached.

@@ -84,7 +84,7 @@ pub(super) fn make_read_only(places: &[VirtualPath]) -> Result<(), Error> {
 
 /// Mounts the directories on the way to a place onto themselves, and finds the place again: a mount
 /// point cannot be renamed, but any directory above it could be, and another be put in its place.
-fn held_in_place(place: OwnedFd) -> Result<OwnedFd, Errno> {
+pub(super) fn held_in_place(place: OwnedFd) -> Result<OwnedFd, Errno> {
     // Without the links on the way, which lead to a place but are not above it.
     let path = readlinkat(CWD, format!("/proc/self/fd/{}", place.as_raw_fd()), Vec::new())?;
     let path = Path::new(OsStr::from_bytes(path.as_bytes()));
@@ -100,7 +100,8 @@ fn held_in_place(place: OwnedFd) -> Result<OwnedFd, Errno> {
         let itself = open_path(directory)?;
         attach(clone_of_open(&itself)?, itself)?;
     }
-    open_path(path)
+    // The path has no links but perhaps the place itself, which is wanted as it is.
+    openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
 }
 
 /// The mount that something is in.

@@ -18,6 +18,7 @@ use super::{
     Purpose, cover, devices,
     errors::{at_place, refused},
     etc::{HOME, HOST_NAME, Names},
+    git_links,
     ids::{self, Ids},
     landlock::{self, Landlock},
     limits::CORE_BYTES,
@@ -152,6 +153,7 @@ fn build_root(
     }
     root.enter()?;
     cover::make_read_only(&confinement.read_only)?;
+    git_links::hold(&confinement.git_links, ids)?;
     empty.mask(&confinement.masked)?;
     root::seal()?;
     Ok(logs)

@@ -11,6 +11,7 @@ mod devices;
 mod errors;
 mod etc;
 mod filter;
+mod git_links;
 mod ids;
 mod inside;
 mod landlock;

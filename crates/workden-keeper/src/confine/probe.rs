@@ -99,6 +99,7 @@ pub(super) fn minimal() -> Result<Confinement, Error> {
         directory: VirtualPath::parse("/workspace")?,
         mounts: Vec::new(),
         read_only: Vec::new(),
+        git_links: Vec::new(),
         masked: Vec::new(),
         network: Network::None,
         environment: BTreeMap::new(),

@@ -59,6 +59,24 @@ fn read_only_and_masked_places_hold_whatever_is_tried() {
 }
 
 #[test]
+fn a_link_to_a_git_directory_is_a_file_that_says_the_same_and_stays() {
+    for starter in starters() {
+        let ground = Ground::new(starter);
+        ground.write("deep/real/HEAD", "");
+        std::os::unix::fs::symlink("real", ground.workspace.path().join("deep/.git")).unwrap();
+        let mut confinement = ground.confinement();
+        confinement.git_links = ["/workspace/deep/.git", "/workspace/deep/real", "/workspace/none"].map(at).to_vec();
+        let line = "cat deep/.git; test $(stat -c %u deep/.git) = $(id -u) && echo mine; rm -f deep/.git; \
+                    mv deep/.git x; mv deep d; ln -sfn x deep/.git; echo x > deep/.git; touch deep/real/new; true";
+        let ran = ground.run(&confinement, line);
+        assert_eq!(ran.output, "gitdir: real\nmine\n", "started by {starter:?}: {ran:?}");
+        let link = std::fs::read_link(ground.workspace.path().join("deep/.git")).unwrap();
+        assert_eq!(link.to_str(), Some("real"));
+        assert!(ground.workspace.path().join("deep/real/new").exists(), "what it leads to is as it was");
+    }
+}
+
+#[test]
 fn a_place_that_cannot_be_shown_is_named_as_commands_would_see_it() {
     for starter in starters() {
         let ground = Ground::new(starter);

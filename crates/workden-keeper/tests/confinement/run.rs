@@ -58,6 +58,7 @@ impl Ground {
             directory: VirtualPath::parse("/workspace").unwrap(),
             mounts: Vec::new(),
             read_only: Vec::new(),
+            git_links: Vec::new(),
             masked: Vec::new(),
             network: Network::None,
             environment: BTreeMap::new(),

@@ -7,6 +7,7 @@ use std::{
 
 use workden_core::{
     Error, ErrorKind, Result, VirtualPath,
+    run_outside::{IN_GIT_DIRECTORY, OF_CLIENTS},
     sandbox::{Confinement, Level, Mount, MountAccess, RootFiles, WorkFiles},
 };
 
@@ -14,6 +15,7 @@ use super::LinuxSandboxBuilder;
 use crate::{
     HostEnvironment,
     limits::memory_of_machine,
+    repositories::Repositories,
     toolchains::{SystemParts, Toolchain},
 };
 
@@ -26,16 +28,25 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// Bytes that an ephemeral workspace holds, when nothing is said.
 pub(super) const EPHEMERAL_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Files by which a repository makes its owner run programs, outside and later.
-const GIT_FILES: [&str; 2] = [".git/hooks", ".git/config"];
+/// Of the names in a git directory, those of directories with further ones, which are found by themselves.
+const HOLD_REPOSITORIES: [&str; 2] = ["modules", "worktrees"];
 
-/// Whether commands may change what git runs by itself.
+/// Whether commands may change what git, and clients of the Model Context Protocol, run outside by
+/// themselves: the names of [`workden_core::run_outside`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GitFiles {
-    /// `.git/hooks` and `.git/config` are read-only, where they exist, and so is a `.git` that is a
-    /// file. This keeps honest tools from leaving something behind that runs outside. It is no wall: a
-    /// command can still name another directory in a new `.git/commondir`, and submodules have hooks of
-    /// their own. Against one that means harm make `/workspace/.git` read-only as a whole.
+    /// Where they exist when the sandbox starts they are read-only, and stay where they are:
+    ///
+    /// - `hooks`, `config`, `config.worktree`, `commondir` and `gitdir` of git directories that
+    ///   [`Repositories`] finds in the workspace and in writable mounts, nested ones and those of submodules
+    ///   and linked worktrees included;
+    /// - a `.git` that is a file, and a `.git` that is a link, which commands see as a file that says the same;
+    /// - the files of clients, at the top of the workspace and of writable mounts.
+    ///
+    /// This keeps honest tools from leaving something behind that runs outside. It is no wall: what does not
+    /// exist cannot be held without keeping git itself from working, so that a command can still name another
+    /// directory in a new `.git/commondir`, or make a repository where there is none. Against one that means
+    /// harm make `/workspace/.git` read-only as a whole: `read_only`, or a mount of it.
     #[default]
     Protected,
     /// They are like all others.
@@ -80,12 +91,10 @@ pub(super) fn confinement(options: &LinuxSandboxBuilder) -> Result<Confinement> 
     }
     let mut read_only = options.read_only.clone();
     // Landlock cannot take back below what it gives above; the report of the sandbox says so.
+    let mut git_links = Vec::new();
     if options.git_files == GitFiles::Protected && options.level == Level::Namespaces {
-        let writable = mounts.iter().filter(|mount| mount.access == MountAccess::ReadWrite).map(|mount| &mount.at);
-        for place in std::iter::once(&directory).chain(writable) {
-            for file in GIT_FILES {
-                read_only.push(VirtualPath::parse(&format!("{place}/{file}"))?);
-            }
+        for shown in shown_files(options).iter().filter(|mount| mount.access == MountAccess::ReadWrite) {
+            hold_what_runs_outside(shown, &mut read_only, &mut git_links);
         }
     }
     let work = match &options.work {
@@ -101,11 +110,28 @@ pub(super) fn confinement(options: &LinuxSandboxBuilder) -> Result<Confinement> 
         directory,
         mounts,
         read_only,
+        git_links,
         masked: options.masked.clone(),
         network: options.network,
         environment,
         limits: options.limits.with_defaults(options.strength, memory_of_machine()),
     })
+}
+
+/// What is there of the names by which programs run outside.
+fn hold_what_runs_outside(shown: &Mount, read_only: &mut Vec<VirtualPath>, git_links: &mut Vec<VirtualPath>) {
+    let found = Repositories::in_directory(&shown.source);
+    let in_repositories = found.directories.iter().flat_map(|directory| {
+        let names = IN_GIT_DIRECTORY.iter().filter(|name| !HOLD_REPOSITORIES.contains(name));
+        names.map(|name| directory.child_unchecked(name))
+    });
+    let of_clients = OF_CLIENTS.iter().filter_map(|file| VirtualPath::parse(file).ok());
+    let there = in_repositories
+        .chain(of_clients)
+        .filter(|path| shown.source.join(path.relative()).symlink_metadata().is_ok())
+        .chain(found.files);
+    read_only.extend(there.map(|path| path.below(&shown.at)));
+    git_links.extend(found.links.iter().map(|path| path.below(&shown.at)));
 }
 
 fn absolute(path: &Path, host: &HostEnvironment) -> PathBuf {
@@ -209,10 +235,6 @@ mod tests {
         assert_eq!(plan.work, WorkFiles::Directory("/somewhere/project".into()));
         let mounts: Vec<&Path> = plan.mounts.iter().map(|mount| mount.source.as_path()).collect();
         assert_eq!(mounts, [Path::new("/data"), Path::new("/somewhere/shared")]);
-        assert_eq!(
-            plan.read_only,
-            ["/workspace/.git/hooks", "/workspace/.git/config", "/data/.git/hooks", "/data/.git/config"].map(path)
-        );
         assert_eq!((plan.environment["KEY"].as_str(), plan.environment["EDITOR"].as_str()), ("value", "vi"));
         assert_eq!(plan.limits.memory, Some(Limit::required(1000)));
         assert_eq!(plan.masked, [path("/workspace/.env")]);
@@ -228,9 +250,30 @@ mod tests {
     }
 
     #[test]
-    fn git_files_can_be_left_writable() {
-        let plan = LinuxSandbox::builder().git_files(GitFiles::Writable).confinement().unwrap();
-        assert!(plan.read_only.is_empty());
+    fn what_would_run_outside_is_held_in_all_that_is_writable() {
+        let (project, data, given) = (repository(), repository(), repository());
+        std::fs::write(project.path().join(".mcp.json"), "{}").unwrap();
+        std::os::unix::fs::symlink("../.git", project.path().join("sub/.git")).unwrap();
+        let plan = LinuxSandbox::builder()
+            .directory(project.path())
+            .mount(data.path(), path("/data"), MountAccess::ReadWrite)
+            .mount(given.path(), path("/given"), MountAccess::ReadOnly);
+        let planned = plan.confinement().unwrap();
+        let held = ["/workspace/.git/hooks", "/workspace/.git/config", "/workspace/.mcp.json"];
+        let held_there = ["/data/.git/hooks", "/data/.git/config"];
+        assert_eq!(planned.read_only, held.into_iter().chain(held_there).map(path).collect::<Vec<_>>());
+        assert_eq!(planned.git_links, [path("/workspace/sub/.git")]);
+        let writable = plan.git_files(GitFiles::Writable).confinement().unwrap();
+        assert!(writable.read_only.is_empty() && writable.git_links.is_empty());
+    }
+
+    fn repository() -> tempfile::TempDir {
+        let place = tempfile::tempdir().unwrap();
+        for directory in [".git/hooks", "sub"] {
+            std::fs::create_dir_all(place.path().join(directory)).unwrap();
+        }
+        std::fs::write(place.path().join(".git/config"), "").unwrap();
+        place
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use workden::{
-    Approvals, Decision, Derive, Error, ErrorKind, Preset, Scope, Verdict, VirtualPath, Workspace,
+    Approvals, Decision, Derive, Error, ErrorKind, FixedNames, Preset, Scope, Verdict, VirtualPath, Workspace,
     core::{Audit, AuditEvent, Caller, search::GrepRequest, text::Replacement},
 };
 
@@ -127,4 +127,36 @@ fn a_wrong_rule_or_a_missing_directory_is_an_error_when_it_is_built() {
     assert_eq!(kind(Workspace::builder().rules(ruleset).build().map(|_| ())), ErrorKind::InvalidPattern);
     assert!(Workspace::builder().root("/nonexistent/directory").build().is_err());
     assert!(Workspace::builder().directory_at("/a", "/").directory_at("/a/", "/").build().is_err());
+}
+
+#[test]
+fn nothing_is_moved_to_or_away_from_where_programs_outside_would_run_it() {
+    let place = tempfile::tempdir().unwrap();
+    for directory in ["x/hooks", "gits", "y/.gitt", "sub/.git/hooks", "z", "bare"] {
+        std::fs::create_dir_all(place.path().join(directory)).unwrap();
+    }
+    for file in ["x/hooks/pre-commit", "y/.gitt/config", "z/mcp.json", "sub/.git/config", "bare/head.md"] {
+        std::fs::write(place.path().join(file), "evil").unwrap();
+    }
+    let den = Workspace::builder()
+        .directory_at("/", place.path())
+        .fixed_names("/", FixedNames::run_outside())
+        .build_blocking()
+        .unwrap();
+    for (from, to) in [
+        ("x", ".git"),
+        ("x", "gits/.git"),
+        ("x/hooks", "sub/.git/hooks"),
+        ("y/.gitt", "y/.git"),
+        ("z", ".vscode"),
+        ("z/mcp.json", ".mcp.json"),
+        ("bare/head.md", "bare/HEAD"),
+        ("sub/.git", "sub/away"),
+        ("sub", "away"),
+    ] {
+        let refused = den.rename(from, to).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ReadOnly, "{from} to {to}: {refused}");
+        assert!(place.path().join(from).exists() && !place.path().join(to).join("config").exists());
+    }
+    den.rename("x", "other").unwrap();
 }

@@ -1,0 +1,55 @@
+//! Links to git directories: held by a file over them that says the same.
+//!
+//! A directory cannot be mounted where a link is, and a link that is not a mount point can be replaced. A
+//! file can be mounted there, and git takes one that says `gitdir: place` for what the link was.
+
+use rustix::{
+    fs::{CWD, FileType, Gid, Mode, OFlags, Uid, fchown, fstat, openat, readlinkat},
+    io::{Errno, write},
+};
+use workden_core::{Error, VirtualPath};
+
+use super::{
+    cover::held_in_place,
+    errors::at_place,
+    ids::Ids,
+    trees::{attach, clone_of_open},
+};
+use crate::sys::confine::{Reach, attribute, set_mount_attributes};
+
+/// Covers these links, in the root as it is now, which is not sealed yet.
+pub(super) fn hold(places: &[VirtualPath], ids: Ids) -> Result<(), Error> {
+    for (number, path) in places.iter().enumerate() {
+        cover(number, path, ids).map_err(|errno| at_place(path.as_str(), errno))?;
+    }
+    Ok(())
+}
+
+fn cover(number: usize, path: &VirtualPath, ids: Ids) -> Result<(), Errno> {
+    let as_it_is = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let link = match openat(CWD, path.as_str(), as_it_is, Mode::empty()) {
+        Ok(link) => link,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+        Err(errno) => return Err(errno),
+    };
+    if FileType::from_raw_mode(fstat(&link)?.st_mode) != FileType::Symlink {
+        return Ok(());
+    }
+    let target = readlinkat(&link, "", Vec::new())?;
+    let cover = format!("/run/git-link-{number}");
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let file = openat(CWD, &cover, flags, Mode::from_raw_mode(0o444))?;
+    let content = [b"gitdir: ", target.as_bytes(), b"\n"].concat();
+    let mut rest = content.as_slice();
+    while !rest.is_empty() {
+        let written = write(&file, rest)?;
+        rest = rest.get(written..).unwrap_or_default();
+    }
+    // Git does not trust what belongs to somebody else.
+    if let Ids::OfSandbox(id) = ids {
+        fchown(&file, Some(Uid::from_raw(id)), Some(Gid::from_raw(id)))?;
+    }
+    let tree = clone_of_open(openat(CWD, &cover, as_it_is, Mode::empty())?)?;
+    set_mount_attributes(&tree, Reach::Mount, attribute::READ_ONLY, None)?;
+    attach(tree, held_in_place(link)?)
+}
