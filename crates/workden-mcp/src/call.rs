@@ -1,33 +1,28 @@
 //! One call from a client: carried out, asked about, reported on, and dropped when the client no
 //! longer wants it, which ends the command that it runs.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use axum::http::request::Parts;
 use rmcp::{
     ErrorData, RoleServer,
-    model::{InputRequiredResult, InputResponses, ProtocolVersion},
+    model::{ErrorCode, InputRequiredResult, InputResponses, ProtocolVersion},
     service::RequestContext,
 };
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    approvals::{Asked, Rounds, Sealing, Subject, Way, shows_forms},
-    limits::CALLS,
+    approvals::{Asked, Rounds, Sealing, Subject, UNABLE, Way, shows_forms},
     progress::News,
+    room::{Held, InTransit, Room, Turn},
 };
 
 /// What all calls of a server share.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Calls {
     sealing: Sealing,
-    room: Semaphore,
-}
-
-impl Default for Calls {
-    fn default() -> Self {
-        Self { sealing: Sealing::default(), room: Semaphore::new(CALLS) }
-    }
+    /// With the share of all clients that cannot be told apart.
+    pub(crate) room: Room,
 }
 
 /// What a client brought along from an earlier round of a call.
@@ -44,8 +39,20 @@ pub(crate) struct Request {
     /// What is called, and with what.
     pub(crate) subject: Subject,
     pub(crate) brought: Brought,
+    pub(crate) questions: Questions,
+    /// With the share of the client.
+    pub(crate) room: Room,
     /// The end of the server, whose calls end with it.
     pub(crate) stopped: CancellationToken,
+}
+
+/// What becomes of the questions of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Questions {
+    /// They are asked, and an answer is waited for so long.
+    Asked(Duration),
+    /// Nobody is asked, and this is what can be done.
+    Left(&'static str),
 }
 
 /// How a call ended.
@@ -62,19 +69,21 @@ impl Calls {
     ///
     /// # Errors
     ///
-    /// When the client cancelled it, or the server stops; nobody reads that any more.
+    /// When there is no room for it; or when the client cancelled it, or the server stops, which nobody reads
+    /// any more.
     pub(crate) async fn make<T>(
         &self,
         request: Request,
         news: Option<News>,
         call: impl Future<Output = T>,
     ) -> Result<Ended<T>, ErrorData> {
-        let Request { context, subject, brought, stopped } = request;
-        let (way, rounds) = self.way(&context, &subject, &brought);
+        let Request { context, subject, brought, questions, room, stopped } = request;
+        let _held = held(&context, &room).ok_or_else(no_room)?;
+        let turn = Arc::new(room.turn());
+        let (way, rounds) = self.way(&context, &subject, &brought, questions, &turn);
         let peer = context.peer.clone();
         let made = async {
-            // Never closed, so that there is always a permit in the end.
-            let _permit = self.room.acquire().await;
+            turn.take().await;
             let tell = async {
                 if let Some(news) = news {
                     news.send_to(peer).await;
@@ -101,10 +110,16 @@ impl Calls {
         context: &RequestContext<RoleServer>,
         subject: &Subject,
         brought: &Brought,
+        questions: Questions,
+        turn: &Arc<Turn>,
     ) -> (Way, Option<(Arc<Rounds>, Asked)>) {
-        if !shows_forms(context.client_capabilities().as_ref()) {
-            return (Way::Unable, None);
-        }
+        let time = match questions {
+            Questions::Left(how) => return (Way::Unable(how), None),
+            Questions::Asked(_) if !shows_forms(context.client_capabilities().as_ref()) => {
+                return (Way::Unable(UNABLE), None);
+            }
+            Questions::Asked(time) => time,
+        };
         // Revisions are dates, and are ordered as their text is.
         let by_rounds = context
             .protocol_version()
@@ -114,7 +129,7 @@ impl Calls {
             let (rounds, asked) = Rounds::new(&self.sealing, subject, state, brought.responses.as_ref());
             (Way::Rounds(Arc::clone(&rounds)), Some((rounds, asked)))
         } else {
-            (Way::Elicit(context.peer.clone()), None)
+            (Way::Elicit { peer: context.peer.clone(), turn: Arc::clone(turn), time }, None)
         }
     }
 
@@ -129,4 +144,20 @@ impl Calls {
             .required(&self.sealing, subject, &request)
             .ok_or_else(|| ErrorData::internal_error("the question could not be sealed, so that it is not asked", None))
     }
+}
+
+/// What a call is told for which there is no room.
+pub(crate) fn no_room() -> ErrorData {
+    let sentence = "there is no room for this call: too many and too large ones run, wait, or ask; make it again when \
+                    others are answered";
+    ErrorData::new(ErrorCode(-32000), sentence, None)
+}
+
+/// The bytes of a call, as far as they are not held yet.
+fn held(context: &RequestContext<RoleServer>, room: &Room) -> Option<Held> {
+    if let Some(held) = context.extensions.get::<Held>() {
+        return Some(held.clone());
+    }
+    let arrived = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<InTransit>());
+    room.try_hold(arrived)
 }

@@ -27,11 +27,14 @@ mod approvals;
 mod call;
 #[cfg(doctest)]
 mod doctests;
+mod envelope;
 mod first_request;
 mod http;
 mod limits;
+mod lines;
 mod progress;
 mod resources;
+mod room;
 mod server;
 mod stdio;
 mod tools;

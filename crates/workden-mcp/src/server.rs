@@ -1,6 +1,9 @@
 //! `McpServer`: what a client can ask for.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -20,11 +23,17 @@ use workden_tools::{CallContext, Toolset, ToolsetOptions};
 use crate::{
     answer,
     approvals::Subject,
-    call::{Brought, Calls, Ended, Request},
+    call::{Brought, Calls, Ended, Questions, Request},
+    limits::ANSWER_TIME,
     progress,
     resources::Resources,
+    room::Room,
     tools,
 };
+
+/// What can be done where a listing would have to be approved.
+const LISTED_BY_TOOLS: &str = "nobody is asked about a listing of resources; list files with a tool, which is asked \
+                               about, or tell the user that it takes a policy that allows it";
 
 /// An MCP server over the tools and files of one workspace. Clones are the same server.
 ///
@@ -36,8 +45,22 @@ pub struct McpServer {
     shared: Arc<Shared>,
     /// The tools of the client that this clone is for, once it has begun.
     agent: OnceLock<Toolset>,
+    /// Who this clone is for, and the share that is theirs.
+    clients: Clients,
+    room: Room,
+    /// How long an answer to a question in the middle of a call is waited for.
+    question_time: Duration,
     /// The end of the serving that this clone is for, whose calls end with it.
     stopped: CancellationToken,
+}
+
+/// Who a clone of a server is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clients {
+    /// One client.
+    One,
+    /// One client if it begins with a handshake; otherwise any of those that cannot be told apart.
+    Unknown,
 }
 
 #[derive(Debug)]
@@ -69,12 +92,42 @@ impl McpServer {
 
     fn with(toolset: Toolset, resources: Option<Resources>) -> Self {
         let shared = Shared { toolset, resources, tools: OnceLock::new(), calls: Calls::default() };
-        Self { shared: Arc::new(shared), agent: OnceLock::new(), stopped: CancellationToken::new() }
+        Self {
+            clients: Clients::Unknown,
+            room: shared.calls.room.clone(),
+            shared: Arc::new(shared),
+            agent: OnceLock::new(),
+            question_time: ANSWER_TIME,
+            stopped: CancellationToken::new(),
+        }
+    }
+
+    /// How long a person has to answer a question that is asked in the middle of a call; 15 minutes unless
+    /// it is said here. After that the call is refused.
+    #[must_use]
+    pub fn question_time(mut self, time: Duration) -> Self {
+        self.question_time = time;
+        self
     }
 
     /// The same server for another client, whose calls end with `stopped`.
-    pub(crate) fn until(&self, stopped: CancellationToken) -> Self {
-        Self { shared: Arc::clone(&self.shared), agent: OnceLock::new(), stopped }
+    pub(crate) fn until(&self, stopped: CancellationToken, clients: Clients) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            agent: OnceLock::new(),
+            clients,
+            room: self.shared.calls.room.for_another_client(),
+            question_time: self.question_time,
+            stopped,
+        }
+    }
+
+    /// The room of the server, with the share of the client that this clone is for.
+    pub(crate) fn room(&self) -> &Room {
+        match self.clients {
+            Clients::Unknown if self.agent.get().is_none() => &self.shared.calls.room,
+            Clients::Unknown | Clients::One => &self.room,
+        }
     }
 
     fn toolset(&self) -> &Toolset {
@@ -82,7 +135,8 @@ impl McpServer {
     }
 
     fn request(&self, context: RequestContext<RoleServer>, subject: Subject, brought: Brought) -> Request {
-        Request { context, subject, brought, stopped: self.stopped.clone() }
+        let questions = Questions::Asked(self.question_time);
+        Request { context, subject, brought, questions, room: self.room().clone(), stopped: self.stopped.clone() }
     }
 
     fn tools(&self) -> &[Tool] {
@@ -164,10 +218,11 @@ impl ServerHandler for McpServer {
         let cursor = request.and_then(|request| request.cursor);
         let subject = Subject::of("resources/list", "", &json!(cursor));
         let call = resources.list(cursor.as_deref());
-        let request = self.request(context, subject, Brought::default());
+        let mut request = self.request(context, subject, Brought::default());
+        // From the revision of 2026-07-28 on there is no way to ask about a listing, so that none is asked about.
+        request.questions = Questions::Left(LISTED_BY_TOOLS);
         match self.shared.calls.make(request, None, call).await? {
             Ended::Done(listed) => listed,
-            // A listing leaves out what would have to be asked about.
             Ended::Asks(_) => Err(ErrorData::internal_error("a listing cannot be asked about", None)),
         }
     }

@@ -3,13 +3,13 @@
 use rmcp::{
     ServiceExt,
     service::{QuitReason, ServerInitializeError},
-    transport::{async_rw::AsyncRwTransport, stdio_pipes},
+    transport::stdio_pipes,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use workden::{Error, ErrorKind, Result};
 
-use crate::{McpServer, first_request::FromFirstRequest, limits::MESSAGE_BYTES};
+use crate::{McpServer, first_request::FromFirstRequest, lines::Lines, server::Clients};
 
 /// Serves the client at the other end of standard input and output, until it closes its end. Nothing
 /// else may write to standard output.
@@ -26,7 +26,7 @@ pub async fn serve_stdio(server: &McpServer) -> Result<()> {
 }
 
 /// Serves the client at the other end of two streams, until it closes its end. Calls that are being
-/// made then have five seconds to end by themselves; what runs after that is ended.
+/// made then have half a second to end by themselves; what runs after that is ended.
 ///
 /// # Errors
 ///
@@ -36,8 +36,10 @@ pub async fn serve_streams(
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<()> {
-    let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MESSAGE_BYTES);
-    let running = match server.until(CancellationToken::new()).serve(FromFirstRequest::new(transport)).await {
+    let gone = CancellationToken::new();
+    let server = server.until(gone.clone(), Clients::One);
+    let transport = Lines::new(input, output, server.room().clone(), gone);
+    let running = match server.serve(FromFirstRequest::new(transport)).await {
         Ok(running) => running,
         // A client that goes before it began is no failure.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

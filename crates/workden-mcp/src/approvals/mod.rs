@@ -10,19 +10,22 @@ mod question;
 mod rounds;
 mod sealing;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 pub(crate) use question::Reply;
 use rmcp::{
     Peer, RoleServer, ServiceError,
     model::{ClientCapabilities, ClientResult, ElicitRequest, ServerRequest},
+    service::PeerRequestOptions,
 };
 pub(crate) use rounds::{Asked, Rounds};
 pub(crate) use sealing::{Sealing, Subject};
 use workden::{Approvals, Decision, core::ApprovalRequest};
 
+use crate::room::Turn;
+
 /// What can be done where nobody can be asked.
-const UNABLE: &str = "this MCP client cannot be asked for approval; go on without it, or tell the user that it takes a \
+pub(crate) const UNABLE: &str = "this MCP client cannot be asked for approval; go on without it, or tell the user that it takes a \
                       client with elicitation, a policy that allows it, or a server that was started with `--yes`";
 
 tokio::task_local! {
@@ -33,12 +36,12 @@ tokio::task_local! {
 /// How a client is asked.
 #[derive(Clone, Debug)]
 pub(crate) enum Way {
-    /// By a request to it, in the middle of the call.
-    Elicit(Peer<RoleServer>),
+    /// By a request to it, in the middle of the call, whose turn is others' meanwhile.
+    Elicit { peer: Peer<RoleServer>, turn: Arc<Turn>, time: Duration },
     /// By the answer to the call, with which it comes back.
     Rounds(Arc<Rounds>),
-    /// Not at all.
-    Unable,
+    /// Not at all, and this is what can be done.
+    Unable(&'static str),
 }
 
 impl Way {
@@ -49,9 +52,14 @@ impl Way {
 
     async fn ask(self, request: ApprovalRequest) -> Decision {
         match self {
-            Self::Elicit(peer) => elicit(&peer, &request).await,
+            Self::Elicit { peer, turn, time } => {
+                turn.give_back();
+                let decision = elicit(&peer, &request, time).await;
+                turn.take().await;
+                decision
+            }
             Self::Rounds(rounds) => rounds.ask(request).await,
-            Self::Unable => Decision::Unanswered { how: UNABLE.to_owned() },
+            Self::Unable(how) => Decision::Unanswered { how: how.to_owned() },
         }
     }
 }
@@ -78,14 +86,22 @@ pub(crate) fn shows_forms(client: Option<&ClientCapabilities>) -> bool {
         .is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
 }
 
-async fn elicit(peer: &Peer<RoleServer>, request: &ApprovalRequest) -> Decision {
+async fn elicit(peer: &Peer<RoleServer>, request: &ApprovalRequest, time: Duration) -> Decision {
     let form = ServerRequest::ElicitRequest(ElicitRequest::new(question::form(request)));
-    match peer.send_request(form).await {
+    let answer = async {
+        let asked = peer.send_request_with_option(form, PeerRequestOptions::with_timeout(time)).await?;
+        asked.await_response().await
+    };
+    match answer.await {
         Ok(ClientResult::ElicitResult(answer)) => Reply::of(&answer).decision(),
         Ok(_) => Decision::Unanswered { how: format!("the client answered something else; {UNABLE}") },
         Err(ServiceError::McpError(error)) => {
             tracing::warn!(%error, "the client refused to ask its user");
             Decision::Unanswered { how: UNABLE.to_owned() }
+        }
+        Err(ServiceError::Timeout { .. }) => {
+            let how = format!("nobody answered within {} s; go on without it, or tell the user", time.as_secs());
+            Decision::Unanswered { how }
         }
         Err(error) => {
             tracing::warn!(%error, "the client could not be asked");

@@ -36,9 +36,10 @@ impl Rounds {
         responses: Option<&InputResponses>,
     ) -> (Arc<Self>, Asked) {
         let (ask, asked) = mpsc::channel(1);
-        let carried = state.and_then(|state| sealing.open(subject, state));
-        let (granted, answer) = match carried {
-            Some(carried) => (carried.granted, reply(responses).map(|reply| (carried.asked, reply))),
+        // Without an answer nothing of it counts, and it is not used up either: the answer may still come.
+        let brought = reply(responses).and_then(|reply| Some((reply, sealing.open(subject, state?)?)));
+        let (granted, answer) = match brought {
+            Some((reply, carried)) => (carried.granted, Some((carried.asked, reply))),
             None => (Vec::new(), None),
         };
         (Arc::new(Self { granted, answer, ask }), Asked(asked))

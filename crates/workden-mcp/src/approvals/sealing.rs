@@ -5,10 +5,13 @@
 //! asked anew.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeSet,
     fmt,
-    sync::{Mutex, OnceLock, PoisonError},
-    time::{Duration, Instant},
+    sync::{
+        Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -68,26 +71,35 @@ pub(crate) struct Carried {
     /// What is asked now.
     pub(crate) asked: Fingerprint,
     /// So that it counts once.
-    number: String,
+    number: u64,
+}
+
+/// Numbers that have counted. What is below all of them has counted or is too old, so that there are
+/// never many.
+#[derive(Debug, Default)]
+struct Used {
+    numbers: BTreeSet<u64>,
+    below: u64,
 }
 
 /// The seal of one server; its key is made at the first question and never leaves the process.
 pub(crate) struct Sealing {
     codec: OnceLock<RequestStateCodec>,
-    used: Mutex<HashMap<String, Instant>>,
+    next: AtomicU64,
+    used: Mutex<Used>,
     time: Duration,
 }
 
 impl Default for Sealing {
     fn default() -> Self {
-        Self { codec: OnceLock::new(), used: Mutex::default(), time: ANSWER_TIME }
+        Self { codec: OnceLock::new(), next: AtomicU64::default(), used: Mutex::default(), time: ANSWER_TIME }
     }
 }
 
 impl Sealing {
     /// Seals a question. `None` when the system has no random numbers, without which there is no seal.
     pub(crate) fn seal(&self, subject: &Subject, granted: Vec<Fingerprint>, asked: Fingerprint) -> Option<String> {
-        let carried = Carried { granted, asked, number: URL_SAFE_NO_PAD.encode(random::<16>()?) };
+        let carried = Carried { granted, asked, number: self.next.fetch_add(1, Ordering::Relaxed) };
         let options = SealOptions::new().associated_data(&subject.0).ttl(self.time);
         self.codec()?.seal_json_with(&carried, &options).ok()
     }
@@ -96,19 +108,20 @@ impl Sealing {
     pub(crate) fn open(&self, subject: &Subject, sealed: &str) -> Option<Carried> {
         let opened = self.codec()?.open_json_with::<Carried>(sealed, &subject.0);
         let carried = opened.inspect_err(|error| tracing::warn!(%error, "an answer does not count")).ok()?;
-        self.first_use(&carried.number).then_some(carried)
+        self.first_use(carried.number).then_some(carried)
     }
 
-    fn first_use(&self, number: &str) -> bool {
+    fn first_use(&self, number: u64) -> bool {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        // Kept for longer than the seal holds, whose clock is another one.
-        used.retain(|_, since| now.duration_since(*since) < self.time * 2);
-        if used.len() >= USED_ANSWERS || used.contains_key(number) {
-            tracing::warn!("an answer came a second time, and does not count");
+        if number < used.below || !used.numbers.insert(number) {
+            tracing::warn!("an answer came a second time or too late, and does not count");
             return false;
         }
-        used.insert(number.to_owned(), now);
+        if used.numbers.len() > USED_ANSWERS
+            && let Some(oldest) = used.numbers.pop_first()
+        {
+            used.below = oldest + 1;
+        }
         true
     }
 
@@ -155,6 +168,21 @@ mod tests {
         let carried = sealing.open(&subject("ls"), &sealed).unwrap();
         assert_eq!((carried.granted, carried.asked), (vec![print("a")], print("b")));
         assert_eq!(sealing.open(&subject("ls"), &sealed), None);
+    }
+
+    #[test]
+    fn many_answers_leave_room_for_the_next_and_none_counts_twice() {
+        let sealing = Sealing::default();
+        let seal = || sealing.seal(&subject("ls"), vec![], print("b")).unwrap();
+        let first = seal();
+        assert!(sealing.open(&subject("ls"), &first).is_some());
+        for number in 1..=USED_ANSWERS as u64 + 10 {
+            assert!(sealing.first_use(number));
+        }
+        sealing.next.store(USED_ANSWERS as u64 + 11, Ordering::Relaxed);
+        assert!(sealing.open(&subject("ls"), &seal()).is_some());
+        assert_eq!(sealing.open(&subject("ls"), &first), None);
+        assert!(sealing.used.lock().unwrap().numbers.len() <= USED_ANSWERS);
     }
 
     #[test]

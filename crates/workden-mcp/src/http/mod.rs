@@ -3,9 +3,15 @@
 //! Three walls, each on its own: the address (loopback unless a token is wanted), the token, and the
 //! names under which a browser could have been led here (`Host`, `Origin`).
 
+mod bounds;
+mod connections;
 mod token;
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use axum::{
     Router,
@@ -14,6 +20,8 @@ use axum::{
     middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
 };
+use bounds::Bounds;
+use connections::Seat;
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
 };
@@ -24,7 +32,8 @@ use workden::{Error, ErrorKind, Result};
 
 use crate::{
     McpServer,
-    limits::{GOING, MESSAGE_BYTES, SESSION_IDLE},
+    limits::{CONNECTIONS, GOING, HEADERS_TIME, MESSAGE_BYTES, SESSION_IDLE, SESSIONS},
+    server::Clients,
 };
 
 /// Where the protocol is spoken.
@@ -42,13 +51,28 @@ pub struct HttpOptions {
     /// Pages whose scripts may use it, like `https://example.com`. None unless named: a browser says
     /// where a script comes from, and other clients say nothing.
     pub allowed_origins: Vec<String>,
+    /// Connections at a time. With one more, the oldest of those goes that have not sent a request that was let
+    /// in; if there is none, the new one is refused. 512 unless it is said here.
+    pub connections: usize,
+    /// How long a connection may take for the headers of a request, and wait for the next one. 30 seconds unless
+    /// it is said here.
+    pub headers_time: Duration,
+    /// Sessions at a time. With one more, the one ends that was used longest ago. 256 unless it is said here.
+    pub sessions: usize,
 }
 
 impl HttpOptions {
     /// For whoever this is, and otherwise as closed as can be.
     #[must_use]
     pub fn new(access: Access) -> Self {
-        Self { access, allowed_hosts: Vec::new(), allowed_origins: Vec::new() }
+        Self {
+            access,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            connections: CONNECTIONS,
+            headers_time: HEADERS_TIME,
+            sessions: SESSIONS,
+        }
     }
 }
 
@@ -152,9 +176,9 @@ pub async fn serve_http(server: &McpServer, address: SocketAddr, options: HttpOp
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
     let stop = CancellationToken::new();
+    let (connections, headers_time) = (options.connections, options.headers_time);
     let router = router(server, address, options, &stop);
-    let stopped = stop.clone().cancelled_owned();
-    let serving = tokio::spawn(async move { axum::serve(listener, router).with_graceful_shutdown(stopped).await });
+    let serving = tokio::spawn(connections::serve(listener, router, connections, headers_time, stop.clone()));
     Ok(HttpServer { address, stop, serving: Some(serving) })
 }
 
@@ -172,11 +196,20 @@ fn router(server: &McpServer, address: SocketAddr, options: HttpOptions, stop: &
         .with_cancellation_token(stop.clone());
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(SESSION_IDLE);
+    let sessions = Arc::new(sessions);
+    let bounds = Bounds {
+        room: server.room().clone(),
+        sessions: Arc::clone(&sessions),
+        most_sessions: options.sessions,
+        lives: Mutex::default(),
+    };
     let (server, stopped) = (server.clone(), stop.clone());
-    let service = StreamableHttpService::new(move || Ok(server.until(stopped.clone())), Arc::new(sessions), config);
+    let clone = move || Ok(server.until(stopped.clone(), Clients::Unknown));
+    let service = StreamableHttpService::new(clone, sessions, config);
     Router::new()
         .route_service(PATH, service)
         .layer(from_fn(say_that_it_is_closed))
+        .layer(from_fn_with_state(Arc::new(bounds), bounds::within))
         .layer(from_fn_with_state(Arc::new(options.access), let_in))
 }
 
@@ -199,6 +232,9 @@ async fn let_in(State(access): State<Arc<Access>>, request: Request, next: Next)
             let sentence = "this server wants its token: Authorization: Bearer TOKEN\n";
             (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], sentence).into_response()
         }
-        Access::Token(_) | Access::ThisMachine => next.run(request).await,
+        Access::Token(_) | Access::ThisMachine => {
+            request.extensions().get::<Seat>().into_iter().for_each(Seat::keep);
+            next.run(request).await
+        }
     }
 }

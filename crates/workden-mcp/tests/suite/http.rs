@@ -10,7 +10,7 @@ use rmcp::{
     service::PeerRequestOptions,
     transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use workden::Preset;
 use workden_mcp::{Access, BearerToken, HttpOptions, HttpServer, McpServer, serve_http};
 
@@ -21,7 +21,7 @@ use crate::{
 
 const TOKEN: &str = "a-token-for-tests-only";
 
-fn anywhere() -> SocketAddr {
+pub(crate) fn anywhere() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
 }
 
@@ -30,10 +30,21 @@ async fn serve(server: &McpServer) -> HttpServer {
     serve_http(server, anywhere(), HttpOptions::new(access)).await.unwrap()
 }
 
-async fn connect(user: User, server: &HttpServer, revision: Revision) -> Client {
+pub(crate) async fn connect(user: User, server: &HttpServer, revision: Revision) -> Client {
     let config = StreamableHttpClientTransportConfig::with_uri(server.url()).auth_header(TOKEN);
     let transport = StreamableHttpClientTransport::with_client(reqwest::Client::new(), config);
     user.serve_with_lifecycle(transport, revision.lifecycle()).await.unwrap()
+}
+
+/// A message, by hand, and without a token.
+pub(crate) async fn posted(server: &HttpServer, session: Option<&str>, message: &Value) -> Response {
+    let request = reqwest::Client::new()
+        .post(server.url())
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .body(message.to_string());
+    let request = session.into_iter().fold(request, |request, session| request.header("mcp-session-id", session));
+    request.send().await.unwrap()
 }
 
 /// The first request of a client, with these headers; what comes back.

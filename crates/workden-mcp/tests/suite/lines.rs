@@ -2,44 +2,57 @@
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+use workden_mcp::McpServer;
 
 use crate::place::Place;
 
-struct Line {
+pub(crate) struct Line {
     answers: Lines<BufReader<ReadHalf<DuplexStream>>>,
-    input: WriteHalf<DuplexStream>,
-    server: tokio::task::JoinHandle<workden::Result<()>>,
+    pub(crate) input: WriteHalf<DuplexStream>,
+    pub(crate) server: tokio::task::JoinHandle<workden::Result<()>>,
 }
 
 impl Line {
-    fn to(place: &Place) -> Self {
+    pub(crate) fn to(place: &Place) -> Self {
+        Self::over(place.server())
+    }
+
+    pub(crate) fn over(server: McpServer) -> Self {
         let (ours, theirs) = tokio::io::duplex(1024);
         let (input, output) = tokio::io::split(theirs);
-        let server = place.server();
         let server = tokio::spawn(async move { workden_mcp::serve_streams(&server, input, output).await });
         let (answers, input) = tokio::io::split(ours);
         Self { answers: BufReader::new(answers).lines(), input, server }
     }
 
-    async fn send(&mut self, line: impl AsRef<[u8]>) {
+    pub(crate) async fn send(&mut self, line: impl AsRef<[u8]>) {
         self.input.write_all(line.as_ref()).await.unwrap();
         self.input.write_all(b"\n").await.unwrap();
     }
 
+    /// Whatever comes next.
+    pub(crate) async fn next(&mut self) -> Value {
+        let line = self.answers.next_line().await.unwrap().expect("the server is still there");
+        serde_json::from_str(&line).expect("every line is JSON")
+    }
+
     /// The answer to the request with this number; what is about no request is passed over.
-    async fn answer(&mut self, id: u64) -> Value {
+    pub(crate) async fn answer(&mut self, id: u64) -> Value {
         loop {
-            let line = self.answers.next_line().await.unwrap().expect("the server is still there");
-            let answer: Value = serde_json::from_str(&line).expect("every line is JSON");
-            if answer["id"] == json!(id) {
+            let answer = self.next().await;
+            if answer["id"] == json!(id) && answer.get("method").is_none() {
                 return answer;
             }
         }
     }
 
-    async fn begin(&mut self) {
+    pub(crate) async fn begin(&mut self) {
+        self.begin_with(&json!({})).await;
+    }
+
+    pub(crate) async fn begin_with(&mut self, capabilities: &Value) {
         let client = json!({ "name": "a pipe", "version": "1" });
-        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": client });
         self.send(request(0, "initialize", &params)).await;
         let begun = self.answer(0).await;
         assert_eq!(begun["result"]["protocolVersion"], "2025-06-18", "{begun}");
@@ -53,7 +66,7 @@ impl Line {
     }
 }
 
-fn request(id: u64, method: &str, params: &Value) -> String {
+pub(crate) fn request(id: u64, method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
 }
 

@@ -6,6 +6,7 @@
 
 mod agents;
 mod approvals;
+mod bounds;
 mod client;
 mod ends;
 mod http;
