@@ -14,12 +14,12 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use workden::Workspace;
+use workden::{Workspace, policy::approvals::ApprovalMemory};
 use workden_tools::{CallContext, Toolset, ToolsetOptions};
 
 use crate::{
     answer,
-    approvals::Subject,
+    approvals::{Subject, remembering_in},
     call::{Brought, Calls, Ended, Request},
     progress,
     resources::Resources,
@@ -29,20 +29,28 @@ use crate::{
 /// An MCP server over the tools and files of one workspace. Clones are the same server.
 ///
 /// A client that begins with a handshake is an agent of its own: what it has seen of files is not what
-/// another one has seen. Clients of the revision without a handshake (2026-07-28) cannot be told apart
+/// another one has seen, and what its user need not be asked again is asked of another. Clients of the revision without a handshake (2026-07-28) cannot be told apart
 /// over HTTP, and are one agent together.
 #[derive(Clone, Debug)]
 pub struct McpServer {
     shared: Arc<Shared>,
-    /// The tools of the client that this clone is for, once it has begun.
-    agent: OnceLock<Toolset>,
+    /// The client that this clone is for, once it has begun.
+    agent: OnceLock<Agent>,
     /// The end of the serving that this clone is for, whose calls end with it.
     stopped: CancellationToken,
 }
 
+/// One agent: its tools, which know what it has seen, and what its user need not be asked again.
+#[derive(Clone, Debug)]
+struct Agent {
+    toolset: Toolset,
+    remembered: Arc<ApprovalMemory>,
+}
+
 #[derive(Debug)]
 struct Shared {
-    toolset: Toolset,
+    /// All clients together that cannot be told apart.
+    anybody: Agent,
     resources: Option<Resources>,
     /// Made when first asked for: starting must not wait for schemas.
     tools: OnceLock<Vec<Tool>>,
@@ -68,7 +76,8 @@ impl McpServer {
     }
 
     fn with(toolset: Toolset, resources: Option<Resources>) -> Self {
-        let shared = Shared { toolset, resources, tools: OnceLock::new(), calls: Calls::default() };
+        let anybody = Agent { toolset, remembered: Arc::default() };
+        let shared = Shared { anybody, resources, tools: OnceLock::new(), calls: Calls::default() };
         Self { shared: Arc::new(shared), agent: OnceLock::new(), stopped: CancellationToken::new() }
     }
 
@@ -77,8 +86,12 @@ impl McpServer {
         Self { shared: Arc::clone(&self.shared), agent: OnceLock::new(), stopped }
     }
 
+    fn agent(&self) -> &Agent {
+        self.agent.get().unwrap_or(&self.shared.anybody)
+    }
+
     fn toolset(&self) -> &Toolset {
-        self.agent.get().unwrap_or(&self.shared.toolset)
+        &self.agent().toolset
     }
 
     fn request(&self, context: RequestContext<RoleServer>, subject: Subject, brought: Brought) -> Request {
@@ -111,7 +124,8 @@ impl ServerHandler for McpServer {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        self.agent.get_or_init(|| self.shared.toolset.for_another_agent());
+        let other = || Agent { toolset: self.shared.anybody.toolset.for_another_agent(), remembered: Arc::default() };
+        self.agent.get_or_init(other);
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }
@@ -148,7 +162,7 @@ impl ServerHandler for McpServer {
             along = std::mem::take(&mut along).progress(Arc::new(reporter));
             news
         });
-        let call = toolset.call_with(&request.name, arguments, along);
+        let call = remembering_in(&self.agent().remembered, toolset.call_with(&request.name, arguments, along));
         match self.shared.calls.make(self.request(context, subject, brought), news, call).await? {
             Ended::Done(outcome) => Ok(answer::result(outcome).into()),
             Ended::Asks(required) => Ok(required.into()),
@@ -163,7 +177,7 @@ impl ServerHandler for McpServer {
         let resources = self.resources()?;
         let cursor = request.and_then(|request| request.cursor);
         let subject = Subject::of("resources/list", "", &json!(cursor));
-        let call = resources.list(cursor.as_deref());
+        let call = remembering_in(&self.agent().remembered, resources.list(cursor.as_deref()));
         let request = self.request(context, subject, Brought::default());
         match self.shared.calls.make(request, None, call).await? {
             Ended::Done(listed) => listed,
@@ -189,7 +203,7 @@ impl ServerHandler for McpServer {
         let resources = self.resources()?;
         let subject = Subject::of("resources/read", &request.uri, &Value::Null);
         let brought = Brought { state: request.request_state, responses: request.input_responses };
-        let call = resources.read(&request.uri);
+        let call = remembering_in(&self.agent().remembered, resources.read(&request.uri));
         match self.shared.calls.make(self.request(context, subject, brought), None, call).await? {
             Ended::Done(read) => Ok(read?.into()),
             Ended::Asks(required) => Ok(required.into()),
