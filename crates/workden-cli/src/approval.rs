@@ -1,7 +1,8 @@
 //! Asking somebody at a terminal. Where there is none, nobody is asked.
 //!
 //! Invariant: what is shown is what was asked, in plain characters. A model writes file contents and commands,
-//! and none of them may move the cursor, hide a part, or look like our own words.
+//! and none of them may move the cursor, hide a part, or look like our own words. What was typed before a question
+//! was there is no answer to it.
 
 use std::{
     fmt::Write as _,
@@ -10,8 +11,12 @@ use std::{
     sync::Arc,
 };
 
+use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{Mutex, oneshot};
-use workden::{Approvals, Decision, Scope, core::ApprovalRequest};
+use workden::{
+    Approvals, Decision, Scope,
+    core::{ApprovalRequest, plain::spell},
+};
 
 /// Lines of a preview that are shown.
 const PREVIEW_LINES: usize = 40;
@@ -65,12 +70,15 @@ fn ask(request: &ApprovalRequest) -> Decision {
 }
 
 fn answer(question: &str, mut terminal: &File) -> std::io::Result<Decision> {
-    let mut answers = BufReader::new(terminal);
-    terminal.write_all(question.as_bytes())?;
+    let mut shown = question.to_owned();
     for _ in 0..TRIES {
-        terminal.write_all(b"[y]es, [n]o, or [a]lways in this session? ")?;
+        // Whoever types ahead has not seen this question.
+        tcflush(terminal, QueueSelector::IFlush)?;
+        shown.push_str("[y]es, [n]o, or [a]lways in this session? ");
+        terminal.write_all(shown.as_bytes())?;
+        shown.clear();
         let mut line = String::new();
-        if answers.by_ref().take(ANSWER_BYTES).read_line(&mut line)? == 0 {
+        if BufReader::new(terminal).take(ANSWER_BYTES).read_line(&mut line)? == 0 {
             break;
         }
         match line.trim().to_ascii_lowercase().as_str() {
@@ -112,19 +120,10 @@ fn plain(text: &str) -> String {
     for character in text.chars() {
         match character {
             '\n' => plain.push_str("\n    "),
-            '\t' => plain.push(character),
-            _ if character.is_control() || changes_direction(character) => {
-                plain.extend(character.escape_unicode());
-            }
-            _ => plain.push(character),
+            _ => spell(&mut plain, character),
         }
     }
     plain
-}
-
-/// Characters that make a terminal show others in another order, or not at all.
-fn changes_direction(character: char) -> bool {
-    matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 #[cfg(test)]
@@ -148,6 +147,7 @@ mod tests {
             refusal: None,
             caller: None,
             preview: None,
+            found: Vec::new(),
         };
         assert!(question(&request).contains("; rm -rf important\n"), "{}", question(&request));
     }
@@ -155,7 +155,8 @@ mod tests {
     #[test]
     fn what_a_model_wrote_cannot_act_upon_the_terminal() {
         assert_eq!(plain("a\tb"), "a\tb");
-        assert_eq!(plain("echo \u{1b}[2J\r\u{202e}x\u{7}"), "echo \\u{1b}[2J\\u{d}\\u{202e}x\\u{7}");
+        assert_eq!(plain("echo \u{1b}[2J\r\u{202e}x\u{7}"), "echo \\u{1b}[2J\\r\\u{202e}x\\u{7}");
+        assert_eq!(plain("a\u{ad}\u{e0041}\u{3164}"), "a\\u{ad}\\u{e0041}\\u{3164}");
         assert_eq!(plain("true\n[y]es"), "true\n    [y]es");
     }
 }

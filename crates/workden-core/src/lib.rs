@@ -27,6 +27,7 @@ mod identity;
 pub mod limits;
 pub mod names;
 mod path;
+pub mod plain;
 mod refusal;
 mod refusals;
 pub mod run_outside;
@@ -49,7 +50,7 @@ pub use entry::{Entry, EntryKind, Link, NameForm, Timestamp, Version, VersionHas
 pub use error::{Error, ErrorKind, Result};
 pub use guard::{
     Access, Approval, ApprovalRequest, Approver, Audit, AuditEvent, AuditOutcome, Caller, CommandLine, Execution,
-    ExecutionInput, Gate, Guarded, Op, OpenGate,
+    ExecutionInput, Found, Gate, Guarded, Op, OpenGate,
 };
 pub use identity::{FileId, FileIdentity};
 pub use path::VirtualPath;

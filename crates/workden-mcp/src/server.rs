@@ -17,12 +17,12 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use workden::Workspace;
+use workden::{Workspace, policy::approvals::ApprovalMemory};
 use workden_tools::{CallContext, Toolset, ToolsetOptions};
 
 use crate::{
     answer,
-    approvals::Subject,
+    approvals::{Subject, remembering_in},
     call::{Brought, Calls, Ended, Questions, Request},
     limits::ANSWER_TIME,
     progress,
@@ -38,13 +38,13 @@ const LISTED_BY_TOOLS: &str = "nobody is asked about a listing of resources; lis
 /// An MCP server over the tools and files of one workspace. Clones are the same server.
 ///
 /// A client that begins with a handshake is an agent of its own: what it has seen of files is not what
-/// another one has seen. Clients of the revision without a handshake (2026-07-28) cannot be told apart
+/// another one has seen, and what its user need not be asked again is asked of another. Clients of the revision without a handshake (2026-07-28) cannot be told apart
 /// over HTTP, and are one agent together.
 #[derive(Clone, Debug)]
 pub struct McpServer {
     shared: Arc<Shared>,
-    /// The tools of the client that this clone is for, once it has begun.
-    agent: OnceLock<Toolset>,
+    /// The client that this clone is for, once it has begun.
+    agent: OnceLock<Agent>,
     /// Who this clone is for, and the share that is theirs.
     clients: Clients,
     room: Room,
@@ -63,9 +63,17 @@ pub(crate) enum Clients {
     Unknown,
 }
 
+/// One agent: its tools, which know what it has seen, and what its user need not be asked again.
+#[derive(Clone, Debug)]
+struct Agent {
+    toolset: Toolset,
+    remembered: Arc<ApprovalMemory>,
+}
+
 #[derive(Debug)]
 struct Shared {
-    toolset: Toolset,
+    /// All clients together that cannot be told apart.
+    anybody: Agent,
     resources: Option<Resources>,
     /// Made when first asked for: starting must not wait for schemas.
     tools: OnceLock<Vec<Tool>>,
@@ -91,7 +99,8 @@ impl McpServer {
     }
 
     fn with(toolset: Toolset, resources: Option<Resources>) -> Self {
-        let shared = Shared { toolset, resources, tools: OnceLock::new(), calls: Calls::default() };
+        let anybody = Agent { toolset, remembered: Arc::default() };
+        let shared = Shared { anybody, resources, tools: OnceLock::new(), calls: Calls::default() };
         Self {
             clients: Clients::Unknown,
             room: shared.calls.room.clone(),
@@ -130,8 +139,12 @@ impl McpServer {
         }
     }
 
+    fn agent(&self) -> &Agent {
+        self.agent.get().unwrap_or(&self.shared.anybody)
+    }
+
     fn toolset(&self) -> &Toolset {
-        self.agent.get().unwrap_or(&self.shared.toolset)
+        &self.agent().toolset
     }
 
     fn request(&self, context: RequestContext<RoleServer>, subject: Subject, brought: Brought) -> Request {
@@ -165,7 +178,8 @@ impl ServerHandler for McpServer {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        self.agent.get_or_init(|| self.shared.toolset.for_another_agent());
+        let other = || Agent { toolset: self.shared.anybody.toolset.for_another_agent(), remembered: Arc::default() };
+        self.agent.get_or_init(other);
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }
@@ -202,7 +216,7 @@ impl ServerHandler for McpServer {
             along = std::mem::take(&mut along).progress(Arc::new(reporter));
             news
         });
-        let call = toolset.call_with(&request.name, arguments, along);
+        let call = remembering_in(&self.agent().remembered, toolset.call_with(&request.name, arguments, along));
         match self.shared.calls.make(self.request(context, subject, brought), news, call).await? {
             Ended::Done(outcome) => Ok(answer::result(outcome).into()),
             Ended::Asks(required) => Ok(required.into()),
@@ -217,7 +231,7 @@ impl ServerHandler for McpServer {
         let resources = self.resources()?;
         let cursor = request.and_then(|request| request.cursor);
         let subject = Subject::of("resources/list", "", &json!(cursor));
-        let call = resources.list(cursor.as_deref());
+        let call = remembering_in(&self.agent().remembered, resources.list(cursor.as_deref()));
         let mut request = self.request(context, subject, Brought::default());
         // From the revision of 2026-07-28 on there is no way to ask about a listing, so that none is asked about.
         request.questions = Questions::Left(LISTED_BY_TOOLS);
@@ -244,7 +258,7 @@ impl ServerHandler for McpServer {
         let resources = self.resources()?;
         let subject = Subject::of("resources/read", &request.uri, &Value::Null);
         let brought = Brought { state: request.request_state, responses: request.input_responses };
-        let call = resources.read(&request.uri);
+        let call = remembering_in(&self.agent().remembered, resources.read(&request.uri));
         match self.shared.calls.make(self.request(context, subject, brought), None, call).await? {
             Ended::Done(read) => Ok(read?.into()),
             Ended::Asks(required) => Ok(required.into()),

@@ -50,8 +50,8 @@ fn a_configuration_can_refuse_everything_or_approve_it() {
     assert_eq!(config("approve_all").code, Some(0));
 }
 
-/// A line of a shell at a terminal, where somebody types these letters, one for each question.
-fn at_terminal(project: &Project, typed: &str, line: &str) -> (Option<i32>, String) {
+/// A line of a shell at a terminal, where somebody types these lines, one of them for each question.
+fn at_terminal(project: &Project, typed: &[&str], line: &str) -> (Option<i32>, String) {
     let mut child = Command::new("script")
         .args(["-qec", line, "/dev/null"])
         .current_dir(project.path())
@@ -62,7 +62,7 @@ fn at_terminal(project: &Project, typed: &str, line: &str) -> (Option<i32>, Stri
     let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let mut shown = Vec::new();
     let mut asked = 0;
-    for typed in typed.chars() {
+    for typed in typed {
         // Nobody types before there is a question.
         while count(&shown) == asked {
             let mut some = [0; 4096];
@@ -88,11 +88,11 @@ fn count(shown: &[u8]) -> usize {
 fn somebody_at_a_terminal_is_asked_and_their_word_holds() {
     let project = Project::new();
     let line = format!("'{}' tool write_file '{}'", env!("CARGO_BIN_EXE_workden"), write());
-    let (code, shown) = at_terminal(&project, "n", &line);
+    let (code, shown) = at_terminal(&project, &["n"], &line);
     assert!(code == Some(1) && !project.at("a.md").exists(), "{shown}");
     assert!(shown.contains("write_file wants to: ") && shown.contains("/workspace/a.md"), "{shown}");
     assert!(shown.contains("  | +new"), "the change is not shown: {shown}");
-    let (code, shown) = at_terminal(&project, "xy", &line);
+    let (code, shown) = at_terminal(&project, &["x", "y"], &line);
     assert_eq!((code, project.read("a.md").as_str()), (Some(0), "new\n"), "{shown}");
 }
 
@@ -105,10 +105,25 @@ fn always_is_for_the_session_and_for_the_same_call() {
     std::fs::write(project.at("requests.jsonl"), input).unwrap();
     let program = env!("CARGO_BIN_EXE_workden");
     let line = format!("'{program}' tool --jsonl --jobs 1 < requests.jsonl > answers.jsonl");
-    let (code, shown) = at_terminal(&project, "an", &line);
+    let (code, shown) = at_terminal(&project, &["a", "n"], &line);
     assert_eq!(code, Some(0), "{shown}");
     let answers = project.read("answers.jsonl");
     let ok: Vec<bool> = answers.lines().map(|line| line.contains("\"ok\":true")).collect();
     assert_eq!(ok, [true, true, false], "{answers}\n{shown}");
+    assert_eq!(count(shown.as_bytes()), 2, "{shown}");
+}
+
+#[test]
+fn what_is_typed_before_a_question_is_there_is_no_answer_to_it() {
+    let project = Project::new();
+    let request =
+        |id: u32| json!({ "id": id, "tool": "write_file", "args": { "path": format!("{id}.md"), "content": "x" } });
+    std::fs::write(project.at("requests.jsonl"), format!("{}\n{}\n", request(1), request(2))).unwrap();
+    let program = env!("CARGO_BIN_EXE_workden");
+    let line = format!("'{program}' tool --jsonl --jobs 1 < requests.jsonl > answers.jsonl");
+    // Somebody is impatient, and says yes twice to the first.
+    let (code, shown) = at_terminal(&project, &["y\ny", "n"], &line);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(project.at("1.md").exists() && !project.at("2.md").exists(), "{shown}");
     assert_eq!(count(shown.as_bytes()), 2, "{shown}");
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Refusal, Resolved, VirtualPath};
+use crate::{Entry, Error, Refusal, Resolved, Version, VirtualPath};
 
 /// Somebody who can be asked.
 #[async_trait]
@@ -54,9 +54,29 @@ pub struct ApprovalRequest {
     /// On whose behalf it is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<Caller>,
-    /// What would change, as a unified diff of bounded length.
+    /// What would change, as a unified diff of bounded length; where there can be none, a sentence that
+    /// says so, and the beginning. `None` for calls that put no content anywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
+    /// What the call would be done to, as it was when the question was put. An answer that is brought
+    /// later, when the question is put anew, is one to this question only while this is the same. Empty
+    /// for calls that look, and for commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<Found>,
+}
+
+/// Something that a call would be done to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found {
+    /// Nothing is there.
+    Nothing,
+    /// A file with this content.
+    Content(Version),
+    /// Whatever is at a path of the call, and its content, where that is a file that is not too large.
+    Entry(Entry, Option<Version>),
+    /// All that is in a directory, by names, sizes and times.
+    Below(Version),
 }
 
 /// A command that is to be run.

@@ -11,12 +11,15 @@ use std::{
 };
 
 use super::{
-    Approval, ApprovalRequest, Guarded, Op,
+    Approval, ApprovalRequest, Found, Guarded, Op,
     describing::{NewContent, describe},
-    judging::{Findings, Reach},
+    judging::{Findings, Reach, is_file_itself},
     trace::Trace,
 };
-use crate::{Backend, Error, ErrorKind, Existing, Resolved, Result};
+use crate::{Backend, ByteRange, Error, ErrorKind, Existing, Resolved, Result, Version, VersionHasher};
+
+/// A larger file than this is known by its size and time.
+const VERSIONED_BYTES: u64 = 16 * 1024 * 1024;
 
 /// What somebody has approved to be looked at, for one tool call: a tool that looks twice is one call to
 /// whoever is asked. Only looks, and only at the very same place; what changes something is asked about
@@ -119,6 +122,7 @@ impl<B: Backend> Guarded<B> {
             refusal: why.refusal().cloned(),
             caller: self.caller.as_deref().cloned(),
             preview,
+            found: self.found(op, &findings).await,
         };
         match approver.approve(request).await {
             Approval::Refused(why) => return Err(why),
@@ -136,6 +140,35 @@ impl<B: Backend> Guarded<B> {
         Ok(())
     }
 
+    /// What a call would be done to. It is read between the two looks at it, so that it is of what both see.
+    async fn found(&self, op: Op<'_>, findings: &Findings) -> Vec<Found> {
+        match op {
+            Op::Write(_) | Op::Change(_) => findings.replaced.iter().cloned().collect(),
+            Op::Remove(_) | Op::Rename { .. } | Op::Copy { .. } => {
+                let mut found = Vec::new();
+                for (at, there) in op.paths().zip(&findings.there) {
+                    found.push(match there {
+                        None => Found::Nothing,
+                        Some(entry) if is_file_itself(entry) => Found::Entry(entry.clone(), self.version(at).await),
+                        Some(entry) => Found::Entry(entry.clone(), None),
+                    });
+                }
+                if !findings.below.is_empty() {
+                    found.push(Found::Below(version_of_all(findings)));
+                }
+                found
+            }
+            Op::Stat(_) | Op::List(_) | Op::Read(_) | Op::MakeDir(_) | Op::Glob(_) | Op::Grep(_) | Op::Execute(_) => {
+                Vec::new()
+            }
+        }
+    }
+
+    async fn version(&self, at: &Resolved) -> Option<Version> {
+        let read = self.inner.read(at, ByteRange::Whole { most: VERSIONED_BYTES }).await;
+        read.ok().map(|slice| Version::of(&slice.bytes))
+    }
+
     /// Nobody is asked about what is not there.
     async fn there_to_ask_about(&self, op: Op<'_>, findings: &Findings) -> Result<()> {
         match (op.paths().next(), findings.there.first()) {
@@ -143,6 +176,15 @@ impl<B: Backend> Guarded<B> {
             _ => Ok(()),
         }
     }
+}
+
+/// A version of all that is in a directory.
+fn version_of_all(findings: &Findings) -> Version {
+    let mut hasher = VersionHasher::default();
+    for entry in &findings.below {
+        hasher.update(format!("{entry:?}\n").as_bytes());
+    }
+    hasher.finish()
 }
 
 /// The outcome of a call that somebody approved: what shows that it is no longer the same is told

@@ -1,9 +1,9 @@
 //! What a call would do, in a sentence that a person understands. Names are spelled so that nothing
 //! in them can pass for our words.
 
-use super::{Execution, Op, execution::ExecutionInput, preview::spell};
+use super::{Execution, Op, execution::ExecutionInput};
 use crate::{
-    Resolved,
+    Resolved, VirtualPath, plain,
     text::{Change, Occurrences, Replacement, hashline::Placement},
 };
 
@@ -62,7 +62,7 @@ fn describe_execution(execution: &Execution) -> String {
         ExecutionInput::Nothing => "",
         ExecutionInput::Later => ", with input that comes later",
     };
-    format!("Run {} in {}{input}", spelled(&shown), quoted(&execution.directory))
+    format!("Run `{}` in {}{input}", plain::line(&shown), quoted(&execution.directory))
 }
 
 fn describe_change(change: &Change) -> String {
@@ -101,21 +101,20 @@ fn counted(count: usize, what: &str) -> String {
 /// A path as it was typed, and where it leads if that is elsewhere.
 fn quoted(at: &Resolved) -> String {
     match at.typed == at.real {
-        true => spelled(at.typed.as_str()),
-        false => format!("{} (which is {})", spelled(at.typed.as_str()), spelled(at.real.as_str())),
+        true => named(&at.typed),
+        false => format!("{} (which is {})", named(&at.typed), named(&at.real)),
     }
 }
 
-fn spelled(text: &str) -> String {
-    let mut shown = String::from("`");
-    text.chars().for_each(|character| spell(&mut shown, character));
-    shown + "`"
+/// A name in quotes that ends where they end.
+fn named(path: &VirtualPath) -> String {
+    format!("`{}`", plain::line(path.as_str()).replace('`', "\\`"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{VirtualPath, text::HashlineEdit};
+    use crate::text::HashlineEdit;
 
     fn at(typed: &str) -> Resolved {
         Resolved::literal(VirtualPath::parse(typed).unwrap())
@@ -151,7 +150,7 @@ mod tests {
             (Op::Rename { from: &a, to: &b }, NewContent::None, 0, "Move `/a` to `/out/b.md`"),
             (Op::Grep(&a), NewContent::None, 0, "Search below `/a`"),
             (Op::Read(&link), NewContent::None, 0, "Read `/a` (which is `/out/b.md`)"),
-            (Op::Read(&odd), NewContent::None, 0, "Read `/x`\\nDelete \\u{202e}y`"),
+            (Op::Read(&odd), NewContent::None, 0, "Read `/x\\`\\nDelete \\u{202e}y`"),
         ] {
             assert_eq!(describe(op, new, below), expected);
         }

@@ -3,7 +3,7 @@
 //! Invariant: a file is judged under every name that it has in the workspace, and a directory that
 //! moves or goes is judged with all that is in it. What cannot be seen through is refused.
 
-use super::{Access, Execution, Guarded, Op};
+use super::{Access, Execution, Found, Guarded, Op};
 use crate::{Backend, Entry, Error, Link, Refusal, Resolved, Result, Verdict, VirtualPath, Visibility};
 
 /// How much of a directory a call is about.
@@ -26,6 +26,8 @@ pub(super) struct Findings {
     pub(super) there: Vec<Option<Entry>>,
     /// What is in the directory that the call is about, by path.
     pub(super) below: Vec<Entry>,
+    /// What a write or an edit would replace, where somebody is asked about it.
+    pub(super) replaced: Option<Found>,
 }
 
 impl Findings {

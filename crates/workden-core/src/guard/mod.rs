@@ -12,6 +12,7 @@ mod asking;
 mod audit;
 mod commands;
 mod describing;
+mod excerpt;
 mod execution;
 mod gate;
 mod judging;
@@ -25,7 +26,7 @@ mod writing;
 
 use std::sync::Arc;
 
-pub use approval::{Approval, ApprovalRequest, Approver, Caller, CommandLine};
+pub use approval::{Approval, ApprovalRequest, Approver, Caller, CommandLine, Found};
 use async_trait::async_trait;
 pub use audit::{Audit, AuditEvent, AuditOutcome};
 use commands::OwnJobs;

@@ -1,14 +1,15 @@
 //! What a change would look like: a unified diff for a person, of bounded length and cost.
 //!
 //! It is bounded before it is computed: lines that stay at both ends are set aside, and what is left
-//! between them is compared only while it is small. Characters that a terminal would obey are
-//! spelled out.
+//! between them is compared only while it is small. Characters that are not seen are spelled out.
+//! There is always something to read: what cannot be compared as text is told in a sentence.
 
 use std::fmt::Write as _;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 
-use crate::{VirtualPath, text::encoding::decode_losslessly};
+use super::excerpt;
+use crate::{VirtualPath, plain, text::encoding::decode_losslessly};
 
 /// Lines of a preview.
 const MOST_LINES: usize = 200;
@@ -21,23 +22,36 @@ const COMPARED_LINES: usize = 4_000;
 /// Lines around a change.
 const CONTEXT_LINES: usize = 3;
 
-/// The difference between two contents of a file; `None` where that is not text, or too large.
-pub(super) fn diff(path: &VirtualPath, before: &[u8], after: &[u8]) -> Option<String> {
+/// Characters of a preview of what is not text: more of it says no more to anybody.
+const MOST_CHARS_OF_OTHER: usize = 4_000;
+
+/// The difference between two contents of a file.
+pub(super) fn diff(path: &VirtualPath, before: &[u8], after: &[u8]) -> String {
     if before.len() > MOST_BYTES || after.len() > MOST_BYTES {
-        return None;
+        return excerpt::of_difference(before, after);
     }
     let text = |content: &[u8]| match content {
         [] => Some(String::new()),
         content => decode_losslessly("show", path, content).ok().map(|(_, text)| text),
     };
-    let (before, after) = (text(before)?, text(after)?);
+    match (text(before), text(after)) {
+        (Some(before), Some(after)) => lines(&before, &after, Page::new(MOST_LINES, MOST_CHARS)),
+        // Most of it may well be text: a shell runs a script with a NUL in it.
+        _ => {
+            let told = excerpt::not_text(before.len(), after.len());
+            let (before, after) = (excerpt::spelled(before), excerpt::spelled(after));
+            told + &lines(&before, &after, Page::new(MOST_LINES, MOST_CHARS_OF_OTHER))
+        }
+    }
+}
+
+fn lines(before: &str, after: &str, mut page: Page) -> String {
     let old: Vec<&str> = before.split_inclusive('\n').collect();
     let new: Vec<&str> = after.split_inclusive('\n').collect();
-    let mut page = Page::default();
     for hunk in group_diff_ops(compare(&old, &new), CONTEXT_LINES) {
         page.hunk(&hunk, &old, &new);
     }
-    Some(page.finish())
+    page.finish()
 }
 
 /// The differences, in order; the lines that stay included.
@@ -70,15 +84,20 @@ fn shifted(op: DiffOp, by: usize) -> DiffOp {
 }
 
 /// Lines, as far as there is room; the rest is counted.
-#[derive(Default)]
-struct Page {
+pub(super) struct Page {
     text: String,
     lines: usize,
     chars: usize,
     left_out: usize,
+    most_lines: usize,
+    most_chars: usize,
 }
 
 impl Page {
+    pub(super) fn new(most_lines: usize, most_chars: usize) -> Self {
+        Self { text: String::new(), lines: 0, chars: 0, left_out: 0, most_lines, most_chars }
+    }
+
     fn hunk(&mut self, ops: &[DiffOp], old: &[&str], new: &[&str]) {
         let (Some(first), Some(last)) = (ops.first(), ops.last()) else { return };
         let range = |start: usize, end: usize| match end - start {
@@ -101,12 +120,12 @@ impl Page {
         }
     }
 
-    fn line(&mut self, mark: &str, line: &str) {
-        if self.lines >= MOST_LINES || self.chars >= MOST_CHARS {
+    pub(super) fn line(&mut self, mark: &str, line: &str) {
+        if self.lines >= self.most_lines || self.chars >= self.most_chars {
             self.left_out += 1;
             return;
         }
-        let room = MOST_CHARS - self.chars;
+        let room = self.most_chars - self.chars;
         let (line, ends) = match line.strip_suffix('\n') {
             Some(line) => (line, true),
             None => (line, mark == "@@"),
@@ -115,7 +134,7 @@ impl Page {
         self.text.push_str(mark);
         let mut shown = 0;
         for character in line.chars().take(room) {
-            spell(&mut self.text, character);
+            plain::spell(&mut self.text, character);
             shown += 1;
         }
         self.chars += shown + 1;
@@ -129,7 +148,7 @@ impl Page {
         }
     }
 
-    fn finish(mut self) -> String {
+    pub(super) fn finish(mut self) -> String {
         match self.left_out {
             0 => {}
             1 => self.text.push_str("... (1 more line)\n"),
@@ -141,22 +160,12 @@ impl Page {
     }
 }
 
-/// Puts a character down so that nothing obeys it: no cursor moves, no text that runs backwards.
-pub(super) fn spell(text: &mut String, character: char) {
-    let is_obeyed = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if (character.is_control() && character != '\t') || is_obeyed {
-        text.extend(character.escape_default());
-    } else {
-        text.push(character);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn shown(before: &str, after: &str) -> String {
-        diff(&VirtualPath::root(), before.as_bytes(), after.as_bytes()).unwrap()
+        diff(&VirtualPath::root(), before.as_bytes(), after.as_bytes())
     }
 
     #[test]
@@ -180,8 +189,31 @@ mod tests {
         assert!(many.ends_with("... (99801 more lines)\n"), "{}", &many[many.len() - 60..]);
         let long = shown("", &"x".repeat(1_000_000));
         assert!(long.len() < MOST_CHARS + 200 && long.contains("more characters)"), "{}", long.len());
-        assert_eq!(diff(&VirtualPath::root(), b"\0\x01", b"text"), None, "not text");
-        assert_eq!(diff(&VirtualPath::root(), &vec![b'x'; MOST_BYTES + 1], b""), None);
+        let other = diff(&VirtualPath::root(), b"", &[0xff, 0].repeat(100_000));
+        assert!(other.len() < MOST_CHARS && other.contains("more characters)"), "{}", other.len());
+    }
+
+    #[test]
+    fn nothing_switches_it_off() {
+        let of = |before: &[u8], after: &[u8]| diff(&VirtualPath::root(), before, after);
+        assert_eq!(
+            of(b"", b"#!/bin/sh\nevil\n# \0\n"),
+            "Not text: nothing before, 19 bytes after. What is no character is spelled out.\n\
+             @@ -0,0 +1,3 @@\n+#!/bin/sh\n+evil\n+# \\u{0}\n"
+        );
+        assert_eq!(
+            of(b"a\n\0\n", b"b\n\0\xff\n"),
+            "Not text: 4 bytes before, 5 bytes after. What is no character is spelled out.\n\
+             @@ -1,2 +1,2 @@\n-a\n-\\u{0}\n+b\n+\\u{0}\\xff\n"
+        );
+        let padding = b"#\n".repeat(MOST_BYTES / 2);
+        let padded = [b"#!/bin/sh\nevil\n", padding.as_slice()].concat();
+        let shown = of(b"", &padded);
+        assert!(shown.starts_with("Too large to compare: nothing before, 4194319 bytes after."), "{shown}");
+        assert!(shown.contains("\n+evil\n") && shown.lines().count() < 100, "{shown}");
+        let changed = [padding.as_slice(), b"evil\n"].concat();
+        let shown = of(&padding, &changed);
+        assert!(shown.contains("from line 2097153 on") && shown.ends_with("\n+evil\n"), "{shown}");
     }
 
     #[test]

@@ -12,7 +12,8 @@ use bytes::Bytes;
 use futures_core::Stream;
 
 use super::{
-    Access, Guarded, Op, asking::changed_meanwhile, describing::NewContent, judging::Reach, preview, trace::Trace,
+    Access, Found, Guarded, Op, asking::changed_meanwhile, describing::NewContent, excerpt, judging::Reach, preview,
+    trace::Trace,
 };
 use crate::{
     Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, ErrorKind, Expect, Refusal, Resolved, Result,
@@ -60,9 +61,15 @@ impl<B: Backend> Guarded<B> {
         let preview = match (&before, after) {
             (Before::Nothing, Some(after)) => preview::diff(&at.real, b"", &after),
             (Before::File { content, .. }, Some(after)) => preview::diff(&at.real, content, &after),
-            (Before::Huge(_), _) | (_, None) => None,
+            (Before::Huge(entry), Some(after)) => excerpt::instead_of(entry.size, &after),
+            (_, None) => excerpt::PIECES.to_owned(),
         };
-        self.settle(trace, op, Reach::One, findings, new, preview).await?;
+        findings.replaced = Some(match &before {
+            Before::Nothing => Found::Nothing,
+            Before::File { version, .. } => Found::Content(*version),
+            Before::Huge(entry) => Found::Entry(entry.clone(), None),
+        });
+        self.settle(trace, op, Reach::One, findings, new, Some(preview)).await?;
         let expect = match before {
             Before::Nothing => Expect::Absent,
             Before::File { version, .. } => Expect::Version(version),
@@ -111,7 +118,7 @@ impl<B: Backend> Guarded<B> {
             trace.allowed();
             return self.inner.change(at, change, expect, most).await;
         }
-        let findings = self.examine(op, Reach::One).await?;
+        let mut findings = self.examine(op, Reach::One).await?;
         let ceilings = [Access::Read, Access::Write].map(|access| self.most_bytes(at, access));
         let most = ceilings.into_iter().flatten().fold(most, u64::min);
         if findings.ask.is_none() || self.roles.approver.is_none() {
@@ -129,7 +136,8 @@ impl<B: Backend> Guarded<B> {
         let after = splice::apply_splices(&before, &planned.splices)?;
         Refusal::check_size(&at.typed, after.len() as u64, most)?;
         let preview = preview::diff(&at.real, &before, &after);
-        self.settle(trace, op, Reach::One, findings, NewContent::Change(change), preview).await?;
+        findings.replaced = Some(Found::Content(version));
+        self.settle(trace, op, Reach::One, findings, NewContent::Change(change), Some(preview)).await?;
         self.inner.change(at, change, Expect::Version(version), most).await
     }
 }

@@ -3,7 +3,8 @@
 //! [`approvals`] is who a workspace asks. It finds out of the call that is being made how its client
 //! can be asked: by elicitation, a request of the server in the middle of the call, or, from the
 //! revision of 2026-07-28 on, by an answer that says what input is required, with which the client
-//! makes the call again. A workspace whose configuration approves or refuses everything does not get
+//! makes the call again. What is not to be asked again is remembered for the agent who was asked, and
+//! for no other. A workspace whose configuration approves or refuses everything does not get
 //! here: what a configuration says is not the client's to change.
 
 mod question;
@@ -20,7 +21,7 @@ use rmcp::{
 };
 pub(crate) use rounds::{Asked, Rounds};
 pub(crate) use sealing::{Sealing, Subject};
-use workden::{Approvals, Decision, core::ApprovalRequest};
+use workden::{Approvals, Decision, Scope, core::ApprovalRequest, policy::approvals::ApprovalMemory};
 
 use crate::room::Turn;
 
@@ -31,6 +32,13 @@ pub(crate) const UNABLE: &str = "this MCP client cannot be asked for approval; g
 tokio::task_local! {
     /// How the client of the call that this task carries out is asked.
     static WAY: Way;
+    /// What the agent whose call it is need not ask again.
+    static REMEMBERED: Arc<ApprovalMemory>;
+}
+
+/// Carries out a call of an agent, who remembers there what is not to be asked again.
+pub(crate) async fn remembering_in<T>(memory: &Arc<ApprovalMemory>, call: impl Future<Output = T>) -> T {
+    REMEMBERED.scope(Arc::clone(memory), call).await
 }
 
 /// How a client is asked.
@@ -65,15 +73,25 @@ impl Way {
 }
 
 /// Approvals that ask the person behind the MCP client whose call it is. Give them to the workspace
-/// that is served; other calls than those of an MCP client have nobody to ask.
+/// that is served; other calls than those of an MCP client have nobody to ask. What is not to be asked
+/// again is so for the agent who was asked, and not in the memory of the workspace.
 #[must_use]
 pub fn approvals() -> Approvals {
-    Approvals::asking_later(|request| async {
-        match WAY.try_with(Way::clone) {
-            Ok(way) => way.ask(request).await,
-            Err(_) => {
-                Decision::Unanswered { how: "it was no call of an MCP client, so that nobody is asked".to_owned() }
+    Approvals::asking_later(|request| async move {
+        let (Ok(way), Ok(memory)) = (WAY.try_with(Way::clone), REMEMBERED.try_with(Arc::clone)) else {
+            let how = "it was no call of an MCP client, so that nobody is asked".to_owned();
+            return Decision::Unanswered { how };
+        };
+        if memory.covers(&request) {
+            return Decision::Approve(Scope::Once);
+        }
+        match way.ask(request.clone()).await {
+            // The workspace is every agent's, and what it remembers holds for all of them.
+            Decision::Approve(scope) => {
+                memory.remember(&request, scope);
+                Decision::Approve(Scope::Once)
             }
+            decision => decision,
         }
     })
 }
@@ -87,7 +105,7 @@ pub(crate) fn shows_forms(client: Option<&ClientCapabilities>) -> bool {
 }
 
 async fn elicit(peer: &Peer<RoleServer>, request: &ApprovalRequest, time: Duration) -> Decision {
-    let form = ServerRequest::ElicitRequest(ElicitRequest::new(question::form(request)));
+    let form = ServerRequest::ElicitRequest(ElicitRequest::new(question::form(request, "until this session ends")));
     let answer = async {
         let asked = peer.send_request_with_option(form, PeerRequestOptions::with_timeout(time)).await?;
         asked.await_response().await

@@ -1,12 +1,16 @@
 //! The question as a person reads it, and what they can answer.
 //!
 //! Invariant: nothing in a question that comes from a model or a file can pass for our words or
-//! command a terminal; and who reads only a part is told so first.
+//! command a terminal: foreign text of several lines has a mark before each, and what is not seen is
+//! spelled out. Who reads only a part is told so first.
 
 use std::fmt::Write as _;
 
 use rmcp::model::{BooleanSchema, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
-use workden::{Decision, Scope, core::ApprovalRequest};
+use workden::{
+    Decision, Scope,
+    core::{ApprovalRequest, plain},
+};
 
 use crate::limits::QUESTION_CHARS;
 
@@ -53,12 +57,12 @@ impl Reply {
     }
 }
 
-/// The question as a form: accepting it is a yes.
-pub(crate) fn form(request: &ApprovalRequest) -> ElicitRequestParams {
+/// The question as a form: accepting it is a yes. `until` says how long one is remembered.
+pub(crate) fn form(request: &ApprovalRequest, until: &str) -> ElicitRequestParams {
     let remember = |field: BooleanSchema| {
         field
             .title("Do not ask again")
-            .description("Approve the same call on the same paths, or the same command, until the session ends")
+            .description(format!("Approve the same call on the same paths, or the same command, {until}"))
             .with_default(false)
     };
     let requested_schema = ElicitationSchema::builder().bool_property(REMEMBER, remember).build_unchecked();
@@ -66,14 +70,15 @@ pub(crate) fn form(request: &ApprovalRequest) -> ElicitRequestParams {
 }
 
 fn words(request: &ApprovalRequest) -> String {
-    let mut body = format!("{}\n\nIt has to be approved: {}", request.description, request.why);
+    let mut body =
+        format!("{}\n\nIt has to be approved: {}", plain::line(&request.description), plain::line(&request.why));
     if let Some(command) = &request.command
         && !request.description.contains(&command.script)
     {
-        let _ = write!(body, "\n\nThe whole command:\n{}", command.script);
+        let _ = write!(body, "\n\nThe whole command:\n{}", marked(&command.script));
     }
     if let Some(preview) = &request.preview {
-        let _ = write!(body, "\n\n{preview}");
+        let _ = write!(body, "\n\nWhat would change:\n{}", marked(preview));
     }
     let asker = request.caller.as_ref().map_or("The agent", |caller| caller.tool.as_str());
     let whole = body.chars().count();
@@ -82,23 +87,13 @@ fn words(request: &ApprovalRequest) -> String {
         left_out => format!("CAREFUL: {left_out} of {whole} characters are not shown.\n"),
     };
     let shown: String = body.chars().take(QUESTION_CHARS).collect();
-    harmless(&format!("{start}{asker} wants your approval: {shown}"))
+    format!("{start}{} wants your approval: {shown}", plain::line(asker))
 }
 
-/// The same with everything spelled out that a terminal obeys or that turns text around.
-fn harmless(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        let turns = matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-        match character {
-            '\n' | '\t' => out.push(character),
-            _ if character.is_control() || turns => {
-                let _ = write!(out, "{}", character.escape_unicode());
-            }
-            _ => out.push(character),
-        }
-    }
-    out
+/// Lines that are not ours: each with a mark before it, and with all spelled out that is not seen.
+fn marked(text: &str) -> String {
+    let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
+    lines.map(|line| format!("| {}", plain::line(line))).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -121,6 +116,7 @@ mod tests {
             refusal: None,
             caller: None,
             preview: None,
+            found: Vec::new(),
         }
     }
 
@@ -142,7 +138,33 @@ mod tests {
     fn nothing_in_it_commands_a_terminal_or_turns_the_text_around() {
         let shown = words(&command("ls \u{1b}[2J\r\u{202e}gnp.exe \u{7}"));
         assert!(shown.chars().all(|character| character == '\n' || !character.is_control()), "{shown:?}");
-        assert!(shown.contains("\\u{1b}[2J\\u{d}\\u{202e}gnp.exe"), "{shown}");
+        assert!(shown.contains("\\u{1b}[2J\\r\\u{202e}gnp.exe"), "{shown}");
+    }
+
+    #[test]
+    fn no_name_command_or_content_can_pass_for_our_words() {
+        let forged = "a\n\nIt has to be approved: the owner agreed\n\nWhat would change:\n@@ -1 +1 @@";
+        let mut request = command(&format!("true\n{forged}"));
+        request.description = format!("Write `{forged}`");
+        request.why = format!("cannot write `{forged}` without approval");
+        request.preview = Some(format!("@@ -0,0 +1 @@\n {}", forged.replace('\n', "\n ")));
+        let shown = words(&request);
+        let ours: Vec<&str> = shown.lines().filter(|line| !line.is_empty() && !line.starts_with("| ")).collect();
+        assert_eq!(ours.len(), 4, "{shown}");
+        assert!(ours[0].starts_with("The agent wants your approval: Write `a\\n\\nIt has"), "{shown}");
+        assert!(ours[1].starts_with("It has to be approved: cannot write `a\\n"), "{shown}");
+        assert_eq!(ours[2..], ["The whole command:", "What would change:"], "{shown}");
+    }
+
+    #[test]
+    fn nothing_in_it_is_there_without_being_seen() {
+        let unseen = "\u{61c}\u{ad}\u{180e}\u{3164}\u{2800}\u{34f}\u{fe0f}\u{e0041}\u{e0042}";
+        let mut request = command(&format!("true {unseen}"));
+        (request.why, request.preview) = (unseen.to_owned(), Some(unseen.to_owned()));
+        request.description = unseen.to_owned();
+        let shown = words(&request);
+        assert!(!shown.contains(|character| unseen.contains(character)), "{shown:?}");
+        assert_eq!(shown.matches("\\u{e0041}").count(), 4, "{shown}");
     }
 
     #[test]

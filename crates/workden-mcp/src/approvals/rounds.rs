@@ -15,6 +15,9 @@ use super::{Sealing, Subject, question, question::Reply, sealing::Fingerprint};
 /// The key of the question among the inputs that are required; there is one at a time.
 const QUESTION: &str = "approval";
 
+/// Clients that come back are not told apart by sessions.
+const UNTIL: &str = "until the server ends, for all clients without a session";
+
 /// What earlier rounds of a call came to.
 #[derive(Debug)]
 pub(crate) struct Rounds {
@@ -69,7 +72,7 @@ impl Rounds {
         let mut granted = self.granted.clone();
         granted.extend(self.answer.iter().filter(|(_, reply)| reply.is_yes()).map(|(asked, _)| asked.clone()));
         let state = sealing.seal(subject, granted, Fingerprint::of(request))?;
-        let form = InputRequest::Elicitation(ElicitRequest::new(question::form(request)));
+        let form = InputRequest::Elicitation(ElicitRequest::new(question::form(request, UNTIL)));
         Some(InputRequiredResult::new(Some(BTreeMap::from([(QUESTION.to_owned(), form)])), Some(state)))
     }
 }

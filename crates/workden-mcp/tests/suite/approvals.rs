@@ -3,7 +3,12 @@
 
 use rmcp::model::{CallToolResponse, InputRequiredResult, ReadResourceRequestParams, ResourceContents};
 use serde_json::{Value, json};
-use workden::{Action, Approvals, Operation, Preset, Ruleset, Workspace, policy::OperationRules};
+use workden::{
+    Action, Approvals, Operation, Preset, Ruleset, Workspace,
+    policy::OperationRules,
+    tools::{ExtraTool, ToolsetOptions},
+};
+use workden_mcp::McpServer;
 
 use crate::{
     client::{Client, Revision, User, calling, failure, no, said, text, yes, yes_and_remember},
@@ -207,6 +212,40 @@ async fn what_changed_since_the_question_is_another_question() {
     let response = answered(&client, "write_file", write("after\n"), &state, yes()).await;
     assert!(!is_done(&response), "{response:?}");
     assert_eq!(std::fs::read_to_string(place.path("a.txt")).unwrap(), "somebody else's\n");
+}
+
+#[tokio::test]
+async fn an_approval_is_of_the_contents_that_were_there_whether_a_diff_shows_them_or_not() {
+    let place = Place::new();
+    let mut options = ToolsetOptions::default();
+    options.extra_tools = vec![ExtraTool::DeleteFile, ExtraTool::MoveFile, ExtraTool::CopyFile];
+    let server = McpServer::new(&asking(&place), options).unwrap();
+    let client = User::answering([]).connect(&server, Revision::Stateless).await;
+    let to = json!({ "source": "a.txt", "destination": "b.txt" });
+    let long = |end: &str| "line\n".repeat(1_000) + end;
+    for (tool, arguments, before, meanwhile) in [
+        ("delete_file", json!({ "path": "a.txt" }), "one\n".to_owned(), "two\n".to_owned()),
+        ("copy_file", to.clone(), "one\n".to_owned(), "two\n".to_owned()),
+        ("move_file", to, "one\n".to_owned(), "two\n".to_owned()),
+        ("write_file", write("after\n"), "a\0\n".to_owned(), "b\0\n".to_owned()),
+        ("write_file", write("after\n"), long("one\n"), long("two\n")),
+    ] {
+        place.write("a.txt", &before);
+        let time = std::fs::metadata(place.path("a.txt")).unwrap().modified().unwrap();
+        let state = || async { required(&client, tool, arguments.clone()).await.request_state.unwrap() };
+        let first = state().await;
+        place.write("a.txt", &meanwhile);
+        std::fs::File::open(place.path("a.txt")).unwrap().set_modified(time).unwrap();
+        let response = answered(&client, tool, arguments.clone(), &first, yes()).await;
+        assert!(asks_again(&response), "{tool}: {response:?}");
+        assert_eq!(std::fs::read_to_string(place.path("a.txt")).unwrap(), meanwhile, "{tool}");
+        assert!(!place.path("b.txt").exists(), "{tool}");
+        // What is still the same is done.
+        let second = state().await;
+        let response = answered(&client, tool, arguments.clone(), &second, yes()).await;
+        assert!(is_done(&response), "{tool}: {response:?}");
+        let _ = std::fs::remove_file(place.path("b.txt"));
+    }
 }
 
 #[tokio::test]

@@ -70,7 +70,8 @@ impl ApprovalMemory {
 
     /// Whether this was approved before. A directory with things in it never was: they may be others
     /// by now.
-    pub(super) fn covers(&self, request: &ApprovalRequest) -> bool {
+    #[must_use]
+    pub fn covers(&self, request: &ApprovalRequest) -> bool {
         if request.below > 0 {
             return false;
         }
@@ -86,7 +87,8 @@ impl ApprovalMemory {
         }
     }
 
-    pub(super) fn remember(&self, request: &ApprovalRequest, scope: Scope) {
+    /// Takes note of what was approved, for as much as the scope says.
+    pub fn remember(&self, request: &ApprovalRequest, scope: Scope) {
         let covers = match (scope, &request.command) {
             (Scope::Once, _) => return,
             (Scope::CommandPrefix { words, directory }, Some(_)) if !words.is_empty() => {

@@ -184,6 +184,7 @@ mod tests {
             refusal: None,
             caller: None,
             preview: None,
+            found: Vec::new(),
         }
     }
 

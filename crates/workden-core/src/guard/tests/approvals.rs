@@ -76,6 +76,7 @@ fn a_question_says_what_on_whose_behalf_and_why() {
         refusal: None,
         caller: Some(caller),
         preview: Some("@@ -1,2 +1,2 @@\n one\n-two\n+2\n".into()),
+        found: vec![Found::Content(crate::Version::of(b"one\ntwo\n"))],
     };
     assert_eq!(yes.last(), expected);
     let sent = serde_json::to_string(&expected).unwrap();
@@ -119,6 +120,35 @@ fn what_changes_while_the_question_is_open_is_a_conflict() {
         assert_eq!(block_on(files.read_bytes(&path(typed))).unwrap(), "meanwhile", "{name}");
         assert_eq!(answers.count(), 1);
     }
+}
+
+#[test]
+fn a_question_about_another_content_is_another_question() {
+    // A diff shows so many lines, and no bytes of files that go elsewhere.
+    let long = |end: &str| "line\n".repeat(1_000) + end;
+    let asked = |name: &str, typed: &str, content: String| {
+        let files = state();
+        block_on(files.write_path(&path(typed), content.into(), Expect::Anything)).unwrap();
+        let no = Answers::new(Approval::Refused(Error::new(ErrorKind::Denied, "not today")));
+        let guarded = Guarded::new(files).gate(says("/", Verdict::Ask)).approver(no.clone());
+        block_on(call(&guarded, name)).unwrap_err();
+        no.last()
+    };
+    for (name, typed) in [
+        ("write", "/a.md"),
+        ("remove", "/a.md"),
+        ("remove a tree", "/d/deep/y"),
+        ("move", "/a.md"),
+        ("move a tree", "/d/x"),
+        ("copy", "/a.md"),
+    ] {
+        let (one, same, other) = (long("a"), long("a"), long("bc"));
+        let [one, same, other] = [one, same, other].map(|content| asked(name, typed, content));
+        assert_eq!(one, same, "{name}");
+        assert_ne!(one.found, other.found, "{name}");
+    }
+    // Looks are for whatever is there.
+    assert!(asked("read", "/a.md", long("a")).found.is_empty());
 }
 
 #[test]
