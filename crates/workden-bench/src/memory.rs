@@ -147,13 +147,24 @@ fn there<T>(looked: io::Result<T>) -> Result<Option<T>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Command, Stdio};
+    use std::{
+        io::{Read, Write},
+        process::{Child, Command, Stdio},
+    };
 
     use super::*;
 
+    /// A program that waits for its input to end, and is past its start: what it holds does not change.
+    fn waiting() -> Child {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        child
+    }
+
     #[test]
     fn the_memory_of_a_child_is_seen_and_that_of_one_that_has_gone_is_none() {
-        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut child = waiting();
         let own = std::process::id();
         let held = of_process(child.id()).unwrap();
         assert!(held.resident > 0 && held.proportional > 0 && held.proportional <= held.resident, "{held:?}");
@@ -166,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_peak_counts_one_program_and_forgets_nothing() {
-        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut child = waiting();
         let program = fs::read_link(format!("/proc/{}/exe", child.id())).unwrap();
         let mut peak = Peak::default();
         peak.look(child.id(), Path::new("/another")).unwrap();
