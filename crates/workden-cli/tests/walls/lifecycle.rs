@@ -95,7 +95,8 @@ async fn nothing_is_left_of_two_hundred_sandboxes() {
         if left.is_empty() && descriptors() <= open {
             return;
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "left behind: {left:#?}, {} descriptors", descriptors());
+        // Other tests have processes of this program as well, for as long as they run.
+        assert!(began.elapsed() < Duration::from_secs(150), "left behind: {left:#?}, {} descriptors", descriptors());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

@@ -1,9 +1,6 @@
 //! Groups as a message to another process: what can be written down, and the open files beside it.
 
-use std::{
-    borrow::Cow,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-};
+use std::{borrow::Cow, os::fd::OwnedFd};
 
 use serde::{Deserialize, Serialize};
 
@@ -44,19 +41,6 @@ fn numbers(watch: &mut Watch) -> [&mut Option<Source>; 6] {
 }
 
 impl Group {
-    /// All that is open for it.
-    pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        let join = match &self.join {
-            Join::None => Vec::new(),
-            Join::Tasks(files) => files.iter().map(AsFd::as_fd).collect(),
-            Join::CloneInto(directory) => vec![directory.as_fd()],
-        };
-        let Watch { memory, memory_peak, memory_kills, processes, refused_processes, cpu } = &self.watch;
-        let counted = [memory, memory_peak, memory_kills, processes, refused_processes, cpu];
-        let counted = counted.into_iter().flatten().map(Source::descriptor);
-        join.into_iter().chain(counted).chain(self.keeper()).collect()
-    }
-
     /// What another process needs of it, which is not its removal.
     pub(crate) fn apart(mut self) -> (Letter, Vec<OwnedFd>) {
         let (join, mut files) = match self.join {

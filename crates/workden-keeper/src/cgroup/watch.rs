@@ -1,10 +1,6 @@
 //! What a group has counted, read by descriptors that were opened while that was still allowed.
 
-use std::{
-    borrow::Cow,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    time::Duration,
-};
+use std::{borrow::Cow, os::fd::OwnedFd, time::Duration};
 
 use rustix::io::pread;
 
@@ -57,11 +53,6 @@ impl Source {
     /// What it is besides its file.
     pub(super) fn apart(self) -> (OwnedFd, Option<Cow<'static, str>>, u64) {
         (self.file, self.key, self.unit)
-    }
-
-    /// The file.
-    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
     }
 
     /// The reverse of [`Self::apart`].

@@ -88,7 +88,7 @@ pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid
             drop(owner);
             Ok(inside.finish(confinement, Purpose::Keeper).0)
         }
-        Begun::Outside(outside) => Err(outside.oversee(confinement, Purpose::Keeper, owner)),
+        Begun::Outside(outside) => Err(outside.oversee(confinement, Purpose::Keeper, owner, &[])),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the supervisor does for the new process while that builds its root: user namespaces for
 //! mounts, a network, control groups, and the mapping of its ids. Then it looks after the finished sandbox.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, pidfd_send_signal, setrlimit};
 use workden_core::{
@@ -18,6 +18,7 @@ use super::{
 use crate::{
     cgroup::{Group, Made, Plan},
     supervisor::{self, Charge, Left, Owner},
+    sys::close_all_but,
 };
 
 /// A sandbox that is being made, as its supervisor sees it.
@@ -40,18 +41,18 @@ impl Outside {
         self.first
     }
 
-    /// What it must keep open.
-    pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        let mut descriptors = vec![self.process.as_fd(), self.link.descriptor()];
-        descriptors.extend(self.group.iter().flat_map(Group::descriptors));
-        descriptors
-    }
-
     /// Gives the new process what it needs, and becomes its supervisor. Comes back only with the
     /// reason why there will be no sandbox; nothing is left of it then.
     ///
-    /// The caller need not be the parent of the new process.
-    pub(crate) fn oversee(self, confinement: &Confinement, purpose: Purpose, owner: Option<Owner>) -> Error {
+    /// The caller need not be the parent of the new process. For one command, everything that is open is
+    /// closed but `keep` and what a supervisor needs, when nobody waits for this any more.
+    pub(crate) fn oversee(
+        self,
+        confinement: &Confinement,
+        purpose: Purpose,
+        owner: Option<Owner>,
+        keep: &[BorrowedFd<'_>],
+    ) -> Error {
         let Self { first, process, link, ids, owners, groups, mut group } = self;
         let mut made = group.as_mut().map(Group::take_made).unwrap_or_default();
         // Commands of the same user may have many descriptors on their way, and the kernel counts those
@@ -76,6 +77,11 @@ impl Outside {
                 group
             });
             link.give_group(group)?;
+            if purpose == Purpose::OneCommand {
+                let own = [Some(process.as_fd()), Some(link.descriptor()), owner.as_ref().map(Owner::descriptor)];
+                let kept = own.into_iter().flatten().chain(keep.iter().copied());
+                close_all_but(&mut kept.map(|fd| fd.as_raw_fd()).chain(0..=2).collect::<Vec<_>>());
+            }
             drop(makers);
             link.wait_until_ready()
         };

@@ -32,7 +32,7 @@ use crate::{
     confine::{self, Begun, Purpose},
     message::receive,
     minder::message::Order,
-    supervisor::{self, Owner},
+    supervisor::Owner,
     sys::{self, Place},
 };
 
@@ -107,11 +107,8 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
     let supervisor = sys::fork_into(&Place::Here, || {
         let Some(outside) = outside.take() else { sys::exit_now(125) };
         // There are no other threads here: this child may do what it likes.
-        supervisor::let_go_of_streams();
-        let mut kept = vec![0, 1, 2, theirs.as_raw_fd(), owner.descriptor().as_raw_fd()];
-        kept.extend(outside.descriptors().iter().map(AsRawFd::as_raw_fd));
-        sys::close_all_but(&mut kept);
-        say(theirs.as_fd(), &Said::Refused(outside.oversee(confinement, Purpose::OneCommand, Some(owner))));
+        let keep = [theirs.as_fd()];
+        say(theirs.as_fd(), &Said::Refused(outside.oversee(confinement, Purpose::OneCommand, Some(owner), &keep)));
         sys::exit_now(125)
     });
     let supervisor = supervisor.map_err(|errno| {
