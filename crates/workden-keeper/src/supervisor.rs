@@ -1,7 +1,8 @@
 //! The process that stays on the host: it waits for the owner, for PID 1 and for signals, ends the
 //! sandbox when it is time, and leaves nothing of it behind.
 //!
-//! Invariant: it outlives everything in the sandbox. It holds no descriptor of the stream, so that
+//! Invariant: it outlives everything in the sandbox, but for a first process that has said that it is the
+//! last one and is on its way out. It holds no descriptor of the stream, so that
 //! both ends see the end of the other.
 
 use std::{
@@ -12,7 +13,7 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{CWD, Mode, OFlags, openat},
-    io::{Errno, read},
+    io::Errno,
     process::{
         Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, chdir, pidfd_open, pidfd_send_signal, setsid, wait, waitpid,
     },
@@ -20,7 +21,7 @@ use rustix::{
 use workden_core::{Error, ErrorKind, limits};
 
 use crate::sys::{confine::replace_stream, ending_signals, exit_now, forget_used_pages};
-use crate::{cgroup::Made, confine::Scratch, minder::descent};
+use crate::{cgroup::Made, confine::Scratch, message::receive, minder::descent};
 
 /// Ids of descendants that are signalled at a time.
 const DESCENDANTS: usize = 32 * 1024;
@@ -97,7 +98,8 @@ pub(crate) fn supervise(charge: Charge) -> ! {
             // PID 1 is gone, and with it everything in its namespace, if it has one.
             Ok(_) if came(&watched, 0) => break,
             Ok(_) if last_word.is_some() && came(&watched, 1) => {
-                if last_word.take().is_some_and(|line| read(line, &mut [0; LAST_WORD.len()]) == Ok(LAST_WORD.len())) {
+                // A line that just ends is a process that was killed: others may still be there.
+                if last_word.take().is_some_and(|line| receive(line).is_ok_and(|said| said == LAST_WORD)) {
                     groups.remove();
                     exit_now(0)
                 }

@@ -11,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rustix::fs::{Mode, OFlags, open};
 use workden_core::{
     VirtualPath,
     run_outside::{GIT_DIRECTORY, GIT_HEAD},
@@ -141,14 +142,8 @@ impl Search {
 
     /// The git directory that a file names, from a directory on.
     fn named_in(&mut self, file: &VirtualPath, from: &VirtualPath, before: &str, depth: usize) {
-        let mut content = String::new();
-        // Not opened where it could be waited for.
-        let on_host = self.on_host(file);
-        if !fs::metadata(&on_host).is_ok_and(|there| there.is_file()) {
-            return;
-        }
-        let read = fs::File::open(on_host).and_then(|file| file.take(LONGEST_NAME).read_to_string(&mut content));
-        let Some(named) = read.ok().and_then(|_| content.strip_prefix(before)) else { return };
+        let Some(content) = short_text(&self.on_host(file)) else { return };
+        let Some(named) = content.strip_prefix(before) else { return };
         if let Some(place) = self.inside(&self.on_host(from).join(named.trim())) {
             self.git_directory(&place, depth);
         }
@@ -163,6 +158,17 @@ impl Search {
         let real = path.canonicalize().ok()?;
         VirtualPath::parse(real.strip_prefix(&self.top).ok()?.to_str()?).ok()
     }
+}
+
+/// The beginning of a regular file. Whatever else comes to be there meanwhile is not waited for: opening a
+/// FIFO would never end.
+fn short_text(path: &Path) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = fs::File::from(open(path, flags, Mode::empty()).ok()?);
+    let mut content = String::new();
+    file.metadata().ok().filter(fs::Metadata::is_file)?;
+    file.take(LONGEST_NAME).read_to_string(&mut content).ok()?;
+    Some(content)
 }
 
 #[cfg(test)]
@@ -236,5 +242,18 @@ mod tests {
         let many: Vec<String> = (0..MOST_REPOSITORIES + 10).map(|number| format!("{number}/.git")).collect();
         let place = place(&many.iter().map(String::as_str).collect::<Vec<_>>(), &[]);
         assert_eq!(Repositories::in_directory(place.path()).directories.len(), MOST_REPOSITORIES);
+    }
+
+    #[test]
+    fn what_never_ends_is_not_waited_for() {
+        let place = place(&["a/.git"], &[]);
+        for name in ["a/.git/commondir", ".git"] {
+            let fifo = place.path().join(name);
+            rustix::fs::mknodat(rustix::fs::CWD, fifo, rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o600), 0)
+                .unwrap();
+        }
+        assert_eq!(short_text(&place.path().join(".git")), None);
+        let found = Repositories::in_directory(place.path());
+        assert_eq!((shown(&found.directories), shown(&found.files)), (vec!["/a/.git"], vec!["/.git"]));
     }
 }

@@ -1,5 +1,5 @@
 //! What the supervisor does for the new process while that builds its root: user namespaces for
-//! mounts, a network, control groups, and the mapping of its ids. Then it looks after the finished sandbox.
+//! mounts and for its commands, a network, and control groups. Then it looks after the finished sandbox.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 

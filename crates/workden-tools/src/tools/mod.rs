@@ -208,8 +208,7 @@ fn here() -> String {
 /// A name or a path on a line of its own: as it is, or quoted as in JSON when it could break the line and
 /// pass for another one. So it can be given back to any tool.
 fn on_a_line(name: &str) -> Cow<'_, str> {
-    let breaks = |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
-    match name.contains(breaks) {
+    match name.contains(char::is_control) {
         true => Value::from(name).to_string().into(),
         false => name.into(),
     }
