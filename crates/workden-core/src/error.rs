@@ -96,6 +96,8 @@ pub enum ErrorKind {
     TimedOut,
     /// The sandbox or the process is no longer there.
     Gone,
+    /// Whoever runs the sandboxes does not answer; trying again later may help.
+    Unreachable,
     /// This backend cannot do that.
     Unsupported,
     /// A limit that was asked for, and that nobody here can hold.

@@ -24,6 +24,8 @@
 
 #![cfg(target_os = "linux")]
 
+#[cfg(feature = "docker")]
+pub mod docker;
 mod host;
 mod host_environment;
 mod keeper;
@@ -31,6 +33,9 @@ mod late;
 mod limits;
 mod linux;
 pub mod repositories;
+pub mod runtimes;
+pub mod sessions;
+mod token;
 pub mod toolchains;
 mod variables;
 

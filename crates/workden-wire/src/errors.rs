@@ -42,7 +42,7 @@ pub(crate) fn status(kind: ErrorKind) -> StatusCode {
         Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Kind::ReadOnly | Kind::PermissionDenied | Kind::Denied | Kind::ApprovalNeeded => StatusCode::FORBIDDEN,
         Kind::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
-        Kind::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        Kind::Busy | Kind::Unreachable => StatusCode::SERVICE_UNAVAILABLE,
         Kind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
         Kind::Gone => StatusCode::GONE,
         Kind::Unsupported | Kind::LimitNotHeld => StatusCode::NOT_IMPLEMENTED,

@@ -34,6 +34,7 @@ const KINDS: &[ErrorKind] = &[
     ErrorKind::Busy,
     ErrorKind::TimedOut,
     ErrorKind::Gone,
+    ErrorKind::Unreachable,
     ErrorKind::Unsupported,
     ErrorKind::LimitNotHeld,
     ErrorKind::Io,

@@ -1,0 +1,238 @@
+//! `Daemon`: the Docker or Podman daemon that containers are asked of.
+//!
+//! Invariant: making one talks to nobody. The first call connects, and asks which version of the API both
+//! sides know; a connection that failed is tried again by whoever comes next.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use bollard::{API_DEFAULT_VERSION, Docker};
+use tokio::{sync::OnceCell, time::timeout};
+use workden_core::{Error, ErrorKind, Result};
+
+use super::errors;
+use crate::HostEnvironment;
+
+/// How long a daemon has to say which version it is.
+const GREETING_TIME: Duration = Duration::from_secs(5);
+/// How long it has for anything else, in seconds: starting a container on a busy machine takes a while.
+const CALL_SECONDS: u64 = 60;
+/// Where a daemon listens when nobody says where.
+const USUAL_SOCKET: &str = "/var/run/docker.sock";
+/// The same for Podman.
+const PODMAN_SOCKET: &str = "/run/podman/podman.sock";
+
+/// A Docker or Podman daemon. Clones share its connection.
+#[derive(Clone)]
+pub struct Daemon {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    address: Address,
+    client: OnceCell<Docker>,
+}
+
+/// Where a daemon listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Address {
+    Socket(PathBuf),
+    Tcp(String),
+    /// TCP with certificates, which are in this directory.
+    Tls(String, PathBuf),
+}
+
+impl Daemon {
+    /// The daemon that `DOCKER_HOST` names (with `DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH`); otherwise the
+    /// one at the usual socket, or Podman's where only that is.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for an address that makes no sense.
+    pub fn of_environment(host: &HostEnvironment) -> Result<Self> {
+        if let Some(address) = host.variable("DOCKER_HOST") {
+            let tls = host.variable("DOCKER_TLS_VERIFY").map(|_| {
+                host.place("DOCKER_CERT_PATH").or_else(|| Some(host.home()?.join(".docker"))).unwrap_or_default()
+            });
+            return Address::parse(address, tls).map(Self::new);
+        }
+        let own_podman = host.place("XDG_RUNTIME_DIR").map(|place| place.join("podman/podman.sock"));
+        let others = [Some(PathBuf::from(PODMAN_SOCKET)), own_podman];
+        let there = |path: &PathBuf| Path::new(path).exists();
+        let usual = PathBuf::from(USUAL_SOCKET);
+        let socket = if there(&usual) { None } else { others.into_iter().flatten().find(there) };
+        Ok(Self::new(Address::Socket(socket.unwrap_or(usual))))
+    }
+
+    /// The daemon at this address: `unix:///var/run/docker.sock` or `tcp://host:2375`.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for an address that makes no sense.
+    pub fn at(address: &str) -> Result<Self> {
+        Address::parse(address, None).map(Self::new)
+    }
+
+    fn new(address: Address) -> Self {
+        Self { shared: Arc::new(Shared { address, client: OnceCell::new() }) }
+    }
+
+    /// The address, for people.
+    #[must_use]
+    pub fn address(&self) -> String {
+        self.shared.address.to_string()
+    }
+
+    /// The client, connected.
+    pub(crate) async fn client(&self) -> Result<&Docker> {
+        self.shared.client.get_or_try_init(|| self.connect()).await
+    }
+
+    async fn connect(&self) -> Result<Docker> {
+        let client = match &self.shared.address {
+            Address::Socket(path) => {
+                Docker::connect_with_unix(&path.display().to_string(), CALL_SECONDS, API_DEFAULT_VERSION)
+            }
+            Address::Tcp(address) => Docker::connect_with_http(address, CALL_SECONDS, API_DEFAULT_VERSION),
+            Address::Tls(address, certificates) => Docker::connect_with_ssl(
+                address,
+                &certificates.join("key.pem"),
+                &certificates.join("cert.pem"),
+                &certificates.join("ca.pem"),
+                CALL_SECONDS,
+                API_DEFAULT_VERSION,
+            ),
+        };
+        let client = client.map_err(|error| self.unreachable(&error))?;
+        match timeout(GREETING_TIME, client.negotiate_version()).await {
+            Ok(Ok(client)) => Ok(client),
+            Ok(Err(error)) => Err(self.unreachable(&error)),
+            Err(_) => Err(self.silent(GREETING_TIME)),
+        }
+    }
+
+    /// What went wrong with a call, in our words. `what` is what could not be done: "make a container".
+    pub(crate) fn failed(&self, what: &str, error: &bollard::errors::Error) -> Error {
+        match errors::failed(what, error) {
+            Some(error) => error,
+            None => self.unreachable(error),
+        }
+    }
+
+    /// It did not say a word for so long.
+    pub(crate) fn silent(&self, time: Duration) -> Error {
+        let sentence = format!("the Docker daemon at `{self}` did not answer within {} s", time.as_secs());
+        Error::new(ErrorKind::Unreachable, sentence).hint("is it overloaded, or the network to it cut?")
+    }
+
+    fn unreachable(&self, error: &bollard::errors::Error) -> Error {
+        let why = errors::innermost(error);
+        let sentence = format!("there is no Docker daemon at `{self}`: {why}");
+        let hint = if why.contains("ermission denied") {
+            "you may not open its socket: join the group `docker` (`sudo usermod -aG docker $USER`, then log in \
+             again), or name another daemon with DOCKER_HOST"
+        } else {
+            "start one: `sudo systemctl start docker`, or `systemctl --user start podman.socket` for Podman; or name \
+             one that runs elsewhere: DOCKER_HOST=unix:///path/to.sock or tcp://host:2375"
+        };
+        Error::new(ErrorKind::Unreachable, sentence).hint(hint)
+    }
+}
+
+impl Address {
+    fn parse(text: &str, certificates: Option<PathBuf>) -> Result<Self> {
+        let address = match text.split_once("://") {
+            Some(("unix", path)) if path.starts_with('/') => Self::Socket(path.into()),
+            None if text.starts_with('/') => Self::Socket(text.into()),
+            Some(("tcp" | "http", host)) if !host.is_empty() => match certificates {
+                Some(certificates) => Self::Tls(format!("tcp://{host}"), certificates),
+                None => Self::Tcp(format!("tcp://{host}")),
+            },
+            Some(("https", host)) if !host.is_empty() => {
+                Self::Tls(format!("tcp://{host}"), certificates.unwrap_or_default())
+            }
+            _ => {
+                let sentence = format!("`{}` is no address of a Docker daemon", text.escape_debug());
+                return Err(Error::new(ErrorKind::InvalidArgument, sentence)
+                    .hint("unix:///path/to.sock or tcp://host:port; for ssh, forward its socket: `ssh -L`"));
+            }
+        };
+        Ok(address)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Socket(path) => write!(f, "unix://{}", path.display()),
+            Self::Tcp(address) | Self::Tls(address, _) => f.write_str(address),
+        }
+    }
+}
+
+impl fmt::Display for Daemon {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shared.address.fmt(f)
+    }
+}
+
+impl fmt::Debug for Daemon {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Daemon({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn environment(variables: &[(&str, &str)]) -> HostEnvironment {
+        let owned = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        HostEnvironment { variables: owned.collect::<BTreeMap<_, _>>(), directory: "/".into() }
+    }
+
+    #[test]
+    fn addresses_are_understood_or_refused() {
+        for (text, address) in [
+            ("unix:///run/d.sock", "unix:///run/d.sock"),
+            ("/run/d.sock", "unix:///run/d.sock"),
+            ("tcp://127.0.0.1:2375", "tcp://127.0.0.1:2375"),
+        ] {
+            assert_eq!(Daemon::at(text).unwrap().address(), address);
+        }
+        for text in ["", "unix://relative", "ssh://host", "tcp://", "host:2375"] {
+            assert_eq!(Daemon::at(text).unwrap_err().kind(), ErrorKind::InvalidArgument, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_environment_names_the_daemon() {
+        let daemon = Daemon::of_environment(&environment(&[("DOCKER_HOST", "unix:///x.sock")])).unwrap();
+        assert_eq!(daemon.shared.address, Address::Socket("/x.sock".into()));
+        let tls = [("DOCKER_HOST", "tcp://h:2376"), ("DOCKER_TLS_VERIFY", "1"), ("HOME", "/srv/me")];
+        let daemon = Daemon::of_environment(&environment(&tls)).unwrap();
+        assert_eq!(daemon.shared.address, Address::Tls("tcp://h:2376".into(), "/srv/me/.docker".into()));
+        assert!(Daemon::of_environment(&environment(&[("DOCKER_HOST", "ssh://h")])).is_err());
+    }
+
+    #[tokio::test]
+    async fn without_a_daemon_it_is_said_how_to_start_one() {
+        let place = tempfile::tempdir().unwrap();
+        let daemon = Daemon::at(&place.path().join("none.sock").display().to_string()).unwrap();
+        let error = daemon.client().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unreachable);
+        assert!(error.to_string().contains("systemctl start docker"), "{error}");
+        // A socket that nobody listens on any more.
+        let dead = place.path().join("dead.sock");
+        drop(std::os::unix::net::UnixListener::bind(&dead).unwrap());
+        let error = Daemon::at(&dead.display().to_string()).unwrap().client().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unreachable);
+        assert!(error.sentence().to_lowercase().contains("connection refused"), "{error}");
+    }
+}

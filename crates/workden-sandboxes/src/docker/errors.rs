@@ -1,0 +1,96 @@
+//! What a daemon says, in our words.
+
+use bollard::errors::Error as DaemonError;
+use workden_core::{Error, ErrorKind};
+
+/// The most characters of a daemon's message that are passed on.
+const LONGEST: usize = 600;
+
+/// What went wrong with a call that the daemon answered; `None` when it did not answer at all.
+pub(super) fn failed(what: &str, error: &DaemonError) -> Option<Error> {
+    match error {
+        DaemonError::DockerResponseServerError { status_code, message } => Some(answered(what, *status_code, message)),
+        DaemonError::DockerStreamError { error } => {
+            Some(Error::new(ErrorKind::Io, format!("cannot {what}: {}", shown(error))))
+        }
+        DaemonError::RequestTimeoutError => {
+            Some(Error::new(ErrorKind::Unreachable, format!("cannot {what}: the Docker daemon does not answer")))
+        }
+        DaemonError::JsonDataError { .. } | DaemonError::JsonSerdeError { .. } => {
+            Some(Error::new(ErrorKind::Io, format!("cannot {what}: the Docker daemon says what nobody understands")))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the daemon says that there is no such thing.
+pub(super) fn is_not_found(error: &DaemonError) -> bool {
+    matches!(error, DaemonError::DockerResponseServerError { status_code: 404, .. })
+}
+
+/// Whether the daemon says that something else is there, or in another state.
+pub(super) fn is_conflict(error: &DaemonError) -> bool {
+    matches!(error, DaemonError::DockerResponseServerError { status_code: 409, .. })
+}
+
+fn answered(what: &str, status: u16, message: &str) -> Error {
+    let kind = match status {
+        400 => ErrorKind::InvalidArgument,
+        403 => ErrorKind::PermissionDenied,
+        404 => ErrorKind::NotFound,
+        409 => ErrorKind::Busy,
+        _ if message.contains("no space left on device") => ErrorKind::NoSpace,
+        _ => ErrorKind::Io,
+    };
+    Error::new(kind, format!("cannot {what}: {}", shown(message)))
+}
+
+/// What is at the bottom of an error: "Connection refused", not "client error (Connect)".
+pub(super) fn innermost(error: &DaemonError) -> String {
+    if let DaemonError::SocketNotFoundError(_) = error {
+        return "there is no such socket".to_owned();
+    }
+    let mut at: &dyn std::error::Error = error;
+    while let Some(deeper) = at.source() {
+        at = deeper;
+    }
+    shown(&at.to_string())
+}
+
+/// One line of a bounded length.
+pub(super) fn shown(message: &str) -> String {
+    let line: String = message.trim().chars().map(|each| if each.is_control() { ' ' } else { each }).collect();
+    match line.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}...", &line[..at]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(status_code: u16, message: &str) -> DaemonError {
+        DaemonError::DockerResponseServerError { status_code, message: message.to_owned() }
+    }
+
+    #[test]
+    fn answers_have_kinds() {
+        for (status, message, kind) in [
+            (404, "No such image: x", ErrorKind::NotFound),
+            (409, "Conflict", ErrorKind::Busy),
+            (500, "write /x: no space left on device", ErrorKind::NoSpace),
+            (500, "else", ErrorKind::Io),
+        ] {
+            let error = failed("make a container", &server(status, message)).unwrap();
+            assert_eq!((error.kind(), error.sentence().contains(message)), (kind, true));
+        }
+        assert!(failed("x", &DaemonError::SocketNotFoundError("/x".to_owned())).is_none());
+    }
+
+    #[test]
+    fn messages_are_one_line_of_bounded_length() {
+        let said = shown(&format!("a\nb\u{1b}[2J{}", "x".repeat(5000)));
+        assert!(said.starts_with("a b") && said.len() < 700 && !said.contains(['\n', '\u{1b}']));
+    }
+}

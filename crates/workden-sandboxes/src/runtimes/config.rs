@@ -1,0 +1,66 @@
+//! `RuntimeConfig`: what somebody wants installed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What a sandbox has installed: a ready image, or a base image and what is added to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RuntimeConfig {
+    /// What it is called; part of the name of the image that is built.
+    pub name: String,
+    /// What it is for, in a sentence.
+    pub description: String,
+    /// An image that is used as it is.
+    pub image: Option<String>,
+    /// An image that the rest is added to.
+    pub base_image: Option<String>,
+    /// What is installed, as the package manager understands it: `requests[socks]>=2,<3`.
+    pub packages: Vec<String>,
+    /// Who installs it.
+    pub package_manager: PackageManager,
+    /// Shell lines that run in the image while it is built, before the packages are installed.
+    pub setup_commands: Vec<String>,
+    /// Variables of every command.
+    pub env_vars: BTreeMap<String, String>,
+    /// Where commands start, and where the files of a session are.
+    pub work_dir: String,
+    /// Whether an image that was built before is used again.
+    pub cache_image: bool,
+    /// Who commands run as in the image: `name`, `uid` or `uid:gid`.
+    pub user: Option<String>,
+}
+
+/// Who installs packages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PackageManager {
+    /// Python's.
+    #[default]
+    Pip,
+    /// That of Node.js, into the working directory.
+    Npm,
+    /// Debian's.
+    Apt,
+    /// Rust's.
+    Cargo,
+}
+
+impl Default for RuntimeConfig {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            description: String::new(),
+            image: None,
+            base_image: None,
+            packages: Vec::new(),
+            package_manager: PackageManager::default(),
+            setup_commands: Vec::new(),
+            env_vars: BTreeMap::new(),
+            work_dir: "/workspace".to_owned(),
+            cache_image: true,
+            user: None,
+        }
+    }
+}
