@@ -32,6 +32,8 @@ pub struct Setting {
     pub domain: Option<OwnedFd>,
     /// Who counts what all commands use together, and how often they ran into a limit.
     pub watch: Option<Arc<dyn LimitWatch>>,
+    /// Who goes first when memory runs out.
+    pub memory_runs_out: MemoryRunsOut,
     /// Whose the children of this process are.
     pub children: Children,
     /// How long the keeper may live.
@@ -59,6 +61,7 @@ impl Setting {
             last_filter: BpfProgram::new(),
             domain: None,
             watch: None,
+            memory_runs_out: MemoryRunsOut::AsUsual,
             children: Children::OthersToo,
             wall_clock: None,
             idle: None,
@@ -92,6 +95,16 @@ pub enum Join {
     Tasks(Vec<OwnedFd>),
     /// It is made in this directory: a control group of version 2.
     CloneInto(OwnedFd),
+}
+
+/// Who goes first when memory runs out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryRunsOut {
+    /// Whoever the kernel takes.
+    #[default]
+    AsUsual,
+    /// Commands before the keeper, which shares a limit with them, and with which everything would end.
+    CommandsFirst,
 }
 
 /// Whose the children of this process are.

@@ -31,6 +31,8 @@ mod host_environment;
 mod keeper;
 mod late;
 mod limits;
+#[cfg(feature = "docker")]
+mod line;
 mod linux;
 pub mod repositories;
 pub mod runtimes;

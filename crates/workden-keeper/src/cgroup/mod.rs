@@ -6,6 +6,7 @@
 
 mod find;
 mod letter;
+mod own;
 mod v1;
 mod v2;
 mod watch;
@@ -26,7 +27,7 @@ use rustix::{
 };
 
 use self::find::OwnGroups;
-pub(crate) use self::watch::Watch;
+pub(crate) use self::{own::OwnGroup, watch::Watch};
 use crate::setting::Join;
 
 /// The limits that only a group can hold.

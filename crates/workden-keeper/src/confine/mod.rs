@@ -52,7 +52,7 @@ use self::{ids::Ids, inside::First, limits::Holding, link::Link, sources::Source
 use crate::{
     Setting,
     cgroup::{self, Group},
-    setting::{Children, Logs},
+    setting::{Children, Logs, MemoryRunsOut},
     supervisor::Owner,
     sys::{
         confine::{Cloned, clone_process, close_inherited, new},
@@ -219,6 +219,7 @@ fn setting(confinement: &Confinement, purpose: Purpose, holding: Holding, first:
         },
         domain: None,
         watch: Some(Arc::new(group.watch)),
+        memory_runs_out: MemoryRunsOut::AsUsual,
         children: Children::CommandsOnly,
         wall_clock: confinement.limits.wall_clock.map(|limit| limit.value),
         idle: confinement.limits.idle.map(|limit| limit.value),

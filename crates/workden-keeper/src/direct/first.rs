@@ -28,7 +28,7 @@ use crate::{
         message::{Order, REPORT_BYTES, Report},
     },
     processes::{failure, limits_hit, prepare},
-    setting::{Join, LimitCounts, Setting},
+    setting::{Join, LimitCounts, MemoryRunsOut, Setting},
     supervisor::{self, LAST_WORD},
     sys::{self, Place},
 };
@@ -89,6 +89,7 @@ fn start(setting: &Setting, command: &Command) -> Result<Started> {
         join: &setting.join,
         filter: &setting.last_filter,
         domain: None,
+        memory_runs_out: MemoryRunsOut::AsUsual,
         grace: limits::TERM_TIME,
         room: &mut [],
     };

@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 
 use rustix::{
+    fs::{Mode, OFlags},
     io::Errno,
     net::SendFlags,
     process::{Rlimit, getrlimit, setrlimit},
@@ -13,7 +14,10 @@ use super::{
     Plan, Terminal,
     message::{Report, Stage},
 };
-use crate::{setting::Join, sys};
+use crate::{
+    setting::{Join, MemoryRunsOut},
+    sys,
+};
 
 /// Becomes the program, or says why not and ends.
 pub(crate) fn become_program(plan: &mut Plan<'_>) -> Infallible {
@@ -40,6 +44,9 @@ fn prepare(plan: &Plan<'_>) -> Result<(), (Stage, Errno)> {
             rustix::io::pwrite(file, b"0", 0).map_err(preparing)?;
         }
     }
+    if plan.memory_runs_out == MemoryRunsOut::CommandsFirst {
+        go_first();
+    }
     rustix::process::chdir(plan.directory).map_err(|why| (Stage::Directory, why))?;
     let [input, output, error] = plan.streams;
     rustix::stdio::dup2_stdin(input).map_err(preparing)?;
@@ -60,4 +67,13 @@ fn prepare(plan: &Plan<'_>) -> Result<(), (Stage, Errno)> {
         seccompiler::apply_filter(plan.filter).map_err(|_| preparing(Errno::PERM))?;
     }
     Ok(())
+}
+
+/// Makes this process one that the kernel takes before the keeper when memory runs out. Where that cannot be
+/// done it takes whoever has most, which is seldom the keeper.
+fn go_first() {
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    if let Ok(file) = rustix::fs::open(c"/proc/self/oom_score_adj", flags, Mode::empty()) {
+        let _ = rustix::io::write(file, b"500");
+    }
 }

@@ -27,7 +27,7 @@ use rustix::{
 use seccompiler::BpfProgramRef;
 
 use crate::{
-    setting::Join,
+    setting::{Join, MemoryRunsOut},
     sys::{self, Image, Place},
 };
 
@@ -58,6 +58,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) filter: BpfProgramRef<'a>,
     /// The Landlock rules to be under.
     pub(crate) domain: Option<BorrowedFd<'a>>,
+    /// Who goes first when memory runs out.
+    pub(crate) memory_runs_out: MemoryRunsOut,
     /// How long descendants have between `TERM` and `KILL`.
     pub(crate) grace: Duration,
     /// Room for the ids of descendants; each minder has its own copy.

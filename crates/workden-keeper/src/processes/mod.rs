@@ -111,6 +111,7 @@ impl Engine {
             join: &self.setting.join,
             filter: &self.setting.last_filter,
             domain: self.setting.domain.as_ref().map(AsFd::as_fd),
+            memory_runs_out: self.setting.memory_runs_out,
             grace: limits::TERM_TIME,
             room: &mut self.room.lock().unwrap_or_else(PoisonError::into_inner),
         });

@@ -1,6 +1,6 @@
 //! The ground on which commands run: from what a launcher wants to a `Setting`.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use rustix::process::{DumpableBehavior, Pid, getpid, set_child_subreaper, set_dumpable_behavior};
 use workden_core::{
@@ -10,8 +10,9 @@ use workden_core::{
 use workden_wire::Ground;
 
 use crate::{
+    cgroup::OwnGroup,
     confine,
-    setting::{Children, Setting},
+    setting::{Children, MemoryRunsOut, Setting},
 };
 
 /// Prepares the ground. `owner` is the process with which the sandbox ends, if it ends with one.
@@ -30,6 +31,7 @@ pub(super) fn prepare(ground: Ground, owner: Option<Pid>) -> Result<Setting> {
 pub(super) fn container(directory: PathBuf, environment: BTreeMap<String, String>) -> Setting {
     let first = getpid().is_init();
     let lacking = "the keeper is not PID 1 of its container: commands can kill it".to_owned();
+    let group = OwnGroup::look();
     Setting {
         files_root: "/".into(),
         children: adopt(),
@@ -37,8 +39,11 @@ pub(super) fn container(directory: PathBuf, environment: BTreeMap<String, String
             level: IsolationLevel::Container,
             walls: if first { vec![Wall::ProtectedKeeper] } else { Vec::new() },
             lacking: if first { Vec::new() } else { vec![lacking] },
-            limits: Vec::new(),
+            limits: group.reports(),
         },
+        limits: group.limits,
+        watch: Some(Arc::new(group.watch)),
+        memory_runs_out: MemoryRunsOut::CommandsFirst,
         ..Setting::host(directory, environment)
     }
 }

@@ -1,6 +1,102 @@
 //! Containers: a Docker or Podman daemon, and sandboxes in its containers.
+//!
+//! A [`DockerSandbox`] is a container whose first process is a keeper, which is brought in by a read-only volume and
+//! reached over one stream, so that a call costs a fraction of a millisecond and behaves as in every other sandbox.
+//!
+//! ```no_run
+//! # async fn example() -> workden_core::Result<()> {
+//! use workden_core::{Sandbox, sandbox::ExecuteRequest};
+//! use workden_sandboxes::{HostEnvironment, docker::{ContainerKeepers, Daemon, DockerSandbox}};
+//!
+//! let daemon = Daemon::of_environment(&HostEnvironment::from_process())?;
+//! let sandbox = DockerSandbox::builder(daemon, "python:3.12-slim")
+//!     .keepers(ContainerKeepers::at("/usr/lib/workden/workden-keeper-amd64"))
+//!     .memory(512 << 20)
+//!     .build();
+//! let hello = sandbox.execute(&ExecuteRequest::shell("python3 -c 'print(6 * 7)'")).await?;
+//! println!("{}", hello.output.text());
+//! sandbox.stop().await?;
+//! # Ok(()) }
+//! ```
 
+mod builder;
+mod container;
 mod daemon;
 mod errors;
+mod foreign;
+mod keeper_volume;
+mod keepers;
+mod labels;
+mod plan;
+mod report;
+mod stream;
 
+use std::sync::Arc;
+
+pub use builder::DockerSandboxBuilder;
+use container::{Container, Wanted};
 pub use daemon::Daemon;
+pub use keepers::ContainerKeepers;
+pub use plan::{ContainerUser, Init, Privileges, RootAccess, WhenItEnds};
+use workden_core::Result;
+
+use crate::line::{Line, delegate};
+
+/// A sandbox in a container. It starts when it is first needed, and ends when it is stopped; dropped without that,
+/// it ends as soon as the daemon hears of it, or when its lease is over.
+#[derive(Debug)]
+pub struct DockerSandbox {
+    line: Arc<Line<Container>>,
+}
+
+impl DockerSandbox {
+    /// A container of this image, or of a runtime.
+    pub fn builder(daemon: Daemon, image: impl Into<String>) -> DockerSandboxBuilder {
+        DockerSandboxBuilder::new(daemon, image.into())
+    }
+
+    /// A container that is there, by its name or id: ours, or anybody's. Somebody else's gets a keeper for as long
+    /// as this lives, and is left as it was.
+    #[must_use]
+    pub fn attach(daemon: Daemon, container: impl Into<String>, keepers: ContainerKeepers) -> Self {
+        Self::of(Container::new(daemon, keepers, Wanted::Found(container.into())))
+    }
+
+    fn of(container: Container) -> Self {
+        Self { line: Arc::new(Line::new(container)) }
+    }
+
+    /// Starts it now, before anybody needs it.
+    ///
+    /// # Errors
+    ///
+    /// What stands in the way: no daemon, no image, no keeper for it, or what the daemon says.
+    pub async fn start(&self) -> Result<()> {
+        self.line.remote().await.map(|_| ())
+    }
+
+    /// The name of its container; `None` before it has started.
+    #[must_use]
+    pub fn container_name(&self) -> Option<String> {
+        self.line.reach.made().map(|made| made.name.clone())
+    }
+
+    /// The id of its container; `None` before it has started.
+    #[must_use]
+    pub fn container_id(&self) -> Option<String> {
+        self.line.reach.made().map(|made| made.id.clone())
+    }
+
+    /// What separates its commands from the machine: as the keeper sees it, and as the daemon says.
+    async fn report(&self) -> Result<workden_core::sandbox::Isolation> {
+        let seen = workden_core::Sandbox::isolation(&*self.line).await?;
+        let container = &self.line.reach;
+        let Some(made) = container.made() else { return Ok(seen) };
+        Ok(match container.inspect(&made.id).await? {
+            Some(found) => report::complete(seen, &found),
+            None => seen,
+        })
+    }
+}
+
+delegate!(DockerSandbox);

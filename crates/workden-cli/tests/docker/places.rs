@@ -1,0 +1,54 @@
+//! Sandboxes in containers of a prepared daemon, each test's own.
+
+use std::{path::PathBuf, process::Command};
+
+use futures_util::future::join_all;
+use workden_conformance::{SandboxCheck, SandboxReport, report_sandbox};
+use workden_core::Sandbox;
+use workden_sandboxes::{
+    HostEnvironment,
+    docker::{ContainerKeepers, Daemon, DockerSandbox, DockerSandboxBuilder},
+};
+
+/// An image with nothing in it but busybox.
+pub(crate) const BUSYBOX: &str = "workden-test/busybox:latest";
+/// A Debian with Python.
+pub(crate) const PYTHON: &str = "workden-test/python:latest";
+/// Checks that run at a time: most of them wait for something.
+const LANES: usize = 6;
+
+/// The daemon that was prepared.
+pub(crate) fn daemon() -> Daemon {
+    let host = HostEnvironment::from_process();
+    let prepared = host.variable("DOCKER_HOST").is_some() && host.variable("WORKDEN_KEEPER").is_some();
+    assert!(prepared, "no daemon is prepared: run `cargo xtask docker -- cargo test -p workden-cli --test docker`");
+    Daemon::of_environment(&host).unwrap()
+}
+
+pub(crate) fn keepers() -> ContainerKeepers {
+    ContainerKeepers::at(PathBuf::from(std::env::var_os("WORKDEN_KEEPER").unwrap()))
+}
+
+/// A container of this image.
+pub(crate) fn container(image: &str) -> DockerSandboxBuilder {
+    DockerSandbox::builder(daemon(), image).keepers(keepers())
+}
+
+/// The command line of Docker, talking to the same daemon.
+pub(crate) fn docker(words: &[&str]) -> String {
+    let output = Command::new("docker").args(words).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    assert!(output.status.success(), "docker {words:?}: {said}{}", String::from_utf8_lossy(&output.stderr));
+    said
+}
+
+/// Runs checks several at a time, each on a sandbox of its own.
+pub(crate) async fn hold<S: Sandbox>(checks: impl Iterator<Item = &'static SandboxCheck>, make: impl AsyncFn() -> S) {
+    let checks: Vec<&SandboxCheck> = checks.collect();
+    let lane = |first: usize| report_sandbox(checks.iter().copied().skip(first).step_by(LANES), || make());
+    let reports: Vec<SandboxReport> = join_all((0..LANES).map(lane)).await;
+    let failed: Vec<String> =
+        reports.iter().filter(|report| !report.failed.is_empty()).map(ToString::to_string).collect();
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+    assert_eq!(reports.iter().map(|report| report.passed.len()).sum::<usize>(), checks.len());
+}

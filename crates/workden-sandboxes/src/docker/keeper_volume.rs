@@ -1,0 +1,108 @@
+//! The volume that brings the keeper into containers: read-only there, named after the content, so that it is
+//! filled once for a daemon, wherever that runs, and containers with a read-only root have a keeper, too.
+
+use bollard::{
+    models::{ContainerCreateBody, HostConfig, Mount, MountType, VolumeCreateRequest},
+    query_parameters::{CreateContainerOptions, RemoveContainerOptions, UploadToContainerOptions},
+};
+use bytes::Bytes;
+use workden_core::{Error, ErrorKind, Result};
+
+use super::{Daemon, errors, keepers::KeeperFile, labels};
+use crate::token;
+
+/// Where the volume is in a container.
+pub(super) const PLACE: &str = "/.workden/bin";
+/// The keeper in a container.
+pub(super) const PROGRAM: &str = "/.workden/bin/keeper";
+
+/// The volume with a keeper in it.
+#[derive(Clone, Debug)]
+pub(super) struct KeeperVolume {
+    pub(super) name: String,
+    file: KeeperFile,
+}
+
+impl KeeperVolume {
+    /// That of this keeper. It may not be there yet.
+    pub(super) fn of(file: KeeperFile) -> Self {
+        let short: String = file.hash.chars().take(16).collect();
+        Self { name: format!("workden-keeper-{}-{short}", file.architecture), file }
+    }
+
+    /// Makes it and fills it, unless it is there. `image` is any image that the daemon has: a volume can only
+    /// be filled through a container.
+    pub(super) async fn provide(&self, daemon: &Daemon, image: &str) -> Result<()> {
+        match daemon.client().await?.inspect_volume(&self.name).await {
+            Ok(_) => Ok(()),
+            Err(error) if errors::is_not_found(&error) => self.fill(daemon, image).await,
+            Err(error) => Err(daemon.failed("look for the volume of the keeper", &error)),
+        }
+    }
+
+    /// Fills it, whatever is in it: somebody may have begun and not come to the end.
+    pub(super) async fn fill(&self, daemon: &Daemon, image: &str) -> Result<()> {
+        let client = daemon.client().await?;
+        let failed = |error| daemon.failed("make the volume of the keeper", &error);
+        let labels = labels::of([("workden.keeper", self.file.hash.clone())]);
+        let wanted = VolumeCreateRequest {
+            name: Some(self.name.clone()),
+            labels: Some(labels.clone()),
+            ..VolumeCreateRequest::default()
+        };
+        client.create_volume(wanted).await.map_err(failed)?;
+        // It is never started: all that it is for is its mount.
+        let carrier = ContainerCreateBody {
+            image: Some(image.to_owned()),
+            entrypoint: Some(vec![PROGRAM.to_owned()]),
+            labels: Some(labels),
+            network_disabled: Some(true),
+            host_config: Some(HostConfig { mounts: Some(vec![self.mount(Access::Filling)]), ..HostConfig::default() }),
+            ..ContainerCreateBody::default()
+        };
+        let name = format!("workden-carrier-{}", token::random_digits(6)?);
+        let options = CreateContainerOptions { name: Some(name.clone()), ..CreateContainerOptions::default() };
+        client.create_container(Some(options), carrier).await.map_err(failed)?;
+        let filled = self.upload(daemon, &name).await;
+        let removal = RemoveContainerOptions { force: true, ..RemoveContainerOptions::default() };
+        let removed = client.remove_container(&name, Some(removal)).await;
+        filled?;
+        removed.map_err(failed)
+    }
+
+    async fn upload(&self, daemon: &Daemon, carrier: &str) -> Result<()> {
+        let options = UploadToContainerOptions { path: PLACE.to_owned(), ..UploadToContainerOptions::default() };
+        let content = bollard::body_full(archive("keeper", &self.file.content)?);
+        let uploaded = daemon.client().await?.upload_to_container(carrier, Some(options), content).await;
+        uploaded.map_err(|error| daemon.failed("bring the keeper into its volume", &error))
+    }
+
+    /// The mount that a container has.
+    pub(super) fn mount(&self, access: Access) -> Mount {
+        Mount {
+            typ: Some(MountType::VOLUME),
+            source: Some(self.name.clone()),
+            target: Some(PLACE.to_owned()),
+            read_only: Some(access == Access::Using),
+            ..Mount::default()
+        }
+    }
+}
+
+/// What a container does with the volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Using,
+    Filling,
+}
+
+/// An archive with one program in it.
+pub(super) fn archive(name: &str, content: &[u8]) -> Result<Bytes> {
+    let failed = |_| Error::new(ErrorKind::Io, "the keeper cannot be packed");
+    let mut header = tar::Header::new_gnu();
+    header.set_size(content.len() as u64);
+    header.set_mode(0o755);
+    let mut archive = tar::Builder::new(Vec::with_capacity(content.len() + 4096));
+    archive.append_data(&mut header, name, content).map_err(failed)?;
+    archive.into_inner().map(Bytes::from).map_err(failed)
+}

@@ -1,0 +1,21 @@
+//! Labels: how what is ours is told from what is not, and found again by another process.
+//!
+//! The token of a keeper is among them. Whoever can read labels can do anything in a container; what runs inside
+//! of it cannot.
+
+use std::collections::HashMap;
+
+/// On everything that is ours: containers, volumes, images.
+pub(crate) const OURS: &str = "workden";
+/// The token of the keeper in a container.
+pub(crate) const TOKEN: &str = "workden.token";
+/// Whose sessions a container belongs to.
+pub(crate) const OWNER: &str = "workden.owner";
+/// The session that a container was made for.
+pub(crate) const SESSION: &str = "workden.session";
+
+/// Ours, with these besides.
+pub(crate) fn of<const N: usize>(more: [(&str, String); N]) -> HashMap<String, String> {
+    let ours = [(OURS, "1".to_owned())].into_iter();
+    ours.chain(more).map(|(name, value)| (name.to_owned(), value)).collect()
+}

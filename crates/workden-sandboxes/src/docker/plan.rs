@@ -1,0 +1,352 @@
+//! `Plan`: what a container is to be, as data, and as the daemon wants to hear it. Nothing here talks to anybody.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use bollard::models::{ContainerCreateBody, HealthConfig, HostConfig, Mount, MountType};
+use workden_core::{Error, ErrorKind, Result, sandbox::MountAccess};
+use workden_wire::TokenHash;
+
+use super::{
+    keeper_volume::{Access, KeeperVolume, PROGRAM},
+    labels,
+};
+use crate::runtimes::RuntimeConfig;
+
+/// Where the socket of the keeper is, in a place that only its user can enter.
+const RUN_PLACE: &str = "/.workden/run";
+/// The socket of the keeper.
+pub(super) const SOCKET: &str = "/.workden/run/keeper.sock";
+/// What is left to the root of a container: its package managers own files and change users, and the keeper
+/// ends what runs as somebody else.
+const ROOTS_CAPABILITIES: [&str; 6] = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "KILL"];
+
+/// What a container is to be.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) image: ImageChoice,
+    pub(crate) work_dir: Option<String>,
+    pub(crate) volumes: Vec<Volume>,
+    pub(crate) network: String,
+    pub(crate) name: Option<String>,
+    pub(crate) when_it_ends: WhenItEnds,
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) variables: BTreeMap<String, String>,
+    pub(crate) memory: Option<u64>,
+    pub(crate) swap: Option<u64>,
+    pub(crate) cpus: Option<f64>,
+    pub(crate) processes: u64,
+    pub(crate) tmpfs: BTreeMap<String, u64>,
+    pub(crate) privileges: Privileges,
+    pub(crate) user: ContainerUser,
+    pub(crate) root: RootAccess,
+    pub(crate) init: Init,
+    pub(crate) oci_runtime: Option<String>,
+    pub(crate) lease: Duration,
+}
+
+/// What is in a container.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ImageChoice {
+    Image(String),
+    Runtime(Box<RuntimeConfig>),
+}
+
+/// Files of the host, or a volume of the daemon, in a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Volume {
+    pub(crate) source: VolumeSource,
+    pub(crate) at: String,
+    pub(crate) access: MountAccess,
+}
+
+/// What is mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum VolumeSource {
+    /// A file or directory of the machine that the daemon is on.
+    Host(PathBuf),
+    /// A volume of the daemon, by its name.
+    Named(String),
+}
+
+/// What becomes of a container when its last process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenItEnds {
+    /// It is removed, unless somebody gave it a name to find it again.
+    RemoveUnlessNamed,
+    /// It is removed.
+    Remove,
+    /// It stays, and can be started again.
+    Keep,
+}
+
+/// Who commands run as.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ContainerUser {
+    /// Whoever owns the directory of the host that is mounted, for writing, where commands work, so that new files
+    /// are theirs; and the image's own user where that is root, or where there is no such directory.
+    #[default]
+    OwnerOfWorkspace,
+    /// Whoever the image says.
+    OfImage,
+    /// These ids.
+    Ids {
+        /// Of the user.
+        user: u32,
+        /// Of the group.
+        group: u32,
+    },
+    /// Whoever has this name in the image.
+    Named(String),
+}
+
+/// What commands may become.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Privileges {
+    /// No more than they are, with the few capabilities that package managers need where they are root.
+    #[default]
+    Few,
+    /// No more than they are, without any capability.
+    None,
+    /// Whatever the daemon gives.
+    OfDaemon,
+}
+
+/// What may be done to the files of the image.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RootAccess {
+    /// Anything; it is a copy.
+    #[default]
+    Writable,
+    /// Reading. `/tmp`, and where commands work unless something is mounted there, are in memory then.
+    ReadOnly,
+}
+
+/// Who is the first process of a container.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Init {
+    /// The keeper, which commands can then neither kill nor trace.
+    #[default]
+    Keeper,
+    /// The daemon's own; commands can kill the keeper then.
+    OfDaemon,
+}
+
+impl Plan {
+    /// Where commands work.
+    pub(crate) fn work_dir(&self) -> &str {
+        match (&self.work_dir, &self.image) {
+            (Some(named), _) => named,
+            (None, ImageChoice::Runtime(runtime)) => &runtime.work_dir,
+            (None, ImageChoice::Image(_)) => "/workspace",
+        }
+    }
+
+    /// Whether the container goes when it ends.
+    pub(crate) fn removes(&self) -> bool {
+        match self.when_it_ends {
+            WhenItEnds::RemoveUnlessNamed => self.name.is_none(),
+            WhenItEnds::Remove => true,
+            WhenItEnds::Keep => false,
+        }
+    }
+
+    /// What is asked of the daemon.
+    pub(super) fn body(&self, image: &str, keeper: &KeeperVolume, token: &str) -> Result<ContainerCreateBody> {
+        self.check()?;
+        let user = self.user_ids();
+        let work = self.work_dir();
+        let mut mounts = vec![keeper.mount(Access::Using)];
+        mounts.extend(self.volumes.iter().map(Volume::mount));
+        let seconds = self.lease.as_secs().max(1).to_string();
+        let hash = TokenHash::of(token).to_string();
+        let words =
+            [PROGRAM, "serve", "--socket", SOCKET, "--token-sha256", &hash, "--directory", work, "--ttl", &seconds];
+        let mut variables = self.variables();
+        if let (UserWords::Ids { .. }, None) = (&user, variables.get("HOME")) {
+            // A user whom the image does not know has none, and `/` is not theirs.
+            variables.insert("HOME".to_owned(), "/tmp".to_owned());
+        }
+        let mut all_labels = labels::of([(labels::TOKEN, token.to_owned())]);
+        all_labels.extend(self.labels.clone());
+        Ok(ContainerCreateBody {
+            image: Some(image.to_owned()),
+            hostname: Some("workden".to_owned()),
+            user: user.words(),
+            entrypoint: Some(words.map(str::to_owned).to_vec()),
+            cmd: Some(Vec::new()),
+            working_dir: Some(work.to_owned()),
+            env: Some(variables.iter().map(|(name, value)| format!("{name}={value}")).collect()),
+            labels: Some(all_labels),
+            // The image's would be a command that nobody asked for, every few seconds.
+            healthcheck: Some(HealthConfig { test: Some(vec!["NONE".to_owned()]), ..HealthConfig::default() }),
+            stop_signal: Some("SIGTERM".to_owned()),
+            host_config: Some(self.host_config(mounts, &user)?),
+            ..ContainerCreateBody::default()
+        })
+    }
+
+    fn host_config(&self, mounts: Vec<Mount>, user: &UserWords) -> Result<HostConfig> {
+        let memory = self.memory.map(|bytes| signed("memory", bytes)).transpose()?;
+        let swap = self.swap.map(|bytes| signed("swap", bytes)).transpose()?;
+        let (drop, add): (Option<Vec<String>>, Option<Vec<String>>) = match self.privileges {
+            Privileges::Few => (Some(all()), Some(ROOTS_CAPABILITIES.map(str::to_owned).to_vec())),
+            // Whoever is root without capabilities still can end what is root's.
+            Privileges::None => (Some(all()), None),
+            Privileges::OfDaemon => (None, None),
+        };
+        let security = (self.privileges != Privileges::OfDaemon).then(|| vec!["no-new-privileges".to_owned()]);
+        Ok(HostConfig {
+            mounts: Some(mounts),
+            tmpfs: Some(self.memory_files(user)),
+            network_mode: Some(self.network.clone()),
+            auto_remove: Some(self.removes()),
+            memory,
+            // Both together; without it there would be as much swap as memory besides.
+            memory_swap: memory.map(|memory| memory.saturating_add(swap.unwrap_or(0))),
+            nano_cpus: self.cpus.map(nanoseconds).transpose()?,
+            pids_limit: Some(signed("processes", self.processes)?),
+            security_opt: security,
+            cap_drop: drop,
+            cap_add: add,
+            readonly_rootfs: Some(self.root == RootAccess::ReadOnly),
+            init: Some(self.init == Init::OfDaemon),
+            runtime: self.oci_runtime.clone(),
+            ..HostConfig::default()
+        })
+    }
+
+    /// The places that are in memory.
+    fn memory_files(&self, user: &UserWords) -> HashMap<String, String> {
+        let owner = match user {
+            UserWords::Ids { user, group } => format!(",uid={user},gid={group}"),
+            _ => String::new(),
+        };
+        let mut places: HashMap<String, String> = HashMap::new();
+        // Of a user by name nobody knows the id here; the socket itself is for its maker alone.
+        let mode = if matches!(user, UserWords::Name(_)) { "1777" } else { "0700" };
+        places.insert(RUN_PLACE.to_owned(), format!("rw,noexec,nosuid,nodev,size=16m,mode={mode}{owner}"));
+        let is_mounted = |at: &str| self.volumes.iter().any(|volume| volume.at == at);
+        let needs_work = self.root == RootAccess::ReadOnly || matches!(user, UserWords::Ids { .. });
+        if needs_work && !is_mounted(self.work_dir()) {
+            places.insert(self.work_dir().to_owned(), format!("rw,exec,nosuid,nodev,mode=0755{owner}"));
+        }
+        if self.root == RootAccess::ReadOnly && !is_mounted("/tmp") {
+            places.insert("/tmp".to_owned(), "rw,exec,nosuid,nodev,mode=1777".to_owned());
+        }
+        for (at, bytes) in &self.tmpfs {
+            places.insert(at.clone(), format!("rw,exec,nosuid,nodev,size={bytes},mode=1777"));
+        }
+        places
+    }
+
+    /// The variables of commands, those of a runtime first.
+    fn variables(&self) -> BTreeMap<String, String> {
+        let mut all = match &self.image {
+            ImageChoice::Runtime(runtime) => runtime.env_vars.clone(),
+            ImageChoice::Image(_) => BTreeMap::new(),
+        };
+        all.extend(self.variables.clone());
+        all
+    }
+
+    fn user_ids(&self) -> UserWords {
+        match &self.user {
+            ContainerUser::Ids { user, group } => UserWords::Ids { user: *user, group: *group },
+            ContainerUser::Named(name) => UserWords::Name(name.clone()),
+            ContainerUser::OfImage => self.runtimes_user(),
+            ContainerUser::OwnerOfWorkspace => self.owner_of_workspace().unwrap_or_else(|| self.runtimes_user()),
+        }
+    }
+
+    fn runtimes_user(&self) -> UserWords {
+        match &self.image {
+            ImageChoice::Runtime(runtime) => runtime.user.clone().map_or(UserWords::OfImage, UserWords::Name),
+            ImageChoice::Image(_) => UserWords::OfImage,
+        }
+    }
+
+    /// Who owns what is mounted where commands work; nobody when that is root, or cannot be seen from here.
+    fn owner_of_workspace(&self) -> Option<UserWords> {
+        let volume = self.volumes.iter().find(|volume| volume.at == self.work_dir())?;
+        let (VolumeSource::Host(path), MountAccess::ReadWrite) = (&volume.source, volume.access) else { return None };
+        let owner = path.metadata().ok()?;
+        (owner.uid() != 0).then(|| UserWords::Ids { user: owner.uid(), group: owner.gid() })
+    }
+
+    /// What the daemon would misunderstand, or not even look at.
+    fn check(&self) -> Result<()> {
+        let places = self.volumes.iter().map(|volume| volume.at.as_str()).chain(self.tmpfs.keys().map(String::as_str));
+        for place in places.chain([self.work_dir()]) {
+            let is_plain = place.starts_with('/') && place != "/" && !place.split('/').any(|part| part == "..");
+            if !is_plain || place.contains(['\0', '\n', ',', ':']) || Path::new(place).starts_with("/.workden") {
+                return Err(refused(&format!("`{}` cannot be a place in a container", place.escape_debug()))
+                    .hint("an absolute path other than `/`, without `..`, `:` or `,`"));
+            }
+        }
+        for (name, value) in &self.variables {
+            if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+                return Err(refused(&format!("`{}` cannot be a variable", name.escape_debug()))
+                    .hint("a name has no `=`, and neither name nor value a NUL"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Who commands run as, as far as it is known.
+enum UserWords {
+    OfImage,
+    Ids { user: u32, group: u32 },
+    Name(String),
+}
+
+impl UserWords {
+    fn words(&self) -> Option<String> {
+        match self {
+            Self::OfImage => None,
+            Self::Ids { user, group } => Some(format!("{user}:{group}")),
+            Self::Name(name) => Some(name.clone()),
+        }
+    }
+}
+
+impl Volume {
+    fn mount(&self) -> Mount {
+        let (typ, source) = match &self.source {
+            VolumeSource::Host(path) => (MountType::BIND, path.display().to_string()),
+            VolumeSource::Named(name) => (MountType::VOLUME, name.clone()),
+        };
+        Mount {
+            typ: Some(typ),
+            source: Some(source),
+            target: Some(self.at.clone()),
+            read_only: Some(self.access == MountAccess::ReadOnly),
+            ..Mount::default()
+        }
+    }
+}
+
+fn all() -> Vec<String> {
+    vec!["ALL".to_owned()]
+}
+
+fn signed(what: &str, number: u64) -> Result<i64> {
+    i64::try_from(number).map_err(|_| refused(&format!("{number} is too much for a limit of {what}")))
+}
+
+fn nanoseconds(cpus: f64) -> Result<i64> {
+    if !(0.001..=100_000.0).contains(&cpus) {
+        return Err(refused(&format!("{cpus} is no number of processors")));
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "it is in range")]
+    Ok((cpus * 1e9) as i64)
+}
+
+fn refused(sentence: &str) -> Error {
+    Error::new(ErrorKind::InvalidArgument, sentence)
+}
