@@ -39,7 +39,7 @@ const FILES: &[(&str, &str)] = &[
 
 fn recipe() -> Outcome<Recipe> {
     let program = fs::read(PROGRAM).map_err(|error| format!("cannot read {PROGRAM}: {error}"))?;
-    let tree = format!("{DIRECTORIES:?} {FILES:?} links");
+    let tree = format!("{DIRECTORIES:?} {FILES:?} links to its applets");
     Ok(Recipe::of(&[&program, tree.as_bytes()]))
 }
 
@@ -76,9 +76,12 @@ fn fill(tree: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The names under which it is started, from the root; not its own.
+/// The names under which it is started, from the root; not its own, nor the one that only a kernel looks for.
 fn applets(listed: &str) -> impl Iterator<Item = &str> {
-    listed.lines().map(|name| name.trim_start_matches('/')).filter(|name| !matches!(*name, "" | "bin/busybox"))
+    listed
+        .lines()
+        .map(|name| name.trim_start_matches('/'))
+        .filter(|name| !matches!(*name, "" | "bin/busybox" | "linuxrc"))
 }
 
 #[cfg(test)]
@@ -87,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_program_does_not_become_a_link_to_itself() {
-        let listed = "usr/bin/[\nbin/busybox\n/bin/sh\n";
+        let listed = "usr/bin/[\nbin/busybox\nlinuxrc\n/bin/sh\n";
         assert_eq!(applets(listed).collect::<Vec<_>>(), ["usr/bin/[", "bin/sh"]);
     }
 }

@@ -66,5 +66,8 @@ fn start(network: &Network) -> Outcome<Daemon> {
     };
     let own = Minded::start(&Task { host: host.clone(), home: short, data: Some(data), bridge, command })?;
     own.wait_for_answer()?;
+    if let Network::OwnBridge(name) = network {
+        network::open_bridge(name)?;
+    }
     Ok(Daemon { host, _own: Some(own) })
 }

@@ -47,7 +47,7 @@ pub(crate) fn run(command: &[&str]) -> Outcome {
         .envs(environment)
         .status()
         .map_err(|error| format!("cannot start {program}: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("`{}` failed ({status})", command.join(" "))) }
+    if status.success() { Ok(()) } else { Err(format!("`{program}` failed ({status})")) }
 }
 
 /// Makes it all, and says what it does, since some of it takes minutes the first time.

@@ -1,7 +1,7 @@
 //! The network of a daemon of our own, which image builds need.
 //!
-//! A bridge of its own, since two daemons with the usual one give out the same addresses. What the daemon told the
-//! packet filter about that bridge goes with it; a daemon never takes back its rules.
+//! A bridge of its own, since two daemons with the usual one give out the same addresses. The rules that lead out of
+//! it are ours too: a daemon that may write rules begins by clearing those of any other, and never takes back its own.
 
 use std::{fs, process::Command};
 
@@ -24,7 +24,10 @@ impl Network {
         // Packets larger than the way out allows are lost where nobody is told of it.
         let mtu = way_out_mtu().map(|bytes| format!("--mtu={bytes}"));
         match self {
-            Self::OwnBridge(name) => [format!("--bridge={name}")].into_iter().chain(mtu).collect(),
+            Self::OwnBridge(name) => {
+                let own = [format!("--bridge={name}"), "--iptables=false".to_owned()];
+                own.into_iter().chain(mtu).collect()
+            }
             Self::Usual => mtu.into_iter().collect(),
             Self::None => ["--bridge=none", "--iptables=false", "--ip6tables=false"].map(Into::into).into(),
         }
@@ -41,6 +44,27 @@ impl Network {
 
 pub(super) fn make_bridge(name: &str) -> Outcome {
     succeed(Command::new("ip").args(["link", "add", "name", name, "type", "bridge"]))
+}
+
+/// Lets the containers on a bridge out, once the daemon gave it an address.
+pub(super) fn open_bridge(name: &str) -> Outcome {
+    let said = Command::new("ip").args(["-4", "-oneline", "address", "show", "dev", name]).output();
+    let said = said.map_err(|error| format!("cannot start ip: {error}"))?;
+    let said = String::from_utf8_lossy(&said.stdout);
+    let addresses = address(&said).ok_or_else(|| format!("the bridge {name} has no address"))?;
+    for rule in [
+        format!("--insert FORWARD --in-interface {name} --jump ACCEPT"),
+        format!("--insert FORWARD --out-interface {name} --jump ACCEPT"),
+        format!("--table nat --append POSTROUTING --source {addresses} ! --out-interface {name} --jump MASQUERADE"),
+    ] {
+        succeed(Command::new("iptables").arg("--wait").args(rule.split_whitespace()))?;
+    }
+    Ok(())
+}
+
+/// The address of a bridge with the length of its prefix.
+fn address(said: &str) -> Option<&str> {
+    said.split_whitespace().skip_while(|word| *word != "inet").nth(1)
 }
 
 /// Removes the bridge, and the rules that name it.
@@ -87,6 +111,13 @@ mod tests {
         let header = "Iface\tDestination\tGateway\n";
         assert_eq!(way_out(&format!("{header}br0\t000011AC\t00000000\neth1\t00000000\t010200C0\n")), Some("eth1"));
         assert_eq!(way_out(header), None);
+    }
+
+    #[test]
+    fn the_address_of_a_bridge_is_found_and_none_is_none() {
+        let said = "14: workden7    inet 172.18.0.1/16 brd 172.18.255.255 scope global workden7\\ valid_lft forever\n";
+        assert_eq!(address(said), Some("172.18.0.1/16"));
+        assert_eq!(address(""), None);
     }
 
     #[test]
