@@ -144,6 +144,13 @@ mod tests {
     }
 
     #[test]
+    fn the_daemon_is_there_before_the_tests_and_quick_ones_do_without() {
+        let place = |wanted: &str| FULL.iter().position(|step| step.name == wanted).unwrap();
+        assert!(place("keeper") < place("docker") && place("docker") < place("tests"));
+        assert!(!FAST.iter().any(|step| matches!(step.action, Action::Docker | Action::Keeper)));
+    }
+
+    #[test]
     fn all_steps_run_when_all_pass() {
         static CALLS: AtomicU32 = AtomicU32::new(0);
         fn passes() -> Outcome {

@@ -31,7 +31,7 @@ pub(super) fn find_or_start() -> Outcome<Daemon> {
     }
     println!("=== Docker: no daemon answers, so one is started");
     let mut why = Vec::new();
-    for network in [Network::OwnBridge(format!("workden{}", std::process::id())), Network::Usual, Network::None] {
+    for network in network::to_try() {
         if let Network::OwnBridge(name) = &network
             && let Err(error) = network::make_bridge(name)
         {

@@ -42,6 +42,16 @@ impl Network {
     }
 }
 
+/// Networks, the best first. Where another daemon has the usual bridge only the best will do: with the usual one ours
+/// would give out the same addresses, and with none it would remove that bridge.
+pub(super) fn to_try() -> Vec<Network> {
+    let own = Network::OwnBridge(format!("workden{}", std::process::id()));
+    // Not from /sys, which may be that of another network namespace.
+    let interfaces = fs::read_to_string("/proc/net/dev").unwrap_or_default();
+    let is_taken = interfaces.lines().any(|line| line.trim_start().starts_with("docker0:"));
+    if is_taken { vec![own] } else { vec![own, Network::Usual, Network::None] }
+}
+
 pub(super) fn make_bridge(name: &str) -> Outcome {
     succeed(Command::new("ip").args(["link", "add", "name", name, "type", "bridge"]))
 }
