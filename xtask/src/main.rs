@@ -1,4 +1,4 @@
-//! What the project runs on itself: `cargo xtask test`, `tidy`, `bench`, `keeper`, `clients`.
+//! What the project runs on itself: `cargo xtask test`, `tidy`, `bench`, `keeper`, `docker`, `clients`.
 //!
 //! Standard library only, so that the first `cargo xtask` on a fresh machine starts in seconds.
 //! Nothing here knows workden: it starts other programs, and reads the project's own text.
@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to a terminal")]
 
 mod clients;
+mod docker;
 mod keeper;
 mod needs;
 mod steps;
@@ -33,6 +34,7 @@ cargo xtask <command>
                              (`--check` fails when a target is missed, `--only grep` for some rows)
                     policy   decisions a second, about paths and commands, against pydantic-ai-backend
                     linux    what a Linux sandbox costs, against bubblewrap and the host's own shell
+                    docker   what a sandbox in a container costs, against pydantic-ai-backend on the same daemon
                     tools    the MCP server against @modelcontextprotocol/server-filesystem: start, read_file,
                              search, memory; and a flood of output through execute (needs node and npm)
                     race     every call, a million times, while directories are exchanged with
@@ -40,6 +42,12 @@ cargo xtask <command>
                              (`--seconds 30` for less)
   keeper          the keeper for containers: one static file that needs nothing around it. Says where
                   it is and how large, and that it runs in a root with nothing else in it.
+  docker          what tests of containers need, for as long as a command runs: `cargo xtask docker -- cargo test
+                  -p workden-sandboxes`. The daemon that is there (DOCKER_HOST, or the usual socket) or one of
+                  its own; the images workden-test/busybox and workden-test/python, without any registry; a
+                  Podman beside it. The command finds them by DOCKER_HOST and WORKDEN_TEST_PODMAN, and the
+                  keeper by WORKDEN_KEEPER. Without a command it says these, and waits for Enter. Installs what
+                  is missing, as `test` does, and leaves nothing but a tar file of each image in target/docker.
   clients         the clients of MCP that tests start (Python, Node.js), into target/clients, unless they
                   are there. `test` does this by itself; `cargo test -p workden-cli` needs it once.
   help            this text
@@ -53,13 +61,17 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
-        ["test"] => needs::provide(needs::NEEDS).and_then(|()| steps::run(steps::FULL)),
+        ["test"] => needs::provide(&[needs::NEEDS, needs::DOCKER].concat()).and_then(|()| steps::run(steps::FULL)),
         ["test", "--fast"] => steps::run(steps::FAST),
         ["tidy"] => tidy::run(),
         ["keeper"] => keeper::run(),
+        ["docker"] => docker::run(&[]),
+        ["docker", "--", command @ ..] => docker::run(command),
+        ["minder", task @ ..] => docker::minder::run(task),
         ["clients"] => clients::run(),
         ["bench"] => {
-            Err("which benchmark? files, policy, linux, tools or race\nhint: cargo xtask bench files".to_owned())
+            Err("which benchmark? files, policy, linux, docker, tools or race\nhint: cargo xtask bench files"
+                .to_owned())
         }
         ["bench", name, rest @ ..] => bench(name, rest),
         [] | ["help" | "--help" | "-h"] => {
@@ -83,7 +95,7 @@ fn bench(name: &str, rest: &[&str]) -> Outcome {
     cargo.extend(rest);
     // What a sandbox or a server costs is a matter of the programs that are shipped.
     let shipped = match name {
-        "linux" => vec![keeper::build_command_line()?, keeper::build()?],
+        "linux" | "docker" => vec![keeper::build_command_line()?, keeper::build()?],
         "tools" => vec![keeper::build_command_line()?],
         _ => Vec::new(),
     };
@@ -91,5 +103,7 @@ fn bench(name: &str, rest: &[&str]) -> Outcome {
     for (option, file) in ["--program", "--keeper"].into_iter().zip(&shipped) {
         cargo.extend([option, file]);
     }
-    workspace::cargo(&cargo).map_err(|_| format!("the benchmark `{name}` failed"))
+    let prepared = if name == "docker" { Some(docker::prepare()?) } else { None };
+    let environment = prepared.as_ref().map_or(&[][..], |made| &made.environment);
+    workspace::cargo_with(&cargo, environment).map_err(|_| format!("the benchmark `{name}` failed"))
 }

@@ -37,7 +37,7 @@ enum Source {
     Rustup(&'static str),
 }
 
-/// Everything that `cargo xtask test` needs beyond rustup and a C linker.
+/// Everything that `cargo xtask test` needs beyond rustup and a C linker, and beyond `DOCKER`.
 pub(crate) const NEEDS: &[Need] = &[
     need(Probe::Succeeds(&["cargo", "fmt", "--version"]), Source::Rustup("rustfmt"), "tidy"),
     need(Probe::Succeeds(&["cargo", "clippy", "--version"]), Source::Rustup("clippy"), "tidy"),
@@ -50,7 +50,6 @@ pub(crate) const NEEDS: &[Need] = &[
     need(Probe::Program("setfacl"), Source::Debian("acl"), "tests that a write keeps access lists"),
     need(Probe::Program("setfattr"), Source::Debian("attr"), "tests that a write keeps extended attributes"),
     need(Probe::Program("bwrap"), Source::Debian("bubblewrap"), "scripts run only in a sandbox, to see what they run"),
-    need(Probe::Program("dockerd"), Source::Debian("docker.io"), "a sandbox is tried in a default Docker container"),
     need(Probe::Program("setpriv"), Source::Debian("util-linux"), "sandboxes are tried as an ordinary user"),
     need(Probe::Program("pgrep"), Source::Debian("procps"), "the processes of a sandbox are looked for from outside"),
     need(Probe::Program("perl"), Source::Debian("perl-base"), "system calls are tried from inside a sandbox"),
@@ -64,6 +63,22 @@ pub(crate) const NEEDS: &[Need] = &[
     ),
     need(Probe::Program("npm"), Source::Debian("npm"), "the MCP inspector is installed with it"),
 ];
+
+/// What containers are tried with.
+pub(crate) const DOCKER: &[Need] = &[
+    need(Probe::Program("dockerd"), Source::Debian("docker.io"), "sandboxes are tried in containers of a real daemon"),
+    need(Probe::Program("docker"), Source::Debian("docker.io"), "images are brought to that daemon"),
+    need(Probe::Program("podman"), Source::Debian("podman"), "the other program that speaks Docker's API"),
+    need(Probe::Succeeds(BUSYBOX), Source::Debian("busybox-static"), "the image with nothing but a shell"),
+    need(Probe::Program("debootstrap"), Source::Debian("debootstrap"), "the image with Python and pip"),
+    need(Probe::Program("tar"), Source::Debian("tar"), "images are brought as tar files"),
+    need(Probe::Program("ip"), Source::Debian("iproute2"), "the daemon has a bridge of its own"),
+    need(Probe::Program("iptables"), Source::Debian("iptables"), "its bridge is forgotten afterwards"),
+    need(Probe::Program("unshare"), Source::Debian("util-linux"), "what it mounts is seen by nobody else"),
+];
+
+/// Whether there is a busybox that needs no library: ldd refuses a static program.
+const BUSYBOX: &[&str] = &["sh", "-c", "test -x /bin/busybox && ! ldd /bin/busybox"];
 
 const fn need(probe: Probe, source: Source, purpose: &'static str) -> Need {
     Need { probe, source, purpose }

@@ -4,7 +4,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{Outcome, clients, keeper, tidy, workspace};
+use crate::{
+    Outcome, clients,
+    docker::{self, Prepared},
+    keeper, tidy, workspace,
+};
 
 /// One thing that must hold.
 pub(crate) struct Step {
@@ -20,9 +24,11 @@ pub(crate) enum Action {
     Tidy,
     /// The keeper for containers, built and started: `cargo xtask keeper`.
     Keeper,
+    /// A Docker daemon, a Podman and their images: `cargo xtask docker`. They stay until the last step is over.
+    Docker,
     /// The clients that tests start, where they are missing: `cargo xtask clients`.
     Clients,
-    /// Cargo, with these arguments.
+    /// Cargo, with these arguments, and with the variables by which tests find what an earlier step prepared.
     Cargo(&'static [&'static str]),
     /// Anything else; tests of the runner use it.
     #[cfg(test)]
@@ -33,9 +39,10 @@ pub(crate) enum Action {
 pub(crate) const FULL: &[Step] = &[
     Step { name: "tidy", action: Action::Tidy },
     Step { name: "clients", action: Action::Clients },
+    Step { name: "keeper", action: Action::Keeper },
+    Step { name: "docker", action: Action::Docker },
     // Without a choice of targets, which would leave out the examples that tests start, and the doctests.
     Step { name: "tests", action: Action::Cargo(&["test", "--workspace"]) },
-    Step { name: "keeper", action: Action::Keeper },
     Step { name: "race", action: Action::Cargo(RACE) },
     Step { name: "differential", action: Action::Cargo(DIFFERENTIAL) },
     Step { name: "fuzz", action: Action::Cargo(FUZZ) },
@@ -69,10 +76,11 @@ pub(crate) fn run(steps: &[Step]) -> Outcome {
     let started = Instant::now();
     let mut report = Vec::new();
     let mut failed = None;
+    let mut prepared = None;
     for (index, step) in steps.iter().enumerate() {
         println!("\n=== [{}/{}] {}", index + 1, steps.len(), step.name);
         let began = Instant::now();
-        let outcome = act(&step.action);
+        let outcome = act(&step.action, &mut prepared);
         println!("=== {}: {} in {}", step.name, word(&outcome), seconds(began.elapsed()));
         report.push(line(step.name, word(&outcome), began.elapsed()));
         if let Err(why) = outcome {
@@ -87,12 +95,15 @@ pub(crate) fn run(steps: &[Step]) -> Outcome {
     failed.map_or(Ok(()), Err)
 }
 
-fn act(action: &Action) -> Outcome {
+fn act(action: &Action, prepared: &mut Option<Prepared>) -> Outcome {
     match action {
         Action::Tidy => tidy::run(),
         Action::Keeper => keeper::run(),
         Action::Clients => clients::run(),
-        Action::Cargo(arguments) => workspace::cargo(arguments),
+        Action::Docker => docker::prepare().map(|made| *prepared = Some(made)),
+        Action::Cargo(arguments) => {
+            workspace::cargo_with(arguments, prepared.as_ref().map_or(&[], |made| &made.environment))
+        }
         #[cfg(test)]
         Action::Call(call) => call(),
     }
@@ -130,6 +141,13 @@ mod tests {
         ]);
         assert_eq!(failed, Err("step `second` failed: it broke".to_owned()));
         assert_eq!(CALLS.load(Ordering::Relaxed), 1, "the step after the failing one must not run");
+    }
+
+    #[test]
+    fn the_daemon_is_there_before_the_tests_and_quick_ones_do_without() {
+        let place = |wanted: &str| FULL.iter().position(|step| step.name == wanted).unwrap();
+        assert!(place("keeper") < place("docker") && place("docker") < place("tests"));
+        assert!(!FAST.iter().any(|step| matches!(step.action, Action::Docker | Action::Keeper)));
     }
 
     #[test]

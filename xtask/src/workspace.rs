@@ -24,9 +24,15 @@ pub(crate) fn root() -> PathBuf {
 
 /// Runs cargo at the root, its output going where ours goes.
 pub(crate) fn cargo(arguments: &[&str]) -> Outcome {
+    cargo_with(arguments, &[])
+}
+
+/// The same, with these environment variables besides.
+pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, String)]) -> Outcome {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .args(arguments)
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .current_dir(root())
         .status()
         .map_err(|error| format!("cannot start cargo: {error}"))?;

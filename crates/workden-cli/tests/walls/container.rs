@@ -23,7 +23,9 @@ impl Daemon {
         let directory = tempfile::Builder::new().prefix("workden-docker-").tempdir().unwrap();
         let at = |name: &str| directory.path().join(name).display().to_string();
         let log = fs::File::create(at("log")).unwrap();
-        let process = Command::new("dockerd")
+        // A daemon that is told to have no bridge removes the one of any other daemon, where it can see it.
+        let process = Command::new("unshare")
+            .args(["--net", "dockerd"])
             .args([
                 "--host",
                 &format!("unix://{}", at("socket")),

@@ -1,0 +1,73 @@
+//! The Docker daemon: the one that is there, or one of our own with private socket, state and data.
+//!
+//! Our own runs in a mount namespace, so that no mount of it is seen outside or outlives it.
+
+use std::{env, path::Path};
+
+use super::{
+    answers, large_directory,
+    minder::{Minded, Task},
+    network::{self, Network},
+    new_directory, short_directory,
+};
+use crate::Outcome;
+
+/// Where a daemon is that somebody installed.
+const USUAL: &str = "unix:///var/run/docker.sock";
+
+/// A daemon that answers.
+pub(super) struct Daemon {
+    /// Its address.
+    pub(super) host: String,
+    /// What ends it, if it is ours.
+    _own: Option<Minded>,
+}
+
+pub(super) fn find_or_start() -> Outcome<Daemon> {
+    let named = env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty());
+    if let Some(host) = named.into_iter().chain([USUAL.to_owned()]).find(|host| answers(host)) {
+        println!("=== Docker: the daemon at {host}");
+        return Ok(Daemon { host, _own: None });
+    }
+    println!("=== Docker: no daemon answers, so one is started");
+    let mut why = Vec::new();
+    for network in network::to_try() {
+        if let Network::OwnBridge(name) = &network
+            && let Err(error) = network::make_bridge(name)
+        {
+            why.push(error);
+            continue;
+        }
+        match start(&network) {
+            Ok(daemon) => {
+                println!("=== Docker: a daemon with {} at {}", network.words(), daemon.host);
+                return Ok(daemon);
+            }
+            Err(error) => why.push(format!("with {}: {error}", network.words())),
+        }
+    }
+    let hint = "hint: only root can start one; or name one that runs: DOCKER_HOST=unix:///run/docker.sock";
+    Err(format!("there is no Docker daemon, and none can be started\n{}\n{hint}", why.join("\n")))
+}
+
+fn start(network: &Network) -> Outcome<Daemon> {
+    let short = short_directory("docker")?;
+    let data = new_directory(&large_directory()?.join(format!("data-{}", std::process::id())))?;
+    let host = format!("unix://{}", short.join("docker.sock").display());
+    let at = |path: &Path| path.display().to_string();
+    let mut command: Vec<String> = ["unshare", "--mount", "--propagation", "slave", "dockerd"].map(Into::into).into();
+    command.extend(["--host".to_owned(), host.clone(), "--data-root".to_owned(), at(&data)]);
+    command.extend(["--exec-root".to_owned(), at(&short.join("exec"))]);
+    command.extend(["--pidfile".to_owned(), at(&short.join("pid"))]);
+    command.extend(network.arguments());
+    let bridge = match network {
+        Network::OwnBridge(name) => Some(name.clone()),
+        Network::Usual | Network::None => None,
+    };
+    let own = Minded::start(&Task { host: host.clone(), home: short, data: Some(data), bridge, command })?;
+    own.wait_for_answer()?;
+    if let Network::OwnBridge(name) = network {
+        network::open_bridge(name)?;
+    }
+    Ok(Daemon { host, _own: Some(own) })
+}
