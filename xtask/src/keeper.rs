@@ -31,9 +31,23 @@ pub(crate) fn run() -> Outcome {
     Ok(())
 }
 
-/// Builds the keeper; the file.
+/// Builds the keeper; the file. It is put where a `workden` that was built here looks for it.
 pub(crate) fn build() -> Outcome<PathBuf> {
-    build_static("keeper", "workden-keeper", "workden-keeper", "")
+    let built = build_static("keeper", "workden-keeper", "workden-keeper", "")?;
+    let place = target_directory().join("keepers");
+    let architecture = match env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    let file = place.join(format!("workden-keeper-{architecture}"));
+    // A new file in its place: the old one may be running.
+    let fresh = place.join("fresh");
+    fs::create_dir_all(&place)
+        .and_then(|()| fs::copy(&built, &fresh))
+        .and_then(|_| fs::rename(&fresh, &file))
+        .map_err(|error| format!("cannot put the keeper into {}: {error}", place.display()))?;
+    Ok(file)
 }
 
 /// Builds the command line as it is shipped; the file. It is at a fixed address: `workden run` is over in

@@ -7,4 +7,6 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod conforming;
+mod faults;
 mod places;
+mod proxy;

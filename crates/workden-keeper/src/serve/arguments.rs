@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use workden_core::{Error, ErrorKind, Result};
 use workden_wire::TokenHash;
 
-const USAGE: &str = "usage: keeper serve --socket PATH --token-sha256 HEX --directory DIR [--ttl SECONDS]\n       \
+const USAGE: &str = "usage: keeper serve --socket PATH --token-sha256 HEX --directory DIR [--ttl SECONDS] [--attached]\n       \
                      keeper connect --socket PATH\n       keeper --version";
 
 /// What the keeper is to do.
@@ -29,9 +29,20 @@ pub(super) enum Task {
 pub(super) struct ServePlace {
     pub(super) socket: PathBuf,
     pub(super) token: TokenHash,
+    /// Whether somebody is attached to the standard streams, and is to be served there.
+    pub(super) standard_streams: StandardStreams,
     /// How long to live without a connection; `None` for ever.
     pub(super) ttl: Option<Duration>,
     pub(super) directory: PathBuf,
+}
+
+/// Whose the standard streams of a keeper are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StandardStreams {
+    /// Nobody's.
+    Unused,
+    /// A client's, from the start.
+    Attached,
 }
 
 /// Reads the arguments.
@@ -42,7 +53,12 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
         return Ok(Task::Version);
     }
     let (mut socket, mut token, mut ttl, mut directory) = (None, None, None, None);
+    let mut standard_streams = StandardStreams::Unused;
     while let Some(name) = arguments.next() {
+        if name == "--attached" {
+            standard_streams = StandardStreams::Attached;
+            continue;
+        }
         let value = arguments.next().ok_or_else(|| wrong(&format!("`{}` wants a value", name.display())))?;
         let text = || value.to_str().ok_or_else(|| wrong("an argument is not UTF-8"));
         match name.to_str() {
@@ -62,6 +78,7 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
         Some("serve") => Ok(Task::Serve(ServePlace {
             socket,
             token: token.ok_or_else(|| wrong("`--token-sha256` is missing"))?,
+            standard_streams,
             ttl,
             directory: directory.ok_or_else(|| wrong("`--directory` is missing"))?,
         })),
@@ -87,9 +104,10 @@ mod tests {
         assert!(matches!(parsed(""), Ok(Task::Launched)));
         assert!(matches!(parsed("--version"), Ok(Task::Version)));
         assert!(matches!(parsed("connect --socket /s"), Ok(Task::Connect { .. })));
-        let serve = parsed(&format!("serve --socket /s --token-sha256 {hash} --directory /d --ttl 60")).unwrap();
+        let serve =
+            parsed(&format!("serve --socket /s --token-sha256 {hash} --directory /d --attached --ttl 60")).unwrap();
         let Task::Serve(place) = serve else { panic!("{serve:?}") };
-        assert_eq!(place.ttl, Some(Duration::from_secs(60)));
+        assert_eq!((place.ttl, place.standard_streams), (Some(Duration::from_secs(60)), StandardStreams::Attached));
         for line in ["serve", "serve --socket", "serve --socket /s", "dance --socket /s", "connect --sock /s"] {
             assert_eq!(parsed(line).unwrap_err().kind(), ErrorKind::InvalidArgument, "{line}");
         }

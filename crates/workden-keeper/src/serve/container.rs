@@ -1,13 +1,23 @@
-//! A keeper that was started in a container: it serves a socket to whoever has the token.
+//! A keeper that was started in a container: it serves a socket to whoever has the token, and first of all, on its
+//! standard streams, whoever was attached when it began.
 
 use std::sync::Arc;
 
-use workden_core::Result;
+use rustix::{
+    fs::{Mode, OFlags},
+    stdio::{stdin, stdout},
+};
+use tokio::{
+    io::Join,
+    net::unix::pipe::{Receiver, Sender},
+};
+use workden_core::{Error, ErrorKind, Result};
+use workden_wire::TokenHash;
 
 use super::{
-    arguments::ServePlace,
+    arguments::{ServePlace, StandardStreams},
     ground, lease,
-    life::{self, Ends},
+    life::{self, Ends, Own},
 };
 use crate::{Keeper, sys};
 
@@ -21,9 +31,29 @@ pub(super) fn run(place: ServePlace) -> Result<()> {
     let runtime = super::runtime()?;
     let done = runtime.block_on(async {
         let keeper = Arc::new(Keeper::new(setting)?);
-        life::live(keeper, None, Some((listener, place.token)), ends).await
+        let attached = match place.standard_streams {
+            StandardStreams::Unused => None,
+            StandardStreams::Attached => Some(attached(place.token.clone())?),
+        };
+        life::live(keeper, attached, Some((listener, place.token)), ends).await
     });
     runtime.shutdown_background();
     let _ = std::fs::remove_file(&place.socket);
     done
+}
+
+/// The standard streams as one stream. They are let go of: commands have their own.
+fn attached(token: TokenHash) -> Result<Own<Join<Receiver, Sender>>> {
+    let failed = |_: std::io::Error| {
+        Error::new(ErrorKind::Io, "the keeper cannot serve its standard streams: they are no pipes")
+    };
+    let input = rustix::io::fcntl_dupfd_cloexec(stdin(), 3).map_err(|errno| failed(errno.into()))?;
+    let output = rustix::io::fcntl_dupfd_cloexec(stdout(), 3).map_err(|errno| failed(errno.into()))?;
+    let input = Receiver::from_owned_fd(input).map_err(failed)?;
+    let output = Sender::from_owned_fd(output).map_err(failed)?;
+    let null = rustix::fs::open(c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
+    let null = null.map_err(|errno| failed(errno.into()))?;
+    rustix::stdio::dup2_stdin(&null).map_err(|errno| failed(errno.into()))?;
+    rustix::stdio::dup2_stdout(&null).map_err(|errno| failed(errno.into()))?;
+    Ok(Own { stream: tokio::io::join(input, output), options: lease::options(token) })
 }

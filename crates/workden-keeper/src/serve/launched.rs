@@ -17,11 +17,11 @@ use rustix::{
 };
 use tokio::runtime::Runtime;
 use workden_core::{Error, ErrorKind, Result};
-use workden_wire::{Ground, Lifetime, Reply, TokenHash, read_launch, write_reply};
+use workden_wire::{Ground, Lifetime, Reply, ServeOptions, TokenHash, read_launch, write_reply};
 
 use super::{
     ground, lease,
-    life::{self, Ends},
+    life::{self, Ends, Own},
 };
 use crate::{Keeper, sys};
 
@@ -91,7 +91,13 @@ fn serve(prepared: Prepared) -> Result<()> {
         rustix::stdio::dup2_stdout(&null).map_err(|_| broken("let go of its socket"))?;
     }
     drop(null);
-    let done = runtime.block_on(life::live(keeper, Some(stream), lease, ends));
+    let done = runtime.block_on(async {
+        let ready = stream.set_nonblocking(true).and_then(|()| tokio::net::UnixStream::from_std(stream));
+        let stream = ready.map_err(|_| broken("serve its stream"))?;
+        // Whoever has this stream needs no token.
+        let own = Own { stream, options: ServeOptions::default() };
+        life::live(keeper, Some(own), lease, ends).await
+    });
     runtime.shutdown_background();
     done
 }

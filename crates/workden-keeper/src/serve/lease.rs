@@ -15,6 +15,8 @@ use tokio::time::{Instant, sleep};
 use workden_core::{Error, ErrorKind, Result, Sandbox};
 use workden_wire::{ServeOptions, TokenHash};
 
+/// How long a client may be silent before it is asked whether it is there, and then again until it is not.
+const HEARTBEAT: Duration = Duration::from_secs(20);
 /// The most clients at a time.
 const CLIENTS: usize = 64;
 
@@ -78,6 +80,11 @@ impl Clients {
     }
 }
 
+/// How a client that may be far away is served: one that is gone without a word must not hold the lease.
+pub(super) fn options(token: TokenHash) -> ServeOptions {
+    ServeOptions::default().token(token).heartbeat(HEARTBEAT)
+}
+
 /// Serves whoever connects and knows the token, for ever.
 pub(super) async fn serve(
     listener: UnixListener,
@@ -97,7 +104,7 @@ pub(super) async fn serve(
             continue;
         }
         let client = clients.add();
-        let served = workden_wire::serve(Arc::clone(&sandbox), stream, ServeOptions::default().token(token.clone()));
+        let served = workden_wire::serve(Arc::clone(&sandbox), stream, options(token.clone()));
         tokio::spawn(async move {
             let _ = served.await;
             drop(client);

@@ -3,15 +3,15 @@
 
 use std::{
     future::pending,
-    os::{
-        fd::OwnedFd,
-        unix::net::{UnixListener, UnixStream},
-    },
+    os::{fd::OwnedFd, unix::net::UnixListener},
     sync::Arc,
     time::Duration,
 };
 
-use tokio::time::{sleep, timeout};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::{sleep, timeout},
+};
 use workden_core::{Result, Sandbox};
 use workden_wire::{ServeOptions, TokenHash};
 
@@ -39,10 +39,16 @@ pub(super) struct Ends {
     pub(super) idle: Option<Duration>,
 }
 
+/// The stream of whoever started the keeper, and how they are served there.
+pub(super) struct Own<S> {
+    pub(super) stream: S,
+    pub(super) options: ServeOptions,
+}
+
 /// Serves until the end, and ends everything.
-pub(super) async fn live(
+pub(super) async fn live<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     keeper: Arc<Keeper>,
-    stream: Option<UnixStream>,
+    stream: Option<Own<S>>,
     lease: Option<(UnixListener, TokenHash)>,
     ends: Ends,
 ) -> Result<()> {
@@ -71,14 +77,14 @@ pub(super) async fn live(
     keeper.stop().await
 }
 
-/// Serves the launcher on its own stream, which needs no token.
-async fn own_stream(sandbox: Arc<dyn Sandbox>, stream: Option<UnixStream>, clients: Arc<Clients>) {
-    let Some(stream) = stream else { return };
+/// Serves the launcher on its own stream.
+async fn own_stream<S>(sandbox: Arc<dyn Sandbox>, own: Option<Own<S>>, clients: Arc<Clients>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let Some(Own { stream, options }) = own else { return };
     let _client = clients.add();
-    let ready = stream.set_nonblocking(true).and_then(|()| tokio::net::UnixStream::from_std(stream));
-    if let Ok(stream) = ready {
-        let _ = workden_wire::serve(sandbox, stream, ServeOptions::default()).await;
-    }
+    let _ = workden_wire::serve(sandbox, stream, options).await;
 }
 
 async fn owner_gone(owner: Option<OwnedFd>) {

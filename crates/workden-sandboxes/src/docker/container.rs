@@ -1,18 +1,20 @@
 //! `Container`: the life of one container. It is made when it is first needed, found again by its name, and looked
 //! after by a keeper that is reached through a program in it.
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use bollard::{
-    container::LogOutput,
     exec::{CreateExecOptions, StartExecOptions, StartExecResults},
     models::{ContainerInspectResponse, ContainerStateStatusEnum},
     query_parameters::{
-        CreateContainerOptions, InspectContainerOptions, LogsOptions, RemoveContainerOptions, StopContainerOptions,
+        AttachContainerOptions, CreateContainerOptions, InspectContainerOptions, RemoveContainerOptions,
+        StopContainerOptions,
     },
 };
-use futures_util::StreamExt;
 use tokio::{sync::OnceCell, time::timeout};
 use workden_core::{Error, ErrorKind, Result, Sandbox, limits};
 use workden_wire::RemoteSandbox;
@@ -26,7 +28,6 @@ use super::{
     stream::ProgramStream,
 };
 use crate::{line::Reach, token};
-use std::time::Duration;
 
 /// How long a keeper has to stop its commands when it is asked to.
 const STOP_TIME: Duration = limits::TERM_TIME.saturating_add(Duration::from_secs(3));
@@ -41,6 +42,8 @@ pub(super) struct Container {
     pub(super) keepers: ContainerKeepers,
     pub(super) plan: Wanted,
     made: OnceCell<Made>,
+    /// The streams of the keeper itself, from its start until somebody talks to it.
+    first: Mutex<Option<ProgramStream>>,
 }
 
 /// Which container.
@@ -69,7 +72,7 @@ pub(super) enum Kind {
 
 impl Container {
     pub(super) fn new(daemon: Daemon, keepers: ContainerKeepers, plan: Wanted) -> Self {
-        Self { daemon, keepers, plan, made: OnceCell::new() }
+        Self { daemon, keepers, plan, made: OnceCell::new(), first: Mutex::default() }
     }
 
     /// The container, if it was made or found.
@@ -165,11 +168,15 @@ impl Container {
         let options = CreateContainerOptions { name: Some(name.to_owned()), ..CreateContainerOptions::default() };
         let made = client.create_container(Some(options), body).await;
         let id = made.map_err(|error| self.daemon.failed("make a container", &error))?.id;
-        let started = client.start_container(&id, None).await;
-        if let Err(error) = started {
+        // Attached before it starts: that costs nothing, and a program beside it as much as the start itself. Where
+        // it cannot be done there is that program.
+        let streams = client.attach_container(&id, Some(all_streams())).await.ok();
+        if let Err(error) = client.start_container(&id, None).await {
             self.remove(&id).await?;
             return Err(with_advice(self.daemon.failed("start a container", &error), plan));
         }
+        let streams = streams.map(|streams| ProgramStream::new(streams.output, streams.input));
+        *self.first.lock().unwrap_or_else(PoisonError::into_inner) = streams;
         Ok(Made { id, name: name.to_owned(), kind: Kind::Ours { token, removes: plan.removes() } })
     }
 
@@ -191,8 +198,11 @@ impl Container {
             Kind::Ours { token, .. } => (PROGRAM, SOCKET, token),
             Kind::Foreign(guest) => (guest.program.as_str(), guest.socket.as_str(), &guest.token),
         };
-        let relay = [program, "connect", "--socket", socket];
-        let stream = run(&self.daemon, &made.id, &relay, None).await;
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let stream = match first {
+            Some(stream) => Ok(stream),
+            None => run(&self.daemon, &made.id, &[program, "connect", "--socket", socket], None).await,
+        };
         let stream = match stream {
             Ok(stream) => stream,
             Err(error) if error.kind() == ErrorKind::Unreachable => return Err(error),
@@ -202,9 +212,15 @@ impl Container {
         match RemoteSandbox::connect(stream, Some(token)).await {
             Ok(remote) => Ok(remote),
             Err(error) if error.kind() == ErrorKind::Gone => {
-                self.why(made).await?;
                 let said = complaint.text();
                 let said = if said.is_empty() { String::new() } else { format!(": {}", errors::shown(&said)) };
+                if let Err(why) = self.why(made).await {
+                    let told = Error::new(why.kind(), format!("{}{said}", why.sentence()));
+                    return Err(match why.hint_text() {
+                        Some(hint) => told.hint(hint.to_owned()),
+                        None => told,
+                    });
+                }
                 let sentence = format!("the keeper in the container `{}` does not answer{said}", made.name);
                 Err(Error::new(ErrorKind::Unreachable, sentence))
             }
@@ -231,26 +247,9 @@ impl Container {
             }
             _ => {
                 let code = state.exit_code.unwrap_or(0);
-                let said = self.last_words(&made.id).await;
-                let said = if said.is_empty() { String::new() } else { format!(": {}", errors::shown(&said)) };
-                Err(gone(&format!("its container `{name}` has ended (exit code {code}){said}")))
+                Err(gone(&format!("its container `{name}` has ended (exit code {code})")))
             }
         }
-    }
-
-    /// What a keeper complained at last.
-    async fn last_words(&self, id: &str) -> String {
-        let options = LogsOptions { stderr: true, tail: "5".to_owned(), ..LogsOptions::default() };
-        let Ok(client) = self.daemon.client().await else { return String::new() };
-        let mut logs = client.logs(id, Some(options));
-        let mut said = String::new();
-        while let Some(Ok(LogOutput::StdErr { message })) = logs.next().await {
-            said.push_str(&String::from_utf8_lossy(&message));
-            if said.len() > 2000 {
-                break;
-            }
-        }
-        said
     }
 
     /// Removes it, and waits until it is gone.
@@ -294,10 +293,11 @@ impl Reach for Container {
 }
 
 impl Drop for Container {
-    /// Nobody uses it any more: one that goes with its sandbox goes now, if there is still somebody to ask for
+    /// Nobody uses it any more, and without a name nobody will: it goes now, if there is still somebody to ask for
     /// it, and otherwise when its lease is over.
     fn drop(&mut self) {
-        let Some(Made { id, kind: Kind::Ours { removes: true, .. }, .. }) = self.made.take() else { return };
+        let is_nameless = matches!(&self.plan, Wanted::Made(plan) if plan.name.is_none() && plan.removes());
+        let Some(Made { id, .. }) = self.made.take().filter(|_| is_nameless) else { return };
         let daemon = self.daemon.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move { remove(&daemon, &id).await });
@@ -343,6 +343,16 @@ pub(super) async fn run(daemon: &Daemon, id: &str, words: &[&str], user: Option<
         StartExecResults::Detached => {
             Err(Error::new(ErrorKind::Io, "the daemon did not give the streams of a program"))
         }
+    }
+}
+
+fn all_streams() -> AttachContainerOptions {
+    AttachContainerOptions {
+        stdin: true,
+        stdout: true,
+        stderr: true,
+        stream: true,
+        ..AttachContainerOptions::default()
     }
 }
 

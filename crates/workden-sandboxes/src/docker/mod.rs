@@ -29,6 +29,7 @@ mod keepers;
 mod labels;
 mod plan;
 mod report;
+mod sessions;
 mod stream;
 
 use std::sync::Arc;
@@ -38,6 +39,7 @@ use container::{Container, Wanted};
 pub use daemon::Daemon;
 pub use keepers::ContainerKeepers;
 pub use plan::{ContainerUser, Init, Privileges, RootAccess, WhenItEnds};
+pub use sessions::DockerSessions;
 use workden_core::Result;
 
 use crate::line::{Line, delegate};

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use bollard::models::{ContainerCreateBody, HealthConfig, HostConfig, Mount, MountType};
+use bollard::models::{ContainerCreateBody, HealthConfig, HostConfig, HostConfigLogConfig, Mount, MountType};
 use workden_core::{Error, ErrorKind, Result, sandbox::MountAccess};
 use workden_wire::TokenHash;
 
@@ -164,8 +164,8 @@ impl Plan {
         mounts.extend(self.volumes.iter().map(Volume::mount));
         let seconds = self.lease.as_secs().max(1).to_string();
         let hash = TokenHash::of(token).to_string();
-        let words =
-            [PROGRAM, "serve", "--socket", SOCKET, "--token-sha256", &hash, "--directory", work, "--ttl", &seconds];
+        let serve = [PROGRAM, "serve", "--attached", "--socket", SOCKET];
+        let whom = ["--token-sha256", &hash, "--directory", work, "--ttl", &seconds];
         let mut variables = self.variables();
         if let (UserWords::Ids { .. }, None) = (&user, variables.get("HOME")) {
             // A user whom the image does not know has none, and `/` is not theirs.
@@ -177,11 +177,17 @@ impl Plan {
             image: Some(image.to_owned()),
             hostname: Some("workden".to_owned()),
             user: user.words(),
-            entrypoint: Some(words.map(str::to_owned).to_vec()),
+            entrypoint: Some(serve.iter().chain(&whom).map(|word| (*word).to_owned()).collect()),
             cmd: Some(Vec::new()),
             working_dir: Some(work.to_owned()),
             env: Some(variables.iter().map(|(name, value)| format!("{name}={value}")).collect()),
             labels: Some(all_labels),
+            // For whoever is attached when it starts; the keeper hears when they are gone.
+            open_stdin: Some(true),
+            stdin_once: Some(true),
+            attach_stdin: Some(true),
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
             // The image's would be a command that nobody asked for, every few seconds.
             healthcheck: Some(HealthConfig { test: Some(vec!["NONE".to_owned()]), ..HealthConfig::default() }),
             stop_signal: Some("SIGTERM".to_owned()),
@@ -214,6 +220,8 @@ impl Plan {
             cap_drop: drop,
             cap_add: add,
             readonly_rootfs: Some(self.root == RootAccess::ReadOnly),
+            // Standard output is the protocol, which is nobody's log.
+            log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
             init: Some(self.init == Init::OfDaemon),
             runtime: self.oci_runtime.clone(),
             ..HostConfig::default()

@@ -14,11 +14,11 @@ mod sandbox;
 mod token;
 mod trees;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{Router, body::Body};
 use hyper::server::conn::http2;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 use workden_core::{Error, ErrorKind, Result, Sandbox};
@@ -31,6 +31,7 @@ use crate::limits;
 #[derive(Clone, Debug, Default)]
 pub struct ServeOptions {
     token: Option<TokenHash>,
+    heartbeat: Option<Duration>,
 }
 
 impl ServeOptions {
@@ -38,6 +39,14 @@ impl ServeOptions {
     #[must_use]
     pub fn token(mut self, token: TokenHash) -> Self {
         self.token = Some(token);
+        self
+    }
+
+    /// Ends the connection of a client that is silent for so long, and does not answer when it is asked
+    /// whether it is there, for as long again. Not every stream says that it has ended.
+    #[must_use]
+    pub fn heartbeat(mut self, time: Duration) -> Self {
+        self.heartbeat = Some(time);
         self
     }
 }
@@ -83,11 +92,16 @@ pub async fn serve<S>(sandbox: Arc<dyn Sandbox>, stream: S, options: ServeOption
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let heartbeat = options.heartbeat;
     let router = router(sandbox, options);
     let service = hyper::service::service_fn(move |request: http::Request<hyper::body::Incoming>| {
         router.clone().call(request.map(Body::new))
     });
-    http2::Builder::new(TokioExecutor::new())
+    let mut server = http2::Builder::new(TokioExecutor::new());
+    if let Some(time) = heartbeat {
+        server.timer(TokioTimer::new()).keep_alive_interval(time).keep_alive_timeout(time);
+    }
+    server
         .auto_date_header(false)
         .initial_stream_window_size(limits::SERVER_WINDOW)
         .initial_connection_window_size(limits::CONNECTION_WINDOW)
