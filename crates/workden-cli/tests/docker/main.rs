@@ -8,5 +8,6 @@
 
 mod conforming;
 mod faults;
+mod options;
 mod places;
 mod proxy;

@@ -1,6 +1,10 @@
 //! Sandboxes in containers of a prepared daemon, each test's own.
 
-use std::{path::PathBuf, process::Command};
+use std::{
+    path::PathBuf,
+    process::Command,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use futures_util::future::join_all;
 use workden_conformance::{SandboxCheck, SandboxReport, report_sandbox};
@@ -51,4 +55,10 @@ pub(crate) async fn hold<S: Sandbox>(checks: impl Iterator<Item = &'static Sandb
         reports.iter().filter(|report| !report.failed.is_empty()).map(ToString::to_string).collect();
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
     assert_eq!(reports.iter().map(|report| report.passed.len()).sum::<usize>(), checks.len());
+}
+
+/// A name that no other test has.
+pub(crate) fn unique(what: &str) -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("workden-test-{what}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
