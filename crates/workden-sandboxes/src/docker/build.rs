@@ -13,7 +13,7 @@ use workden_core::{Error, ErrorKind, Result};
 
 use super::{
     errors,
-    images::{HASH_LABEL, Images, LABEL, RUNTIME_LABEL},
+    images::{HASH_LABEL, Images, RUNTIME_LABEL},
     once::News,
     progress::{self, BuildOutput},
 };
@@ -56,7 +56,7 @@ impl Build {
         let kind = if no_space { ErrorKind::NoSpace } else { ErrorKind::Io };
         Error::new(kind, sentence).hint(match kind {
             ErrorKind::NoSpace => "`docker system df` says what takes the room, `workden runtimes prune` makes some",
-            _ => "is each package spelled as its index has it, and can a build get to the network?",
+            _ => "is every package in its index, does every setup command succeed in the base image, and can a build get to the network?",
         })
     }
 }
@@ -79,7 +79,8 @@ pub(super) async fn run(images: Images, build: Build, news: News) -> Result<()> 
 async fn built(images: &Images, build: &Build, news: &News) -> Result<()> {
     let daemon = &images.daemon;
     let tag = build.tag.to_string();
-    let labels = [(LABEL, "1"), (RUNTIME_LABEL, &build.tag.runtime), (HASH_LABEL, &build.tag.hash)];
+    // The Dockerfile has the label that everything of ours has.
+    let labels = [(RUNTIME_LABEL, &build.tag.runtime), (HASH_LABEL, &build.tag.hash)];
     let mut options = BuildImageOptionsBuilder::new()
         .dockerfile("Dockerfile")
         .t(&tag)

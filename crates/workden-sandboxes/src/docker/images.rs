@@ -21,7 +21,7 @@ use super::{
 use crate::runtimes::{IMAGE_REPOSITORY, RuntimeConfig};
 
 /// On everything of ours.
-pub(super) const LABEL: &str = "workden";
+const LABEL: &str = "workden";
 /// On images of runtimes: whose.
 pub(super) const RUNTIME_LABEL: &str = "workden.runtime";
 /// On images of runtimes: what is in them.

@@ -85,7 +85,7 @@ impl BuildOutput {
             return Some(BuildProgress::Step { nth, of, what: what.to_owned() });
         }
         // What the daemon itself says of its layers.
-        if line.starts_with("---> ") {
+        if ["---> ", "Removing intermediate container "].iter().any(|chatter| line.starts_with(chatter)) {
             return None;
         }
         if self.last.len() == REMEMBERED {

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::runtimes::{BUILTIN_RUNTIMES, BuiltinRuntime, RuntimeConfig, RuntimeTag};
 
-/// How old the layers of a build have to be that did not end: younger ones may be of one that goes on.
+/// How old an image without a name has to be: younger ones may be of a build that goes on.
 const ABANDONED: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// What became of superseded images.
@@ -105,12 +105,12 @@ impl Images {
 }
 
 fn is_superseded(image: &BuiltImage, names: &HashSet<&str>, current: &HashSet<RuntimeTag>, now: SystemTime) -> bool {
-    let (Some(runtime), Some(hash)) = (&image.runtime, &image.hash) else {
-        let age = now.duration_since(image.created).unwrap_or_default();
-        return image.tag.is_none() && age > ABANDONED;
-    };
+    if image.tag.is_none() {
+        return now.duration_since(image.created).unwrap_or_default() > ABANDONED;
+    }
+    let (Some(runtime), Some(hash)) = (&image.runtime, &image.hash) else { return false };
     let is_current = current.contains(&RuntimeTag { runtime: runtime.clone(), hash: hash.clone() });
-    image.tag.is_none() || (names.contains(runtime.as_str()) && !is_current)
+    names.contains(runtime.as_str()) && !is_current
 }
 
 #[cfg(test)]
@@ -127,9 +127,10 @@ mod tests {
             (true, Some("mine"), Some("old"), 0, true),
             (true, Some("theirs"), Some("old"), 5, false),
             // Its name is a newer image's now.
-            (false, Some("mine"), Some("new"), 0, true),
-            (false, Some("theirs"), Some("old"), 0, true),
-            // Layers of builds that go on, and of one that does not.
+            (false, Some("mine"), Some("new"), 3, true),
+            (false, Some("theirs"), Some("old"), 3, true),
+            // Of builds that go on, and of one that does not.
+            (false, Some("mine"), Some("new"), 0, false),
             (false, None, None, 1, false),
             (false, None, None, 3, true),
         ] {

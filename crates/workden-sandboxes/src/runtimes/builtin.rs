@@ -41,7 +41,7 @@ pub const BUILTIN_RUNTIMES: [BuiltinRuntime; 5] = [
     },
     BuiltinRuntime {
         name: "python-web",
-        description: "Python for web services: a framework, a server, a database layer and a client",
+        description: "Python for web services and their databases",
         image: PYTHON,
         packages: &["fastapi", "uvicorn", "sqlalchemy", "httpx"],
         package_manager: PackageManager::Pip,

@@ -40,10 +40,10 @@ impl RuntimeConfig {
         let directory = format!("WORKDIR {}", self.work_dir);
         if self.package_manager == PackageManager::Npm {
             // That is where it installs to.
-            lines.push(directory.clone());
-        }
-        lines.extend(self.install());
-        if lines.last() != Some(&directory) {
+            lines.push(directory);
+            lines.extend(self.install());
+        } else {
+            lines.extend(self.install());
             lines.push(directory);
         }
         if let Some(user) = &self.user {
@@ -250,16 +250,10 @@ mod tests {
     fn check_lines(runtime: &RuntimeConfig, text: &str) {
         let all = instructions(text);
         assert_eq!(all.len(), text.lines().count(), "{text}");
-        let npm = runtime.package_manager == PackageManager::Npm;
         let has_packages = !runtime.packages.is_empty();
         let user_lines = if runtime.user.is_some() { 2 } else { 0 };
-        let expected = 2
-            + runtime.env_vars.len()
-            + runtime.setup_commands.len()
-            + usize::from(has_packages)
-            + 1
-            + usize::from(npm && has_packages)
-            + user_lines;
+        let expected =
+            2 + runtime.env_vars.len() + runtime.setup_commands.len() + usize::from(has_packages) + 1 + user_lines;
         assert_eq!(all.len(), expected, "{text}");
         assert_eq!(all[0], format!("FROM {}", runtime.base_image.as_deref().unwrap()));
         for (line, (name, value)) in all[2..].iter().zip(&runtime.env_vars) {
