@@ -51,11 +51,8 @@ impl News {
         if !std::io::stderr().is_terminal() {
             return Self::Plain(Mutex::default());
         }
-        let bar = ProgressBar::new(0);
-        // A template that does not parse leaves the bar as it is.
-        if let Ok(style) = ProgressStyle::with_template("{spinner} [{bar:20}] {pos}/{len} {wide_msg}") {
-            bar.set_style(style.progress_chars("=> "));
-        }
+        // How many steps there are is known when the first one begins.
+        let bar = styled(ProgressBar::new_spinner(), "{spinner} {wide_msg}");
         bar.enable_steady_tick(Duration::from_millis(120));
         Self::Terminal(bar)
     }
@@ -64,6 +61,7 @@ impl News {
         match self {
             Self::Terminal(bar) => {
                 if let BuildProgress::Step { nth, of, .. } = progress {
+                    let bar = styled(bar.clone(), "{spinner} [{bar:20}] {pos}/{len} {wide_msg}");
                     bar.set_length(u64::from(*of));
                     bar.set_position(u64::from(*nth));
                 }
@@ -88,6 +86,14 @@ impl News {
             bar.finish_and_clear();
         }
     }
+}
+
+/// The same bar, looking like this. A template that does not parse leaves it as it is.
+fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
 }
 
 /// Whether a line is replaced by the next.

@@ -101,7 +101,11 @@ mod tests {
     #[test]
     fn without_a_daemon_there_is_a_dash() {
         let runtimes = [BUILTIN_RUNTIMES[0].config(), BUILTIN_RUNTIMES[2].config()];
-        insta::assert_snapshot!(table(&runtimes, None), @"");
+        insta::assert_snapshot!(table(&runtimes, None), @"
+        name            built  image or base     description                                        packages
+        python-minimal  -      python:3.12-slim  Python and its standard library, and nothing else  -
+        python-web      -      python:3.12-slim  Python for web services and their databases        fastapi uvicorn sqlalchemy httpx
+        ");
         assert!(table(&runtimes, Some(&[true, false])).contains("python-web      no     python"));
     }
 
@@ -117,7 +121,7 @@ mod tests {
             size: 3 << 20,
             created: SystemTime::now() - Duration::from_secs(600),
         };
-        assert_eq!(others(&[runtime.clone()], &[image(&tag)]), "");
+        assert_eq!(others(std::slice::from_ref(&runtime), &[image(&tag)]), "");
         let text = others(&[runtime], &[image(&tag), image("workden-runtime:mine-0")]);
         assert_eq!(text, "\nother images            size  built\nworkden-runtime:mine-0  3 MB  10 min ago\n");
     }

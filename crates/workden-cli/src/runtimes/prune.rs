@@ -78,7 +78,12 @@ mod tests {
             in_use: vec![image(Some("workden-runtime:a-0"), Some("a"))],
             bytes: 3 << 20,
         };
-        insta::assert_snapshot!(told(&pruned, Doing::Remove), @"");
+        insta::assert_snapshot!(told(&pruned, Doing::Remove), @"
+        removed 0123456789ab (once of `mine`)
+        removed 0123456789ab (of a build that did not end)
+        kept workden-runtime:a-0, which a container uses
+        Removed 2 images, 3 MB.
+        ");
         assert!(told(&pruned, Doing::Nothing).ends_with("Would remove 2 images, 3 MB.\n"));
         let used = Pruned { removed: Vec::new(), ..pruned };
         assert!(told(&used, Doing::Remove).ends_with("No image is superseded and unused.\n"));

@@ -61,11 +61,8 @@ where
         let ended = loop {
             tokio::select! {
                 biased;
-                told = news.recv() => match told {
-                    Ok(told) => progress(told),
-                    // It missed some. Closed it never is: this side holds a sender.
-                    Err(_) => {}
-                },
+                // An error is that it missed some. Closed it never is: this side holds a sender.
+                told = news.recv() => told.into_iter().for_each(progress),
                 ended = outcome.wait_for(Option::is_some) => break ended.ok().and_then(|ended| ended.clone()),
             }
         };

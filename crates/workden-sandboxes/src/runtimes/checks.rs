@@ -152,7 +152,7 @@ fn work_dir(place: &str) -> Result<()> {
     let allowed = |each: char| each.is_alphanumeric() || "/._-+@".contains(each);
     let is_plain = place.len() <= 1024 && place.chars().all(allowed);
     let stays = !place.split('/').any(|part| part == ".." || part == ".");
-    if place.starts_with('/') && is_plain && stays && place.trim_matches('/') != "" {
+    if place.starts_with('/') && is_plain && stays && !place.trim_matches('/').is_empty() {
         return Ok(());
     }
     let why = format!("`{}` is no working directory", shown(place));
