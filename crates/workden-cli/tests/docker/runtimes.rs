@@ -224,8 +224,9 @@ async fn a_build_that_nobody_waits_for_ends_on_the_daemon() {
     let heard = Heard::default();
     let only = caller(&own.0, &heard);
     heard.wait_for("begun").await;
-    let running = || docker(&["ps", "--no-trunc", "--format", "{{.Command}}"]).contains(&own.0.name);
-    assert!(running());
+    let all = || docker(&["ps", "--no-trunc", "--format", "{{.Command}}"]);
+    let running = || all().contains(&own.0.name);
+    assert!(running(), "{} is not among {}", own.0.name, all());
     only.abort();
     let began = Instant::now();
     while running() {

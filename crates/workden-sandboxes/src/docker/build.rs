@@ -19,6 +19,9 @@ use super::{
 };
 use crate::runtimes::{RuntimeConfig, RuntimeTag};
 
+/// How often a build is begun when the ground goes from under it.
+const ATTEMPTS: usize = 3;
+
 /// What is built.
 #[derive(Clone, Debug)]
 pub(super) struct Build {
@@ -66,7 +69,17 @@ pub(super) async fn run(images: Images, build: Build, news: News) -> Result<()> 
     if build.cached && images.has(&build.tag.to_string()).await? {
         return Ok(());
     }
-    match timeout(build.time, built(&images, &build, &news)).await {
+    let attempts = async {
+        let mut left = ATTEMPTS;
+        loop {
+            left -= 1;
+            match built(&images, &build, &news).await {
+                Err(error) if left > 0 && lost_a_layer(&error) => {}
+                ended => return ended,
+            }
+        }
+    };
+    match timeout(build.time, attempts).await {
         Ok(outcome) => outcome,
         Err(_) => {
             let minutes = build.time.as_secs().div_ceil(60);
@@ -74,6 +87,11 @@ pub(super) async fn run(images: Images, build: Build, news: News) -> Result<()> 
             Err(Error::new(ErrorKind::TimedOut, sentence).hint("put what takes so long into a base image of your own"))
         }
     }
+}
+
+/// Whether a layer went that the builder had just found: images that share it are removed together with it.
+fn lost_a_layer(error: &Error) -> bool {
+    error.sentence().contains(": No such image: sha256:")
 }
 
 async fn built(images: &Images, build: &Build, news: &News) -> Result<()> {
@@ -189,6 +207,8 @@ mod tests {
             error.sentence(),
             "cannot build the runtime `python-web`: step 3 of 5 failed, RUN [\"pip\"]: it returned 1\n  | no such package"
         );
+        assert!(!lost_a_layer(&error));
+        assert!(lost_a_layer(&build.failed("No such image: sha256:0af", &mut output)));
         assert_eq!(build.failed("write: No space left on device", &mut output).kind(), ErrorKind::NoSpace);
     }
 }
