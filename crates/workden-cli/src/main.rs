@@ -11,6 +11,7 @@ mod mcp;
 mod place;
 mod policy;
 mod run;
+mod runtimes;
 mod signals;
 mod tool;
 
@@ -72,6 +73,12 @@ enum Command {
     /// Ask a policy what it says, without doing anything.
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
+    /// What containers have installed: list, show, build and prune it.
+    ///
+    /// A runtime is an image, or a base image and the packages that are added to it. Images are built by a
+    /// Docker or Podman daemon, and called by what is in them.
+    #[command(subcommand, after_help = runtimes::AFTER_HELP)]
+    Runtimes(runtimes::RuntimesCommand),
     /// Print completions for a shell.
     #[command(after_help = completions::AFTER_HELP)]
     Completions(completions::CompletionsArguments),
@@ -108,6 +115,7 @@ fn main() -> ExitCode {
         Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Policy(command) => policy::run(&command).map(|()| ExitCode::SUCCESS),
+        Command::Runtimes(command) => runtimes::run(&command).map(|()| ExitCode::SUCCESS),
         Command::Completions(arguments) => completions::run::<Arguments>(&arguments).map(|()| ExitCode::SUCCESS),
     };
     match outcome {

@@ -2,7 +2,7 @@
 
 use std::{
     path::PathBuf,
-    process::Command,
+    process::{Command, Output},
     sync::atomic::{AtomicU32, Ordering},
 };
 
@@ -44,6 +44,11 @@ pub(crate) fn docker(words: &[&str]) -> String {
     let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     assert!(output.status.success(), "docker {words:?}: {said}{}", String::from_utf8_lossy(&output.stderr));
     said
+}
+
+/// Runs the binary.
+pub(crate) fn workden(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_workden")).args(arguments).output().unwrap()
 }
 
 /// Runs checks several at a time, each on a sandbox of its own.

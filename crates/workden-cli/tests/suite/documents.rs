@@ -24,7 +24,9 @@ fn transcripts(document: &str) -> Vec<(String, String)> {
         None => (session, String::new()),
     });
     let is_shown = |command: &str| {
-        ["policy", "run", "doctor", "tool", "mcp"].iter().any(|word| command.contains(&format!("workden {word}")))
+        ["policy", "run", "runtimes", "doctor", "tool", "mcp"]
+            .iter()
+            .any(|word| command.contains(&format!("workden {word}")))
     };
     told.filter(|(command, output)| is_shown(command) && !output.is_empty()).collect()
 }
@@ -72,7 +74,9 @@ fn looked_at(report: &str) -> Vec<&str> {
 
 #[test]
 fn the_documents_show_what_the_command_line_prints() {
-    for (name, at_least) in [("README.md", 4), ("docs/policy.md", 4), ("docs/sandboxes.md", 9), ("docs/cli.md", 8)] {
+    for (name, at_least) in
+        [("README.md", 4), ("docs/policy.md", 4), ("docs/sandboxes.md", 9), ("docs/cli.md", 8), ("docs/runtimes.md", 2)]
+    {
         let directory = tempfile::tempdir().unwrap();
         let (file, content) = match name {
             "docs/policy.md" => ("workden.toml", guide_config()),

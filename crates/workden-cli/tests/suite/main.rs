@@ -6,6 +6,7 @@
 mod demo;
 mod documents;
 mod policy;
+mod runtimes;
 
 use std::{
     io::Write,

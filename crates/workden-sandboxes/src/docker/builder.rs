@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 use workden_core::sandbox::MountAccess;
 
 use super::{
-    ContainerKeepers, ContainerUser, Daemon, DockerSandbox, Init, Privileges, RootAccess, WhenItEnds,
-    container::{Container, Wanted},
+    BuildProgress, ContainerKeepers, ContainerUser, Daemon, DockerSandbox, Init, Privileges, RootAccess, WhenItEnds,
+    container::{Container, ImageOptions, Wanted},
     plan::{ImageChoice, Plan, Volume, VolumeSource},
 };
 use crate::runtimes::RuntimeConfig;
@@ -24,6 +24,7 @@ pub struct DockerSandboxBuilder {
     pub(super) daemon: Daemon,
     pub(super) keepers: ContainerKeepers,
     pub(super) plan: Plan,
+    images: ImageOptions,
     lease: Option<Duration>,
 }
 
@@ -50,7 +51,7 @@ impl DockerSandboxBuilder {
             oci_runtime: None,
             lease: LEASE,
         };
-        Self { daemon, keepers: ContainerKeepers::default(), plan, lease: None }
+        Self { daemon, keepers: ContainerKeepers::default(), plan, images: ImageOptions::default(), lease: None }
     }
 
     /// Which programs are keepers of containers.
@@ -180,11 +181,23 @@ impl DockerSandboxBuilder {
         self
     }
 
+    /// The network of an image that has to be built first; without it, what the daemon does.
+    pub fn build_network(mut self, mode: impl Into<String>) -> Self {
+        self.images.build_network = Some(mode.into());
+        self
+    }
+
+    /// Who hears of an image that has to be pulled or built first.
+    pub fn on_progress(mut self, told: impl Fn(BuildProgress) + Send + Sync + 'static) -> Self {
+        self.images.progress = Some(Arc::new(told));
+        self
+    }
+
     /// The sandbox. Nothing is started before somebody needs it; [`DockerSandbox::start`] does it now.
     pub fn build(self) -> DockerSandbox {
         let mut plan = self.plan;
         let usual = if plan.name.is_some() { LEASE_OF_NAMED } else { LEASE };
         plan.lease = self.lease.unwrap_or(usual);
-        DockerSandbox::of(Container::new(self.daemon, self.keepers, Wanted::Made(Arc::new(plan))))
+        DockerSandbox::of(Container::new(self.daemon, self.keepers, self.images, Wanted::Made(Arc::new(plan))))
     }
 }

@@ -2,6 +2,7 @@
 //! after by a keeper that is reached through a program in it.
 
 use std::{
+    fmt,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -20,7 +21,7 @@ use workden_core::{Error, ErrorKind, Result, Sandbox, limits};
 use workden_wire::RemoteSandbox;
 
 use super::{
-    ContainerKeepers, Daemon, errors,
+    BuildProgress, ContainerKeepers, Daemon, Images, errors,
     foreign::{self, Guest},
     keeper_volume::{KeeperVolume, PROGRAM},
     labels,
@@ -40,10 +41,24 @@ const PIECE: usize = 64 * 1024;
 pub(super) struct Container {
     pub(super) daemon: Daemon,
     pub(super) keepers: ContainerKeepers,
+    pub(super) images: ImageOptions,
     pub(super) plan: Wanted,
     made: OnceCell<Made>,
     /// The streams of the keeper itself, from its start until somebody talks to it.
     first: Mutex<Option<ProgramStream>>,
+}
+
+/// How an image that is not there is got.
+#[derive(Clone, Default)]
+pub(super) struct ImageOptions {
+    pub(super) build_network: Option<String>,
+    pub(super) progress: Option<Arc<dyn Fn(BuildProgress) + Send + Sync>>,
+}
+
+impl fmt::Debug for ImageOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ImageOptions").field("build_network", &self.build_network).finish_non_exhaustive()
+    }
 }
 
 /// Which container.
@@ -71,8 +86,8 @@ pub(super) enum Kind {
 }
 
 impl Container {
-    pub(super) fn new(daemon: Daemon, keepers: ContainerKeepers, plan: Wanted) -> Self {
-        Self { daemon, keepers, plan, made: OnceCell::new(), first: Mutex::default() }
+    pub(super) fn new(daemon: Daemon, keepers: ContainerKeepers, images: ImageOptions, plan: Wanted) -> Self {
+        Self { daemon, keepers, images, plan, made: OnceCell::new(), first: Mutex::default() }
     }
 
     /// The container, if it was made or found.
@@ -140,10 +155,7 @@ impl Container {
 
     /// Makes one, and starts it.
     async fn make(&self, plan: &Plan) -> Result<Made> {
-        let image = match &plan.image {
-            ImageChoice::Image(image) => image.clone(),
-            ImageChoice::Runtime(runtime) => runtime.image.clone().unwrap_or_default(),
-        };
+        let image = self.image(&plan.image).await?;
         let architecture = self.architecture(&image).await?;
         let volume = KeeperVolume::of(self.keepers.for_architecture(&architecture)?);
         volume.provide(&self.daemon, &image).await?;
@@ -158,6 +170,26 @@ impl Container {
                 self.start_new(plan, &image, &volume, &name).await
             }
             made => made,
+        }
+    }
+
+    /// The image, pulled or built when the daemon does not have it.
+    async fn image(&self, choice: &ImageChoice) -> Result<String> {
+        let progress = |news| {
+            if let Some(told) = &self.images.progress {
+                told(news);
+            }
+        };
+        let mut images = Images::new(self.daemon.clone());
+        if let Some(network) = &self.images.build_network {
+            images = images.build_network(network);
+        }
+        match choice {
+            ImageChoice::Runtime(runtime) => images.ensure(runtime, &progress).await,
+            ImageChoice::Image(image) => {
+                images.there_or_pulled(image, &progress).await?;
+                Ok(image.clone())
+            }
         }
     }
 

@@ -14,6 +14,11 @@ pub(crate) const OWNER: &str = "workden.owner";
 /// The session that a container was made for.
 pub(crate) const SESSION: &str = "workden.session";
 
+/// Whose image it is: the name of a runtime.
+pub(crate) const RUNTIME: &str = "workden.runtime";
+/// What is in an image: the hash of its runtime.
+pub(crate) const HASH: &str = "workden.hash";
+
 /// Ours, with these besides.
 pub(crate) fn of<const N: usize>(more: [(&str, String); N]) -> HashMap<String, String> {
     let ours = [(OURS, "1".to_owned())].into_iter();

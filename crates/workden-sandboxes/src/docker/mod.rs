@@ -1,4 +1,4 @@
-//! Containers: a Docker or Podman daemon, and sandboxes in its containers.
+//! Containers: a Docker or Podman daemon, its images, and sandboxes in its containers.
 //!
 //! A [`DockerSandbox`] is a container whose first process is a keeper, which is brought in by a read-only volume and
 //! reached over one stream, so that a call costs a fraction of a millisecond and behaves as in every other sandbox.
@@ -19,15 +19,20 @@
 //! # Ok(()) }
 //! ```
 
+mod build;
 mod builder;
 mod container;
 mod daemon;
 mod errors;
 mod foreign;
+mod images;
 mod keeper_volume;
 mod keepers;
 mod labels;
+mod once;
 mod plan;
+mod progress;
+mod prune;
 mod report;
 mod sessions;
 mod stream;
@@ -35,10 +40,13 @@ mod stream;
 use std::sync::Arc;
 
 pub use builder::DockerSandboxBuilder;
-use container::{Container, Wanted};
+use container::{Container, ImageOptions, Wanted};
 pub use daemon::Daemon;
+pub use images::{BuiltImage, Images};
 pub use keepers::ContainerKeepers;
 pub use plan::{ContainerUser, Init, Privileges, RootAccess, WhenItEnds};
+pub use progress::{BuildProgress, OnProgress};
+pub use prune::Pruned;
 pub use sessions::DockerSessions;
 use workden_core::Result;
 
@@ -61,7 +69,7 @@ impl DockerSandbox {
     /// as this lives, and is left as it was.
     #[must_use]
     pub fn attach(daemon: Daemon, container: impl Into<String>, keepers: ContainerKeepers) -> Self {
-        Self::of(Container::new(daemon, keepers, Wanted::Found(container.into())))
+        Self::of(Container::new(daemon, keepers, ImageOptions::default(), Wanted::Found(container.into())))
     }
 
     fn of(container: Container) -> Self {

@@ -1,0 +1,148 @@
+//! `workden runtimes build`: the image of a runtime, with news of it on standard error.
+//!
+//! Invariant: standard output has the name of the image, and nothing else.
+
+use std::{
+    io::{IsTerminal, Write},
+    sync::Mutex,
+    time::Duration,
+};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use workden_core::show_size;
+use workden_sandboxes::docker::BuildProgress;
+
+use super::{images, named};
+use crate::{failure::Failure, place::request};
+
+/// Whether what was built before will do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Caching {
+    AsTheRuntimeSays,
+    Never,
+}
+
+pub(super) async fn run(which: &str, caching: Caching, network: Option<&str>) -> Result<(), Failure> {
+    let mut runtime = named(which)?;
+    if caching == Caching::Never {
+        runtime.cache_image = false;
+    }
+    let mut images = images()?;
+    if let Some(network) = network {
+        images = images.build_network(network);
+    }
+    let news = News::new();
+    let ended = images.ensure(&runtime, &|progress| news.tell(&progress)).await;
+    news.end();
+    let image = ended.map_err(request)?;
+    writeln!(anstream::stdout().lock(), "{image}").map_err(Failure::Output)
+}
+
+/// How news are shown.
+pub(crate) enum News {
+    /// A line that moves.
+    Terminal(ProgressBar),
+    /// One line after the other; the last one, because some would come a hundred times.
+    Plain(Mutex<String>),
+}
+
+impl News {
+    pub(crate) fn new() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self::Plain(Mutex::default());
+        }
+        // How many steps there are is known when the first one begins.
+        let bar = styled(ProgressBar::new_spinner(), "{spinner} {wide_msg}");
+        bar.enable_steady_tick(Duration::from_millis(120));
+        Self::Terminal(bar)
+    }
+
+    pub(crate) fn tell(&self, progress: &BuildProgress) {
+        match self {
+            Self::Terminal(bar) => {
+                if let BuildProgress::Step { nth, of, .. } = progress {
+                    let bar = styled(bar.clone(), "{spinner} [{bar:20}] {pos}/{len} {wide_msg}");
+                    bar.set_length(u64::from(*of));
+                    bar.set_position(u64::from(*nth));
+                }
+                bar.set_message(line(progress, Detail::Moving));
+            }
+            Self::Plain(last) => {
+                let line = line(progress, Detail::Lasting);
+                if let Ok(mut last) = last.lock()
+                    && *last != line
+                {
+                    // Nobody may be reading, and the build goes on all the same.
+                    let _ = writeln!(anstream::stderr().lock(), "{line}");
+                    *last = line;
+                }
+            }
+        }
+    }
+
+    /// Leaves nothing of a moving line.
+    pub(crate) fn end(&self) {
+        if let Self::Terminal(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// The same bar, looking like this. A template that does not parse leaves it as it is.
+fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
+/// Whether a line is replaced by the next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Moving,
+    Lasting,
+}
+
+fn line(progress: &BuildProgress, detail: Detail) -> String {
+    match progress {
+        BuildProgress::Step { nth, of, what } => match detail {
+            Detail::Moving => what.clone(),
+            Detail::Lasting => format!("step {nth}/{of}: {what}"),
+        },
+        BuildProgress::Output(line) => match detail {
+            Detail::Moving => line.clone(),
+            Detail::Lasting => format!("  {line}"),
+        },
+        BuildProgress::Pulling { image, status, layer, bytes } => {
+            let layer = layer.as_ref().map(|layer| format!(" {layer}")).unwrap_or_default();
+            let bytes = bytes.filter(|_| detail == Detail::Moving);
+            let bytes = bytes.map(|(done, of)| format!(", {} of {}", show_size(done), show_size(of)));
+            format!("pulling {image}:{layer} {status}{}", bytes.unwrap_or_default())
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn news_are_lines() {
+        let step = BuildProgress::Step { nth: 2, of: 5, what: "RUN [\"x\"]".into() };
+        let pulling = BuildProgress::Pulling {
+            image: "x:1".into(),
+            status: "Downloading".into(),
+            layer: Some("0af".into()),
+            bytes: Some((1024, 4096)),
+        };
+        for (progress, moving, lasting) in [
+            (step, "RUN [\"x\"]", "step 2/5: RUN [\"x\"]"),
+            (BuildProgress::Output("a".into()), "a", "  a"),
+            (pulling, "pulling x:1: 0af Downloading, 1 KB of 4 KB", "pulling x:1: 0af Downloading"),
+        ] {
+            assert_eq!(line(&progress, Detail::Moving), moving);
+            assert_eq!(line(&progress, Detail::Lasting), lasting);
+        }
+    }
+}

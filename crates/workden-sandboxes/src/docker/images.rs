@@ -1,0 +1,220 @@
+//! `Images`: the images of runtimes, there when they are needed.
+//!
+//! Invariant: every image that is built here has the label `workden`, and those of runtimes say whose they
+//! are and what is in them. An image that somebody else made is used, and never changed or removed.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, SystemTime},
+};
+
+use bollard::{models::ImageSummary, query_parameters::ListImagesOptionsBuilder};
+use workden_core::Result;
+
+use super::{
+    Daemon,
+    build::{self, Build},
+    errors, labels,
+    once::once,
+    progress::OnProgress,
+};
+use crate::runtimes::{IMAGE_REPOSITORY, RuntimeConfig};
+
+/// How long a build may take.
+const BUILD_TIME: Duration = Duration::from_secs(60 * 60);
+
+/// The images of a daemon.
+///
+/// ```no_run
+/// # async fn example() -> workden_core::Result<()> {
+/// use workden_sandboxes::{HostEnvironment, docker::{Daemon, Images}, runtimes::builtin};
+///
+/// let images = Images::new(Daemon::of_environment(&HostEnvironment::from_process())?);
+/// let image = images.ensure(&builtin("python-web")?, &|news| eprintln!("{news:?}")).await?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Images {
+    pub(super) daemon: Daemon,
+    build_network: Option<String>,
+    build_time: Duration,
+}
+
+/// An image that was built for a runtime.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuiltImage {
+    /// What the daemon calls it.
+    pub id: String,
+    /// Its name, `workden-runtime:...`; `None` if a newer one has that name now, or its build did not end.
+    pub tag: Option<String>,
+    /// Whose image it is; `None` for what a build left that did not end.
+    pub runtime: Option<String>,
+    /// What is in it: the same as in its tag.
+    pub hash: Option<String>,
+    /// How large it is, with what it was built from.
+    pub size: u64,
+    /// When it was built.
+    pub created: SystemTime,
+}
+
+impl Images {
+    /// The images of this daemon.
+    #[must_use]
+    pub fn new(daemon: Daemon) -> Self {
+        Self { daemon, build_network: None, build_time: BUILD_TIME }
+    }
+
+    /// The network of builds, as Docker names them: `host`, `none`, a network. Without it, what the daemon does.
+    #[must_use]
+    pub fn build_network(mut self, mode: impl Into<String>) -> Self {
+        self.build_network = Some(mode.into());
+        self
+    }
+
+    /// How long a build may take; an hour without it.
+    #[must_use]
+    pub fn build_time(mut self, time: Duration) -> Self {
+        self.build_time = time;
+        self
+    }
+
+    /// The image of a runtime: the one that it names, or one that is built from what it says.
+    ///
+    /// # Behavior
+    ///
+    /// - An image that the daemon does not have is pulled.
+    /// - An image that was built before is used again, unless the runtime says otherwise (`cache_image`).
+    /// - Callers that want the same image at the same time wait for one build, and all hear of it. It goes on
+    ///   as long as one of them waits.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for a runtime that makes no sense; `NotFound` for an image that cannot be had; `Io`
+    /// for a build that failed, with its step and its last output; `TimedOut`; `Unreachable` without a daemon.
+    pub async fn ensure(&self, runtime: &RuntimeConfig, progress: OnProgress<'_>) -> Result<String> {
+        let Some(dockerfile) = runtime.dockerfile()? else {
+            let image = runtime.image.as_deref().unwrap_or_default();
+            self.there_or_pulled(image, progress).await?;
+            return Ok(image.to_owned());
+        };
+        let build = Build::of(runtime, dockerfile, self.build_network.as_deref(), self.build_time);
+        let tag = build.tag.to_string();
+        if runtime.cache_image && self.has(&tag).await? {
+            return Ok(tag);
+        }
+        if let Some(base) = runtime.base_image.as_deref().filter(|base| *base != "scratch") {
+            self.there_or_pulled(base, progress).await?;
+        }
+        let work = |news| build::run(self.clone(), build.clone(), news);
+        once(&format!("{} build {tag}", self.daemon), progress, work).await?;
+        Ok(tag)
+    }
+
+    /// The image of a runtime, if the daemon has it. Nothing is pulled or built.
+    ///
+    /// # Errors
+    ///
+    /// As [`Images::ensure`].
+    pub async fn find(&self, runtime: &RuntimeConfig) -> Result<Option<String>> {
+        let tag = runtime.tag()?.map(|tag| tag.to_string());
+        let Some(image) = tag.or_else(|| runtime.image.clone()) else { return Ok(None) };
+        Ok(self.has(&image).await?.then_some(image))
+    }
+
+    /// The images that were built for runtimes, newest first.
+    ///
+    /// # Errors
+    ///
+    /// `Unreachable` without a daemon.
+    pub async fn list(&self) -> Result<Vec<BuiltImage>> {
+        let ours = HashMap::from([("label", vec![format!("{}=1", labels::OURS)])]);
+        let options = ListImagesOptionsBuilder::new().filters(&ours).build();
+        let listed = self.daemon.client().await?.list_images(Some(options)).await;
+        let listed = listed.map_err(|error| self.daemon.failed("list images", &error))?;
+        let mut images: Vec<BuiltImage> = listed.into_iter().filter_map(BuiltImage::of).collect();
+        images.sort_by(|one, other| other.created.cmp(&one.created).then_with(|| one.tag.cmp(&other.tag)));
+        Ok(images)
+    }
+
+    pub(super) async fn has(&self, image: &str) -> Result<bool> {
+        match self.daemon.client().await?.inspect_image(image).await {
+            Ok(_) => Ok(true),
+            Err(error) if errors::is_not_found(&error) => Ok(false),
+            Err(error) => Err(self.daemon.failed(&format!("look for the image `{image}`"), &error)),
+        }
+    }
+
+    pub(super) async fn there_or_pulled(&self, image: &str, progress: OnProgress<'_>) -> Result<()> {
+        if self.has(image).await? {
+            return Ok(());
+        }
+        let work = |news| build::pull(self.clone(), image.to_owned(), news);
+        once(&format!("{} pull {image}", self.daemon), progress, work).await
+    }
+}
+
+impl BuiltImage {
+    /// One of ours; `None` for an image that has our label from a base, and a name that is not ours.
+    fn of(image: ImageSummary) -> Option<Self> {
+        let is_ours = |tag: &&String| tag.strip_prefix(IMAGE_REPOSITORY).is_some_and(|rest| rest.starts_with(':'));
+        // Without a name Docker says either nothing or this.
+        let mut names = image.repo_tags.iter().filter(|tag| *tag != "<none>:<none>").peekable();
+        let is_named = names.peek().is_some();
+        let tag = names.find(is_ours).cloned();
+        if is_named && tag.is_none() {
+            return None;
+        }
+        let seconds = Duration::from_secs(image.created.try_into().unwrap_or(0));
+        Some(Self {
+            tag,
+            runtime: image.labels.get(labels::RUNTIME).cloned(),
+            hash: image.labels.get(labels::HASH).cloned(),
+            size: image.size.try_into().unwrap_or(0),
+            created: SystemTime::UNIX_EPOCH + seconds,
+            id: image.id,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(tags: &[&str]) -> ImageSummary {
+        let labels = [(labels::OURS, "1"), (labels::RUNTIME, "mine"), (labels::HASH, "0123")];
+        ImageSummary {
+            repo_tags: tags.iter().map(|&tag| tag.to_owned()).collect(),
+            labels: labels.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            size: 7,
+            created: 60,
+            ..ImageSummary::default()
+        }
+    }
+
+    #[test]
+    fn images_with_a_name_of_somebody_elses_are_not_ours() {
+        for (tags, tag) in [
+            (&["workden-runtime:mine-0123"][..], Some(Some("workden-runtime:mine-0123"))),
+            (&["else:1", "workden-runtime:mine-0123"], Some(Some("workden-runtime:mine-0123"))),
+            (&[], Some(None)),
+            (&["<none>:<none>"], Some(None)),
+            (&["else:1"], None),
+            (&["workden-runtime-else:1"], None),
+        ] {
+            let image = BuiltImage::of(summary(tags));
+            assert_eq!(image.as_ref().map(|image| image.tag.as_deref()), tag, "{tags:?}");
+            assert!(image.is_none_or(|image| image.runtime.as_deref() == Some("mine") && image.size == 7));
+        }
+    }
+
+    #[tokio::test]
+    async fn what_makes_no_sense_is_refused_before_anybody_is_asked() {
+        let images = Images::new(Daemon::at("/nowhere/docker.sock").unwrap());
+        let wrong = RuntimeConfig { name: "x".into(), ..RuntimeConfig::default() };
+        let error = images.ensure(&wrong, &|_| ()).await.unwrap_err();
+        assert_eq!(error.kind(), workden_core::ErrorKind::InvalidArgument);
+        let fine = RuntimeConfig { image: Some("x".into()), ..wrong };
+        let error = images.ensure(&fine, &|_| ()).await.unwrap_err();
+        assert_eq!(error.kind(), workden_core::ErrorKind::Unreachable);
+    }
+}
