@@ -12,5 +12,6 @@ mod conforming;
 mod faults;
 mod options;
 mod places;
+mod podman;
 mod proxy;
 mod runtimes;

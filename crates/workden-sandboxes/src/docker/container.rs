@@ -16,7 +16,10 @@ use bollard::{
         StopContainerOptions,
     },
 };
-use tokio::{sync::OnceCell, time::timeout};
+use tokio::{
+    sync::OnceCell,
+    time::{Instant, timeout},
+};
 use workden_core::{Error, ErrorKind, Result, Sandbox, limits};
 use workden_wire::RemoteSandbox;
 
@@ -338,22 +341,26 @@ impl Drop for Container {
 }
 
 /// Removes a container, and waits until it is gone.
+///
+/// Somebody else may be at it, such as the daemon itself when the last process of the container has ended: daemons
+/// call that a conflict, or say that the container is in no state to be removed. A moment later it is gone.
 pub(super) async fn remove(daemon: &Daemon, id: &str) -> Result<()> {
     let client = daemon.client().await?;
-    let options = RemoveContainerOptions { force: true, v: true, ..RemoveContainerOptions::default() };
-    match client.remove_container(id, Some(options)).await {
-        Err(error) if errors::is_conflict(&error) => {}
-        Err(error) if !errors::is_not_found(&error) => return Err(daemon.failed("remove a container", &error)),
-        _ => return Ok(()),
-    }
-    // Somebody else does it: the daemon itself, when the last process of the container has ended.
-    let is_gone = async {
-        while client.inspect_container(id, None::<InspectContainerOptions>).await.is_ok() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+    let began = Instant::now();
+    loop {
+        let options = RemoveContainerOptions { force: true, v: true, ..RemoveContainerOptions::default() };
+        match client.remove_container(id, Some(options)).await {
+            Ok(()) => return Ok(()),
+            Err(error) if errors::is_not_found(&error) => return Ok(()),
+            Err(error) => {
+                let error = daemon.failed("remove a container", &error);
+                if error.kind() == ErrorKind::Unreachable || began.elapsed() > REMOVAL_TIME {
+                    return Err(error);
+                }
+            }
         }
-    };
-    let waited = timeout(REMOVAL_TIME, is_gone).await;
-    waited.map_err(|_| Error::new(ErrorKind::TimedOut, "a container that is being removed is still there"))
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// Runs a program in a container.

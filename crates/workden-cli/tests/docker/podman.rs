@@ -1,0 +1,45 @@
+//! The same over Podman's socket.
+
+use workden_conformance::{all, below, sandbox_checks};
+use workden_core::{Sandbox, VirtualPath, sandbox::ExecuteRequest};
+use workden_sandboxes::docker::{Daemon, DockerSandbox, DockerSandboxBuilder};
+
+use crate::places::{BUSYBOX, hold, keepers, unique};
+
+fn podman() -> Daemon {
+    let address = std::env::var("WORKDEN_TEST_PODMAN");
+    let hint = "run `cargo xtask docker -- cargo test -p workden-cli --test docker`";
+    Daemon::at(&address.unwrap_or_else(|_| panic!("WORKDEN_TEST_PODMAN names no Podman: {hint}"))).unwrap()
+}
+
+fn container() -> DockerSandboxBuilder {
+    DockerSandbox::builder(podman(), BUSYBOX).keepers(keepers())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commands_and_files_of_a_container_of_podmans_conform() {
+    hold(sandbox_checks(), async || container().build()).await;
+    let work = VirtualPath::parse("/workspace").unwrap();
+    let one = std::sync::Arc::new(container().build());
+    let next = std::sync::atomic::AtomicU32::new(0);
+    // One container for all: Podman takes its time to make one.
+    all(async || {
+        let place = format!("{work}/{}", next.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+        one.execute(&ExecuteRequest::shell(format!("mkdir {place}"))).await.unwrap();
+        below(std::sync::Arc::clone(&one), VirtualPath::parse(&place).unwrap())
+    })
+    .await;
+    one.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_container_of_podmans_is_found_again_by_its_name() {
+    let name = unique("podman");
+    let first = container().container_name(&name).build();
+    first.execute(&ExecuteRequest::shell("echo kept > /kept")).await.unwrap();
+    first.stop().await.unwrap();
+    let again = container().container_name(&name).build();
+    let read = again.execute(&ExecuteRequest::shell("cat /kept")).await.unwrap();
+    assert_eq!(read.output.text(), "kept\n");
+    again.stop().await.unwrap();
+}
