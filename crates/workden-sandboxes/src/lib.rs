@@ -24,6 +24,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod delegate;
 #[cfg(feature = "docker")]
 pub mod docker;
 mod host;

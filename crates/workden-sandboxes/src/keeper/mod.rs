@@ -4,13 +4,11 @@
 //! hear, however many calls are still under way.
 
 mod child;
-mod delegate;
 mod program;
 
 use std::{net::Shutdown, os::unix::net::UnixStream, path::Path, time::Duration};
 
 use child::KeeperChild;
-pub(crate) use delegate::delegate;
 pub use program::{KEEPER_WORD, KeeperProgram};
 use tokio::time::timeout;
 use workden_core::{Error, ErrorKind, Result, Sandbox, limits};

@@ -13,7 +13,8 @@ use workden_wire::Ground;
 
 use crate::{
     HostEnvironment, KeeperProgram,
-    keeper::{Keeper, delegate},
+    delegate::delegate_to_keeper,
+    keeper::Keeper,
     limits::NamedLimits,
     variables::NamedVariables,
 };
@@ -26,7 +27,7 @@ pub struct LinuxSandbox {
     keeper: Keeper,
 }
 
-delegate!(LinuxSandbox);
+delegate_to_keeper!(LinuxSandbox);
 
 impl LinuxSandbox {
     /// Ends it at once, with all that runs in it, and waits until nothing is left. Dropping it does the
