@@ -44,4 +44,4 @@ pub use host::{HostSandbox, HostSandboxBuilder};
 pub use host_environment::HostEnvironment;
 pub use keeper::{KEEPER_WORD, KeeperProgram};
 pub use late::LateSandbox;
-pub use linux::{GitFiles, LinuxSandbox, LinuxSandboxBuilder};
+pub use linux::{GitFiles, LinuxSandbox, LinuxSandboxBuilder, LinuxSessions};

@@ -18,7 +18,6 @@ use super::{Placed, SessionId};
 pub(super) struct Live {
     pub(super) id: SessionId,
     pub(super) placed: Placed,
-    pub(super) since: Instant,
     used: Mutex<Used>,
 }
 
@@ -45,9 +44,9 @@ pub(super) enum End {
 
 impl Live {
     pub(super) fn new(id: SessionId, placed: Placed, idle: Duration) -> Self {
-        let since = Instant::now();
-        let used = Mutex::new(Used { calls: 0, last: since, answered: Some(since), idle, ended: None });
-        Self { id, placed, since, used }
+        let now = Instant::now();
+        let used = Mutex::new(Used { calls: 0, last: now, answered: Some(now), idle, ended: None });
+        Self { id, placed, used }
     }
 
     fn used(&self) -> MutexGuard<'_, Used> {
