@@ -55,7 +55,8 @@ impl LeaseDirectory {
     pub(crate) fn make(&self) -> Result<String> {
         let length = self.socket().as_os_str().as_bytes().len();
         if length >= SOCKET_PATH {
-            let why = format!("the directory of the sandbox has too long a path: that of its socket has {length} bytes");
+            let why =
+                format!("the directory of the sandbox has too long a path: that of its socket has {length} bytes");
             return Err(Error::new(ErrorKind::InvalidArgument, why)
                 .hint(format!("a socket's has at most {}: choose a shorter directory", SOCKET_PATH - 1)));
         }

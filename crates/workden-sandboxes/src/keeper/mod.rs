@@ -8,7 +8,12 @@ mod child;
 mod lease;
 mod program;
 
-use std::{net::Shutdown, os::unix::net::UnixStream, path::Path, time::Duration};
+use std::{
+    net::Shutdown,
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use child::KeeperChild;
 pub(crate) use lease::{KeeperProcess, LeaseDirectory};
@@ -55,17 +60,32 @@ impl Keeper {
         Ok(Self { remote, held: Held::Owned { stream: ours, child } })
     }
 
-    /// Starts a keeper on this ground with a lease, in a directory that is made now. It lives for so long
-    /// without anybody who is connected.
+    /// Starts a keeper with a lease, in a directory that is made now, on the ground that is planned. It lives for
+    /// so long without anybody who is connected.
     pub(crate) async fn lease(
-        program: &KeeperProgram,
-        ground: Ground,
-        log: Option<&Path>,
+        program: KeeperProgram,
+        plan: impl FnOnce() -> Result<Ground> + Send + 'static,
+        log: Option<PathBuf>,
         (directory, ttl): (LeaseDirectory, Duration),
     ) -> Result<Self> {
-        let token = directory.make()?;
-        let leased = Self::lease_in(program, ground, log, &directory, ttl, &token).await;
-        match leased {
+        let place = directory.clone();
+        // Many may start at once, and looking at files and starting a process take their time: not that of
+        // the tasks of others.
+        let started = tokio::task::spawn_blocking(move || {
+            let ground = plan()?;
+            let token = place.make()?;
+            let started = Started::begin(&program, log.as_deref(), &place).inspect_err(|_| drop(place.remove()));
+            Ok::<_, Error>((started?, ground, token))
+        });
+        let broken = || Error::new(ErrorKind::Io, "the start of the keeper broke off");
+        let (Started { ours, child }, ground, token) = started.await.map_err(|_| broken())??;
+        let lifetime = Lifetime::Leased {
+            ttl,
+            socket: directory.socket(),
+            token_sha256: TokenHash::of(&token).to_string(),
+            directory: Some(directory.path().to_owned()),
+        };
+        match connected(&ours, &child, ground, lifetime).await {
             Ok(remote) => {
                 let process = directory.keeper();
                 Ok(Self { remote, held: Held::Leased { directory, process } })
@@ -75,27 +95,6 @@ impl Keeper {
                 Err(error)
             }
         }
-    }
-
-    async fn lease_in(
-        program: &KeeperProgram,
-        ground: Ground,
-        log: Option<&Path>,
-        directory: &LeaseDirectory,
-        ttl: Duration,
-        token: &str,
-    ) -> Result<RemoteSandbox> {
-        let (ours, theirs) = UnixStream::pair().map_err(|error| no_stream(&error))?;
-        let child = KeeperChild::start(program, theirs, log)?;
-        // Before it is told anything: one that nobody can find must not live.
-        directory.write_keeper(child.id())?;
-        let lifetime = Lifetime::Leased {
-            ttl,
-            socket: directory.socket(),
-            token_sha256: TokenHash::of(token).to_string(),
-            directory: Some(directory.path().to_owned()),
-        };
-        connected(&ours, &child, ground, lifetime).await
     }
 
     /// Comes back to a keeper with a lease.
@@ -109,7 +108,6 @@ impl Keeper {
         let process = directory.keeper();
         Ok(Self { remote, held: Held::Leased { directory, process } })
     }
-
 
     /// Ends the sandbox: asks, then closes the stream, then kills. Returns when the keeper is gone.
     pub(crate) async fn stop(&self) -> Result<()> {
@@ -139,6 +137,22 @@ impl Keeper {
                 let _ = directory.remove();
             }
         }
+    }
+}
+
+/// A process that waits to be told what keeper to be. When nobody tells it, it ends.
+struct Started {
+    ours: UnixStream,
+    child: KeeperChild,
+}
+
+impl Started {
+    fn begin(program: &KeeperProgram, log: Option<&Path>, directory: &LeaseDirectory) -> Result<Self> {
+        let (ours, theirs) = UnixStream::pair().map_err(|error| no_stream(&error))?;
+        let child = KeeperChild::start(program, theirs, log)?;
+        // Before it is told anything: one that nobody can find must not live.
+        directory.write_keeper(child.id())?;
+        Ok(Self { ours, child })
     }
 }
 

@@ -283,11 +283,11 @@ impl LinuxSandboxBuilder {
     ///
     /// As [`start`](Self::start); and when the directory is there already, cannot be made or has too long a path.
     pub async fn start_leased(self, directory: impl Into<PathBuf>, ttl: Duration) -> Result<LinuxSandbox> {
-        let confinement = self.confinement()?;
         let directory = LeaseDirectory::at(self.host.directory.join(directory.into()));
-        let program = self.program.ok_or_else(KeeperProgram::missing)?;
-        let ground = Ground::Linux(Box::new(confinement));
-        let keeper = Keeper::lease(&program, ground, self.log.as_deref(), (directory, ttl)).await?;
+        let program = self.program.clone().ok_or_else(KeeperProgram::missing)?;
+        let log = self.log.clone();
+        let plan = move || Ok(Ground::Linux(Box::new(self.confinement()?)));
+        let keeper = Keeper::lease(program, plan, log, (directory, ttl)).await?;
         Ok(LinuxSandbox { keeper })
     }
 }

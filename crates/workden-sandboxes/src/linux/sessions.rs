@@ -5,7 +5,11 @@
 //! one that nobody holds and whose keeper does not run is dead.
 
 use std::{
-    os::{fd::OwnedFd, unix::fs::{DirBuilderExt, MetadataExt}},
+    num::NonZero,
+    os::{
+        fd::OwnedFd,
+        unix::fs::{DirBuilderExt, MetadataExt},
+    },
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -16,6 +20,7 @@ use rustix::{
     fs::{CWD, FlockOperation, Mode, OFlags, flock, openat},
     process::geteuid,
 };
+use tokio::sync::Semaphore;
 use workden_core::{Error, ErrorKind, Result, Sandbox};
 
 use super::{LinuxSandbox, LinuxSandboxBuilder, plan};
@@ -34,6 +39,8 @@ const MAKING: &str = ".making";
 const NAME_BYTES: usize = 6;
 /// How long a sandbox lives without anybody, when the order does not say.
 const LEASE: Duration = Duration::from_secs(3600);
+/// The longest that a start waits for its turn.
+const TURN: Duration = Duration::from_secs(2);
 /// How long one that is removed has to stop what runs in it.
 const STOP: Duration = Duration::from_secs(5);
 
@@ -42,6 +49,8 @@ const STOP: Duration = Duration::from_secs(5);
 pub struct LinuxSessions {
     template: LinuxSandboxBuilder,
     state: PathBuf,
+    /// Turns to start: more at a time than there are processors are no sooner ready, and leave none to others.
+    turns: Arc<Semaphore>,
 }
 
 impl LinuxSessions {
@@ -50,7 +59,9 @@ impl LinuxSessions {
     /// at most.
     pub fn new(template: LinuxSandboxBuilder, state: impl Into<PathBuf>) -> Self {
         let state = state.into();
-        Self { template, state: std::path::absolute(&state).unwrap_or(state) }
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let turns = Arc::new(Semaphore::new(processors));
+        Self { template, state: std::path::absolute(&state).unwrap_or(state), turns }
     }
 
     fn directory(&self, name: &str) -> Result<LeaseDirectory> {
@@ -119,6 +130,8 @@ impl SandboxFactory for LinuxSessions {
             Making::begin(&state, &of_name, session.as_ref())
         });
         let making = making.await?;
+        // Nobody waits long for one that hangs.
+        let _turn = tokio::time::timeout(TURN, self.turns.acquire()).await;
         let started = sandbox.start_leased(directory.path(), order.idle.unwrap_or(LEASE)).await?;
         if let Some(session) = &order.session {
             directory.write(SESSION, session.as_str())?;
@@ -220,7 +233,8 @@ fn check_runtime(runtime: &RuntimeConfig) -> Result<()> {
             .hint("use a Docker sandbox, or a runtime with nothing but variables"));
     }
     if runtime.work_dir != plan::DIRECTORY {
-        let why = format!("the runtime `{name}` works in `{}`, and this sandbox only in `/workspace`", runtime.work_dir);
+        let why =
+            format!("the runtime `{name}` works in `{}`, and this sandbox only in `/workspace`", runtime.work_dir);
         return Err(Error::new(ErrorKind::Unsupported, why));
     }
     Ok(())

@@ -109,7 +109,12 @@ pub(super) async fn shutdown(shared: &Arc<Shared>, deadline: Duration) -> Shutdo
         let task = tokio::spawn(async move { dispose(&shared, spare).await });
         ending.spawn(async move {
             let broken = || Err(Error::new(ErrorKind::TimedOut, "a spare sandbox has not ended in time"));
-            (None, tokio::time::timeout_at(until, task).await.map_or_else(|_| broken(), |ended| ended.unwrap_or_else(|_| broken())))
+            (
+                None,
+                tokio::time::timeout_at(until, task)
+                    .await
+                    .map_or_else(|_| broken(), |ended| ended.unwrap_or_else(|_| broken())),
+            )
         });
     }
     let mut report = ShutdownReport::default();

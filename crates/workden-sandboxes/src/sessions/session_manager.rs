@@ -120,7 +120,10 @@ impl SessionManager {
         let settings = &self.shared.settings;
         let mut table = self.shared.table();
         if table.closed {
-            return Err(Error::new(ErrorKind::Gone, format!("cannot open the session `{id}`: all sessions were ended")));
+            return Err(Error::new(
+                ErrorKind::Gone,
+                format!("cannot open the session `{id}`: all sessions were ended"),
+            ));
         }
         if let Some(slot) = table.slots.get(id) {
             return match &slot.phase {
@@ -226,7 +229,10 @@ impl SessionManager {
     /// `Busy` when the session is there, `Unsupported` when no files are kept.
     pub async fn purge(&self, id: &SessionId) -> Result<bool> {
         let Some(workspaces) = self.shared.settings.workspaces.clone() else {
-            return Err(Error::new(ErrorKind::Unsupported, "no files of sessions are kept here: there is no `workspace_root`"));
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "no files of sessions are kept here: there is no `workspace_root`",
+            ));
         };
         let tenure = {
             let mut table = self.shared.table();

@@ -61,12 +61,7 @@ pub(super) async fn settle(
     }
 }
 
-async fn make(
-    shared: &Arc<Shared>,
-    id: &SessionId,
-    runtime: Option<RuntimeConfig>,
-    idle: Duration,
-) -> Result<Placed> {
+async fn make(shared: &Arc<Shared>, id: &SessionId, runtime: Option<RuntimeConfig>, idle: Duration) -> Result<Placed> {
     let workspace = match shared.settings.workspaces.clone() {
         Some(workspaces) => {
             let id = id.clone();

@@ -153,7 +153,10 @@ impl Gone {
     pub(super) async fn wait_within(self, most: Duration) -> Result<()> {
         tokio::time::timeout(most, self.wait()).await.unwrap_or_else(|_| {
             let seconds = most.as_secs_f64();
-            Err(Error::new(ErrorKind::TimedOut, format!("it was not gone after {seconds} seconds, and is still ending")))
+            Err(Error::new(
+                ErrorKind::TimedOut,
+                format!("it was not gone after {seconds} seconds, and is still ending"),
+            ))
         })
     }
 }

@@ -97,8 +97,11 @@ async fn a_shutdown_waits_no_longer_than_told_and_what_starts_ends_later() {
     let began = tokio::time::Instant::now();
     let report = manager.shutdown(2 * SECOND).await;
     assert!(began.elapsed() < 3 * SECOND);
-    assert!(matches!(&report.failed[..], [(Some(whose), error)]
-        if *whose == id("a") && error.kind() == ErrorKind::TimedOut), "{report:?}");
+    assert!(
+        matches!(&report.failed[..], [(Some(whose), error)]
+        if *whose == id("a") && error.kind() == ErrorKind::TimedOut),
+        "{report:?}"
+    );
     factory.let_go(1);
     assert_eq!(asking.await.unwrap().unwrap_err().kind(), ErrorKind::Gone);
     moment().await;
@@ -147,5 +150,8 @@ async fn files_are_purged_only_when_nobody_uses_them() {
     assert!(kept.exists(), "a release keeps them");
     assert!(manager.purge(&id("a")).await.unwrap() && !manager.purge(&id("a")).await.unwrap());
     assert!(!kept.exists() && manager.sessions().is_empty());
-    assert_eq!(super::manager(&Scripted::default()).await.purge(&id("a")).await.unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(
+        super::manager(&Scripted::default()).await.purge(&id("a")).await.unwrap_err().kind(),
+        ErrorKind::Unsupported
+    );
 }

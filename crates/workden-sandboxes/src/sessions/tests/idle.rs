@@ -150,10 +150,8 @@ async fn the_list_says_what_each_uses_and_waits_for_none_that_hangs() {
     factory.sandbox("b#2").silent.store(true, SeqCst);
     tokio::time::sleep(MINUTE).await;
     let listed = manager.sessions_with_usage(SECOND).await;
-    let shown: Vec<_> = listed
-        .iter()
-        .map(|info| (info.id.as_str(), info.state, info.usage.as_ref().map(|usage| usage.jobs)))
-        .collect();
+    let shown: Vec<_> =
+        listed.iter().map(|info| (info.id.as_str(), info.state, info.usage.as_ref().map(|usage| usage.jobs))).collect();
     let (ready, starting) = (SessionState::Ready, SessionState::Starting);
     assert_eq!(shown, [("a", ready, Some(3)), ("b", ready, None), ("c", starting, None)]);
     assert!(listed[0].age >= MINUTE && listed[0].idle >= MINUTE, "{listed:?}");

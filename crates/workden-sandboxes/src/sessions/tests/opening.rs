@@ -196,7 +196,9 @@ async fn events_tell_what_happened_and_a_slow_listener_holds_up_nobody() {
     let manager = SessionManager::builder(factory.clone()).events(2).start().await.unwrap();
     let (mut slow, mut events) = (manager.subscribe(), manager.subscribe());
     manager.get_or_create(&id("a"), None).await.unwrap_err();
-    assert!(matches!(events.recv().await.unwrap().kind, SessionEventKind::Failed(error) if error.kind() == ErrorKind::Unsupported));
+    assert!(
+        matches!(events.recv().await.unwrap().kind, SessionEventKind::Failed(error) if error.kind() == ErrorKind::Unsupported)
+    );
     manager.get_or_create(&id("a"), None).await.unwrap();
     manager.get_or_create(&id("a"), None).await.unwrap();
     assert!(matches!(events.recv().await.unwrap().kind, SessionEventKind::Created(_)));
