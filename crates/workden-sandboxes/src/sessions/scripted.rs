@@ -95,7 +95,7 @@ impl Scripted {
         self.0.gate.0.add_permits(how_many);
     }
 
-    pub(super) fn from_before(self, name: &str, session: Option<&str>, running: bool) -> Self {
+    pub(super) fn with_left_over(self, name: &str, session: Option<&str>, running: bool) -> Self {
         let session = session.map(|id| id.parse().unwrap());
         self.0.before.lock().unwrap().push(Found { name: name.to_owned(), session, running, age: None });
         self

@@ -142,7 +142,7 @@ impl SessionManager {
                 .hint("release one, wait until an idle one has ended, or allow more with `max_sessions`"));
         }
         let runtime = wanted.runtime.clone().or_else(|| settings.default_runtime.clone());
-        let (slot, tell) = Slot::starting(Installed::Known(runtime.clone()));
+        let (slot, tell) = Slot::starting(Installed::Known(runtime.clone().map(Box::new)));
         let outcome = tell.subscribe();
         table.slots.insert(id.clone(), slot);
         drop(table);
@@ -281,7 +281,7 @@ impl fmt::Debug for SessionManager {
 
 fn check_runtime(id: &SessionId, installed: &Installed, wanted: &SessionOptions) -> Result<()> {
     let (Installed::Known(has), Some(wants)) = (installed, &wanted.runtime) else { return Ok(()) };
-    if has.as_ref() == Some(wants) {
+    if has.as_deref() == Some(wants) {
         return Ok(());
     }
     let has_name = has.as_ref().map_or("none", |has| has.name.as_str());

@@ -57,14 +57,13 @@ async fn make_one(shared: &Arc<Shared>) -> Result<()> {
     let made = starting::create(shared, order).await;
     let unwanted = {
         let mut table = shared.table();
-        let unwanted = match made {
+        match made {
             Ok(placed) if table.closed => placed,
             made => {
                 table.spare_in_making = false;
                 return made.map(|placed| table.spares.push(placed));
             }
-        };
-        unwanted
+        }
     };
     ending::dispose_and_tell(shared, unwanted).await;
     shared.table().spare_in_making = false;

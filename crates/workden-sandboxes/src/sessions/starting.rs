@@ -70,10 +70,11 @@ async fn make(shared: &Arc<Shared>, id: &SessionId, runtime: Option<RuntimeConfi
         }
         None => None,
     };
-    if workspace.is_none() && runtime == shared.settings.default_runtime {
-        if let Some(placed) = spares::take(shared, id).await {
-            return Ok(placed);
-        }
+    if workspace.is_none()
+        && runtime == shared.settings.default_runtime
+        && let Some(placed) = spares::take(shared, id).await
+    {
+        return Ok(placed);
     }
     create(shared, Order { session: Some(id.clone()), runtime, workspace, idle: Some(idle) }).await
 }
@@ -92,10 +93,10 @@ pub(super) async fn create(shared: &Arc<Shared>, order: Order) -> Result<Placed>
     });
     let made = made.await;
     // One that broke off may have left something behind.
-    if let (Err(error), Some(session)) = (&made, &session) {
-        if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Io) {
-            sweep(shared, session).await;
-        }
+    if let (Err(error), Some(session)) = (&made, &session)
+        && matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Io)
+    {
+        sweep(shared, session).await;
     }
     made
 }

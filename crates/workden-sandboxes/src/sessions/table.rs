@@ -70,7 +70,7 @@ pub(super) enum Phase {
 /// What a session has installed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Installed {
-    Known(Option<RuntimeConfig>),
+    Known(Option<Box<RuntimeConfig>>),
     /// It is there from before: nobody here has made it.
     Unknown,
 }

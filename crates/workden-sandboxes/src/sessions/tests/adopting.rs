@@ -5,10 +5,10 @@ use crate::sessions::Adopt;
 
 fn left_over() -> Scripted {
     Scripted::default()
-        .from_before("one", Some("a"), true)
-        .from_before("dead", Some("b"), false)
-        .from_before("idle-spare", None, true)
-        .from_before("broken", Some("c"), true)
+        .with_left_over("one", Some("a"), true)
+        .with_left_over("dead", Some("b"), false)
+        .with_left_over("idle-spare", None, true)
+        .with_left_over("broken", Some("c"), true)
 }
 
 #[tokio::test(start_paused = true)]
@@ -47,7 +47,7 @@ async fn what_is_of_now_is_never_taken_for_something_from_before() {
     moment().await;
     manager.get_or_create(&id("ready"), None).await.unwrap();
     moment().await;
-    let _ = factory.clone().from_before("second", Some("ready"), true);
+    let _ = factory.clone().with_left_over("second", Some("ready"), true);
     let report = manager.adopt_or_remove(Adopt::Running).await.unwrap();
     assert_eq!((report.adopted.len(), report.removed), (0, vec!["second".to_owned()]));
     assert!(report.failed.is_empty());
@@ -56,7 +56,7 @@ async fn what_is_of_now_is_never_taken_for_something_from_before() {
 
 #[tokio::test(start_paused = true)]
 async fn what_starts_or_ends_is_left_to_whoever_starts_or_ends_it() {
-    let factory = Scripted::default().next([Does::Wait]).from_before("a-half-made", Some("a"), true);
+    let factory = Scripted::default().next([Does::Wait]).with_left_over("a-half-made", Some("a"), true);
     let manager = manager(&factory).await;
     let asking = asks(&manager, "a").await;
     let report = manager.adopt_or_remove(Adopt::Running).await.unwrap();

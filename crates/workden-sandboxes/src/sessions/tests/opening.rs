@@ -82,8 +82,8 @@ async fn a_factory_that_hangs_is_given_up_on_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_start_that_broke_off_left_behind_is_removed() {
-    let factory = Scripted::default().next([Does::Panic]).from_before("of-a", Some("a"), true);
-    let factory = factory.from_before("of-b", Some("b"), true);
+    let factory = Scripted::default().next([Does::Panic]).with_left_over("of-a", Some("a"), true);
+    let factory = factory.with_left_over("of-b", Some("b"), true);
     let manager = manager(&factory).await;
     manager.get_or_create(&id("a"), None).await.unwrap_err();
     assert_eq!(factory.removed(), ["of-a"]);
