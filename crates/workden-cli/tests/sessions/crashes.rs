@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     time::Duration,
 };
 
@@ -34,7 +34,7 @@ async fn the_process_that_is_killed() {
     std::future::pending::<()>().await;
 }
 
-fn killed_process(place: &Place, lease: Duration) -> Child {
+fn make_sessions_and_be_killed(place: &Place, lease: Duration) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crashes::the_process_that_is_killed", "--nocapture"])
         .env(PLACE, place.state().parent().unwrap())
@@ -47,13 +47,12 @@ fn killed_process(place: &Place, lease: Duration) -> Child {
     assert!(said.lines().map_while(Result::ok).any(|line| line == "ready"), "it made no sessions");
     child.kill().unwrap();
     child.wait().unwrap();
-    child
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_sessions_of_a_killed_process_are_adopted_and_dead_ones_removed() {
     let place = Place::new();
-    killed_process(&place, Duration::from_secs(600));
+    make_sessions_and_be_killed(&place, Duration::from_secs(600));
     let keepers = place.keepers();
     assert!(keepers.len() == 3 && keepers.iter().all(|pid| runs(pid)), "{keepers:?}");
     // One of them dies without tidying up, as does a directory of one that was half made.
@@ -82,7 +81,7 @@ async fn the_sessions_of_a_killed_process_are_adopted_and_dead_ones_removed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn leases_end_by_themselves_and_leave_nothing_behind() {
     let place = Place::new();
-    killed_process(&place, Duration::from_secs(2));
+    make_sessions_and_be_killed(&place, Duration::from_secs(2));
     let keepers = place.keepers();
     assert_eq!(keepers.len(), 3);
     soon("a lease did not end", || !keepers.iter().any(|pid| runs(pid))).await;
