@@ -7,6 +7,7 @@
 
 use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -50,6 +51,22 @@ impl Owner {
     }
 }
 
+/// What begins before a sandbox or ends with it.
+#[derive(Default)]
+pub(crate) struct Ties {
+    /// With whom the sandbox ends.
+    pub(crate) owner: Option<Owner>,
+    /// A directory of the host that goes when the sandbox has ended.
+    pub(crate) directory: Option<PathBuf>,
+}
+
+impl Ties {
+    /// To an owner, and nothing else.
+    pub(crate) fn to(owner: Owner) -> Self {
+        Self { owner: Some(owner), directory: None }
+    }
+}
+
 /// What a supervisor looks after.
 pub(crate) struct Charge {
     /// PID 1 of the sandbox.
@@ -67,6 +84,8 @@ pub(crate) struct Charge {
     pub(crate) groups: Made,
     /// What its end leaves behind.
     pub(crate) left: Left,
+    /// A directory of the host that goes with it: where it was found by those who came back to it.
+    pub(crate) directory: Option<PathBuf>,
 }
 
 /// What the end of the first process leaves behind.
@@ -79,7 +98,7 @@ pub(crate) enum Left {
 
 /// Waits until the sandbox is over, whatever ends it, tidies up and exits.
 pub(crate) fn supervise(charge: Charge) -> ! {
-    let Charge { first, process, mut last_word, owner, wall_clock, groups, left } = charge;
+    let Charge { first, process, mut last_word, owner, wall_clock, groups, left, directory } = charge;
     let signals = ending_signals().ok();
     let_go_of_streams();
     groups.sweep();
@@ -117,6 +136,10 @@ pub(crate) fn supervise(charge: Charge) -> ! {
         scratch.remove();
     }
     groups.remove();
+    if let Some(directory) = directory {
+        // By descriptor and through no link. What cannot be removed is found dead by whoever looks for it.
+        let _ = std::fs::remove_dir_all(directory);
+    }
     exit_now(exit_code(status))
 }
 

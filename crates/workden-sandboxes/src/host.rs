@@ -8,7 +8,8 @@ use workden_wire::Ground;
 
 use crate::{
     HostEnvironment, KeeperProgram,
-    keeper::{Keeper, delegate},
+    delegate::delegate_to_keeper,
+    keeper::Keeper,
     variables::{self, NamedVariables},
 };
 
@@ -18,7 +19,7 @@ pub struct HostSandbox {
     keeper: Keeper,
 }
 
-delegate!(HostSandbox);
+delegate_to_keeper!(HostSandbox);
 
 impl HostSandbox {
     /// Ends it at once, with all that runs in it, and waits until nothing is left. Dropping it does the

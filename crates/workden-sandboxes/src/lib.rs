@@ -24,6 +24,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod delegate;
 #[cfg(feature = "docker")]
 pub mod docker;
 mod host;
@@ -45,4 +46,4 @@ pub use host::{HostSandbox, HostSandboxBuilder};
 pub use host_environment::HostEnvironment;
 pub use keeper::{KEEPER_WORD, KeeperProgram};
 pub use late::LateSandbox;
-pub use linux::{GitFiles, LinuxSandbox, LinuxSandboxBuilder};
+pub use linux::{GitFiles, LinuxSandbox, LinuxSandboxBuilder, LinuxSessions};

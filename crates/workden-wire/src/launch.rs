@@ -57,6 +57,10 @@ pub enum Lifetime {
         /// SHA-256 of the token, as hexadecimal digits: the token itself is in no process that a
         /// command could look into.
         token_sha256: String,
+        /// A directory of the host that is the sandbox's own: a sandbox with a supervisor removes it, with all
+        /// that is in it, when it has ended.
+        #[serde(default)]
+        directory: Option<PathBuf>,
     },
 }
 

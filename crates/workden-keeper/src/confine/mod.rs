@@ -32,6 +32,7 @@ mod trees;
 
 use std::{
     os::fd::{BorrowedFd, OwnedFd},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -53,7 +54,7 @@ use crate::{
     Setting,
     cgroup::{self, Group},
     setting::{Children, Logs, MemoryRunsOut},
-    supervisor::Owner,
+    supervisor::{Owner, Ties},
     sys::{
         confine::{Cloned, clone_process, close_inherited, new},
         exit_now,
@@ -73,14 +74,27 @@ use crate::{
 /// `Unsupported` when this machine cannot give what was asked, `LimitNotHeld` when that is a limit,
 /// `NotFound` and others for a place that cannot be shown; each with a hint.
 pub fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
+    enter_leased(confinement, owner, None)
+}
+
+/// The same; `directory` is one of the host's, which goes when the sandbox has ended.
+pub(crate) fn enter_leased(
+    confinement: &Confinement,
+    owner: Option<Pid>,
+    directory: Option<PathBuf>,
+) -> Result<Setting, Error> {
     close_inherited();
-    enter_with_open_files(confinement, owner)
+    enter_from(confinement, owner, directory)
 }
 
 /// The same, with whatever is open.
 pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
+    enter_from(confinement, owner, None)
+}
+
+fn enter_from(confinement: &Confinement, owner: Option<Pid>, directory: Option<PathBuf>) -> Result<Setting, Error> {
     if confinement.level == Level::Landlock {
-        return landlocked::enter(confinement, owner);
+        return landlocked::enter(confinement, owner, directory);
     }
     let owner = owner.map(Owner::open).transpose()?;
     match begin(confinement)? {
@@ -88,7 +102,7 @@ pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid
             drop(owner);
             Ok(inside.finish(confinement, Purpose::Keeper).0)
         }
-        Begun::Outside(outside) => Err(outside.oversee(confinement, Purpose::Keeper, owner, &[])),
+        Begun::Outside(outside) => Err(outside.oversee(confinement, Purpose::Keeper, Ties { owner, directory }, &[])),
     }
 }
 

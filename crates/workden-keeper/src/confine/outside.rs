@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     cgroup::{Group, Made, Plan},
-    supervisor::{self, Charge, Left, Owner},
+    supervisor::{self, Charge, Left, Owner, Ties},
     sys::close_all_but,
 };
 
@@ -50,10 +50,11 @@ impl Outside {
         self,
         confinement: &Confinement,
         purpose: Purpose,
-        owner: Option<Owner>,
+        ties: Ties,
         keep: &[BorrowedFd<'_>],
     ) -> Error {
         let Self { first, process, link, ids, owners, groups, mut group } = self;
+        let Ties { owner, directory } = ties;
         let mut made = group.as_mut().map(Group::take_made).unwrap_or_default();
         // Commands of the same user may have many descriptors on their way, and the kernel counts those
         // against whoever sends one more.
@@ -92,7 +93,7 @@ impl Outside {
             Ok(()) => {
                 let wall_clock = confinement.limits.wall_clock.map(|limit| limit.value);
                 let (groups, left) = (made, Left::Nothing);
-                supervisor::supervise(Charge { first, process, last_word, owner, wall_clock, groups, left })
+                supervisor::supervise(Charge { first, process, last_word, owner, wall_clock, groups, left, directory })
             }
             Err(error) => {
                 undo(first, &process, made);

@@ -32,7 +32,7 @@ use crate::{
     confine::{self, Begun, Purpose},
     message::receive,
     minder::message::Order,
-    supervisor::Owner,
+    supervisor::{Owner, Ties},
     sys::{self, Place},
 };
 
@@ -108,7 +108,7 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
         let Some(outside) = outside.take() else { sys::exit_now(125) };
         // There are no other threads here: this child may do what it likes.
         let keep = [theirs.as_fd()];
-        say(theirs.as_fd(), &Said::Refused(outside.oversee(confinement, Purpose::OneCommand, Some(owner), &keep)));
+        say(theirs.as_fd(), &Said::Refused(outside.oversee(confinement, Purpose::OneCommand, Ties::to(owner), &keep)));
         sys::exit_now(125)
     });
     let supervisor = supervisor.map_err(|errno| {

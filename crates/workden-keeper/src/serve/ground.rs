@@ -15,14 +15,15 @@ use crate::{
     setting::{Children, MemoryRunsOut, Setting},
 };
 
-/// Prepares the ground. `owner` is the process with which the sandbox ends, if it ends with one.
-pub(super) fn prepare(ground: Ground, owner: Option<Pid>) -> Result<Setting> {
+/// Prepares the ground. `owner` is the process with which the sandbox ends, if it ends with one, and
+/// `directory` one of the host's that ends with the sandbox.
+pub(super) fn prepare(ground: Ground, owner: Option<Pid>, directory: Option<PathBuf>) -> Result<Setting> {
     match ground {
         Ground::Host { root, environment } => {
             let root = std::path::absolute(&root).unwrap_or(root);
             Ok(Setting { children: adopt(), ..Setting::host(root, environment) })
         }
-        Ground::Linux(confinement) => confine::enter(&confinement, owner),
+        Ground::Linux(confinement) => confine::enter_leased(&confinement, owner, directory),
         Ground::Container { directory, environment } => Ok(container(directory, environment)),
     }
 }

@@ -49,10 +49,11 @@ fn prepare() -> Result<Prepared> {
     let launch = read_launch(&mut StandardInput::default())?;
     let owner = getppid();
     let mut ends = Ends::default();
-    let mut token = None;
+    let (mut token, mut directory) = (None, None);
     match &launch.lifetime {
         Lifetime::Owned => ends.with_stream = true,
-        Lifetime::Leased { ttl, socket, token_sha256 } => {
+        Lifetime::Leased { ttl, socket, token_sha256, directory: own } => {
+            directory.clone_from(own);
             ends.lease = Some(*ttl);
             token = Some(TokenHash::parse(token_sha256)?);
             // To be reached from the host it is made there; the ground keeps nothing open but the
@@ -66,7 +67,7 @@ fn prepare() -> Result<Prepared> {
     if let (Ground::Host { .. } | Ground::Container { .. }, Some(owner)) = (&launch.ground, owner) {
         ends.owner = pidfd_open(owner, PidfdFlags::NONBLOCK).ok();
     }
-    let setting = ground::prepare(launch.ground, owner)?;
+    let setting = ground::prepare(launch.ground, owner, directory)?;
     (ends.wall_clock, ends.idle) = (setting.wall_clock, setting.idle);
     let lease = match token {
         Some(token) => Some((UnixListener::from(taken(rustix::stdio::stdout())?), token)),

@@ -107,6 +107,7 @@ async fn a_leased_keeper_outlives_a_connection_but_not_its_lease() {
         ttl: Duration::from_millis(700),
         socket: socket.clone(),
         token_sha256: TokenHash::of("secret").to_string(),
+        directory: None,
     };
     let (mut process, mut stream) = started(Command::new(env!("CARGO_BIN_EXE_workden-keeper")));
     launch(&mut stream, &host(directory.path(), lifetime)).await.unwrap();

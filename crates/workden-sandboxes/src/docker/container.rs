@@ -20,7 +20,7 @@ use tokio::{
     sync::OnceCell,
     time::{Instant, timeout},
 };
-use workden_core::{Error, ErrorKind, Result, Sandbox, limits};
+use workden_core::{Error, ErrorKind, Result, Sandbox, limits, sandbox::Isolation};
 use workden_wire::RemoteSandbox;
 
 use super::{
@@ -29,6 +29,7 @@ use super::{
     keeper_volume::{KeeperVolume, PROGRAM},
     labels,
     plan::{ImageChoice, Plan, SOCKET},
+    report,
     stream::ProgramStream,
 };
 use crate::{line::Reach, token};
@@ -305,6 +306,14 @@ impl Reach for Container {
             Some(made) => self.why(made).await,
             None => Ok(()),
         }
+    }
+
+    async fn report(&self, seen: Isolation) -> Result<Isolation> {
+        let Some(made) = self.made.get() else { return Ok(seen) };
+        Ok(match self.inspect(&made.id).await? {
+            Some(found) => report::complete(seen, &found),
+            None => seen,
+        })
     }
 
     async fn end(&self, remote: Option<RemoteSandbox>) -> Result<()> {

@@ -50,7 +50,7 @@ pub use prune::Pruned;
 pub use sessions::DockerSessions;
 use workden_core::Result;
 
-use crate::line::{Line, delegate};
+use crate::{delegate::delegate, line::Line};
 
 /// A sandbox in a container. It starts when it is first needed, and ends when it is stopped; dropped without that,
 /// it ends as soon as the daemon hears of it, or when its lease is over.
@@ -96,17 +96,13 @@ impl DockerSandbox {
     pub fn container_id(&self) -> Option<String> {
         self.line.reach.made().map(|made| made.id.clone())
     }
-
-    /// What separates its commands from the machine: as the keeper sees it, and as the daemon says.
-    async fn report(&self) -> Result<workden_core::sandbox::Isolation> {
-        let seen = workden_core::Sandbox::isolation(&*self.line).await?;
-        let container = &self.line.reach;
-        let Some(made) = container.made() else { return Ok(seen) };
-        Ok(match container.inspect(&made.id).await? {
-            Some(found) => report::complete(seen, &found),
-            None => seen,
-        })
-    }
 }
 
-delegate!(DockerSandbox);
+delegate!(DockerSandbox, |this| &this.line, |answer| answer, {
+    async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
+        self.line.spawn(request).await
+    }
+    async fn stop(&self) -> Result<()> {
+        self.line.end().await
+    }
+});

@@ -29,6 +29,7 @@ pub(super) struct KeeperChild {
     /// Not a number: that could be somebody else's by now.
     handle: Arc<OwnedFd>,
     over: watch::Receiver<Option<ExitStatus>>,
+    id: u32,
 }
 
 impl KeeperChild {
@@ -39,6 +40,7 @@ impl KeeperChild {
         command.arg(KEEPER_WORD).env_clear().current_dir("/").process_group(0);
         command.stdin(OwnedFd::from(stream)).stdout(Stdio::null()).stderr(log_file(log)?);
         let child = command.spawn().map_err(|error| cannot_start(&error))?;
+        let id = child.id();
         let mut unreaped = Unreaped(Some(child));
         let handle = Arc::new(unreaped.handle().map_err(|errno| cannot_start(&errno.into()))?);
         #[expect(
@@ -54,7 +56,12 @@ impl KeeperChild {
                 tell.send_replace(unreaped.reap());
             }
         });
-        Ok(Self { handle, over })
+        Ok(Self { handle, over, id })
+    }
+
+    /// Its number, for as long as it has not ended.
+    pub(super) fn id(&self) -> u32 {
+        self.id
     }
 
     /// Waits for its end.

@@ -4,7 +4,6 @@
 //! made anew by the next call; a call that was on its way is repeated only when it changes nothing; and nobody
 //! waits for ever: whoever hears nothing finds out why.
 
-mod delegate;
 mod sandbox;
 
 use std::{
@@ -14,13 +13,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-pub(crate) use delegate::delegate;
 use futures_util::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
 use tokio::time::{Instant, sleep, timeout};
-use workden_core::{Error, ErrorKind, Result, Sandbox};
+use workden_core::{Error, ErrorKind, Result, Sandbox, sandbox::Isolation};
 use workden_wire::RemoteSandbox;
 
 /// How long a call is silent before somebody asks whether the other side is still there.
@@ -48,6 +46,9 @@ pub(crate) trait Reach: Send + Sync + 'static {
     ///
     /// What became of it: `Gone`, `Busy` when it is paused, `Unreachable` when nobody knows.
     async fn look(&self) -> Result<()>;
+
+    /// What separates commands from the machine, by what the keeper sees and by what else is known.
+    async fn report(&self, seen: Isolation) -> Result<Isolation>;
 
     /// Ends the sandbox. One that is gone is fine.
     async fn end(&self, remote: Option<RemoteSandbox>) -> Result<()>;
@@ -191,7 +192,7 @@ impl<R: Reach> Line<R> {
     }
 
     /// Ends the sandbox; later calls are `Gone`.
-    pub(crate) async fn stop(&self) -> Result<()> {
+    pub(crate) async fn end(&self) -> Result<()> {
         let remote = {
             let mut at = self.at();
             at.over.get_or_insert_with(stopped);

@@ -129,12 +129,13 @@ impl<R: Reach> Sandbox for Line<R> {
         reading!(self, remote => remote.usage())
     }
     async fn isolation(&self) -> Result<Isolation> {
-        reading!(self, remote => remote.isolation())
+        let seen = reading!(self, remote => remote.isolation())?;
+        self.reach.report(seen).await
     }
     async fn directory(&self) -> Result<VirtualPath> {
         reading!(self, remote => remote.directory())
     }
     async fn stop(&self) -> Result<()> {
-        Line::stop(self).await
+        self.end().await
     }
 }

@@ -1,10 +1,12 @@
 //! `LinuxSandbox`: commands in namespaces of their own, with nothing to install.
 
 mod plan;
+mod sessions;
 
 use std::{path::PathBuf, time::Duration};
 
 pub use plan::GitFiles;
+pub use sessions::LinuxSessions;
 use workden_core::{
     Result, VirtualPath,
     sandbox::{Confinement, Level, Mount, MountAccess, Network, RootFiles, Strength, WorkFiles},
@@ -13,26 +15,37 @@ use workden_wire::Ground;
 
 use crate::{
     HostEnvironment, KeeperProgram,
-    keeper::{Keeper, delegate},
+    delegate::delegate_to_keeper,
+    keeper::{Keeper, LeaseDirectory},
     limits::NamedLimits,
     variables::NamedVariables,
 };
 
 /// A sandbox of namespaces, with a root of its own: commands see the workspace, the host's programs
 /// and what was mounted, and nothing else. Where there are no namespaces, one of less: see [`Level`].
-/// It ends when it is dropped, or with this process.
+/// It ends when it is dropped, or with this process; one that was started with a lease when it is stopped, or
+/// when its lease is over.
 #[derive(Debug)]
 pub struct LinuxSandbox {
     keeper: Keeper,
 }
 
-delegate!(LinuxSandbox);
+delegate_to_keeper!(LinuxSandbox);
 
 impl LinuxSandbox {
     /// Ends it at once, with all that runs in it, and waits until nothing is left. Dropping it does the
     /// same without the wait; [`Sandbox::stop`](workden_core::Sandbox::stop) asks first.
     pub async fn close(self) {
         self.keeper.close().await;
+    }
+
+    /// Comes back to a sandbox that was started with a lease in this directory, in this process or another.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` when there is none, `Gone` when it has ended.
+    pub async fn attach(directory: impl Into<PathBuf>) -> Result<Self> {
+        Ok(Self { keeper: Keeper::attach(LeaseDirectory::at(directory)).await? })
     }
 
     /// Without a word: an empty workspace in memory, no network, a clean environment.
@@ -259,6 +272,22 @@ impl LinuxSandboxBuilder {
         let confinement = self.confinement()?;
         let program = self.program.ok_or_else(KeeperProgram::missing)?;
         let keeper = Keeper::start(&program, Ground::Linux(Box::new(confinement)), self.log.as_deref()).await?;
+        Ok(LinuxSandbox { keeper })
+    }
+    /// Starts it with a lease: it outlives this value and this process, until nobody has been connected to it
+    /// for `ttl`, or until it is stopped. How to come back to it ([`LinuxSandbox::attach`]) is in `directory`,
+    /// which is made now, for this user alone, and goes with the sandbox. Its path has to be short: it holds a
+    /// socket, whose own has at most 107 bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start); and when the directory is there already, cannot be made or has too long a path.
+    pub async fn start_leased(self, directory: impl Into<PathBuf>, ttl: Duration) -> Result<LinuxSandbox> {
+        let directory = LeaseDirectory::at(self.host.directory.join(directory.into()));
+        let program = self.program.clone().ok_or_else(KeeperProgram::missing)?;
+        let log = self.log.clone();
+        let plan = move || Ok(Ground::Linux(Box::new(self.confinement()?)));
+        let keeper = Keeper::lease(program, plan, log, (directory, ttl)).await?;
         Ok(LinuxSandbox { keeper })
     }
 }

@@ -58,7 +58,11 @@ pub const LACKS: [&str; 5] = [
 
 /// Enters a confinement of this level. Returns in the new process, the keeper-to-be; the calling process
 /// becomes the supervisor and returns only with an error.
-pub(super) fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
+pub(super) fn enter(
+    confinement: &Confinement,
+    owner: Option<Pid>,
+    directory: Option<std::path::PathBuf>,
+) -> Result<Setting, Error> {
     check_version(landlock_version())?;
     let owner = owner.map(supervisor::Owner::open).transpose()?;
     let places = Places::look_up(confinement)?;
@@ -107,6 +111,7 @@ pub(super) fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Set
                 wall_clock,
                 groups,
                 left,
+                directory,
             })
         }
         Err(errno) => {

@@ -1,0 +1,10 @@
+//! Sessions with real Linux sandboxes, with this binary as their keeper: many at once, killed ones, and those of a
+//! process that was killed.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod crashes;
+mod many;
+mod places;
+mod replaced;
