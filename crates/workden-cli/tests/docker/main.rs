@@ -15,3 +15,4 @@ mod places;
 mod podman;
 mod proxy;
 mod runtimes;
+mod sessions;

@@ -7,7 +7,7 @@ use workden_core::sandbox::MountAccess;
 use super::{
     BuildProgress, ContainerKeepers, ContainerUser, Daemon, DockerSandbox, Init, Privileges, RootAccess, WhenItEnds,
     container::{Container, ImageOptions, Wanted},
-    plan::{ImageChoice, Plan, Volume, VolumeSource},
+    plan::{ImageChoice, NO_NETWORK, Plan, Volume, VolumeSource},
 };
 use crate::runtimes::RuntimeConfig;
 
@@ -34,7 +34,7 @@ impl DockerSandboxBuilder {
             image: ImageChoice::Image(image),
             work_dir: None,
             volumes: Vec::new(),
-            network: "none".to_owned(),
+            network: NO_NETWORK.to_owned(),
             name: None,
             when_it_ends: WhenItEnds::RemoveUnlessNamed,
             labels: BTreeMap::new(),

@@ -149,7 +149,7 @@ impl Container {
             }
             None => {
                 let architecture = self.architecture(&found.image.unwrap_or_default()).await?;
-                let keeper = self.keepers.for_architecture(&architecture)?;
+                let keeper = self.keepers.read(&architecture).await?;
                 let work = found.config.and_then(|config| config.working_dir).filter(|work| !work.is_empty());
                 Kind::Foreign(foreign::move_in(&self.daemon, &id, &keeper, work.as_deref().unwrap_or("/")).await?)
             }
@@ -161,7 +161,7 @@ impl Container {
     async fn make(&self, plan: &Plan) -> Result<Made> {
         let image = self.image(&plan.image).await?;
         let architecture = self.architecture(&image).await?;
-        let volume = KeeperVolume::of(self.keepers.for_architecture(&architecture)?);
+        let volume = KeeperVolume::of(self.keepers.read(&architecture).await?);
         volume.provide(&self.daemon, &image).await?;
         let name = match &plan.name {
             Some(name) => name.clone(),
@@ -207,7 +207,11 @@ impl Container {
         // Attached before it starts: that costs nothing, and a program beside it as much as the start itself. Where
         // it cannot be done there is that program.
         let streams = client.attach_container(&id, Some(all_streams())).await.ok();
-        if let Err(error) = client.start_container(&id, None).await {
+        let started = {
+            let _turn = self.daemon.turn().await;
+            client.start_container(&id, None).await
+        };
+        if let Err(error) = started {
             self.remove(&id).await?;
             return Err(with_advice(self.daemon.failed("start a container", &error), plan));
         }
@@ -358,7 +362,11 @@ pub(super) async fn remove(daemon: &Daemon, id: &str) -> Result<()> {
     let began = Instant::now();
     loop {
         let options = RemoveContainerOptions { force: true, v: true, ..RemoveContainerOptions::default() };
-        match client.remove_container(id, Some(options)).await {
+        let removed = {
+            let _turn = daemon.turn().await;
+            client.remove_container(id, Some(options)).await
+        };
+        match removed {
             Ok(()) => return Ok(()),
             Err(error) if errors::is_not_found(&error) => return Ok(()),
             Err(error) => {

@@ -11,7 +11,10 @@ use std::{
 };
 
 use bollard::{API_DEFAULT_VERSION, Docker};
-use tokio::{sync::OnceCell, time::timeout};
+use tokio::{
+    sync::{OnceCell, Semaphore, SemaphorePermit},
+    time::timeout,
+};
 use workden_core::{Error, ErrorKind, Result};
 
 use super::errors;
@@ -21,6 +24,8 @@ use crate::HostEnvironment;
 const GREETING_TIME: Duration = Duration::from_secs(5);
 /// How long it has for anything else, in seconds: starting a container on a busy machine takes a while.
 const CALL_SECONDS: u64 = 60;
+/// Containers that are started or removed at a time.
+const TURNS: usize = 8;
 /// Where a daemon listens when nobody says where.
 const USUAL_SOCKET: &str = "/var/run/docker.sock";
 /// The same for Podman.
@@ -35,6 +40,8 @@ pub struct Daemon {
 struct Shared {
     address: Address,
     client: OnceCell<Docker>,
+    /// Turns for what is hard work for a daemon.
+    turns: Semaphore,
 }
 
 /// Where a daemon listens.
@@ -78,7 +85,7 @@ impl Daemon {
     }
 
     fn new(address: Address) -> Self {
-        Self { shared: Arc::new(Shared { address, client: OnceCell::new() }) }
+        Self { shared: Arc::new(Shared { address, client: OnceCell::new(), turns: Semaphore::new(TURNS) }) }
     }
 
     /// The address, for people.
@@ -90,6 +97,12 @@ impl Daemon {
     /// The client, connected.
     pub(crate) async fn client(&self) -> Result<&Docker> {
         self.shared.client.get_or_try_init(|| self.connect()).await
+    }
+
+    /// A turn to start or remove a container: so many at a time take no longer than one after the other, and more
+    /// only longer than anybody waits. It is held until it is dropped.
+    pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+        self.shared.turns.acquire().await.ok()
     }
 
     async fn connect(&self) -> Result<Docker> {

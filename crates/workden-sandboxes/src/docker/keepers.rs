@@ -20,7 +20,7 @@ const VARIABLE: &str = "WORKDEN_KEEPER";
 #[derive(Clone, Debug, Default)]
 pub struct ContainerKeepers {
     files: Vec<PathBuf>,
-    read: Arc<Mutex<Vec<KeeperFile>>>,
+    known: Arc<Mutex<Vec<KeeperFile>>>,
 }
 
 /// A keeper that was read.
@@ -68,10 +68,17 @@ impl ContainerKeepers {
         Self { files, ..Self::default() }
     }
 
+    /// The keeper for an image of this architecture, read where that holds up nobody.
+    pub(crate) async fn read(&self, architecture: &str) -> Result<KeeperFile> {
+        let (keepers, architecture) = (self.clone(), architecture.to_owned());
+        let read = tokio::task::spawn_blocking(move || keepers.for_architecture(&architecture)).await;
+        read.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "reading the keeper broke off")))
+    }
+
     /// The keeper for an image of this architecture, as the daemon calls it.
-    pub(crate) fn for_architecture(&self, architecture: &str) -> Result<KeeperFile> {
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = read.iter().find(|file| file.architecture == architecture) {
+    fn for_architecture(&self, architecture: &str) -> Result<KeeperFile> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = known.iter().find(|file| file.architecture == architecture) {
             return Ok(file.clone());
         }
         let mut others = Vec::new();
@@ -81,7 +88,7 @@ impl ContainerKeepers {
                     let content = fs::read(path).map_err(|error| unreadable(path, &error))?;
                     let hash = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
                     let file = KeeperFile { architecture: name, content: content.into(), hash };
-                    read.push(file.clone());
+                    known.push(file.clone());
                     return Ok(file);
                 }
                 Some(other) => others.push(other),
