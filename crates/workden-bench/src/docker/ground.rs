@@ -43,8 +43,9 @@ impl Ground {
     /// Makes the image.
     pub(super) fn prepare(host: String) -> Result<Self, Failure> {
         let name = format!("workden-bench-{}", std::process::id());
-        let mut ground = Self { host, image: name.clone(), label: format!("{LABEL}={name}"), volumes: Vec::new() };
-        ground.volumes = ground.keeper_volumes()?;
+        // Asked before there is anything to remove.
+        let volumes = keeper_volumes(&host)?;
+        let ground = Self { host, image: name.clone(), label: format!("{LABEL}={name}"), volumes };
         let hint = "hint: `cargo xtask bench docker` provides a daemon and the image";
         ground
             .docker(&["create", "--name", &name, "--label", &ground.label, BASE, "true"])
@@ -56,18 +57,12 @@ impl Ground {
 
     /// The client, for this daemon and no other.
     pub(super) fn client(&self) -> Command {
-        let mut command = Command::new("docker");
-        command.args(["--host", &self.host]).env_remove("DOCKER_CONTEXT").stdin(Stdio::null());
-        command
+        client(&self.host)
     }
 
     /// What the client says, in lines.
     pub(super) fn docker(&self, arguments: &[&str]) -> Result<Vec<String>, Failure> {
-        let said = self.client().args(arguments).output().map_err(|error| format!("cannot start docker: {error}"))?;
-        match said.status.success() {
-            true => Ok(String::from_utf8_lossy(&said.stdout).lines().map(str::to_owned).collect()),
-            false => Err(String::from_utf8_lossy(&said.stderr).trim().to_owned().into()),
-        }
+        docker(&self.host, arguments)
     }
 
     /// Waits until nothing is left of a container: whoever comes next is not to pay for it.
@@ -87,10 +82,6 @@ impl Ground {
         Ok(said.first().ok_or("docker does not say which process that is")?.parse()?)
     }
 
-    fn keeper_volumes(&self) -> Result<Vec<String>, Failure> {
-        self.docker(&["volume", "ls", "--quiet", "--filter", "label=workden"])
-    }
-
     fn remove_all(&self) -> Result<(), Failure> {
         let all = self.docker(&["ps", "--all", "--quiet", "--filter", &format!("label={}", self.label)])?;
         for id in &all {
@@ -102,7 +93,7 @@ impl Ground {
         if !self.docker(&["images", "--quiet", &self.image])?.is_empty() {
             self.docker(&["rmi", "--force", &self.image])?;
         }
-        for volume in self.keeper_volumes()?.iter().filter(|volume| !self.volumes.contains(volume)) {
+        for volume in keeper_volumes(&self.host)?.iter().filter(|volume| !self.volumes.contains(volume)) {
             // Somebody else may have begun to use it.
             let _ = self.docker(&["volume", "rm", volume]);
         }
@@ -116,6 +107,24 @@ impl Drop for Ground {
             eprintln!("could not remove all: {failure}\nhint: docker ps --all --filter label={}", self.label);
         }
     }
+}
+
+fn client(host: &str) -> Command {
+    let mut command = Command::new("docker");
+    command.args(["--host", host]).env_remove("DOCKER_CONTEXT").stdin(Stdio::null());
+    command
+}
+
+fn docker(host: &str, arguments: &[&str]) -> Result<Vec<String>, Failure> {
+    let said = client(host).args(arguments).output().map_err(|error| format!("cannot start docker: {error}"))?;
+    match said.status.success() {
+        true => Ok(String::from_utf8_lossy(&said.stdout).lines().map(str::to_owned).collect()),
+        false => Err(String::from_utf8_lossy(&said.stderr).trim().to_owned().into()),
+    }
+}
+
+fn keeper_volumes(host: &str) -> Result<Vec<String>, Failure> {
+    docker(host, &["volume", "ls", "--quiet", "--filter", "label=workden"])
 }
 
 /// A script for a container: what is read, listed and searched, the same for everybody.

@@ -83,6 +83,9 @@ impl Bench {
             keepers += memory::of_family(self.ground.first_process(&id)?)?;
         }
         let keeper = keepers / all.len() as u64;
+        if keeper.resident == 0 {
+            return Err("the keepers are not seen from here\nhint: needs a daemon on this machine".into());
+        }
         let client = memory::of_process(std::process::id())?.resident;
         let peer_client = memory::of_process(self.peer.process())?.resident;
         self.end_all(&all).await?;
