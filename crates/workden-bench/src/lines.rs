@@ -41,7 +41,8 @@ impl Line {
                 own - other <= most.as_secs_f64(),
             ),
             Target::Within(most) => {
-                (String::new(), format!("<= {}", time(most.as_secs_f64())), own <= most.as_secs_f64())
+                let faster = format!("{:.1} x faster", other / own);
+                (faster, format!("<= {}", time(most.as_secs_f64())), own <= most.as_secs_f64())
             }
             Target::Shown => (format!("{:.2} x", own / other), "-".to_owned(), true),
         };
@@ -53,6 +54,13 @@ impl Line {
     pub(crate) fn alone(what: &str, ours: &Samples, target: Target) -> Self {
         let mut line = Self::beside(what, "", ours, &Samples::default(), target);
         line.cells[1] = "-".to_owned();
+        line.cells[3] = "-".to_owned();
+        line
+    }
+
+    /// Ours beside something of the peer's that is not the same work, so that there is no ratio.
+    pub(crate) fn near(what: &str, peer_name: &str, ours: &Samples, peer: &Samples, target: Target) -> Self {
+        let mut line = Self::beside(what, peer_name, ours, peer, target);
         line.cells[3] = "-".to_owned();
         line
     }

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to a terminal")]
 
 mod contender;
+mod docker;
 mod files;
 mod lines;
 mod linux;
@@ -15,6 +16,7 @@ mod random;
 mod reference;
 mod rows;
 mod samples;
+mod shipped;
 mod subject;
 mod table;
 mod task;
@@ -23,6 +25,8 @@ mod worker;
 
 use std::process::ExitCode;
 
+use shipped::Options;
+
 /// Why a benchmark could not be run, or what it found wrong.
 type Failure = Box<dyn std::error::Error>;
 
@@ -30,6 +34,7 @@ const USAGE: &str = "\
 usage: cargo xtask bench files [--check] [--rounds N] [--only TEXT]
        cargo xtask bench policy [--check] [--rounds N] [--only TEXT]
        cargo xtask bench linux [--check] [--rounds N]
+       cargo xtask bench docker [--check] [--rounds N]
        cargo xtask bench tools [--check] [--rounds N]
        cargo xtask bench race [--operations N] [--seconds N]
 
@@ -42,6 +47,9 @@ policy: decisions a second, about paths and about commands, beside pydantic-ai-b
   the same options
 
 linux: what a Linux sandbox costs, beside bubblewrap and the host's own shell
+  the same options but --only
+
+docker: what a sandbox in a container costs, beside pydantic-ai-backend and `docker run` on the same daemon
   the same options but --only
 
 tools: the MCP server beside @modelcontextprotocol/server-filesystem, and a flood through execute
@@ -59,8 +67,9 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["files", rest @ ..] => rows::Options::parse(rest).and_then(|options| files::run(&options)),
         ["policy", rest @ ..] => rows::Options::parse(rest).and_then(|options| policy::run(&options)),
-        ["linux", rest @ ..] => linux::Options::parse(rest).and_then(|options| linux::run(&options)),
-        ["tools", rest @ ..] => tools::Options::parse(rest).and_then(|options| tools::run(&options)),
+        ["linux", rest @ ..] => Options::parse(rest, linux::ROUNDS).and_then(|options| linux::run(&options)),
+        ["docker", rest @ ..] => Options::parse(rest, docker::ROUNDS).and_then(|options| docker::run(&options)),
+        ["tools", rest @ ..] => Options::parse(rest, tools::ROUNDS).and_then(|options| tools::run(&options)),
         ["race", rest @ ..] => race::Options::parse(rest).and_then(|options| race::run(&options)),
         ["race-exchange", root] => race::exchange(root),
         // How the benchmark starts itself: every contender is a process of its own.

@@ -94,7 +94,8 @@ impl Peak {
     }
 }
 
-fn of_process(process: u32) -> Result<Held, Failure> {
+/// What one process holds.
+pub(crate) fn of_process(process: u32) -> Result<Held, Failure> {
     let field = |name| field(process, "smaps_rollup", name);
     Ok(Held { resident: field("Rss:")?, anonymous: field("Anonymous:")?, proportional: field("Pss:")? })
 }

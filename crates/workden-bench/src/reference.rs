@@ -10,7 +10,9 @@ use std::{
 use crate::{Failure, contender::Contender, task::Task};
 
 const PACKAGE: &str = "pydantic-ai-backend";
-const VERSION: &str = "0.2.15";
+/// What it needs for containers.
+const EXTRA: &str = "docker";
+pub(crate) const VERSION: &str = "0.2.15";
 const SCRIPT: &str = include_str!("reference.py");
 
 /// Whether the reference finds rg on its path, and searches with it.
@@ -35,7 +37,7 @@ impl Reference {
         if installed_version(&python).as_deref() != Some(VERSION) {
             eprintln!("installing {PACKAGE} {VERSION} into {}", home.display());
             run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home))?;
-            let package = format!("{PACKAGE}=={VERSION}");
+            let package = format!("{PACKAGE}[{EXTRA}]=={VERSION}");
             run(Command::new(&python).args([
                 "-m",
                 "pip",
@@ -61,10 +63,16 @@ impl Reference {
         }
         Contender::start(label, &mut command)
     }
+
+    /// Its Python, for another script.
+    pub(crate) fn python(&self) -> &Path {
+        &self.python
+    }
 }
 
+/// Nothing if what it needs for containers is not there.
 fn installed_version(python: &Path) -> Option<String> {
-    let ask = format!("import importlib.metadata as m; print(m.version('{PACKAGE}'))");
+    let ask = format!("import importlib.metadata as m; m.version('{EXTRA}'); print(m.version('{PACKAGE}'))");
     let answer = Command::new(python).args(["-c", &ask]).output().ok()?;
     answer.status.success().then(|| String::from_utf8_lossy(&answer.stdout).trim().to_owned())
 }

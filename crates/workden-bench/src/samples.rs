@@ -13,6 +13,10 @@ impl Samples {
         self.0.push(took);
     }
 
+    pub(crate) fn extend(&mut self, more: Self) {
+        self.0.extend(more.0);
+    }
+
     pub(crate) fn take<T>(&mut self, act: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         let began = Instant::now();
         let done = act()?;

@@ -12,44 +12,19 @@ use workden_sandboxes::{KeeperProgram, LinuxSandbox};
 
 use crate::{
     Failure,
-    lines::{self, Line, Target},
+    lines::{Line, Target},
     memory,
     samples::{Samples, interleaved},
+    shipped::Options,
 };
 
-/// How the benchmark is run.
-#[derive(Clone, Debug)]
-pub(crate) struct Options {
-    rounds: usize,
-    check: bool,
-    /// The command line as it is shipped.
-    program: Option<PathBuf>,
-    /// The keeper as it is shipped.
-    keeper: Option<PathBuf>,
-}
-
-impl Options {
-    pub(crate) fn parse(words: &[&str]) -> Result<Self, Failure> {
-        let mut options = Self { rounds: 41, check: false, program: None, keeper: None };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            match *word {
-                "--check" => options.check = true,
-                "--program" => options.program = words.next().map(PathBuf::from),
-                "--keeper" => options.keeper = words.next().map(PathBuf::from),
-                "--rounds" => options.rounds = words.next().ok_or("--rounds wants a number")?.parse()?,
-                other => return Err(format!("there is no option `{other}`").into()),
-            }
-        }
-        Ok(options)
-    }
-}
+/// Rounds when nothing is said.
+pub(crate) const ROUNDS: usize = 41;
 
 /// Runs everything and prints the table.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let missing = "which programs? cargo xtask bench linux builds and names them";
-    let program = options.program.clone().ok_or(missing)?;
-    let bench = Bench { program, keeper: options.keeper.clone().ok_or(missing)?, rounds: options.rounds };
+    let (program, keeper) = (options.program()?.to_owned(), options.keeper()?.to_owned());
+    let bench = Bench { program, keeper, rounds: options.rounds };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut lines = vec![bench.one_shot()?];
     runtime.block_on(async {
@@ -60,11 +35,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         lines.extend(bench.memory().await?);
         Ok::<(), Failure>(())
     })?;
-    println!("{}", lines::markdown(&lines));
-    match lines.iter().filter(|line| !line.passes()).count() {
-        missed @ 1.. if options.check => Err(format!("{missed} targets were missed").into()),
-        _ => Ok(()),
-    }
+    options.conclude("", &lines, &[])
 }
 
 struct Bench {

@@ -18,10 +18,11 @@ use side::Side;
 
 use crate::{
     Failure,
-    lines::{self, Line, Target},
+    lines::{Line, Target},
     memory::{self, Held},
     reference::target_directory,
     samples::Samples,
+    shipped::Options,
     table::time,
 };
 
@@ -33,34 +34,12 @@ const MEMORY: f64 = 0.2;
 /// What a flood may come to.
 const FLOOD_BYTES: u64 = 64_000_000;
 
-/// How the benchmark is run.
-#[derive(Clone, Debug)]
-pub(crate) struct Options {
-    rounds: usize,
-    check: bool,
-    /// The command line as it is shipped.
-    program: Option<PathBuf>,
-}
-
-impl Options {
-    pub(crate) fn parse(words: &[&str]) -> Result<Self, Failure> {
-        let mut options = Self { rounds: 21, check: false, program: None };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            match *word {
-                "--check" => options.check = true,
-                "--program" => options.program = words.next().map(PathBuf::from),
-                "--rounds" => options.rounds = words.next().ok_or("--rounds wants a number")?.parse()?,
-                other => return Err(format!("there is no option `{other}`").into()),
-            }
-        }
-        Ok(options)
-    }
-}
+/// Rounds when nothing is said.
+pub(crate) const ROUNDS: usize = 21;
 
 /// Runs everything and prints the table.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let program = options.program.clone().ok_or("which program? cargo xtask bench tools builds and names it")?;
+    let program = options.program()?.to_owned();
     let target = target_directory()?;
     let (peer, root) = (Peer::install(&target)?, ground::provide(&target)?);
     let bench =
@@ -69,12 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     lines.push(bench.first_command()?);
     lines.extend(bench.work(&mut notes)?);
     lines.extend(bench.flood(&mut notes)?);
-    println!("{}; {} files; {} rounds, in turn\n", peer.title, ground::FILES, bench.rounds);
-    println!("{}\n{}", lines::markdown(&lines), notes.join("\n"));
-    match lines.iter().filter(|line| !line.passes()).count() {
-        missed @ 1.. if options.check => Err(format!("{missed} targets were missed").into()),
-        _ => Ok(()),
-    }
+    options.conclude(&format!("{}; {} files; ", peer.title, ground::FILES), &lines, &notes)
 }
 
 struct Bench {

@@ -1,0 +1,166 @@
+//! The calls that are made in a live container: each the same for both sides, with what it must find.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use workden_core::{
+    BackendExt, Expect, Sandbox, VirtualPath,
+    sandbox::ExecuteRequest,
+    search::{GlobRequest, GrepRequest, ListRequest},
+    text::Replacement,
+};
+use workden_sandboxes::docker::DockerSandbox;
+
+use super::ground::{EDITED, ENTRIES, FOUND, SMALL, WORD};
+use crate::{Failure, lines::Target};
+
+/// How much faster than one exec a call a live container must answer.
+const FASTER: Target = Target::FasterBy(30.0);
+/// Bytes of a large file.
+const LARGE: u64 = 8 << 20;
+
+/// One call.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Call {
+    Execute,
+    Read { bytes: u64 },
+    Write { bytes: u64 },
+    List,
+    Glob,
+    Grep,
+    Edit,
+}
+
+/// In the order of the table; a file is written before it is read.
+pub(super) const CALLS: [Call; 9] = [
+    Call::Execute,
+    Call::Write { bytes: SMALL },
+    Call::Read { bytes: SMALL },
+    Call::List,
+    Call::Glob,
+    Call::Grep,
+    Call::Edit,
+    Call::Write { bytes: LARGE },
+    Call::Read { bytes: LARGE },
+];
+
+impl Call {
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Execute => "`execute(\"true\")`".to_owned(),
+            Self::Read { bytes } => format!("read, {}", size(bytes)),
+            Self::Write { bytes } => format!("write, {}", size(bytes)),
+            Self::List => "ls, 100 entries".to_owned(),
+            Self::Glob => "glob, 1,000 files".to_owned(),
+            Self::Grep => "grep, 1,000 files".to_owned(),
+            Self::Edit => "edit, 4 KiB".to_owned(),
+        }
+    }
+
+    pub(super) fn target(self) -> Target {
+        match self {
+            Self::Read { bytes: LARGE } | Self::Write { bytes: LARGE } => Target::Shown,
+            _ => FASTER,
+        }
+    }
+
+    /// How often ours makes it in one turn.
+    pub(super) fn batch(self) -> usize {
+        match self {
+            Self::Read { bytes: LARGE } | Self::Write { bytes: LARGE } => 1,
+            _ => 10,
+        }
+    }
+
+    /// What everybody must answer.
+    pub(super) fn expected(self) -> u64 {
+        match self {
+            Self::Execute | Self::Edit => 1,
+            Self::Read { bytes } | Self::Write { bytes } => bytes,
+            Self::List => ENTRIES,
+            Self::Glob | Self::Grep => FOUND,
+        }
+    }
+
+    /// Ours, and what it found. `turn` counts the times: every second edit puts back what the one before replaced.
+    pub(super) async fn make(self, sandbox: &DockerSandbox, turn: usize) -> Result<u64, Failure> {
+        let path = VirtualPath::parse(&self.path())?;
+        Ok(match self {
+            Self::Execute => u64::from(sandbox.execute(&ExecuteRequest::shell("true")).await?.exit_code() == 0),
+            Self::Read { .. } => sandbox.read_bytes(&path).await?.len() as u64,
+            Self::Write { bytes } => {
+                let content = Bytes::from(vec![b'x'; usize::try_from(bytes)?]);
+                sandbox.write_path(&path, content, Expect::Anything).await?;
+                bytes
+            }
+            Self::List => sandbox.list_path(&path, &ListRequest::default()).await?.entries.len() as u64,
+            Self::Glob => sandbox.glob_path(&path, &GlobRequest::new("**/*.py")).await?.entries.len() as u64,
+            Self::Grep => sandbox.grep_path(&path, &GrepRequest::literal(WORD)).await?.kept_lines() as u64,
+            Self::Edit => {
+                let (old, new) = texts(turn);
+                sandbox.edit(&path, &[Replacement::once(old, new)]).await?
+            }
+        })
+    }
+
+    /// The same for the peer.
+    pub(super) fn order(self, turn: usize) -> Value {
+        let path = self.path();
+        match self {
+            Self::Execute => json!({ "order": "execute", "command": "true" }),
+            Self::Read { .. } => json!({ "order": "read", "path": path }),
+            Self::Write { bytes } => json!({ "order": "write", "path": path, "size": bytes }),
+            Self::List => json!({ "order": "list", "path": path }),
+            Self::Glob => json!({ "order": "glob", "path": path, "pattern": "*.py" }),
+            Self::Grep => json!({ "order": "grep", "path": path, "pattern": WORD }),
+            Self::Edit => {
+                let (old, new) = texts(turn);
+                json!({ "order": "edit", "path": path, "old": old, "new": new })
+            }
+        }
+    }
+
+    fn path(self) -> String {
+        let name = match self {
+            Self::Execute => String::new(),
+            Self::Read { bytes } | Self::Write { bytes } => format!("{bytes}.txt"),
+            Self::List => "many".to_owned(),
+            Self::Glob | Self::Grep => "tree".to_owned(),
+            Self::Edit => "edited.txt".to_owned(),
+        };
+        format!("/workspace/{name}")
+    }
+}
+
+fn texts(turn: usize) -> (&'static str, &'static str) {
+    let [old, new] = EDITED;
+    if turn.is_multiple_of(2) { (old, new) } else { (new, old) }
+}
+
+fn size(bytes: u64) -> String {
+    if bytes < 1 << 20 { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes >> 20) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_before_it_is_read_and_large_ones_have_no_target() {
+        let names: Vec<String> = CALLS.iter().map(|call| call.name()).collect();
+        for size in ["4 KiB", "8 MiB"] {
+            let at = |what: &str| names.iter().position(|name| *name == format!("{what}, {size}")).unwrap();
+            assert!(at("write") < at("read"), "{names:?}");
+        }
+        for call in CALLS {
+            assert_eq!(matches!(call.target(), Target::Shown), call.name().contains("MiB"), "{call:?}");
+        }
+    }
+
+    #[test]
+    fn an_edit_is_put_back_by_the_next_one() {
+        let edit = |turn| Call::Edit.order(turn);
+        assert_eq!(edit(0)["old"], edit(1)["new"]);
+        assert_eq!(edit(0), edit(2));
+        assert_ne!(edit(0), edit(1));
+    }
+}

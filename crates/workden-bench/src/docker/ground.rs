@@ -1,0 +1,178 @@
+//! What the contenders work on: one image on one daemon, with a label of this run, by which everything that was
+//! made from it is found and removed, whoever made it and however the run ended.
+
+use std::{
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::Failure;
+
+/// The image that xtask provides.
+const BASE: &str = "workden-test/python:latest";
+/// Who made a container.
+const LABEL: &str = "workden.bench";
+/// How long a container may take to go.
+const GOING: Duration = Duration::from_secs(20);
+
+/// Entries of the directory that is listed.
+pub(super) const ENTRIES: u64 = 100;
+/// Files of the tree that is searched, and how many each search finds.
+pub(super) const FILES: u64 = 1_000;
+pub(super) const FOUND: u64 = 50;
+/// What is searched for by content.
+pub(super) const WORD: &str = "zyzzyva";
+/// Text of the file that is edited, there once, and what replaces it.
+pub(super) const EDITED: [&str; 2] = ["the old words", "the new words"];
+/// Bytes of a small file.
+pub(super) const SMALL: u64 = 4 << 10;
+
+/// The image, for as long as this value is there.
+pub(super) struct Ground {
+    /// The daemon.
+    pub(super) host: String,
+    /// What everybody's containers are made of.
+    pub(super) image: String,
+    /// What it and all its containers carry.
+    label: String,
+    /// Volumes of workden that were there before.
+    volumes: Vec<String>,
+}
+
+impl Ground {
+    /// Makes the image.
+    pub(super) fn prepare(host: String) -> Result<Self, Failure> {
+        let name = format!("workden-bench-{}", std::process::id());
+        // Asked before there is anything to remove.
+        let volumes = keeper_volumes(&host)?;
+        let ground = Self { host, image: name.clone(), label: format!("{LABEL}={name}"), volumes };
+        let hint = "hint: `cargo xtask bench docker` provides a daemon and the image";
+        ground
+            .docker(&["create", "--name", &name, "--label", &ground.label, BASE, "true"])
+            .map_err(|failure| format!("cannot make a container of {BASE} on {}: {failure}\n{hint}", ground.host))?;
+        ground.docker(&["commit", "--change", &format!("LABEL {}", ground.label), &name, &ground.image])?;
+        ground.docker(&["rm", &name])?;
+        Ok(ground)
+    }
+
+    /// The client, for this daemon and no other.
+    pub(super) fn client(&self) -> Command {
+        client(&self.host)
+    }
+
+    /// What the client says, in lines.
+    pub(super) fn docker(&self, arguments: &[&str]) -> Result<Vec<String>, Failure> {
+        docker(&self.host, arguments)
+    }
+
+    /// Waits until nothing is left of a container: whoever comes next is not to pay for it.
+    pub(super) fn wait_until_gone(&self, id: &str) -> Result<(), Failure> {
+        let began = Instant::now();
+        while !self.docker(&["ps", "--all", "--quiet", "--filter", &format!("id={id}")])?.is_empty() {
+            if began.elapsed() > GOING {
+                return Err(format!("a container is still there {} s after its end", GOING.as_secs()).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The first process of a container, as this machine numbers it.
+    pub(super) fn first_process(&self, id: &str) -> Result<u32, Failure> {
+        let said = self.docker(&["inspect", "--format", "{{.State.Pid}}", id])?;
+        Ok(said.first().ok_or("docker does not say which process that is")?.parse()?)
+    }
+
+    fn remove_all(&self) -> Result<(), Failure> {
+        let all = self.docker(&["ps", "--all", "--quiet", "--filter", &format!("label={}", self.label)])?;
+        for id in &all {
+            // It may be on its way out.
+            if self.docker(&["rm", "--force", "--volumes", id]).is_err() {
+                self.wait_until_gone(id)?;
+            }
+        }
+        if !self.docker(&["images", "--quiet", &self.image])?.is_empty() {
+            self.docker(&["rmi", "--force", &self.image])?;
+        }
+        for volume in keeper_volumes(&self.host)?.iter().filter(|volume| !self.volumes.contains(volume)) {
+            // Somebody else may have begun to use it.
+            let _ = self.docker(&["volume", "rm", volume]);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        if let Err(failure) = self.remove_all() {
+            eprintln!("could not remove all: {failure}\nhint: docker ps --all --filter label={}", self.label);
+        }
+    }
+}
+
+fn client(host: &str) -> Command {
+    let mut command = Command::new("docker");
+    command.args(["--host", host]).env_remove("DOCKER_CONTEXT").stdin(Stdio::null());
+    command
+}
+
+fn docker(host: &str, arguments: &[&str]) -> Result<Vec<String>, Failure> {
+    let said = client(host).args(arguments).output().map_err(|error| format!("cannot start docker: {error}"))?;
+    match said.status.success() {
+        true => Ok(String::from_utf8_lossy(&said.stdout).lines().map(str::to_owned).collect()),
+        false => Err(String::from_utf8_lossy(&said.stderr).trim().to_owned().into()),
+    }
+}
+
+fn keeper_volumes(host: &str) -> Result<Vec<String>, Failure> {
+    docker(host, &["volume", "ls", "--quiet", "--filter", "label=workden"])
+}
+
+/// A script for a container: what is read, listed and searched, the same for everybody.
+pub(super) fn script() -> String {
+    let [old, _] = EDITED;
+    let (each, filler) = (FILES / FOUND, "nothing of note is written here, and nobody looks for it");
+    format!(
+        "set -e; mkdir -p many tree
+        i=0; while [ $i -lt {ENTRIES} ]; do echo $i > many/entry_$i.txt; i=$((i + 1)); done
+        i=0; while [ $i -lt {FILES} ]; do
+            part=tree/part_$((i / 50)); mkdir -p $part; name=module_$i.txt; word=meadow
+            if [ $((i % {each})) -eq 0 ]; then name=ledger_$i.py; fi
+            if [ $((i % {each})) -eq 1 ]; then word={WORD}; fi
+            j=0; while [ $j -lt 20 ]; do echo \"line $j: {filler}\"; j=$((j + 1)); done > $part/$name
+            echo \"file $i speaks of $word\" >> $part/$name
+            i=$((i + 1))
+        done
+        ( echo '{old}'; yes '{filler}' ) | head -c {SMALL} > edited.txt"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn found(directory: &Path, command: &str) -> u64 {
+        let said = Command::new("sh").args(["-c", command]).current_dir(directory).output().unwrap();
+        String::from_utf8(said.stdout).unwrap().trim().parse().unwrap()
+    }
+
+    #[test]
+    fn the_script_makes_what_the_numbers_say() {
+        let directory = std::env::temp_dir().join(format!("workden-bench-docker-{}", std::process::id()));
+        std::fs::create_dir(&directory).unwrap();
+        let made = Command::new("sh").args(["-c", &script()]).current_dir(&directory).output().unwrap();
+        assert!(made.status.success() && made.stdout.is_empty() && made.stderr.is_empty(), "{made:?}");
+        for (command, expected) in [
+            ("ls many | wc -l".to_owned(), ENTRIES),
+            ("find tree -type f | wc -l".to_owned(), FILES),
+            ("find tree -name '*.py' | wc -l".to_owned(), FOUND),
+            (format!("grep -r {WORD} tree | wc -l"), FOUND),
+            ("wc -c < edited.txt".to_owned(), SMALL),
+            (format!("grep -c '{}' edited.txt", EDITED[0]), 1),
+        ] {
+            assert_eq!(found(&directory, &command), expected, "{command}");
+        }
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+}
