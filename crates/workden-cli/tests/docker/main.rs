@@ -14,5 +14,6 @@ mod options;
 mod places;
 mod podman;
 mod proxy;
+mod restarts;
 mod runtimes;
 mod sessions;
