@@ -10,7 +10,7 @@ use workden_core::{
 };
 use workden_sandboxes::docker::DockerSandbox;
 
-use super::ground::{EDITED, ENTRIES, FOUND, SMALL, WORD};
+use super::ground::{EDITED, ENTRIES, LARGE_TREE, PROJECT, SMALL, Tree, WORD};
 use crate::{Failure, lines::Target};
 
 /// How much faster than one exec a call a live container must answer.
@@ -25,20 +25,22 @@ pub(super) enum Call {
     Read { bytes: u64 },
     Write { bytes: u64 },
     List,
-    Glob,
-    Grep,
+    Glob { tree: Tree },
+    Grep { tree: Tree },
     Edit,
 }
 
 /// In the order of the table; a file is written before it is read.
-pub(super) const CALLS: [Call; 9] = [
+pub(super) const CALLS: [Call; 11] = [
     Call::Execute,
     Call::Write { bytes: SMALL },
     Call::Read { bytes: SMALL },
     Call::List,
-    Call::Glob,
-    Call::Grep,
+    Call::Glob { tree: PROJECT },
+    Call::Grep { tree: PROJECT },
     Call::Edit,
+    Call::Glob { tree: LARGE_TREE },
+    Call::Grep { tree: LARGE_TREE },
     Call::Write { bytes: LARGE },
     Call::Read { bytes: LARGE },
 ];
@@ -50,8 +52,8 @@ impl Call {
             Self::Read { bytes } => format!("read, {}", size(bytes)),
             Self::Write { bytes } => format!("write, {}", size(bytes)),
             Self::List => "ls, 100 entries".to_owned(),
-            Self::Glob => "glob, 1,000 files".to_owned(),
-            Self::Grep => "grep, 1,000 files".to_owned(),
+            Self::Glob { tree } => format!("glob, {} files", tree.files),
+            Self::Grep { tree } => format!("grep, {} files", tree.files),
             Self::Edit => "edit, 4 KiB".to_owned(),
         }
     }
@@ -59,6 +61,7 @@ impl Call {
     pub(super) fn target(self) -> Target {
         match self {
             Self::Read { bytes: LARGE } | Self::Write { bytes: LARGE } => Target::Shown,
+            Self::Glob { tree } | Self::Grep { tree } if tree == LARGE_TREE => Target::Shown,
             _ => FASTER,
         }
     }
@@ -77,7 +80,7 @@ impl Call {
             Self::Execute | Self::Edit => 1,
             Self::Read { bytes } | Self::Write { bytes } => bytes,
             Self::List => ENTRIES,
-            Self::Glob | Self::Grep => FOUND,
+            Self::Glob { tree } | Self::Grep { tree } => tree.found(),
         }
     }
 
@@ -93,8 +96,8 @@ impl Call {
                 bytes
             }
             Self::List => sandbox.list_path(&path, &ListRequest::default()).await?.entries.len() as u64,
-            Self::Glob => sandbox.glob_path(&path, &GlobRequest::new("**/*.py")).await?.entries.len() as u64,
-            Self::Grep => sandbox.grep_path(&path, &GrepRequest::literal(WORD)).await?.kept_lines() as u64,
+            Self::Glob { .. } => sandbox.glob_path(&path, &GlobRequest::new("**/*.py")).await?.entries.len() as u64,
+            Self::Grep { .. } => sandbox.grep_path(&path, &GrepRequest::literal(WORD)).await?.kept_lines() as u64,
             Self::Edit => {
                 let (old, new) = texts(turn);
                 sandbox.edit(&path, &[Replacement::once(old, new)]).await?
@@ -110,8 +113,8 @@ impl Call {
             Self::Read { .. } => json!({ "order": "read", "path": path }),
             Self::Write { bytes } => json!({ "order": "write", "path": path, "size": bytes }),
             Self::List => json!({ "order": "list", "path": path }),
-            Self::Glob => json!({ "order": "glob", "path": path, "pattern": "*.py" }),
-            Self::Grep => json!({ "order": "grep", "path": path, "pattern": WORD }),
+            Self::Glob { .. } => json!({ "order": "glob", "path": path, "pattern": "*.py" }),
+            Self::Grep { .. } => json!({ "order": "grep", "path": path, "pattern": WORD }),
             Self::Edit => {
                 let (old, new) = texts(turn);
                 json!({ "order": "edit", "path": path, "old": old, "new": new })
@@ -124,7 +127,7 @@ impl Call {
             Self::Execute => String::new(),
             Self::Read { bytes } | Self::Write { bytes } => format!("{bytes}.txt"),
             Self::List => "many".to_owned(),
-            Self::Glob | Self::Grep => "tree".to_owned(),
+            Self::Glob { tree } | Self::Grep { tree } => tree.name.to_owned(),
             Self::Edit => "edited.txt".to_owned(),
         };
         format!("/workspace/{name}")
@@ -152,7 +155,8 @@ mod tests {
             assert!(at("write") < at("read"), "{names:?}");
         }
         for call in CALLS {
-            assert_eq!(matches!(call.target(), Target::Shown), call.name().contains("MiB"), "{call:?}");
+            let is_large = call.name().contains("MiB") || call.name().contains("1000 files");
+            assert_eq!(matches!(call.target(), Target::Shown), is_large, "{call:?}");
         }
     }
 

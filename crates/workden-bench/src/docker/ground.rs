@@ -17,9 +17,28 @@ const GOING: Duration = Duration::from_secs(20);
 
 /// Entries of the directory that is listed.
 pub(super) const ENTRIES: u64 = 100;
-/// Files of the tree that is searched, and how many each search finds.
-pub(super) const FILES: u64 = 1_000;
-pub(super) const FOUND: u64 = 50;
+/// A tree that is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tree {
+    /// Where.
+    pub(super) name: &'static str,
+    /// How many files it has.
+    pub(super) files: u64,
+}
+
+/// A project of a usual size: what a search costs is the call.
+pub(super) const PROJECT: Tree = Tree { name: "project", files: 200 };
+/// A larger one, where it is opening files, which takes a kernel as long for everybody.
+pub(super) const LARGE_TREE: Tree = Tree { name: "tree", files: 1_000 };
+/// Of so many files each search finds one.
+const EACH: u64 = 20;
+
+impl Tree {
+    /// How many files each search finds.
+    pub(super) const fn found(self) -> u64 {
+        self.files / EACH
+    }
+}
 /// What is searched for by content.
 pub(super) const WORD: &str = "zyzzyva";
 /// Text of the file that is edited, there once, and what replaces it.
@@ -130,18 +149,19 @@ fn keeper_volumes(host: &str) -> Result<Vec<String>, Failure> {
 /// A script for a container: what is read, listed and searched, the same for everybody.
 pub(super) fn script() -> String {
     let [old, _] = EDITED;
-    let (each, filler) = (FILES / FOUND, "nothing of note is written here, and nobody looks for it");
+    let filler = "nothing of note is written here, and nobody looks for it";
+    let trees: String = [PROJECT, LARGE_TREE].map(|tree| format!("{}:{} ", tree.name, tree.files)).concat();
     format!(
-        "set -e; mkdir -p many tree
+        "set -e; mkdir -p many
         i=0; while [ $i -lt {ENTRIES} ]; do echo $i > many/entry_$i.txt; i=$((i + 1)); done
-        i=0; while [ $i -lt {FILES} ]; do
-            part=tree/part_$((i / 50)); mkdir -p $part; name=module_$i.txt; word=meadow
-            if [ $((i % {each})) -eq 0 ]; then name=ledger_$i.py; fi
-            if [ $((i % {each})) -eq 1 ]; then word={WORD}; fi
+        for tree in {trees}; do i=0; while [ $i -lt ${{tree#*:}} ]; do
+            part=${{tree%:*}}/part_$((i / 50)); mkdir -p $part; name=module_$i.txt; word=meadow
+            if [ $((i % {EACH})) -eq 0 ]; then name=ledger_$i.py; fi
+            if [ $((i % {EACH})) -eq 1 ]; then word={WORD}; fi
             j=0; while [ $j -lt 20 ]; do echo \"line $j: {filler}\"; j=$((j + 1)); done > $part/$name
             echo \"file $i speaks of $word\" >> $part/$name
             i=$((i + 1))
-        done
+        done; done
         ( echo '{old}'; yes '{filler}' ) | head -c {SMALL} > edited.txt"
     )
 }
@@ -165,9 +185,12 @@ mod tests {
         assert!(made.status.success() && made.stdout.is_empty() && made.stderr.is_empty(), "{made:?}");
         for (command, expected) in [
             ("ls many | wc -l".to_owned(), ENTRIES),
-            ("find tree -type f | wc -l".to_owned(), FILES),
-            ("find tree -name '*.py' | wc -l".to_owned(), FOUND),
-            (format!("grep -r {WORD} tree | wc -l"), FOUND),
+            ("find tree -type f | wc -l".to_owned(), 1_000),
+            ("find tree -name '*.py' | wc -l".to_owned(), 50),
+            (format!("grep -r {WORD} tree | wc -l"), 50),
+            ("find project -type f | wc -l".to_owned(), 200),
+            ("find project -name '*.py' | wc -l".to_owned(), 10),
+            (format!("grep -r {WORD} project | wc -l"), 10),
             ("wc -c < edited.txt".to_owned(), SMALL),
             (format!("grep -c '{}' edited.txt", EDITED[0]), 1),
         ] {

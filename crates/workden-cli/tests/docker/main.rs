@@ -17,3 +17,4 @@ mod proxy;
 mod restarts;
 mod runtimes;
 mod sessions;
+mod walls;
