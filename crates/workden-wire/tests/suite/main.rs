@@ -10,6 +10,7 @@ mod commands;
 mod conforms;
 mod errors;
 mod greeting;
+mod heartbeat;
 mod hostile;
 mod many;
 mod names;
