@@ -3,6 +3,7 @@
 
 mod approval;
 mod completions;
+mod containers;
 mod demo;
 mod descriptor;
 mod doctor;

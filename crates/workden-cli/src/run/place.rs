@@ -1,25 +1,43 @@
 //! The sandbox that a command runs in, as the options say.
 
-use workden_core::{Error, ErrorKind, Result, Sandbox, sandbox::Level};
-use workden_sandboxes::{HostEnvironment, HostSandbox, KeeperProgram, LinuxSandbox, LinuxSandboxBuilder};
+use std::collections::BTreeMap;
+
+use workden_core::{
+    Error, ErrorKind, Result, Sandbox,
+    sandbox::{Level, MountAccess, Network},
+};
+use workden_sandboxes::{
+    HostEnvironment, HostSandbox, KeeperProgram, LinuxSandbox, LinuxSandboxBuilder,
+    docker::{DockerSandbox, DockerSandboxBuilder},
+};
 
 use super::{
-    arguments::{Kind, LimitsHeld, Net, RunArguments},
+    Doing, Ending, Machine, Shown,
+    arguments::{Kind, LevelArgument, LimitsHeld, RunArguments},
     typed::VariableArgument,
+};
+use crate::{
+    containers::{Installed, Net},
+    signals::ToldToEnd,
 };
 
 /// The sandbox that a command runs in.
 pub(super) enum Place {
     Linux(LinuxSandbox),
     Host(HostSandbox),
+    Docker(DockerSandbox),
 }
 
 impl Place {
-    pub(super) async fn start(arguments: &RunArguments) -> Result<Self> {
+    pub(super) async fn start(arguments: &RunArguments, told: &mut ToldToEnd) -> std::result::Result<Self, Ending> {
         let host = HostEnvironment::from_process();
         match arguments.sandbox {
-            Kind::Linux => linux(arguments, host)?.start().await.map(Self::Linux),
-            Kind::Host => on_host(arguments, host).await.map(Self::Host),
+            Kind::Linux => {
+                let plan = linux(arguments, host).map_err(Ending::Refused)?;
+                plan.start().await.map(Self::Linux).map_err(Ending::Refused)
+            }
+            Kind::Host => on_host(arguments, host).await.map(Self::Host).map_err(Ending::Refused),
+            Kind::Docker => in_container(arguments, &host, told).await.map(Self::Docker),
         }
     }
 
@@ -27,6 +45,7 @@ impl Place {
         match self {
             Self::Linux(sandbox) => sandbox,
             Self::Host(sandbox) => sandbox,
+            Self::Docker(sandbox) => sandbox,
         }
     }
 
@@ -35,6 +54,10 @@ impl Place {
         match self {
             Self::Linux(sandbox) => sandbox.close().await,
             Self::Host(sandbox) => sandbox.close().await,
+            Self::Docker(sandbox) => {
+                // What the daemon does not hear now it does when its lease is over.
+                let _ = sandbox.stop().await;
+            }
         }
     }
 }
@@ -46,7 +69,7 @@ pub(super) fn linux(arguments: &RunArguments, host: HostEnvironment) -> Result<L
         .directory(root(arguments, &host)?)
         .level(arguments.level.map(Level::from).unwrap_or_default())
         .environment_of(host)
-        .network(arguments.net.unwrap_or(Net::None).into());
+        .network(arguments.net.as_ref().map_or(Ok(Network::None), Net::without_daemon)?);
     for mount in &arguments.mount {
         sandbox = sandbox.mount(&mount.source, mount.at.clone(), mount.access);
     }
@@ -87,6 +110,75 @@ async fn on_host(arguments: &RunArguments, host: HostEnvironment) -> Result<Host
     sandbox.start().await
 }
 
+/// A container, started. Whoever is told to end meanwhile leaves none behind.
+async fn in_container(
+    arguments: &RunArguments,
+    host: &HostEnvironment,
+    told: &mut ToldToEnd,
+) -> std::result::Result<DockerSandbox, Ending> {
+    let plan = async {
+        let installed = arguments.container.chosen()?;
+        let plan = container(arguments, host, &installed)?;
+        installed.provide(host).await.map(|()| plan)
+    };
+    let sandbox = tokio::select! {
+        plan = plan => plan.map_err(Ending::Refused)?.build(),
+        (_, number) = told.next() => return Err(Ending::Told(number)),
+    };
+    let ending = tokio::select! {
+        started = sandbox.start() => match started {
+            Ok(()) => return Ok(sandbox),
+            Err(error) => Ending::Refused(error),
+        },
+        (_, number) = told.next() => Ending::Told(number),
+    };
+    let _ = sandbox.stop().await;
+    Err(ending)
+}
+
+/// A container to be, as the options say.
+pub(super) fn container(
+    arguments: &RunArguments,
+    host: &HostEnvironment,
+    installed: &Installed,
+) -> Result<DockerSandboxBuilder> {
+    let mut plan =
+        installed.container(host)?.volume(root(arguments, host)?, installed.directory(), MountAccess::ReadWrite);
+    for mount in &arguments.mount {
+        let source = host.directory.join(&mount.source);
+        if !source.exists() {
+            let typed = mount.source.display();
+            return Err(Error::new(ErrorKind::NotFound, format!("there is nothing at `{typed}` to mount")));
+        }
+        plan = plan.volume(source, mount.at.as_str(), mount.access);
+    }
+    for (name, value) in variables(arguments, host) {
+        plan = plan.variable(name, value);
+    }
+    if let Some(net) = &arguments.net {
+        plan = plan.network(net.to_string());
+    }
+    if let Some(bytes) = arguments.memory {
+        plan = plan.memory(bytes);
+    }
+    if let Some(cpus) = arguments.cpus {
+        plan = plan.cpus(cpus);
+    }
+    if let Some(most) = arguments.pids {
+        plan = plan.processes(most);
+    }
+    Ok(plan)
+}
+
+/// The variables that were named, with the values that they have here where none was.
+fn variables(arguments: &RunArguments, host: &HostEnvironment) -> BTreeMap<String, String> {
+    let with_value = |variable: &VariableArgument| match variable {
+        VariableArgument::Set(name, value) => Some((name.clone(), value.clone())),
+        VariableArgument::Passed(name) => host.variable(name).map(|value| (name.clone(), value.to_owned())),
+    };
+    arguments.env.iter().filter_map(with_value).collect()
+}
+
 /// The directory to work in. Who typed it may see it in an answer.
 fn root(arguments: &RunArguments, host: &HostEnvironment) -> Result<std::path::PathBuf> {
     let root = arguments.root.as_ref().map_or_else(|| host.directory.clone(), |root| host.directory.join(root));
@@ -95,6 +187,51 @@ fn root(arguments: &RunArguments, host: &HostEnvironment) -> Result<std::path::P
     }
     let typed = arguments.root.as_deref().unwrap_or(&root).display();
     Err(Error::new(ErrorKind::NotFound, format!("there is no directory `{typed}` to work in")))
+}
+
+impl RunArguments {
+    /// The command, and how it is shown.
+    pub(super) fn doing(&self) -> Result<Doing> {
+        Ok(Doing {
+            command: self.command.clone(),
+            environment: BTreeMap::new(),
+            timeout: self.timeout,
+            shown: Shown::asked(self.json, self.terminal),
+        })
+    }
+
+    /// What is asked of this machine itself.
+    pub(super) fn machine(&self) -> Machine {
+        match (self.sandbox, self.level) {
+            (Kind::Linux, Some(LevelArgument::Landlock)) => Machine::WithoutNamespaces,
+            (Kind::Linux, _) => Machine::Namespaces,
+            (Kind::Host | Kind::Docker, _) => Machine::NotAsked,
+        }
+    }
+}
+
+/// Options that make no sense together.
+pub(super) fn check(arguments: &RunArguments) -> Result<()> {
+    if arguments.sandbox == Kind::Docker {
+        return arguments.container.chosen().and_then(|_| refuse_what_containers_lack(arguments));
+    }
+    arguments.container.refuse()?;
+    arguments.net.as_ref().map_or(Ok(()), |net| net.without_daemon().map(drop))
+}
+
+/// What was asked for and cannot be had of a container is refused, not left out.
+fn refuse_what_containers_lack(arguments: &RunArguments) -> Result<()> {
+    let named = [
+        ("--level", arguments.level.is_some(), "its walls are those that the daemon makes"),
+        ("--toolchain", !arguments.toolchain.is_empty(), "it has what its image has installed"),
+    ];
+    match named.iter().find(|(_, is_named, _)| *is_named) {
+        None => Ok(()),
+        Some((name, _, why)) => {
+            let sentence = format!("`{name}` cannot be had with `--sandbox docker`: {why}");
+            Err(Error::new(ErrorKind::Unsupported, sentence).hint("leave one of them out"))
+        }
+    }
 }
 
 /// What was asked for and cannot be had on the host is refused, not left out.

@@ -6,6 +6,7 @@ mod named;
 mod prune;
 mod show;
 
+pub(crate) use build::News;
 use clap::Subcommand;
 pub(crate) use named::named;
 use workden_sandboxes::{

@@ -22,6 +22,7 @@
 mod build;
 mod builder;
 mod container;
+mod covers;
 mod daemon;
 mod errors;
 mod foreign;
