@@ -8,6 +8,7 @@ use workden::{
     tools::{EditFormat, ExtraTool, Profile, ToolsetOptions},
 };
 use workden_core::sandbox::MountAccess;
+use workden_sandboxes::sessions::SessionId;
 
 use crate::containers::{ContainerArguments, Net};
 
@@ -30,6 +31,10 @@ pub(crate) struct PlaceArguments {
     pub(super) sandbox: Option<SandboxChoice>,
     #[command(flatten)]
     pub(super) container: ContainerArguments,
+    /// Commands run in this session, which is made if it is not there, and goes on afterwards. The directory to
+    /// work in is the session's unless --root says otherwise; see `workden sessions`.
+    #[arg(long, value_name = "ID")]
+    pub(super) session: Option<SessionId>,
     /// What commands can reach: `none`, `host` for what this machine reaches, or with `--sandbox docker` the
     /// name of a network of the daemon [default: none].
     #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
@@ -68,6 +73,7 @@ impl PlaceArguments {
             mount: Vec::new(),
             sandbox: Some(sandbox),
             container: ContainerArguments::default(),
+            session: None,
             net: None,
             toolchain: Vec::new(),
             policy: Some(policy),
@@ -91,7 +97,7 @@ impl PlaceArguments {
             (_, Some(state)) => say("--state", whole(state)),
             (Some(root), None) => say("--root", whole(root)),
             // A configuration may say it, and a client has no directory of ours.
-            (None, None) if self.config.is_none() => say("--root", whole(Path::new(""))),
+            (None, None) if self.config.is_none() && self.session.is_none() => say("--root", whole(Path::new(""))),
             (None, None) => {}
         }
         for mount in &self.mount {
@@ -107,6 +113,9 @@ impl PlaceArguments {
         if let Some(runtime) = &self.container.runtime {
             let is_file = Path::new(runtime).extension().is_some_and(|ending| ending == "toml");
             say("--runtime", if is_file { whole(Path::new(runtime)) } else { runtime.clone() });
+        }
+        if let Some(session) = &self.session {
+            say("--session", session.to_string());
         }
         if let Some(net) = &self.net {
             say("--net", net.to_string());

@@ -29,6 +29,14 @@ pub(super) struct Commands {
     pub(super) sandbox: LateSandbox,
     /// A container, from the moment that it may be there.
     container: Begun,
+    afterwards: Afterwards,
+}
+
+/// What becomes of the sandbox when nobody needs it here any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Afterwards {
+    Ends,
+    GoesOn,
 }
 
 /// A container that was begun, whether its start came to an end or not.
@@ -36,11 +44,19 @@ type Begun = Arc<Mutex<Option<Arc<DockerSandbox>>>>;
 
 impl Commands {
     fn of(sandbox: LateSandbox) -> Self {
-        Self { sandbox, container: Begun::default() }
+        Self { sandbox, container: Begun::default(), afterwards: Afterwards::Ends }
     }
 
-    /// Ends the sandbox, and waits until nothing of it is left.
+    /// A sandbox that goes on when nobody needs it here any more.
+    pub(super) fn of_session(sandbox: LateSandbox) -> Self {
+        Self { afterwards: Afterwards::GoesOn, ..Self::of(sandbox) }
+    }
+
+    /// Ends the sandbox, and waits until nothing of it is left; unless it is somebody's session.
     pub(super) async fn end(&self) {
+        if self.afterwards == Afterwards::GoesOn {
+            return;
+        }
         let begun = self.container.lock().unwrap_or_else(PoisonError::into_inner).take();
         // What cannot be stopped now is when this process ends, or when its lease is over.
         let _ = match begun {
@@ -151,7 +167,7 @@ fn docker(
             Ok(sandbox as Arc<dyn Sandbox>)
         }
     });
-    Ok(Commands { sandbox, container })
+    Ok(Commands { sandbox, container, afterwards: Afterwards::Ends })
 }
 
 fn docker_plan(

@@ -6,6 +6,7 @@ mod commands;
 pub(crate) mod config_file;
 mod directories;
 mod log;
+mod session;
 mod state_file;
 
 use std::{path::Path, sync::Arc};
@@ -35,11 +36,17 @@ impl PlaceArguments {
         let log = Level::from_environment()?;
         let config = self.config.as_deref().map(|file| read_config(file, &here)).transpose()?;
         let config = config.as_ref().map(|(config, base)| (config, base.as_path()));
-        let installed = self.installed()?;
-        let inside = installed.as_ref().map_or(WORKSPACE, Installed::directory);
-        let directories = Directories::of(self, config, &here, inside)?;
         let policy = KnownLater::default();
-        let commands = commands::of(self, &directories, installed, host, Arc::clone(&policy), log)?;
+        let (directories, commands) = match &self.session {
+            Some(id) => session::of(self, id, config.map(|(config, _)| config), Arc::clone(&policy))?,
+            None => {
+                let installed = self.installed()?;
+                let inside = installed.as_ref().map_or(WORKSPACE, Installed::directory);
+                let directories = Directories::of(self, config, &here, inside)?;
+                let commands = commands::of(self, &directories, installed, host, Arc::clone(&policy), log)?;
+                (directories, commands)
+            }
+        };
 
         let mut builder = Workspace::builder().working_directory(directories.working.as_str());
         if let Some(file) = &self.state {

@@ -4,6 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 use workden_core::sandbox::Level;
+use workden_sandboxes::sessions::SessionId;
 
 use super::typed::{self, MountArgument, VariableArgument};
 use crate::containers::{ContainerArguments, Net};
@@ -37,6 +38,10 @@ pub(crate) struct RunArguments {
     pub(super) sandbox: Kind,
     #[command(flatten)]
     pub(super) container: ContainerArguments,
+    /// Run it in this session, which is made if it is not there, and goes on afterwards. Its files are its own
+    /// unless --root says otherwise; see `workden sessions`.
+    #[arg(long, value_name = "ID")]
+    pub(super) session: Option<SessionId>,
     /// What the walls of `--sandbox linux` are made of [default: namespaces].
     #[arg(long, value_name = "LEVEL", value_enum)]
     pub(super) level: Option<LevelArgument>,

@@ -105,10 +105,7 @@ pub(crate) fn check_terminal(shown: Shown) -> std::result::Result<(), Ending> {
 }
 
 async fn in_sandbox(arguments: &RunArguments, told: &mut ToldToEnd) -> Ending {
-    let doing = match arguments.doing() {
-        Ok(doing) => doing,
-        Err(error) => return Ending::Refused(error),
-    };
+    let doing = arguments.doing();
     if let Err(refusal) = terminal::check(doing.shown) {
         return refusal;
     }

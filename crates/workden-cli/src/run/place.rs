@@ -9,15 +9,17 @@ use workden_core::{
 use workden_sandboxes::{
     HostEnvironment, HostSandbox, KeeperProgram, LinuxSandbox, LinuxSandboxBuilder,
     docker::{DockerSandbox, DockerSandboxBuilder},
+    sessions::{KeptSession, SessionId},
 };
 
 use super::{
     Doing, Ending, Machine, Shown,
     arguments::{Kind, LevelArgument, LimitsHeld, RunArguments},
-    typed::VariableArgument,
+    typed::{self, VariableArgument},
 };
 use crate::{
     containers::{Installed, Net},
+    sessions::{Kept, SessionKind, Wanted},
     signals::ToldToEnd,
 };
 
@@ -26,10 +28,15 @@ pub(super) enum Place {
     Linux(LinuxSandbox),
     Host(HostSandbox),
     Docker(DockerSandbox),
+    /// Somebody's session, which goes on.
+    Kept(KeptSession),
 }
 
 impl Place {
     pub(super) async fn start(arguments: &RunArguments, told: &mut ToldToEnd) -> std::result::Result<Self, Ending> {
+        if let Some(id) = &arguments.session {
+            return session(arguments, id, told).await.map(Self::Kept);
+        }
         let host = HostEnvironment::from_process();
         match arguments.sandbox {
             Kind::Linux => {
@@ -46,14 +53,16 @@ impl Place {
             Self::Linux(sandbox) => sandbox,
             Self::Host(sandbox) => sandbox,
             Self::Docker(sandbox) => sandbox,
+            Self::Kept(session) => session.placed.sandbox.as_ref(),
         }
     }
 
-    /// Ends it, and all that still runs in it.
+    /// Ends it, and all that still runs in it; but for a session.
     pub(super) async fn close(self) {
         match self {
             Self::Linux(sandbox) => sandbox.close().await,
             Self::Host(sandbox) => sandbox.close().await,
+            Self::Kept(session) => drop(session),
             Self::Docker(sandbox) => {
                 // What the daemon does not hear now it does when its lease is over.
                 let _ = sandbox.stop().await;
@@ -110,6 +119,33 @@ async fn on_host(arguments: &RunArguments, host: HostEnvironment) -> Result<Host
     sandbox.start().await
 }
 
+/// A session, found or made.
+async fn session(
+    arguments: &RunArguments,
+    id: &SessionId,
+    told: &mut ToldToEnd,
+) -> std::result::Result<KeptSession, Ending> {
+    let opened = async {
+        let kept = Kept::of_user()?;
+        let wanted = Wanted {
+            container: arguments.container.clone(),
+            root: arguments.root.clone(),
+            net: arguments.net.clone(),
+            memory: arguments.memory,
+            cpus: arguments.cpus,
+            pids: arguments.pids,
+            idle: None,
+        };
+        let kind = if arguments.sandbox == Kind::Docker { SessionKind::Docker } else { SessionKind::Linux };
+        let record = kept.record(id, kind, &wanted)?;
+        kept.open(id, record).await
+    };
+    tokio::select! {
+        opened = opened => opened.map_err(Ending::Refused),
+        (_, number) = told.next() => Err(Ending::Told(number)),
+    }
+}
+
 /// A container, started. Whoever is told to end meanwhile leaves none behind.
 async fn in_container(
     arguments: &RunArguments,
@@ -152,7 +188,7 @@ pub(super) fn container(
         }
         plan = plan.volume(source, mount.at.as_str(), mount.access);
     }
-    for (name, value) in variables(arguments, host) {
+    for (name, value) in typed::with_values(&arguments.env, host) {
         plan = plan.variable(name, value);
     }
     if let Some(net) = &arguments.net {
@@ -170,15 +206,6 @@ pub(super) fn container(
     Ok(plan)
 }
 
-/// The variables that were named, with the values that they have here where none was.
-fn variables(arguments: &RunArguments, host: &HostEnvironment) -> BTreeMap<String, String> {
-    let with_value = |variable: &VariableArgument| match variable {
-        VariableArgument::Set(name, value) => Some((name.clone(), value.clone())),
-        VariableArgument::Passed(name) => host.variable(name).map(|value| (name.clone(), value.to_owned())),
-    };
-    arguments.env.iter().filter_map(with_value).collect()
-}
-
 /// The directory to work in. Who typed it may see it in an answer.
 fn root(arguments: &RunArguments, host: &HostEnvironment) -> Result<std::path::PathBuf> {
     let root = arguments.root.as_ref().map_or_else(|| host.directory.clone(), |root| host.directory.join(root));
@@ -191,13 +218,18 @@ fn root(arguments: &RunArguments, host: &HostEnvironment) -> Result<std::path::P
 
 impl RunArguments {
     /// The command, and how it is shown.
-    pub(super) fn doing(&self) -> Result<Doing> {
-        Ok(Doing {
+    pub(super) fn doing(&self) -> Doing {
+        // A session has its own environment, and the command more than that.
+        let environment = match self.session {
+            Some(_) => typed::with_values(&self.env, &HostEnvironment::from_process()),
+            None => BTreeMap::new(),
+        };
+        Doing {
             command: self.command.clone(),
-            environment: BTreeMap::new(),
+            environment,
             timeout: self.timeout,
             shown: Shown::asked(self.json, self.terminal),
-        })
+        }
     }
 
     /// What is asked of this machine itself.
@@ -212,11 +244,32 @@ impl RunArguments {
 
 /// Options that make no sense together.
 pub(super) fn check(arguments: &RunArguments) -> Result<()> {
+    if arguments.session.is_some() {
+        return refuse_what_sessions_lack(arguments);
+    }
     if arguments.sandbox == Kind::Docker {
         return arguments.container.chosen().and_then(|_| refuse_what_containers_lack(arguments));
     }
     arguments.container.refuse()?;
     arguments.net.as_ref().map_or(Ok(()), |net| net.without_daemon().map(drop))
+}
+
+/// What a session is not asked about: it has what it was opened with.
+fn refuse_what_sessions_lack(arguments: &RunArguments) -> Result<()> {
+    let named = [
+        ("--sandbox host", arguments.sandbox == Kind::Host),
+        ("--level", arguments.level.is_some()),
+        ("--toolchain", !arguments.toolchain.is_empty()),
+        ("--mount", !arguments.mount.is_empty()),
+        ("--limits", arguments.limits != LimitsHeld::Required),
+    ];
+    match named.iter().find(|(_, is_named)| *is_named) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let sentence = format!("`{name}` cannot be had with `--session`");
+            Err(Error::new(ErrorKind::Unsupported, sentence).hint("leave one of them out"))
+        }
+    }
 }
 
 /// What was asked for and cannot be had of a container is refused, not left out.

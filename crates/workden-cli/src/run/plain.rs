@@ -21,6 +21,7 @@ impl RunArguments {
             root: root.map(Into::into),
             sandbox: Kind::Linux,
             container: ContainerArguments::default(),
+            session: None,
             level: None,
             net: None,
             memory: None,

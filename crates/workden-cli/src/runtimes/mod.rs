@@ -8,6 +8,7 @@ mod show;
 
 pub(crate) use build::News;
 use clap::Subcommand;
+pub(crate) use list::columns;
 pub(crate) use named::named;
 use workden_sandboxes::{
     HostEnvironment,
