@@ -8,6 +8,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+mod commandline;
 mod conforming;
 mod faults;
 mod options;
