@@ -30,8 +30,8 @@ Examples:
   workden sessions prune --idle 1h
 
 A session lives until it is released, or until nobody has been connected to it for its idle time.
-`run`, `tool` and `mcp` use one with --session ID, and leave it running. What is known of sessions is
-in $XDG_STATE_HOME/workden, or in ~/.local/state/workden; their files are there, too, in
+`run`, `tool` and `mcp` use one with --session ID, and leave it running. What is known of sessions
+is in $XDG_STATE_HOME/workden, or in ~/.local/state/workden; their files are there, too, in
 workspaces/ID/workspace, unless --root names another directory.
 
 Exit codes:

@@ -10,6 +10,7 @@
 
 mod commandline;
 mod conforming;
+mod covers;
 mod faults;
 mod options;
 mod places;
