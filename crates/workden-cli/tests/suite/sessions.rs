@@ -10,7 +10,6 @@ fn help_has_examples() {
         ("help_sessions_open", &["sessions", "open", "--help"]),
         ("help_sessions_exec", &["sessions", "exec", "--help"]),
         ("help_sessions_prune", &["sessions", "prune", "--help"]),
-        ("help_run", &["run", "--help"]),
     ] {
         insta::assert_snapshot!(name, printed(workden(words, &[])));
     }

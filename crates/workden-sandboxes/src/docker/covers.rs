@@ -9,17 +9,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bollard::models::{Mount, MountTmpfsOptions, MountType};
+use bollard::models::{Mount, MountType, MountVolumeOptions};
 use workden_core::{
-    VirtualPath,
+    Error, ErrorKind, Result, VirtualPath,
     sandbox::{Mount as Shown, MountAccess},
 };
 
-use super::plan::{Volume, VolumeSource};
+use super::{
+    labels,
+    plan::{Volume, VolumeSource},
+};
 use crate::{GitFiles, linux::hold_what_runs_outside};
 
-/// Bytes of what covers a directory, which is empty and stays so.
-const EMPTY_BYTES: i64 = 4096;
+/// The volume that covers directories: empty, and read-only wherever it is. Memory would be no cover with Podman,
+/// which copies what was there into it.
+pub(super) const NOTHING: &str = "workden-nothing";
 
 /// What is covered.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +57,11 @@ pub(super) fn shown_files(volumes: &[Volume]) -> Vec<Shown> {
 
 impl Covers {
     /// The mounts of these volumes, and those that cover what is in them.
-    pub(super) fn mounts(&self, volumes: &[Volume]) -> Vec<Mount> {
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` for a name that a daemon would take for something else.
+    pub(super) fn mounts(&self, volumes: &[Volume]) -> Result<Vec<Mount>> {
         let shown = shown_files(volumes);
         let (read_only, _) = self.read_only(&shown);
         let is_read_only = |at: &VirtualPath| read_only.iter().any(|place| at.is_within(place));
@@ -63,7 +71,14 @@ impl Covers {
         });
         let volumes: Vec<Mount> = volumes.map(|volume| volume.mount()).collect();
         let covers = self.covers(&shown, &read_only);
-        volumes.into_iter().chain(covers.into_iter().map(|(at, cover)| cover.mount(&at))).collect()
+        let misunderstood = covers.keys().find(|at| at.as_str().contains([',', '"', '\n']));
+        if let Some(at) = misunderstood {
+            // Podman reads mounts as a list with commas, in which a name could be an option.
+            let sentence = format!("`{}` cannot be covered in a container", at.as_str().escape_debug());
+            return Err(Error::new(ErrorKind::Unsupported, sentence)
+                .hint("its name has a comma, a quote or a line break: rename it, or leave it out of what is mounted"));
+        }
+        Ok(volumes.into_iter().chain(covers.into_iter().map(|(at, cover)| cover.mount(&at))).collect())
     }
 
     /// What cannot be held in a container: links to git directories, where nothing can be mounted.
@@ -153,23 +168,21 @@ fn in_volume(at: &VirtualPath, rest: &Path) -> Option<VirtualPath> {
 
 impl Cover {
     fn mount(&self, at: &VirtualPath) -> Mount {
-        let (typ, source, tmpfs_options) = match self {
-            Self::ReadOnly(on_host) | Self::Held(on_host) => {
-                (MountType::BIND, Some(on_host.display().to_string()), None)
-            }
-            Self::NoFile => (MountType::BIND, Some("/dev/null".to_owned()), None),
+        let (typ, source, volume_options) = match self {
+            Self::ReadOnly(on_host) | Self::Held(on_host) => (MountType::BIND, on_host.display().to_string(), None),
+            Self::NoFile => (MountType::BIND, "/dev/null".to_owned(), None),
             Self::NoDirectory => {
-                let options =
-                    MountTmpfsOptions { size_bytes: Some(EMPTY_BYTES), mode: Some(0o555), ..Default::default() };
-                (MountType::TMPFS, None, Some(options))
+                let labels = Some(labels::of([]));
+                let options = MountVolumeOptions { no_copy: Some(true), labels, ..MountVolumeOptions::default() };
+                (MountType::VOLUME, NOTHING.to_owned(), Some(options))
             }
         };
         Mount {
             typ: Some(typ),
-            source,
+            source: Some(source),
             target: Some(at.as_str().to_owned()),
             read_only: Some(!matches!(self, Self::Held(_))),
-            tmpfs_options,
+            volume_options,
             ..Mount::default()
         }
     }
@@ -252,8 +265,11 @@ mod tests {
         };
         let fixed = ["/workspace/given ro", "/workspace/given/deep ro", "/workspace/given/deep/x no file"];
         assert_eq!(mounted(&covers, &volumes), fixed);
-        let more =
-            covers.mounts(&volumes).into_iter().find(|mount| mount.target.as_deref() == Some("/workspace/given/more"));
+        let more = covers
+            .mounts(&volumes)
+            .unwrap()
+            .into_iter()
+            .find(|mount| mount.target.as_deref() == Some("/workspace/given/more"));
         assert_eq!(more.unwrap().read_only, Some(true));
         assert_eq!(covers.lacking(&volumes), None);
 

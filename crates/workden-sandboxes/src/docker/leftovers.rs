@@ -15,7 +15,7 @@ use bollard::{
 };
 use workden_core::Result;
 
-use super::{ContainerKeepers, Daemon, container, errors, keeper_volume::KeeperVolume, labels};
+use super::{ContainerKeepers, Daemon, container, covers::NOTHING, errors, keeper_volume::KeeperVolume, labels};
 
 /// How old a container that never started has to be: a younger one may be about to.
 const ABANDONED: Duration = Duration::from_secs(600);
@@ -26,15 +26,15 @@ const ARCHITECTURES: [&str; 2] = ["amd64", "arm64"];
 pub enum Leftover {
     /// A container that never started, by its name.
     Container(String),
-    /// A volume with a keeper that is not the one of now, by its name.
-    KeeperVolume(String),
+    /// A volume with a keeper that is not the one of now, or the one that covers directories, by its name.
+    Volume(String),
 }
 
 impl fmt::Display for Leftover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Container(name) => write!(f, "the container `{name}`, which never started"),
-            Self::KeeperVolume(name) => write!(f, "the volume `{name}`, which no container uses"),
+            Self::Volume(name) => write!(f, "the volume `{name}`, which no container uses"),
         }
     }
 }
@@ -72,14 +72,15 @@ impl Leftovers {
         let mut all: Vec<Leftover> =
             abandoned.filter_map(|summary| name(summary.names)).map(Leftover::Container).collect();
 
-        let unused = [("label", "workden.keeper"), ("dangling", "true")];
-        let filters = unused.map(|(name, value)| (name.to_owned(), vec![value.to_owned()])).into();
+        let ours = format!("{}=1", labels::OURS);
+        let filters = [("label", ours), ("dangling", "true".to_owned())];
+        let filters = filters.map(|(name, value)| (name.to_owned(), vec![value])).into();
         let volumes = client.list_volumes(Some(ListVolumesOptions { filters: Some(filters) })).await;
         let volumes = volumes.map_err(|error| self.daemon.failed("list volumes", &error))?.volumes.unwrap_or_default();
         let keepers = ARCHITECTURES.iter().filter_map(|name| self.keepers.for_architecture(name).ok());
         let current: Vec<String> = keepers.map(|file| KeeperVolume::of(file).name).collect();
-        let names = volumes.into_iter().map(|volume| volume.name).filter(|name| name.starts_with("workden-keeper-"));
-        all.extend(names.filter(|name| !current.contains(name)).map(Leftover::KeeperVolume));
+        let names = volumes.into_iter().map(|volume| volume.name).filter(|name| is_ours(name));
+        all.extend(names.filter(|name| !current.contains(name)).map(Leftover::Volume));
         Ok(all)
     }
 
@@ -91,7 +92,7 @@ impl Leftovers {
     pub async fn remove(&self, leftover: &Leftover) -> Result<bool> {
         match leftover {
             Leftover::Container(name) => container::remove(&self.daemon, name).await.map(|()| true),
-            Leftover::KeeperVolume(name) => {
+            Leftover::Volume(name) => {
                 match self.daemon.client().await?.remove_volume(name, None::<RemoveVolumeOptions>).await {
                     Ok(()) => Ok(true),
                     Err(error) if errors::is_not_found(&error) => Ok(true),
@@ -101,6 +102,10 @@ impl Leftovers {
             }
         }
     }
+}
+
+fn is_ours(volume: &str) -> bool {
+    volume.starts_with("workden-keeper-") || volume == NOTHING
 }
 
 /// How long ago a time was, in seconds since 1970.

@@ -163,7 +163,7 @@ impl Plan {
         let user = self.user_ids();
         let work = self.work_dir();
         let mut mounts = vec![keeper.mount(Access::Using)];
-        mounts.extend(self.covers.mounts(&self.volumes));
+        mounts.extend(self.covers.mounts(&self.volumes)?);
         let seconds = self.lease.as_secs().max(1).to_string();
         let hash = TokenHash::of(token).to_string();
         let serve = [PROGRAM, "serve", "--attached", "--socket", SOCKET];
