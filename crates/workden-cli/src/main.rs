@@ -3,6 +3,7 @@
 
 mod approval;
 mod completions;
+mod containers;
 mod demo;
 mod descriptor;
 mod doctor;
@@ -12,6 +13,7 @@ mod place;
 mod policy;
 mod run;
 mod runtimes;
+mod sessions;
 mod signals;
 mod tool;
 
@@ -79,6 +81,11 @@ enum Command {
     /// Docker or Podman daemon, and called by what is in them.
     #[command(subcommand, after_help = runtimes::AFTER_HELP)]
     Runtimes(runtimes::RuntimesCommand),
+    /// Sandboxes with names, which outlive this command line: open, use, list and end them.
+    ///
+    /// A session is made once and found again by its id, by any command line of this user.
+    #[command(subcommand, after_help = sessions::AFTER_HELP)]
+    Sessions(sessions::SessionsCommand),
     /// Print completions for a shell.
     #[command(after_help = completions::AFTER_HELP)]
     Completions(completions::CompletionsArguments),
@@ -116,6 +123,7 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Policy(command) => policy::run(&command).map(|()| ExitCode::SUCCESS),
         Command::Runtimes(command) => runtimes::run(&command).map(|()| ExitCode::SUCCESS),
+        Command::Sessions(command) => sessions::run(&command),
         Command::Completions(arguments) => completions::run::<Arguments>(&arguments).map(|()| ExitCode::SUCCESS),
     };
     match outcome {

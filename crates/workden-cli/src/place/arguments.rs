@@ -8,8 +8,9 @@ use workden::{
     tools::{EditFormat, ExtraTool, Profile, ToolsetOptions},
 };
 use workden_core::sandbox::MountAccess;
+use workden_sandboxes::sessions::SessionId;
 
-use crate::run::Net;
+use crate::containers::{ContainerArguments, Net};
 
 /// The options that say where tools work, and under which rules.
 #[derive(Debug, Args)]
@@ -28,8 +29,15 @@ pub(crate) struct PlaceArguments {
     /// Where commands run [default: linux].
     #[arg(long, value_enum, value_name = "SANDBOX")]
     pub(super) sandbox: Option<SandboxChoice>,
-    /// What commands can reach [default: none].
-    #[arg(long, value_name = "NETWORK", value_enum)]
+    #[command(flatten)]
+    pub(super) container: ContainerArguments,
+    /// Commands run in this session, which is made if it is not there, and goes on afterwards. The directory to
+    /// work in is the session's unless --root says otherwise; see `workden sessions`.
+    #[arg(long, value_name = "ID")]
+    pub(super) session: Option<SessionId>,
+    /// What commands can reach: `none`, `host` for what this machine reaches, or with `--sandbox docker` the
+    /// name of a network of the daemon [default: none].
+    #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     pub(super) net: Option<Net>,
     /// A toolchain of this machine that is not in /usr, read-only: python, node, rust, go.
     #[arg(long, value_name = "NAME")]
@@ -64,6 +72,8 @@ impl PlaceArguments {
             state: None,
             mount: Vec::new(),
             sandbox: Some(sandbox),
+            container: ContainerArguments::default(),
+            session: None,
             net: None,
             toolchain: Vec::new(),
             policy: Some(policy),
@@ -87,7 +97,7 @@ impl PlaceArguments {
             (_, Some(state)) => say("--state", whole(state)),
             (Some(root), None) => say("--root", whole(root)),
             // A configuration may say it, and a client has no directory of ours.
-            (None, None) if self.config.is_none() => say("--root", whole(Path::new(""))),
+            (None, None) if self.config.is_none() && self.session.is_none() => say("--root", whole(Path::new(""))),
             (None, None) => {}
         }
         for mount in &self.mount {
@@ -97,8 +107,18 @@ impl PlaceArguments {
         if let Some(sandbox) = self.sandbox {
             say("--sandbox", named(sandbox.to_possible_value()));
         }
-        if let Some(net) = self.net {
-            say("--net", named(net.to_possible_value()));
+        if let Some(image) = &self.container.image {
+            say("--image", image.clone());
+        }
+        if let Some(runtime) = &self.container.runtime {
+            let is_file = Path::new(runtime).extension().is_some_and(|ending| ending == "toml");
+            say("--runtime", if is_file { whole(Path::new(runtime)) } else { runtime.clone() });
+        }
+        if let Some(session) = &self.session {
+            say("--session", session.to_string());
+        }
+        if let Some(net) = &self.net {
+            say("--net", net.to_string());
         }
         for name in &self.toolchain {
             say("--toolchain", name.clone());
@@ -155,6 +175,8 @@ impl PlaceArguments {
 pub(crate) enum SandboxChoice {
     /// Isolated: they see the workspace and the machine's programs, and nothing else.
     Linux,
+    /// In a container of a Docker or Podman daemon: they see the workspace and what is installed there.
+    Docker,
     /// On this machine as you, without any isolation.
     Host,
     /// Nowhere: there are files only.

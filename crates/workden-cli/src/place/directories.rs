@@ -14,7 +14,7 @@ use super::{
 use crate::failure::Failure;
 
 /// Where the directory to work in is, for whoever runs isolated commands.
-const WORKSPACE: &str = "/workspace";
+pub(super) const WORKSPACE: &str = "/workspace";
 
 /// The directories of a workspace.
 #[derive(Debug)]
@@ -35,15 +35,16 @@ pub(super) enum Source {
 }
 
 impl Directories {
-    /// Those that were asked for.
+    /// Those that were asked for. `inside` is where isolated commands work.
     pub(super) fn of(
         arguments: &PlaceArguments,
         config: Option<(&Config, &Path)>,
         here: &Path,
+        inside: &str,
     ) -> Result<Self, Failure> {
         match config {
-            Some((config, base)) if !config.mounts.is_empty() => of_config(arguments, config, base),
-            _ => of_options(arguments, here),
+            Some((config, base)) if !config.mounts.is_empty() => of_config(arguments, config, base, inside),
+            _ => of_options(arguments, here, inside),
         }
     }
 
@@ -82,9 +83,9 @@ impl Directories {
     }
 }
 
-fn of_options(arguments: &PlaceArguments, here: &Path) -> Result<Directories, Failure> {
+fn of_options(arguments: &PlaceArguments, here: &Path, inside: &str) -> Result<Directories, Failure> {
     let working = match arguments.sandbox() {
-        SandboxChoice::Linux => WORKSPACE,
+        SandboxChoice::Linux | SandboxChoice::Docker => inside,
         SandboxChoice::Host | SandboxChoice::None => "/",
     };
     let working = VirtualPath::parse(working).map_err(request)?;
@@ -104,7 +105,7 @@ fn of_options(arguments: &PlaceArguments, here: &Path) -> Result<Directories, Fa
     Ok(Directories { all, working, source: Source::Options })
 }
 
-fn of_config(arguments: &PlaceArguments, config: &Config, base: &Path) -> Result<Directories, Failure> {
+fn of_config(arguments: &PlaceArguments, config: &Config, base: &Path, inside: &str) -> Result<Directories, Failure> {
     let named = [
         ("--root", arguments.root.is_some()),
         ("--state", arguments.state.is_some()),
@@ -124,14 +125,14 @@ fn of_config(arguments: &PlaceArguments, config: &Config, base: &Path) -> Result
     };
     let all = config.mounts.iter().map(mount).collect::<Result<Vec<_>, Failure>>()?;
     let is_root = all.iter().any(|mount| mount.at.is_root());
-    if is_root && arguments.sandbox() == SandboxChoice::Linux {
+    if is_root && matches!(arguments.sandbox(), SandboxChoice::Linux | SandboxChoice::Docker) {
         let sentence = "a directory at `/` is where a sandbox has its own files";
         return Err(Failure::Request(format!(
-            "{sentence}\nhint: mount it at `{WORKSPACE}` in the configuration, or use `--sandbox none`"
+            "{sentence}\nhint: mount it at `{inside}` in the configuration, or use `--sandbox none`"
         )));
     }
     // The one that is usual, or the only one there is.
-    let working = match (all.iter().find(|mount| mount.at.as_str() == WORKSPACE), all.as_slice()) {
+    let working = match (all.iter().find(|mount| mount.at.as_str() == inside), all.as_slice()) {
         (Some(mount), _) => mount.at.clone(),
         (None, [only]) => only.at.clone(),
         _ => VirtualPath::root(),

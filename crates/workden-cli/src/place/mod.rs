@@ -6,26 +6,26 @@ mod commands;
 pub(crate) mod config_file;
 mod directories;
 mod log;
+mod session;
 mod state_file;
 
 use std::{path::Path, sync::Arc};
 
 pub(crate) use arguments::{PlaceArguments, SandboxChoice, preset};
-use commands::KnownLater;
-use directories::{Directories, Source};
+use commands::{Commands, KnownLater};
+use directories::{Directories, Source, WORKSPACE};
 use log::{CallLog, Level};
 use state_file::StateFile;
 use workden::{ApprovalMode, Approvals, Config, FixedNames, Preset, Workspace, tools::Toolset};
-use workden_core::Sandbox;
-use workden_sandboxes::{HostEnvironment, LateSandbox};
+use workden_sandboxes::HostEnvironment;
 
-use crate::failure::Failure;
+use crate::{containers::Installed, failure::Failure};
 
 /// A workspace and its tools.
 pub(crate) struct Place {
     pub(crate) workspace: Workspace,
     pub(crate) tools: Toolset,
-    sandbox: Option<LateSandbox>,
+    commands: Option<Commands>,
 }
 
 impl PlaceArguments {
@@ -36,9 +36,17 @@ impl PlaceArguments {
         let log = Level::from_environment()?;
         let config = self.config.as_deref().map(|file| read_config(file, &here)).transpose()?;
         let config = config.as_ref().map(|(config, base)| (config, base.as_path()));
-        let directories = Directories::of(self, config, &here)?;
         let policy = KnownLater::default();
-        let sandbox = commands::sandbox(self, &directories, host, Arc::clone(&policy), log)?;
+        let (directories, commands) = match &self.session {
+            Some(id) => session::of(self, id, config.map(|(config, _)| config), Arc::clone(&policy))?,
+            None => {
+                let installed = self.installed()?;
+                let inside = installed.as_ref().map_or(WORKSPACE, Installed::directory);
+                let directories = Directories::of(self, config, &here, inside)?;
+                let commands = commands::of(self, &directories, installed, host, Arc::clone(&policy), log)?;
+                (directories, commands)
+            }
+        };
 
         let mut builder = Workspace::builder().working_directory(directories.working.as_str());
         if let Some(file) = &self.state {
@@ -46,7 +54,7 @@ impl PlaceArguments {
         }
         if directories.source == Source::Options {
             // A sandbox on the host has its directory itself.
-            let own = |at: &str| at == "/" && sandbox.is_some();
+            let own = |at: &str| at == "/" && commands.is_some();
             for mount in directories.all.iter().filter(|mount| !own(mount.at.as_str())) {
                 builder = builder.directory_at(mount.at.as_str(), &mount.directory);
             }
@@ -69,13 +77,21 @@ impl PlaceArguments {
         if log > Level::Off {
             builder = builder.audit(Arc::new(CallLog));
         }
-        if let Some(sandbox) = &sandbox {
-            builder = builder.sandbox(Arc::new(sandbox.clone()));
+        if let Some(commands) = &commands {
+            builder = builder.sandbox(Arc::new(commands.sandbox.clone()));
         }
         let workspace = builder.build().map_err(request)?;
         let _ = policy.set(workspace.policy().clone());
         let tools = workspace.toolset(self.toolset()).map_err(request)?;
-        Ok(Place { workspace, tools, sandbox })
+        Ok(Place { workspace, tools, commands })
+    }
+
+    /// What a container has installed, where commands run in one.
+    fn installed(&self) -> Result<Option<Installed>, Failure> {
+        if self.sandbox() == SandboxChoice::Docker {
+            return self.container.chosen().map(Some).map_err(request);
+        }
+        self.container.refuse().map(|()| None).map_err(request)
     }
 
     /// Who answers: `--yes`, what a configuration says, or whoever can be asked.
@@ -92,17 +108,16 @@ impl PlaceArguments {
 impl Place {
     /// Starts its sandbox now, before anybody needs it.
     pub(crate) async fn start(&self) -> workden::Result<()> {
-        match &self.sandbox {
-            Some(sandbox) => sandbox.started().await.map(|_| ()),
+        match &self.commands {
+            Some(commands) => commands.sandbox.started().await.map(|_| ()),
             None => Ok(()),
         }
     }
 
     /// Ends its sandbox, and waits until nothing of it is left.
     pub(crate) async fn close(&self) {
-        if let Some(sandbox) = &self.sandbox {
-            // What cannot be stopped now is when this process ends.
-            let _ = sandbox.stop().await;
+        if let Some(commands) = &self.commands {
+            commands.end().await;
         }
     }
 }

@@ -3,9 +3,11 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
-use workden_core::sandbox::{Level, Network};
+use workden_core::sandbox::Level;
+use workden_sandboxes::sessions::SessionId;
 
 use super::typed::{self, MountArgument, VariableArgument};
+use crate::containers::{ContainerArguments, Net};
 
 pub(crate) const AFTER_HELP: &str = "\
 Examples:
@@ -14,6 +16,8 @@ Examples:
   workden run --toolchain python --memory 512M --timeout 60 -- python -m pytest -q
   workden run --mount ../data:/data:ro --env MODE=test -- ./analyse /data
   workden run -t -- bash
+  workden run --sandbox docker --image debian:12 -- cat /etc/os-release
+  workden run --sandbox docker --runtime python-datascience -- python analyse.py
 
 Exit codes:
   that of the command; 128+N when signal N ended it, or workden was told to end by it
@@ -32,13 +36,21 @@ pub(crate) struct RunArguments {
     /// Where the command runs.
     #[arg(long, value_enum, default_value_t = Kind::Linux)]
     pub(super) sandbox: Kind,
+    #[command(flatten)]
+    pub(super) container: ContainerArguments,
+    /// Run it in this session, which is made if it is not there, and goes on afterwards. Its files are its own
+    /// unless --root says otherwise; see `workden sessions`.
+    #[arg(long, value_name = "ID")]
+    pub(super) session: Option<SessionId>,
     /// What the walls of `--sandbox linux` are made of [default: namespaces].
     #[arg(long, value_name = "LEVEL", value_enum)]
     pub(super) level: Option<LevelArgument>,
-    /// What can be reached [default: none].
-    #[arg(long, value_name = "NETWORK", value_enum)]
+    /// What can be reached: `none`, `host` for what this machine reaches, or with `--sandbox docker` the name
+    /// of a network of the daemon [default: none].
+    #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     pub(super) net: Option<Net>,
-    /// Memory of all processes together, like 512M or 1.5G [default: half of the machine's].
+    /// Memory of all processes together, like 512M or 1.5G [default: half of the machine's; all of
+    /// it with `--sandbox docker`].
     #[arg(long, value_name = "SIZE", value_parser = typed::size)]
     pub(super) memory: Option<u64>,
     /// Processors, like 1.5.
@@ -79,6 +91,8 @@ pub(crate) struct RunArguments {
 pub(super) enum Kind {
     /// Isolated: sees the workspace and the machine's programs, and nothing else.
     Linux,
+    /// In a container of a Docker or Podman daemon: sees the workspace and what is installed there.
+    Docker,
     /// On this machine as you, without any isolation.
     Host,
 }
@@ -97,24 +111,6 @@ impl From<LevelArgument> for Level {
         match level {
             LevelArgument::Namespaces => Self::Namespaces,
             LevelArgument::Landlock => Self::Landlock,
-        }
-    }
-}
-
-/// What can be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Net {
-    /// Nothing but a loopback of its own.
-    None,
-    /// What this machine reaches.
-    Host,
-}
-
-impl From<Net> for Network {
-    fn from(net: Net) -> Self {
-        match net {
-            Net::None => Self::None,
-            Net::Host => Self::Host,
         }
     }
 }

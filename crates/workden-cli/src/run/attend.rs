@@ -25,11 +25,11 @@ pub(super) async fn attend(
     process: Process,
     input: Option<BorrowedFd<'_>>,
     timeout: Option<Duration>,
+    told: &mut ToldToEnd,
     besides: impl AsyncFnOnce(&dyn ProcessControl) -> Infallible,
 ) -> Result<Ending> {
     let Process { mut events, control, .. } = process;
     let control = control.as_ref();
-    let mut told = ToldToEnd::listen().map_err(|error| no_signals(&error))?;
     let drained = drain(&mut events);
     tokio::pin!(drained);
     tokio::select! {

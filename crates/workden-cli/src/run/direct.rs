@@ -15,7 +15,7 @@ use super::{
 /// Runs it so, where that can be; `None` where it cannot.
 pub(super) fn run(arguments: &RunArguments) -> Option<Ending> {
     // Without namespaces it takes a keeper, and a minder, to leave nothing behind.
-    let with_keeper = arguments.level == Some(LevelArgument::Landlock);
+    let with_keeper = arguments.level == Some(LevelArgument::Landlock) || arguments.session.is_some();
     if arguments.sandbox != Kind::Linux || with_keeper || arguments.json || arguments.terminal {
         return None;
     }

@@ -8,18 +8,20 @@ use workden_core::{
 };
 use workden_keeper::confine::{LANDLOCK_LEVEL_VERSION, landlock_version};
 
-use super::arguments::{Kind, LevelArgument, RunArguments};
+use super::Shown;
 
 /// The sandbox could not be started, or was lost.
 const NO_SANDBOX: u8 = 125;
 /// The time was over.
 const TIMED_OUT: u8 = 124;
+/// What was asked for cannot be understood.
+const NONSENSE: u8 = 2;
 /// The reader of the output has gone: as if by `SIGPIPE`, as it is for other programs.
 const CLOSED_PIPE: u8 = 141;
 
 /// How a run ended.
 #[derive(Debug)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// The command did, and these limits had a part in it.
     Command(Ended, Vec<LimitHit>),
     /// Its time was over.
@@ -30,6 +32,8 @@ pub(super) enum Ending {
     ClosedPipe,
     /// Our output cannot be written.
     NoOutput(std::io::Error),
+    /// What was asked for makes no sense.
+    Nonsense(Error),
     /// There was no sandbox to run it in.
     Refused(Error),
     /// The sandbox was lost.
@@ -43,7 +47,7 @@ impl Ending {
     }
 
     /// Output that cannot be written.
-    pub(super) fn output(error: std::io::Error) -> Self {
+    pub(crate) fn output(error: std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::BrokenPipe => Self::ClosedPipe,
             _ => Self::NoOutput(error),
@@ -51,7 +55,7 @@ impl Ending {
     }
 
     /// Says what there is to say, and is the exit code.
-    pub(super) fn tell(self, arguments: &RunArguments) -> ExitCode {
+    pub(crate) fn tell(self, shown: Shown, machine: Machine) -> ExitCode {
         if let Self::Command(ended, hits) = &self
             && hits.is_empty()
         {
@@ -61,7 +65,7 @@ impl Ending {
         let mut errors = anstream::stderr().lock();
         let code = match &self {
             Self::Command(ended, limits_hit) => {
-                for hit in limits_hit.iter().filter(|_| !arguments.json) {
+                for hit in limits_hit.iter().filter(|_| shown != Shown::Json) {
                     let _ = writeln!(errors, "limit: {}", hit.sentence);
                 }
                 exit_code(ended.exit_code())
@@ -70,7 +74,7 @@ impl Ending {
                 let _ = writeln!(
                     errors,
                     "error: the command took longer than {}, and was stopped with all that it started",
-                    shown(*time)
+                    seconds(*time)
                 );
                 TIMED_OUT
             }
@@ -80,27 +84,39 @@ impl Ending {
                 let _ = writeln!(errors, "error: the output cannot be written: {error}");
                 1
             }
-            Self::Refused(error) | Self::Broken(error) => {
-                if arguments.json {
+            Self::Refused(error) | Self::Broken(error) | Self::Nonsense(error) => {
+                if shown == Shown::Json {
                     let _ = writeln!(std::io::stdout(), "{}", serde_json::json!({ "error": error }));
                 }
                 let _ = writeln!(errors, "error: {error}");
-                if matches!(self, Self::Refused(_)) && arguments.sandbox == Kind::Linux {
-                    let _ = errors.write_all(choices(error.kind(), arguments).as_bytes());
+                if matches!(self, Self::Refused(_)) {
+                    let _ = errors.write_all(choices(error.kind(), machine).as_bytes());
                 }
-                NO_SANDBOX
+                if matches!(self, Self::Nonsense(_)) { NONSENSE } else { NO_SANDBOX }
             }
         };
         ExitCode::from(code)
     }
 }
 
+/// What was asked of this machine itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Machine {
+    /// Walls of namespaces.
+    Namespaces,
+    /// Walls without them.
+    WithoutNamespaces,
+    /// Nothing: there are no walls, or they are made by somebody else.
+    NotAsked,
+}
+
 /// What else can be done, where the machine stands in the way and not what was typed.
-fn choices(refused: ErrorKind, arguments: &RunArguments) -> String {
+fn choices(refused: ErrorKind, machine: Machine) -> String {
     let doctor = "choices: `workden doctor` says what this machine can isolate, and how to mend what it cannot;";
     let has_level = landlock_version().is_some_and(|version| version >= LANDLOCK_LEVEL_VERSION);
-    let level = match arguments.level {
-        Some(LevelArgument::Landlock) => "",
+    let level = match machine {
+        Machine::NotAsked => return String::new(),
+        Machine::WithoutNamespaces => "",
         _ if has_level => "\n         `--level landlock` needs no namespaces, and holds less;",
         _ => "",
     };
@@ -122,6 +138,6 @@ fn exit_code(code: i32) -> u8 {
     u8::try_from(code & 0xff).unwrap_or(u8::MAX)
 }
 
-fn shown(time: Duration) -> String {
+fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs_f64())
 }

@@ -4,11 +4,11 @@ use std::io::Write;
 
 use serde::Serialize;
 use workden_core::{
-    Error, ErrorKind, Result,
-    sandbox::{Command, Ended, ExecuteRequest, Isolation, LeftOut, LimitHit},
+    Error, ErrorKind, Result, Sandbox,
+    sandbox::{Ended, ExecuteRequest, Isolation, LeftOut, LimitHit},
 };
 
-use super::{arguments::RunArguments, attend::no_signals, ending::Ending, place::Place};
+use super::{Doing, ending::Ending};
 use crate::signals::ToldToEnd;
 
 /// What is printed.
@@ -27,12 +27,12 @@ struct Document<'a> {
     isolation: Isolation,
 }
 
-pub(super) async fn run(place: &Place, arguments: &RunArguments) -> Result<Ending> {
-    let mut told = ToldToEnd::listen().map_err(|error| no_signals(&error))?;
-    let request = ExecuteRequest::new(Command::Program(arguments.command.clone())).timeout(arguments.timeout);
-    let isolation = place.sandbox().isolation().await?;
+pub(super) async fn run(sandbox: &dyn Sandbox, doing: &Doing, told: &mut ToldToEnd) -> Result<Ending> {
+    let mut request = ExecuteRequest::new(doing.command()).timeout(doing.timeout);
+    request.environment.clone_from(&doing.environment);
+    let isolation = sandbox.isolation().await?;
     let mut executed = tokio::select! {
-        executed = place.sandbox().execute(&request) => executed?,
+        executed = sandbox.execute(&request) => executed?,
         (_, number) = told.next() => return Ok(Ending::Told(number)),
     };
     // Whoever reads the document cannot read the log: it ends with the sandbox, which is now.

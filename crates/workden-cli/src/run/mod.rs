@@ -9,42 +9,112 @@ mod piped;
 mod place;
 mod plain;
 mod terminal;
-mod typed;
+pub(crate) mod typed;
 
-use std::process::ExitCode;
+use std::{collections::BTreeMap, process::ExitCode, time::Duration};
 
-pub(crate) use arguments::{AFTER_HELP, Net, RunArguments};
-use ending::Ending;
+pub(crate) use arguments::{AFTER_HELP, RunArguments};
+pub(crate) use ending::{Ending, Machine};
 use place::Place;
+use workden_core::{Sandbox, sandbox::Command};
+
+use crate::signals::ToldToEnd;
+
+/// A command, and how it is shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Doing {
+    pub(crate) command: Vec<String>,
+    /// What its environment has besides that of the sandbox.
+    pub(crate) environment: BTreeMap<String, String>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) shown: Shown,
+}
+
+/// How a command is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// Its streams as they come.
+    Streams,
+    /// A terminal of its own, in ours.
+    Terminal,
+    /// One JSON document when it has ended.
+    Json,
+}
+
+impl Doing {
+    fn command(&self) -> Command {
+        Command::Program(self.command.clone())
+    }
+}
+
+impl Shown {
+    /// What was asked for: not both, as the command line sees to.
+    pub(crate) fn asked(json: bool, terminal: bool) -> Self {
+        match (json, terminal) {
+            (true, _) => Self::Json,
+            (false, true) => Self::Terminal,
+            (false, false) => Self::Streams,
+        }
+    }
+}
 
 /// Runs the command, and is its exit code.
 pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
-    if let Some(ending) = direct::run(arguments) {
-        return ending.tell(arguments);
+    let (shown, machine) = (Shown::asked(arguments.json, arguments.terminal), arguments.machine());
+    if let Err(error) = place::check(arguments) {
+        return Ending::Nonsense(error).tell(shown, machine);
     }
-    // One thread: there is one command to wait for, and a second thread costs more than `true`.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
-    let ending = match runtime {
-        Ok(runtime) => runtime.block_on(in_sandbox(arguments)),
-        Err(error) => Ending::not_started(&format!("there is no runtime: {error}")),
-    };
-    ending.tell(arguments)
+    if let Some(ending) = direct::run(arguments) {
+        return ending.tell(shown, machine);
+    }
+    attended(async |told| in_sandbox(arguments, told).await).tell(shown, machine)
 }
 
-async fn in_sandbox(arguments: &RunArguments) -> Ending {
-    if let Err(refusal) = terminal::check(arguments) {
+/// Does something with a sandbox, listening to signals all along.
+pub(crate) fn attended(work: impl AsyncFnOnce(&mut ToldToEnd) -> Ending) -> Ending {
+    // One thread: there is one command to wait for, and a second thread costs more than `true`.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => return Ending::not_started(&format!("there is no runtime: {error}")),
+    };
+    let ending = runtime.block_on(async {
+        match ToldToEnd::listen() {
+            Ok(mut told) => work(&mut told).await,
+            Err(error) => Ending::Refused(attend::no_signals(&error)),
+        }
+    });
+    // Whatever still runs on another thread has nobody left to answer to.
+    runtime.shutdown_background();
+    ending
+}
+
+/// Runs a command in a sandbox that is there.
+pub(crate) async fn run_in(sandbox: &dyn Sandbox, doing: &Doing, told: &mut ToldToEnd) -> Ending {
+    let ended = match doing.shown {
+        Shown::Json => json::run(sandbox, doing, told).await,
+        Shown::Terminal => terminal::run(sandbox, doing, told).await,
+        Shown::Streams => piped::run(sandbox, doing, told).await,
+    };
+    ended.unwrap_or_else(Ending::Broken)
+}
+
+/// Makes sure that there is a terminal where one is asked for.
+pub(crate) fn check_terminal(shown: Shown) -> std::result::Result<(), Ending> {
+    terminal::check(shown)
+}
+
+async fn in_sandbox(arguments: &RunArguments, told: &mut ToldToEnd) -> Ending {
+    let doing = arguments.doing();
+    if let Err(refusal) = terminal::check(doing.shown) {
         return refusal;
     }
-    let place = match Place::start(arguments).await {
+    let place = match Place::start(arguments, told).await {
         Ok(place) => place,
-        Err(error) => return Ending::Refused(error),
+        Err(ending) => return ending,
     };
-    let ended = match (arguments.json, arguments.terminal) {
-        (true, _) => json::run(&place, arguments).await,
-        (false, true) => terminal::run(&place, arguments).await,
-        (false, false) => piped::run(&place, arguments).await,
-    };
-    // Nothing of it is left when this program ends.
+    let ending = run_in(place.sandbox(), &doing, told).await;
+    // Nothing of it is left when this program ends, unless it is somebody's session.
     place.close().await;
-    ended.unwrap_or_else(Ending::Broken)
+    ending
 }

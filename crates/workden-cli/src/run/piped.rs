@@ -5,18 +5,17 @@ use std::{
     os::fd::AsFd,
 };
 
-use workden_core::{
-    Result,
-    sandbox::{Command, SpawnRequest},
-};
+use workden_core::{Result, Sandbox, sandbox::SpawnRequest};
 
-use super::{arguments::RunArguments, attend::attend, ending::Ending, place::Place};
+use super::{Doing, attend::attend, ending::Ending};
+use crate::signals::ToldToEnd;
 
-pub(super) async fn run(place: &Place, arguments: &RunArguments) -> Result<Ending> {
-    let request = SpawnRequest::piped(Command::Program(arguments.command.clone()));
-    let process = place.sandbox().spawn(&request).await?;
+pub(super) async fn run(sandbox: &dyn Sandbox, doing: &Doing, told: &mut ToldToEnd) -> Result<Ending> {
+    let mut request = SpawnRequest::piped(doing.command());
+    request.environment.clone_from(&doing.environment);
+    let process = sandbox.spawn(&request).await?;
     let stdin = stdin();
     // Somebody at a terminal would wait for the command, and the command for them.
     let input = (!stdin.is_terminal()).then(|| stdin.as_fd());
-    attend(process, input, arguments.timeout, async |_| std::future::pending().await).await
+    attend(process, input, doing.timeout, told, async |_| std::future::pending().await).await
 }

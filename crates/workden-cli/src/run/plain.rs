@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 
 use super::arguments::{Kind, LimitsHeld, RunArguments};
+use crate::containers::ContainerArguments;
 
 impl RunArguments {
     /// What these words after `run` say, when they are as plain as that. Everything else, and every
@@ -19,6 +20,8 @@ impl RunArguments {
         (!command.is_empty()).then(|| Self {
             root: root.map(Into::into),
             sandbox: Kind::Linux,
+            container: ContainerArguments::default(),
+            session: None,
             level: None,
             net: None,
             memory: None,

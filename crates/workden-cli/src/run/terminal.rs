@@ -10,35 +10,35 @@ use std::{
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use workden_core::{
-    Error, ErrorKind, Result,
-    sandbox::{Command, ProcessControl, SpawnRequest, WindowSize},
+    Error, ErrorKind, Result, Sandbox,
+    sandbox::{ProcessControl, SpawnRequest, WindowSize},
 };
 
 use super::{
-    arguments::RunArguments,
+    Doing, Shown,
     attend::{attend, no_signals},
     ending::Ending,
-    place::Place,
 };
-use crate::signals;
+use crate::signals::{self, ToldToEnd};
 
 /// How large a terminal is that does not say.
 const USUAL: WindowSize = WindowSize { rows: 24, columns: 80 };
 
 /// Makes sure that there is a terminal where one is asked for.
-pub(super) fn check(arguments: &RunArguments) -> std::result::Result<(), Ending> {
-    if !arguments.terminal || stdin().is_terminal() {
+pub(super) fn check(shown: Shown) -> std::result::Result<(), Ending> {
+    if shown != Shown::Terminal || stdin().is_terminal() {
         return Ok(());
     }
     let error = Error::new(ErrorKind::InvalidArgument, "`-t` is for terminals, and standard input is none");
     Err(Ending::Refused(error.hint("without `-t`, input and output are passed on as they are")))
 }
 
-pub(super) async fn run(place: &Place, arguments: &RunArguments) -> Result<Ending> {
+pub(super) async fn run(sandbox: &dyn Sandbox, doing: &Doing, told: &mut ToldToEnd) -> Result<Ending> {
     let terminal = stdin();
-    let request = SpawnRequest::in_terminal(Command::Program(arguments.command.clone()), size(&terminal));
+    let mut request = SpawnRequest::in_terminal(doing.command(), size(&terminal));
+    request.environment.clone_from(&doing.environment);
     let mut resized = signals::resized().map_err(|error| no_signals(&error))?;
-    let process = place.sandbox().spawn(&request).await?;
+    let process = sandbox.spawn(&request).await?;
     let _raw = Raw::set(&terminal)?;
     let follow = async |control: &dyn ProcessControl| -> Infallible {
         loop {
@@ -47,7 +47,7 @@ pub(super) async fn run(place: &Place, arguments: &RunArguments) -> Result<Endin
             let _ = control.resize(size(&terminal)).await;
         }
     };
-    attend(process, Some(terminal.as_fd()), arguments.timeout, follow).await
+    attend(process, Some(terminal.as_fd()), doing.timeout, told, follow).await
 }
 
 fn size(terminal: &Stdin) -> WindowSize {

@@ -1,8 +1,9 @@
 //! The values of options, from how they are typed.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use workden_core::{VirtualPath, parse_size, sandbox::MountAccess};
+use workden_sandboxes::HostEnvironment;
 
 /// `SRC:DST[:ro]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,16 +15,25 @@ pub(super) struct MountArgument {
 
 /// `K=V`, or `K`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum VariableArgument {
+pub(crate) enum VariableArgument {
     Set(String, String),
     Passed(String),
 }
 
-pub(super) fn size(typed: &str) -> Result<u64, String> {
+/// The variables that were named, with the values that they have here where none was.
+pub(crate) fn with_values(named: &[VariableArgument], host: &HostEnvironment) -> BTreeMap<String, String> {
+    let with_value = |variable: &VariableArgument| match variable {
+        VariableArgument::Set(name, value) => Some((name.clone(), value.clone())),
+        VariableArgument::Passed(name) => host.variable(name).map(|value| (name.clone(), value.to_owned())),
+    };
+    named.iter().filter_map(with_value).collect()
+}
+
+pub(crate) fn size(typed: &str) -> Result<u64, String> {
     parse_size(typed).map_err(|error| error.to_string())
 }
 
-pub(super) fn cpus(typed: &str) -> Result<f64, String> {
+pub(crate) fn cpus(typed: &str) -> Result<f64, String> {
     let cpus: f64 = typed.parse().map_err(|_| "a number is wanted, like 1.5".to_owned())?;
     match (0.01..=4096.0).contains(&cpus) {
         true => Ok(cpus),
@@ -31,7 +41,7 @@ pub(super) fn cpus(typed: &str) -> Result<f64, String> {
     }
 }
 
-pub(super) fn time(typed: &str) -> Result<Duration, String> {
+pub(crate) fn time(typed: &str) -> Result<Duration, String> {
     let (number, unit) = typed.split_at(typed.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len());
     let unit = match unit {
         "" | "s" => 1.0,
@@ -47,7 +57,7 @@ pub(super) fn time(typed: &str) -> Result<Duration, String> {
     }
 }
 
-pub(super) fn variable(typed: &str) -> Result<VariableArgument, String> {
+pub(crate) fn variable(typed: &str) -> Result<VariableArgument, String> {
     match typed.split_once('=') {
         Some(("", _)) => Err("a variable has a name before the `=`".to_owned()),
         Some((name, value)) => Ok(VariableArgument::Set(name.to_owned(), value.to_owned())),

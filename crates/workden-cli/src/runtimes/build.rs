@@ -4,7 +4,7 @@
 
 use std::{
     io::{IsTerminal, Write},
-    sync::Mutex,
+    sync::{Mutex, OnceLock},
     time::Duration,
 };
 
@@ -44,6 +44,8 @@ pub(crate) enum News {
     Terminal(ProgressBar),
     /// One line after the other; the last one, because some would come a hundred times.
     Plain(Mutex<String>),
+    /// As one of these, once there are any.
+    WhenNeeded(OnceLock<Box<News>>),
 }
 
 impl News {
@@ -57,8 +59,14 @@ impl News {
         Self::Terminal(bar)
     }
 
+    /// For whoever most often has nothing to tell: until the first news, nothing is shown.
+    pub(crate) fn when_needed() -> Self {
+        Self::WhenNeeded(OnceLock::new())
+    }
+
     pub(crate) fn tell(&self, progress: &BuildProgress) {
         match self {
+            Self::WhenNeeded(news) => news.get_or_init(|| Box::new(Self::new())).tell(progress),
             Self::Terminal(bar) => {
                 if let BuildProgress::Step { nth, of, .. } = progress {
                     let bar = styled(bar.clone(), "{spinner} [{bar:20}] {pos}/{len} {wide_msg}");
@@ -82,8 +90,14 @@ impl News {
 
     /// Leaves nothing of a moving line.
     pub(crate) fn end(&self) {
-        if let Self::Terminal(bar) = self {
-            bar.finish_and_clear();
+        match self {
+            Self::Terminal(bar) => bar.finish_and_clear(),
+            Self::Plain(_) => {}
+            Self::WhenNeeded(news) => {
+                if let Some(news) = news.get() {
+                    news.end();
+                }
+            }
         }
     }
 }

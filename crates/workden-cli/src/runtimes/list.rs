@@ -81,7 +81,7 @@ pub(super) fn age(then: SystemTime, now: SystemTime) -> String {
 }
 
 /// Rows whose columns begin below each other.
-fn columns<const N: usize>(rows: impl Iterator<Item = [String; N]>) -> String {
+pub(crate) fn columns<const N: usize>(rows: impl Iterator<Item = [String; N]>) -> String {
     let rows: Vec<_> = rows.collect();
     let widths: [usize; N] =
         std::array::from_fn(|nth| rows.iter().map(|row| row[nth].chars().count()).max().unwrap_or(0));

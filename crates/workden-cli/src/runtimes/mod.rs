@@ -6,7 +6,9 @@ mod named;
 mod prune;
 mod show;
 
+pub(crate) use build::News;
 use clap::Subcommand;
+pub(crate) use list::columns;
 pub(crate) use named::named;
 use workden_sandboxes::{
     HostEnvironment,

@@ -8,7 +8,9 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+mod commandline;
 mod conforming;
+mod covers;
 mod faults;
 mod options;
 mod places;

@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod commandline;
 mod crashes;
 mod many;
 mod places;

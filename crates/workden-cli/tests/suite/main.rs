@@ -7,6 +7,7 @@ mod demo;
 mod documents;
 mod policy;
 mod runtimes;
+mod sessions;
 
 use std::{
     io::Write,

@@ -110,7 +110,7 @@ fn nonsense_is_answered_with_two_and_a_missing_place_with_three() {
         &["tool", "--policy", "lax"],
         &["tool", "--mount", "data"],
         &["tool", "--root", ".", "--state", "s.json"],
-        &["tool", "--sandbox", "docker"],
+        &["tool", "--sandbox", "pod"],
         &["tool", "--extra-tools", "execute"],
         &["mcp", "--no-token"],
         &["mcp", "--http", "nowhere"],

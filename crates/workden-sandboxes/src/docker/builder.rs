@@ -2,14 +2,18 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
-use workden_core::sandbox::MountAccess;
+use workden_core::{
+    VirtualPath,
+    sandbox::{Mount, MountAccess},
+};
 
 use super::{
     BuildProgress, ContainerKeepers, ContainerUser, Daemon, DockerSandbox, Init, Privileges, RootAccess, WhenItEnds,
     container::{Container, ImageOptions, Wanted},
+    covers::{self, Covers},
     plan::{ImageChoice, NO_NETWORK, Plan, Volume, VolumeSource},
 };
-use crate::runtimes::RuntimeConfig;
+use crate::{GitFiles, runtimes::RuntimeConfig};
 
 /// Processes and threads, when nothing is said.
 const PROCESSES: u64 = 512;
@@ -34,6 +38,7 @@ impl DockerSandboxBuilder {
             image: ImageChoice::Image(image),
             work_dir: None,
             volumes: Vec::new(),
+            covers: Covers::default(),
             network: NO_NETWORK.to_owned(),
             name: None,
             when_it_ends: WhenItEnds::RemoveUnlessNamed,
@@ -82,6 +87,38 @@ impl DockerSandboxBuilder {
     pub fn named_volume(mut self, name: impl Into<String>, at: impl Into<String>, access: MountAccess) -> Self {
         self.plan.volumes.push(Volume { source: VolumeSource::Named(name.into()), at: at.into(), access });
         self
+    }
+
+    /// A place that commands may read but not change, in what is mounted from the host.
+    pub fn read_only(mut self, at: VirtualPath) -> Self {
+        self.plan.covers.read_only.push(at);
+        self
+    }
+
+    /// A place that commands may neither read nor change, in what is mounted from the host: a file without
+    /// content is there instead, or an empty directory.
+    pub fn masked(mut self, at: VirtualPath) -> Self {
+        self.plan.covers.masked.push(at);
+        self
+    }
+
+    /// Places that commands may neither read nor change: what a policy denies, as `workden::masks` finds it.
+    pub fn mask(mut self, places: impl IntoIterator<Item = VirtualPath>) -> Self {
+        self.plan.covers.masked.extend(places);
+        self
+    }
+
+    /// Whether commands may change what git runs by itself; they may not unless told. A `.git` that is a link
+    /// can be replaced in a container, and [`isolation`](workden_core::Sandbox::isolation) says so.
+    pub fn git_files(mut self, git_files: GitFiles) -> Self {
+        self.plan.covers.git_files = git_files;
+        self
+    }
+
+    /// The files of the host that commands will be shown, and where.
+    #[must_use]
+    pub fn shown_files(&self) -> Vec<Mount> {
+        covers::shown_files(&self.plan.volumes)
     }
 
     /// What can be reached: `none` unless told; `bridge`, `host`, or the name of a network of the daemon.

@@ -202,8 +202,19 @@ impl Container {
         let token = token::random()?;
         let body = plan.body(image, volume, &token)?;
         let options = CreateContainerOptions { name: Some(name.to_owned()), ..CreateContainerOptions::default() };
-        let made = client.create_container(Some(options), body).await;
-        let id = made.map_err(|error| self.daemon.failed("make a container", &error))?.id;
+        let id = match client.create_container(Some(options), body).await {
+            Ok(made) => made.id,
+            Err(error) => {
+                // Somebody else was quicker, and theirs is the one of this name.
+                if errors::is_conflict(&error)
+                    && plan.name.is_some()
+                    && let Some(found) = self.inspect(name).await?
+                {
+                    return self.take_over(name, found).await;
+                }
+                return Err(self.daemon.failed("make a container", &error));
+            }
+        };
         // Attached before it starts: that costs nothing, and a program beside it as much as the start itself. Where
         // it cannot be done there is that program.
         let streams = client.attach_container(&id, Some(all_streams())).await.ok();

@@ -144,6 +144,15 @@ impl Images {
         }
     }
 
+    /// Sees to it that the daemon has an image: one that it does not have is pulled.
+    ///
+    /// # Errors
+    ///
+    /// As [`Images::ensure`].
+    pub async fn pulled(&self, image: &str, progress: OnProgress<'_>) -> Result<()> {
+        self.there_or_pulled(image, progress).await
+    }
+
     pub(super) async fn there_or_pulled(&self, image: &str, progress: OnProgress<'_>) -> Result<()> {
         if self.has(image).await? {
             return Ok(());

@@ -13,6 +13,8 @@ pub(crate) const TOKEN: &str = "workden.token";
 pub(crate) const OWNER: &str = "workden.owner";
 /// The session that a container was made for.
 pub(crate) const SESSION: &str = "workden.session";
+/// What of all that was asked for a container does not have, as a sentence.
+pub(crate) const LACKING: &str = "workden.lacking";
 
 /// Whose image it is: the name of a runtime.
 pub(crate) const RUNTIME: &str = "workden.runtime";

@@ -12,6 +12,7 @@ use workden_core::{Error, ErrorKind, Result, sandbox::MountAccess};
 use workden_wire::TokenHash;
 
 use super::{
+    covers::Covers,
     keeper_volume::{Access, KeeperVolume, PROGRAM},
     labels,
 };
@@ -33,6 +34,7 @@ pub(crate) struct Plan {
     pub(crate) image: ImageChoice,
     pub(crate) work_dir: Option<String>,
     pub(crate) volumes: Vec<Volume>,
+    pub(crate) covers: Covers,
     pub(crate) network: String,
     pub(crate) name: Option<String>,
     pub(crate) when_it_ends: WhenItEnds,
@@ -163,7 +165,7 @@ impl Plan {
         let user = self.user_ids();
         let work = self.work_dir();
         let mut mounts = vec![keeper.mount(Access::Using)];
-        mounts.extend(self.volumes.iter().map(Volume::mount));
+        mounts.extend(self.covers.mounts(&self.volumes)?);
         let seconds = self.lease.as_secs().max(1).to_string();
         let hash = TokenHash::of(token).to_string();
         let serve = [PROGRAM, "serve", "--attached", "--socket", SOCKET];
@@ -175,6 +177,7 @@ impl Plan {
         }
         let mut all_labels = labels::of([(labels::TOKEN, token.to_owned())]);
         all_labels.extend(self.labels.clone());
+        all_labels.extend(self.covers.lacking(&self.volumes).map(|why| (labels::LACKING.to_owned(), why)));
         Ok(ContainerCreateBody {
             image: Some(image.to_owned()),
             hostname: Some("workden".to_owned()),
@@ -329,7 +332,7 @@ impl UserWords {
 }
 
 impl Volume {
-    fn mount(&self) -> Mount {
+    pub(super) fn mount(&self) -> Mount {
         let (typ, source) = match &self.source {
             VolumeSource::Host(path) => (MountType::BIND, path.display().to_string()),
             VolumeSource::Named(name) => (MountType::VOLUME, name.clone()),

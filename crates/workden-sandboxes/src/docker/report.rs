@@ -4,6 +4,8 @@
 use bollard::models::ContainerInspectResponse;
 use workden_core::sandbox::{Isolation, Wall};
 
+use super::labels;
+
 /// The keeper's report, completed by what the daemon says.
 pub(super) fn complete(mut seen: Isolation, found: &ContainerInspectResponse) -> Isolation {
     let host = found.host_config.clone().unwrap_or_default();
@@ -11,6 +13,8 @@ pub(super) fn complete(mut seen: Isolation, found: &ContainerInspectResponse) ->
     if host.privileged == Some(true) {
         seen.lacking.push("the container is privileged: its root is the machine's root".to_owned());
     }
+    let its_labels = found.config.as_ref().and_then(|config| config.labels.as_ref());
+    seen.lacking.extend(its_labels.and_then(|labels| labels.get(labels::LACKING)).cloned());
     let mut stands = |wall, does: bool, otherwise: &str| {
         if does {
             seen.walls.push(wall);

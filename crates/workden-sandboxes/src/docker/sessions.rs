@@ -1,11 +1,7 @@
 //! `DockerSessions`: the containers of sessions. A session is found again by its container's name and label, from
 //! any process that talks to the same daemon.
 
-use std::{
-    collections::HashMap,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use bollard::{
@@ -14,7 +10,7 @@ use bollard::{
 };
 use workden_core::{Error, ErrorKind, Result, sandbox::MountAccess};
 
-use super::{DockerSandbox, DockerSandboxBuilder, WhenItEnds, container, labels};
+use super::{DockerSandbox, DockerSandboxBuilder, WhenItEnds, container, labels, leftovers::age};
 use crate::{
     sessions::{Found, Order, Placed, SandboxFactory, SessionId},
     token,
@@ -80,7 +76,9 @@ impl DockerSessions {
         let name = names.iter().map(|name| name.trim_start_matches('/')).find(|name| name.starts_with(&prefix))?;
         let rest = name.strip_prefix(&prefix)?;
         let session = if rest.starts_with(SPARE) { None } else { Some(rest.parse().ok()?) };
-        let running = summary.state == Some(ContainerSummaryStateEnum::RUNNING);
+        // One that is paused goes on when somebody attaches to it.
+        let running =
+            matches!(summary.state, Some(ContainerSummaryStateEnum::RUNNING | ContainerSummaryStateEnum::PAUSED));
         Some(Found { name: name.to_owned(), session, running, age: summary.created.and_then(age) })
     }
 }
@@ -122,10 +120,4 @@ impl SandboxFactory for DockerSessions {
     async fn remove(&self, name: &str) -> Result<()> {
         container::remove(&self.template.daemon, name).await
     }
-}
-
-/// How long ago a time was, in seconds since 1970.
-fn age(created: i64) -> Option<Duration> {
-    let created = Duration::from_secs(u64::try_from(created).ok()?);
-    SystemTime::now().duration_since(UNIX_EPOCH).ok()?.checked_sub(created)
 }

@@ -6,6 +6,8 @@ mod sessions;
 use std::{path::PathBuf, time::Duration};
 
 pub use plan::GitFiles;
+#[cfg(feature = "docker")]
+pub(crate) use plan::hold_what_runs_outside;
 pub use sessions::LinuxSessions;
 use workden_core::{
     Result, VirtualPath,

@@ -119,7 +119,11 @@ pub(super) fn confinement(options: &LinuxSandboxBuilder) -> Result<Confinement> 
 }
 
 /// What is there of the names by which programs run outside.
-fn hold_what_runs_outside(shown: &Mount, read_only: &mut Vec<VirtualPath>, git_links: &mut Vec<VirtualPath>) {
+pub(crate) fn hold_what_runs_outside(
+    shown: &Mount,
+    read_only: &mut Vec<VirtualPath>,
+    git_links: &mut Vec<VirtualPath>,
+) {
     let found = Repositories::in_directory(&shown.source);
     let in_repositories = found.directories.iter().flat_map(|directory| {
         let names = IN_GIT_DIRECTORY.iter().filter(|name| !HOLD_REPOSITORIES.contains(name));

@@ -70,7 +70,7 @@ fn run(words: &[&str]) -> String {
     // Serialising strings does not fail.
     let words = serde_json::to_string(words).unwrap_or_default();
     // Builders that know here-documents look for them in every word of a line.
-    format!("RUN {}", words.replace("<<", "\\u003c<"))
+    format!("RUN {}", words.replace('<', "\\u003c"))
 }
 
 /// A value between quotes, in which the builder finds nothing to replace.
@@ -143,7 +143,7 @@ mod tests {
         FROM python:3.12-slim
         LABEL workden="1"
         ENV A="a \"b\" \$C \${D} \\"
-        RUN ["/bin/sh","-c","echo \"$HOME\" > /x && cat \u003c<EOF \\"]
+        RUN ["/bin/sh","-c","echo \"$HOME\" > /x && cat \u003c\u003cEOF \\"]
         RUN ["/bin/sh","-c","# a comment"]
         RUN ["pip","install","--no-cache-dir","--disable-pip-version-check","--","requests[socks]>=2,<3","torch>=2"]
         WORKDIR /workspace

@@ -1,0 +1,136 @@
+//! `workden sessions list`: a table, or a document. Who does not answer soon is listed without what they use.
+
+use std::{collections::BTreeMap, io::Write, time::Duration};
+
+use serde::Serialize;
+use workden_core::{Sandbox, show_size};
+use workden_sandboxes::sessions::{KeptRecord, SandboxFactory, SessionId};
+
+use super::Kept;
+use crate::{failure::Failure, place::request, runtimes::columns};
+
+/// How long a session has to say what it uses.
+const PATIENCE: Duration = Duration::from_secs(3);
+const DASH: &str = "-";
+
+/// A session, as it is told.
+#[derive(Debug, Serialize)]
+struct Row {
+    id: String,
+    kind: String,
+    /// Image, runtime; nothing for a Linux sandbox, which has this machine's programs.
+    installed: Option<String>,
+    /// `running`, `ended`, or `unknown` when nobody can be asked.
+    state: &'static str,
+    /// Seconds.
+    age: Option<u64>,
+    idle: u64,
+    jobs: Option<u64>,
+    memory: Option<u64>,
+    workspace: String,
+}
+
+pub(super) async fn run(json: bool) -> Result<(), Failure> {
+    let kept = Kept::of_user().map_err(request)?;
+    let mut finders: BTreeMap<String, Option<Box<dyn SandboxFactory>>> = BTreeMap::new();
+    let mut rows = Vec::new();
+    for id in kept.sessions.ids().map_err(request)? {
+        let Ok(Some(record)) = kept.sessions.record(&id) else { continue };
+        let finder = finders.entry(record.kind.clone()).or_insert_with(|| kept.finder(&record.kind).ok());
+        rows.push(row(&kept, id, record, finder.as_deref()).await);
+    }
+    let text = if json {
+        serde_json::to_string_pretty(&rows).map_err(|error| Failure::Request(error.to_string()))? + "\n"
+    } else {
+        table(&rows)
+    };
+    anstream::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
+}
+
+async fn row(kept: &Kept, id: SessionId, record: KeptRecord, finder: Option<&dyn SandboxFactory>) -> Row {
+    let mut row = Row {
+        idle: kept.sessions.idle(&id).as_secs(),
+        installed: record.options.get("--image").or(record.options.get("--runtime")).cloned(),
+        workspace: record.workspace.display().to_string(),
+        kind: record.kind,
+        id: id.to_string(),
+        state: "unknown",
+        age: None,
+        jobs: None,
+        memory: None,
+    };
+    let Some(finder) = finder else { return row };
+    let asked = tokio::time::timeout(PATIENCE, async {
+        let placed = kept.sessions.look(&id, finder).await?;
+        match placed {
+            Some(placed) => placed.sandbox.usage().await.map(Some),
+            None => Ok(None),
+        }
+    });
+    match asked.await {
+        Ok(Ok(Some(usage))) => {
+            row.state = "running";
+            (row.age, row.jobs, row.memory) = (Some(usage.age.as_secs()), Some(usage.jobs), usage.memory);
+        }
+        Ok(Ok(None)) => row.state = "ended",
+        Ok(Err(_)) | Err(_) => {}
+    }
+    row
+}
+
+fn table(rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return "There are no sessions. `workden sessions open ID` makes one.\n".to_owned();
+    }
+    let dash = || DASH.to_owned();
+    let cells = rows.iter().map(|row| {
+        [
+            row.id.clone(),
+            row.kind.clone(),
+            row.installed.clone().unwrap_or_else(dash),
+            row.state.to_owned(),
+            row.age.map_or_else(dash, span),
+            span(row.idle),
+            row.jobs.map_or_else(dash, |jobs| jobs.to_string()),
+            row.memory.map_or_else(dash, show_size),
+        ]
+    });
+    let head = ["id", "kind", "installed", "state", "age", "idle", "jobs", "memory"].map(str::to_owned);
+    columns([head].into_iter().chain(cells))
+}
+
+/// A time, as short as it makes sense.
+fn span(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_are_a_table() {
+        let row = |id: &str, kind: &str, state, age| Row {
+            id: id.to_owned(),
+            kind: kind.to_owned(),
+            installed: (kind == "docker").then(|| "python-web".to_owned()),
+            state,
+            age,
+            idle: 7,
+            jobs: age.map(|_| 1),
+            memory: age.map(|_| 3 << 20),
+            workspace: String::new(),
+        };
+        insta::assert_snapshot!(table(&[row("mine", "docker", "running", Some(700)), row("other", "linux", "ended", None)]), @"
+        id     kind    installed   state    age     idle  jobs  memory
+        mine   docker  python-web  running  11 min  7 s   1     3 MB
+        other  linux   -           ended    -       7 s   -     -
+        ");
+        assert!(table(&[]).starts_with("There are no sessions."));
+    }
+}

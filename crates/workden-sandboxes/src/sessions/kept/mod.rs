@@ -1,0 +1,309 @@
+//! `KeptSessions`: sessions that no process owns. Each has a record in a directory of the host, so that any process
+//! of the user finds it again by its id.
+//!
+//! Invariant: whoever makes or ends a session holds its lock, so that an id has one sandbox however many processes
+//! ask for it at a time. Dropping a [`KeptSession`] ends nothing.
+
+mod locks;
+mod record;
+
+use std::{
+    os::unix::{ffi::OsStrExt, fs::DirBuilderExt},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use locks::{Lock, unusable};
+pub use record::KeptRecord;
+use sha2::{Digest, Sha256};
+use workden_core::{Error, ErrorKind, Result};
+
+use super::{Found, Order, Placed, SandboxFactory, SessionId, workspaces::Workspaces};
+
+const RECORD: &str = "json";
+const MAKING: &str = "lock";
+const USED: &str = "used";
+
+/// Sessions that outlive the processes that use them.
+#[derive(Clone, Debug)]
+pub struct KeptSessions {
+    directory: PathBuf,
+}
+
+/// A session that somebody uses. Dropping it leaves the session as it is.
+#[derive(Debug)]
+pub struct KeptSession {
+    /// Its sandbox.
+    pub placed: Placed,
+    /// Whether it was there.
+    pub opened: Opened,
+    /// What it was made of.
+    pub record: KeptRecord,
+    used: Lock,
+}
+
+/// Whether a session was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opened {
+    /// It was made now.
+    Made,
+    /// It was there from before.
+    Found,
+}
+
+/// What becomes of the files of a session that ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptFiles {
+    /// They stay.
+    Stay,
+    /// They go, if they are in the directory of the sessions: what somebody else named stays in any case.
+    Go,
+}
+
+/// What became of a session that was to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It has ended.
+    Now,
+    /// Somebody uses it, so that it goes on.
+    InUse,
+    /// There was none.
+    NotThere,
+}
+
+impl KeptSessions {
+    /// Those whose records are in this directory, which is made when somebody opens the first one.
+    pub fn at(directory: impl Into<PathBuf>) -> Self {
+        let directory = directory.into();
+        Self { directory: std::path::absolute(&directory).unwrap_or(directory) }
+    }
+
+    /// Where Linux sandboxes have their leases.
+    #[must_use]
+    pub fn leases(&self) -> PathBuf {
+        self.directory.join("sessions")
+    }
+
+    /// The name by which a daemon knows whose containers are those of these sessions: another directory has others.
+    #[must_use]
+    pub fn owner(&self) -> String {
+        let hash = Sha256::digest(self.directory.as_os_str().as_bytes());
+        let digits: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        format!("cli-{digits}")
+    }
+
+    /// The files of a session that names no other directory. Made if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// `Escapes` for a link where the directory should be, and what the host says.
+    pub fn workspace(&self, id: &SessionId) -> Result<PathBuf> {
+        self.workspaces().prepare(id)
+    }
+
+    fn workspaces(&self) -> Workspaces {
+        Workspaces::new(self.directory.join("workspaces"))
+    }
+
+    fn file(&self, id: &SessionId, what: &str) -> PathBuf {
+        self.directory.join("ids").join(format!("{id}.{what}"))
+    }
+
+    /// What is known of a session; `None` when there is none.
+    ///
+    /// # Errors
+    ///
+    /// When its record cannot be read.
+    pub fn record(&self, id: &SessionId) -> Result<Option<KeptRecord>> {
+        match std::fs::read(self.file(id, RECORD)) {
+            Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| {
+                Error::new(ErrorKind::Io, format!("the record of the session `{id}` cannot be understood: {error}"))
+                    .hint("`workden sessions release` removes it")
+            }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unusable(&error)),
+        }
+    }
+
+    /// The ids of all sessions that have a record, in order.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be read; none at all is no error.
+    pub fn ids(&self) -> Result<Vec<SessionId>> {
+        let entries = match std::fs::read_dir(self.directory.join("ids")) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| unusable(&error))?,
+        };
+        let id = |name: String| name.strip_suffix(&format!(".{RECORD}"))?.parse().ok();
+        let mut all: Vec<SessionId> =
+            entries.flatten().filter_map(|entry| id(entry.file_name().into_string().ok()?)).collect();
+        all.sort();
+        Ok(all)
+    }
+
+    /// How long nobody has used a session: nothing at all while somebody does.
+    #[must_use]
+    pub fn idle(&self, id: &SessionId) -> Duration {
+        let path = self.file(id, USED);
+        let is_free = path.exists() && matches!(Lock::alone_now(&path), Ok(Some(_)));
+        let since = || path.metadata().ok()?.modified().ok()?.elapsed().ok();
+        if is_free { since().unwrap_or_default() } else { Duration::ZERO }
+    }
+
+    /// The session of this id, made now if there is none or if its sandbox has ended. However many processes ask
+    /// at a time, one sandbox is made.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict` when the session is of another kind or made of something else; and what the factory says, which
+    /// leaves no record behind.
+    pub async fn open(&self, id: &SessionId, wanted: KeptRecord, factory: &dyn SandboxFactory) -> Result<KeptSession> {
+        let _making = self.lock(id).await?;
+        let used = self.use_now(id)?;
+        let there = self.record(id)?;
+        if let Some(there) = &there {
+            there.fits(id, &wanted)?;
+            if let Some(placed) = running(id, factory).await? {
+                return Ok(KeptSession { placed, opened: Opened::Found, record: there.clone(), used });
+            }
+        }
+        // One that has ended is made again as it was, with what is to be hidden now.
+        let mut record = there.unwrap_or_else(|| wanted.clone());
+        record.masked = wanted.masked;
+        let order = Order {
+            session: Some(id.clone()),
+            runtime: None,
+            workspace: Some(record.workspace.clone()),
+            idle: Some(record.idle),
+        };
+        self.write(id, &record)?;
+        match factory.create(&order).await {
+            Ok(placed) => Ok(KeptSession { placed, opened: Opened::Made, record, used }),
+            Err(error) => {
+                let _ = std::fs::remove_file(self.file(id, RECORD));
+                used.remove();
+                Err(error)
+            }
+        }
+    }
+
+    /// The session of this id, if it is there and runs. Nothing is made.
+    ///
+    /// # Errors
+    ///
+    /// When there is a sandbox that cannot be reached.
+    pub async fn find(&self, id: &SessionId, factory: &dyn SandboxFactory) -> Result<Option<KeptSession>> {
+        let _making = self.lock(id).await?;
+        let Some(record) = self.record(id)? else { return Ok(None) };
+        let used = self.use_now(id)?;
+        let placed = running(id, factory).await?;
+        Ok(placed.map(|placed| KeptSession { placed, opened: Opened::Found, record, used }))
+    }
+
+    /// Looks at a session without using it: its idle time goes on.
+    ///
+    /// # Errors
+    ///
+    /// When there is a sandbox that cannot be reached.
+    pub async fn look(&self, id: &SessionId, factory: &dyn SandboxFactory) -> Result<Option<Placed>> {
+        let found = factory.find().await?.into_iter().find(|found| is_of(found, id) && found.running);
+        match found {
+            Some(found) => factory.adopt(&found).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Ends a session, and waits until it is gone.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong; the record stays then.
+    pub async fn release(&self, id: &SessionId, factory: &dyn SandboxFactory, files: KeptFiles) -> Result<Ended> {
+        let making = self.lock(id).await?;
+        self.end(id, factory, files, making).await
+    }
+
+    /// The same, unless somebody uses it.
+    ///
+    /// # Errors
+    ///
+    /// As [`release`](Self::release).
+    pub async fn release_unused(&self, id: &SessionId, factory: &dyn SandboxFactory) -> Result<Ended> {
+        let making = self.lock(id).await?;
+        match Lock::alone_now(&self.file(id, USED))? {
+            Some(_) => self.end(id, factory, KeptFiles::Stay, making).await,
+            None => Ok(Ended::InUse),
+        }
+    }
+
+    async fn end(&self, id: &SessionId, factory: &dyn SandboxFactory, files: KeptFiles, making: Lock) -> Result<Ended> {
+        let mut ended = if self.file(id, RECORD).exists() { Ended::Now } else { Ended::NotThere };
+        for found in factory.find().await?.into_iter().filter(|found| is_of(found, id)) {
+            factory.remove(&found.name).await?;
+            ended = Ended::Now;
+        }
+        if files == KeptFiles::Go && self.workspaces().purge(id)? {
+            ended = Ended::Now;
+        }
+        for what in [RECORD, USED] {
+            let _ = std::fs::remove_file(self.file(id, what));
+        }
+        making.remove();
+        Ok(ended)
+    }
+
+    /// Waits for the lock of a session, on a thread that may wait.
+    async fn lock(&self, id: &SessionId) -> Result<Lock> {
+        let path = self.file(id, MAKING);
+        let taken = tokio::task::spawn_blocking(move || {
+            if let Some(directory) = path.parent() {
+                make_private(directory)?;
+            }
+            Lock::alone(&path)
+        });
+        taken.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "the lock of a session could not be waited for")))
+    }
+
+    fn use_now(&self, id: &SessionId) -> Result<Lock> {
+        let used = Lock::together(&self.file(id, USED))?;
+        used.touch();
+        Ok(used)
+    }
+
+    fn write(&self, id: &SessionId, record: &KeptRecord) -> Result<()> {
+        let text = serde_json::to_vec_pretty(record)
+            .map_err(|error| Error::new(ErrorKind::Io, format!("a record cannot be written: {error}")))?;
+        let (new, place) = (self.file(id, "new"), self.file(id, RECORD));
+        std::fs::write(&new, text).and_then(|()| std::fs::rename(new, place)).map_err(|error| unusable(&error))
+    }
+}
+
+impl Drop for KeptSession {
+    fn drop(&mut self) {
+        self.used.touch();
+    }
+}
+
+/// Connects to the sandbox of a session. One that has ended is removed, with what is left of it.
+async fn running(id: &SessionId, factory: &dyn SandboxFactory) -> Result<Option<Placed>> {
+    let mut all = None;
+    for found in factory.find().await?.into_iter().filter(|found| is_of(found, id)) {
+        let adopted = if found.running && all.is_none() { Some(factory.adopt(&found).await) } else { None };
+        match adopted {
+            Some(Ok(placed)) => all = Some(placed),
+            Some(Err(error)) if !matches!(error.kind(), ErrorKind::Gone | ErrorKind::NotFound) => return Err(error),
+            _ => factory.remove(&found.name).await?,
+        }
+    }
+    Ok(all)
+}
+
+fn is_of(found: &Found, id: &SessionId) -> bool {
+    found.session.as_ref() == Some(id)
+}
+
+fn make_private(directory: &Path) -> Result<()> {
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    made.map_err(|error| unusable(&error))
+}
