@@ -44,7 +44,7 @@ impl KeeperVolume {
     pub(super) async fn fill(&self, daemon: &Daemon, image: &str) -> Result<()> {
         let client = daemon.client().await?;
         let failed = |error| daemon.failed("make the volume of the keeper", &error);
-        let labels = labels::of([("workden.keeper", self.file.hash.clone())]);
+        let labels = labels::of([(labels::KEEPER, self.file.hash.clone())]);
         let wanted = VolumeCreateRequest {
             name: Some(self.name.clone()),
             labels: Some(labels.clone()),

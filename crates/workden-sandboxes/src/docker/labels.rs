@@ -9,6 +9,8 @@ use std::collections::HashMap;
 pub(crate) const OURS: &str = "workden";
 /// The token of the keeper in a container.
 pub(crate) const TOKEN: &str = "workden.token";
+/// The keeper in a volume, by the hash of its program; also on what fills one.
+pub(crate) const KEEPER: &str = "workden.keeper";
 /// Whose sessions a container belongs to.
 pub(crate) const OWNER: &str = "workden.owner";
 /// The session that a container was made for.

@@ -65,8 +65,11 @@ impl Leftovers {
         let containers = client.list_containers(Some(options)).await;
         let containers = containers.map_err(|error| self.daemon.failed("list containers", &error))?;
         let abandoned = containers.into_iter().filter(|summary| {
+            // The first label alone is on whatever somebody makes from an image of ours, too.
+            let marks = [labels::TOKEN, labels::KEEPER];
+            let is_ours = summary.labels.as_ref().is_some_and(|all| marks.iter().any(|mark| all.contains_key(*mark)));
             let never_started = summary.state == Some(ContainerSummaryStateEnum::CREATED);
-            never_started && summary.created.and_then(age).is_some_and(|age| age > ABANDONED)
+            is_ours && never_started && summary.created.and_then(age).is_some_and(|age| age > ABANDONED)
         });
         let name = |names: Option<Vec<String>>| Some(names?.first()?.trim_start_matches('/').to_owned());
         let mut all: Vec<Leftover> =
@@ -77,8 +80,12 @@ impl Leftovers {
         let filters = filters.map(|(name, value)| (name.to_owned(), vec![value])).into();
         let volumes = client.list_volumes(Some(ListVolumesOptions { filters: Some(filters) })).await;
         let volumes = volumes.map_err(|error| self.daemon.failed("list volumes", &error))?.volumes.unwrap_or_default();
-        let keepers = ARCHITECTURES.iter().filter_map(|name| self.keepers.for_architecture(name).ok());
-        let current: Vec<String> = keepers.map(|file| KeeperVolume::of(file).name).collect();
+        let mut current = Vec::new();
+        for architecture in ARCHITECTURES {
+            if let Ok(file) = self.keepers.read(architecture).await {
+                current.push(KeeperVolume::of(file).name);
+            }
+        }
         let names = volumes.into_iter().map(|volume| volume.name).filter(|name| is_ours(name));
         all.extend(names.filter(|name| !current.contains(name)).map(Leftover::Volume));
         Ok(all)
