@@ -9,37 +9,27 @@ use std::{
 
 use async_trait::async_trait;
 use bollard::{
-    exec::{CreateExecOptions, StartExecOptions, StartExecResults},
     models::{ContainerInspectResponse, ContainerStateStatusEnum},
-    query_parameters::{
-        AttachContainerOptions, CreateContainerOptions, InspectContainerOptions, RemoveContainerOptions,
-        StopContainerOptions,
-    },
+    query_parameters::{InspectContainerOptions, StopContainerOptions},
 };
-use tokio::{
-    sync::OnceCell,
-    time::{Instant, timeout},
-};
+use tokio::{sync::OnceCell, time::timeout};
 use workden_core::{Error, ErrorKind, Result, Sandbox, limits, sandbox::Isolation};
 use workden_wire::RemoteSandbox;
 
 use super::{
-    BuildProgress, ContainerKeepers, Daemon, Images, errors,
-    foreign::{self, Guest},
-    keeper_volume::{KeeperVolume, PROGRAM},
-    labels,
-    plan::{ImageChoice, Plan, SOCKET},
-    report,
+    BuildProgress, ContainerKeepers, Daemon, errors,
+    foreign::Guest,
+    keeper_volume::PROGRAM,
+    plan::{Plan, SOCKET},
+    program, removal, report,
     stream::ProgramStream,
 };
-use crate::{line::Reach, token};
+use crate::line::Reach;
 
 /// How long a keeper has to stop its commands when it is asked to.
 const STOP_TIME: Duration = limits::TERM_TIME.saturating_add(Duration::from_secs(3));
-/// How long a container that is being removed by somebody else may take.
-const REMOVAL_TIME: Duration = Duration::from_secs(15);
-/// Bytes of a stream that are taken at a time.
-const PIECE: usize = 64 * 1024;
+/// How long a keeper has from the moment that somebody connects to its first answer.
+const CONNECT_TIME: Duration = Duration::from_secs(15);
 
 /// One container.
 pub(super) struct Container {
@@ -49,7 +39,7 @@ pub(super) struct Container {
     pub(super) plan: Wanted,
     made: OnceCell<Made>,
     /// The streams of the keeper itself, from its start until somebody talks to it.
-    first: Mutex<Option<ProgramStream>>,
+    pub(super) first: Mutex<Option<ProgramStream>>,
 }
 
 /// How an image that is not there is got.
@@ -108,141 +98,6 @@ impl Container {
         }
     }
 
-    /// Makes it, or finds it.
-    async fn provide(&self) -> Result<Made> {
-        match &self.plan {
-            Wanted::Found(name) => match self.inspect(name).await? {
-                Some(found) => self.take_over(name, found).await,
-                None => Err(Error::new(ErrorKind::NotFound, format!("there is no container `{name}`"))
-                    .hint("`docker ps` shows which there are")),
-            },
-            Wanted::Made(plan) => {
-                if let Some(name) = &plan.name
-                    && let Some(found) = self.inspect(name).await?
-                {
-                    return self.take_over(name, found).await;
-                }
-                self.make(plan).await
-            }
-        }
-    }
-
-    /// Takes a container that is there, and sees to it that it runs.
-    async fn take_over(&self, name: &str, found: ContainerInspectResponse) -> Result<Made> {
-        let id = found.id.clone().unwrap_or_else(|| name.to_owned());
-        let client = self.daemon.client().await?;
-        let failed = |what: &str, error| self.daemon.failed(&format!("{what} the container `{name}`"), &error);
-        match status(&found) {
-            ContainerStateStatusEnum::RUNNING => {}
-            ContainerStateStatusEnum::PAUSED => {
-                client.unpause_container(&id).await.map_err(|error| failed("go on with", error))?;
-            }
-            ContainerStateStatusEnum::REMOVING => return Err(busy(name, "it is being removed")),
-            _ => client.start_container(&id, None).await.map_err(|error| failed("start", error))?,
-        }
-        let its_labels = found.config.as_ref().and_then(|config| config.labels.as_ref());
-        let token = its_labels.and_then(|labels| labels.get(labels::TOKEN)).cloned();
-        let kind = match token {
-            Some(token) => {
-                let removes = found.host_config.and_then(|host| host.auto_remove).unwrap_or(false);
-                Kind::Ours { token, removes }
-            }
-            None => {
-                let architecture = self.architecture(&found.image.unwrap_or_default()).await?;
-                let keeper = self.keepers.read(&architecture).await?;
-                let work = found.config.and_then(|config| config.working_dir).filter(|work| !work.is_empty());
-                Kind::Foreign(foreign::move_in(&self.daemon, &id, &keeper, work.as_deref().unwrap_or("/")).await?)
-            }
-        };
-        Ok(Made { id, name: name.to_owned(), kind })
-    }
-
-    /// Makes one, and starts it.
-    async fn make(&self, plan: &Plan) -> Result<Made> {
-        let image = self.image(&plan.image).await?;
-        let architecture = self.architecture(&image).await?;
-        let volume = KeeperVolume::of(self.keepers.read(&architecture).await?);
-        volume.provide(&self.daemon, &image).await?;
-        let name = match &plan.name {
-            Some(name) => name.clone(),
-            None => format!("workden-{}", token::random_digits(8)?),
-        };
-        match self.start_new(plan, &image, &volume, &name).await {
-            // Somebody began to fill the volume and did not come to the end.
-            Err(error) if is_without_keeper(&error) => {
-                volume.fill(&self.daemon, &image).await?;
-                self.start_new(plan, &image, &volume, &name).await
-            }
-            made => made,
-        }
-    }
-
-    /// The image, pulled or built when the daemon does not have it.
-    async fn image(&self, choice: &ImageChoice) -> Result<String> {
-        let progress = |news| {
-            if let Some(told) = &self.images.progress {
-                told(news);
-            }
-        };
-        let mut images = Images::new(self.daemon.clone());
-        if let Some(network) = &self.images.build_network {
-            images = images.build_network(network);
-        }
-        match choice {
-            ImageChoice::Runtime(runtime) => images.ensure(runtime, &progress).await,
-            ImageChoice::Image(image) => {
-                images.there_or_pulled(image, &progress).await?;
-                Ok(image.clone())
-            }
-        }
-    }
-
-    async fn start_new(&self, plan: &Plan, image: &str, volume: &KeeperVolume, name: &str) -> Result<Made> {
-        let client = self.daemon.client().await?;
-        let token = token::random()?;
-        let body = plan.body(image, volume, &token)?;
-        let options = CreateContainerOptions { name: Some(name.to_owned()), ..CreateContainerOptions::default() };
-        let id = match client.create_container(Some(options), body).await {
-            Ok(made) => made.id,
-            Err(error) => {
-                // Somebody else was quicker, and theirs is the one of this name.
-                if errors::is_conflict(&error)
-                    && plan.name.is_some()
-                    && let Some(found) = self.inspect(name).await?
-                {
-                    return self.take_over(name, found).await;
-                }
-                return Err(self.daemon.failed("make a container", &error));
-            }
-        };
-        // Attached before it starts: that costs nothing, and a program beside it as much as the start itself. Where
-        // it cannot be done there is that program.
-        let streams = client.attach_container(&id, Some(all_streams())).await.ok();
-        let started = {
-            let _turn = self.daemon.turn().await;
-            client.start_container(&id, None).await
-        };
-        if let Err(error) = started {
-            self.remove(&id).await?;
-            return Err(with_advice(self.daemon.failed("start a container", &error), plan));
-        }
-        let streams = streams.map(|streams| ProgramStream::new(streams.output, streams.input));
-        *self.first.lock().unwrap_or_else(PoisonError::into_inner) = streams;
-        Ok(Made { id, name: name.to_owned(), kind: Kind::Ours { token, removes: plan.removes() } })
-    }
-
-    /// The architecture of an image.
-    async fn architecture(&self, image: &str) -> Result<String> {
-        match self.daemon.client().await?.inspect_image(image).await {
-            Ok(found) => Ok(found.architecture.filter(|name| !name.is_empty()).unwrap_or_else(|| "amd64".to_owned())),
-            Err(error) if errors::is_not_found(&error) => {
-                Err(Error::new(ErrorKind::NotFound, format!("the daemon has no image `{image}`"))
-                    .hint(format!("get it with `docker pull {image}`, or name one of `docker images`")))
-            }
-            Err(error) => Err(self.daemon.failed(&format!("look at the image `{image}`"), &error)),
-        }
-    }
-
     /// Starts a relay in the container, and talks to the keeper through it.
     async fn connect(&self, made: &Made) -> Result<RemoteSandbox> {
         let (program, socket, token) = match &made.kind {
@@ -252,7 +107,7 @@ impl Container {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
         let stream = match first {
             Some(stream) => Ok(stream),
-            None => run(&self.daemon, &made.id, &[program, "connect", "--socket", socket], None).await,
+            None => program::run(&self.daemon, &made.id, &[program, "connect", "--socket", socket], None).await,
         };
         let stream = match stream {
             Ok(stream) => stream,
@@ -302,18 +157,21 @@ impl Container {
             }
         }
     }
-
-    /// Removes it, and waits until it is gone.
-    pub(super) async fn remove(&self, id: &str) -> Result<()> {
-        remove(&self.daemon, id).await
-    }
 }
 
 #[async_trait]
 impl Reach for Container {
     async fn reach(&self) -> Result<RemoteSandbox> {
         let made = self.made.get_or_try_init(|| self.provide()).await?;
-        self.connect(made).await
+        match timeout(CONNECT_TIME, self.connect(made)).await {
+            Ok(connected) => connected,
+            Err(_) => {
+                self.why(made).await?;
+                let seconds = CONNECT_TIME.as_secs();
+                let sentence = format!("the keeper in the container `{}` did not answer within {seconds} s", made.name);
+                Err(Error::new(ErrorKind::Unreachable, sentence).hint("try again, or make a new sandbox"))
+            }
+        }
     }
 
     async fn look(&self) -> Result<()> {
@@ -338,7 +196,7 @@ impl Reach for Container {
             let _ = timeout(STOP_TIME, remote.stop()).await;
         }
         match &made.kind {
-            Kind::Ours { removes: true, .. } => self.remove(&made.id).await,
+            Kind::Ours { removes: true, .. } => removal::remove(&self.daemon, &made.id).await,
             Kind::Ours { removes: false, .. } => {
                 let at_once = StopContainerOptions { t: Some(1), ..StopContainerOptions::default() };
                 match self.daemon.client().await?.stop_container(&made.id, Some(at_once)).await {
@@ -359,95 +217,20 @@ impl Drop for Container {
         let Some(Made { id, .. }) = self.made.take().filter(|_| is_nameless) else { return };
         let daemon = self.daemon.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { remove(&daemon, &id).await });
+            runtime.spawn(async move { removal::remove(&daemon, &id).await });
         }
     }
 }
 
-/// Removes a container, and waits until it is gone.
-///
-/// Somebody else may be at it, such as the daemon itself when the last process of the container has ended: daemons
-/// call that a conflict, or say that the container is in no state to be removed. A moment later it is gone.
-pub(super) async fn remove(daemon: &Daemon, id: &str) -> Result<()> {
-    let client = daemon.client().await?;
-    let began = Instant::now();
-    loop {
-        let options = RemoveContainerOptions { force: true, v: true, ..RemoveContainerOptions::default() };
-        let removed = {
-            let _turn = daemon.turn().await;
-            client.remove_container(id, Some(options)).await
-        };
-        match removed {
-            Ok(()) => return Ok(()),
-            Err(error) if errors::is_not_found(&error) => return Ok(()),
-            Err(error) => {
-                let error = daemon.failed("remove a container", &error);
-                if error.kind() == ErrorKind::Unreachable || began.elapsed() > REMOVAL_TIME {
-                    return Err(error);
-                }
-            }
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
-/// Runs a program in a container.
-pub(super) async fn run(daemon: &Daemon, id: &str, words: &[&str], user: Option<&str>) -> Result<ProgramStream> {
-    let client = daemon.client().await?;
-    let failed = |error| daemon.failed("run a program in the container", &error);
-    let options = CreateExecOptions {
-        cmd: Some(words.to_vec()),
-        user,
-        attach_stdin: Some(true),
-        attach_stdout: Some(true),
-        attach_stderr: Some(true),
-        ..CreateExecOptions::default()
-    };
-    let program = client.create_exec(id, options).await.map_err(failed)?;
-    let start = StartExecOptions { output_capacity: Some(PIECE), ..StartExecOptions::default() };
-    match client.start_exec(&program.id, Some(start)).await.map_err(failed)? {
-        StartExecResults::Attached { output, input } => Ok(ProgramStream::new(output, input)),
-        StartExecResults::Detached => {
-            Err(Error::new(ErrorKind::Io, "the daemon did not give the streams of a program"))
-        }
-    }
-}
-
-fn all_streams() -> AttachContainerOptions {
-    AttachContainerOptions {
-        stdin: true,
-        stdout: true,
-        stderr: true,
-        stream: true,
-        ..AttachContainerOptions::default()
-    }
-}
-
-fn status(found: &ContainerInspectResponse) -> ContainerStateStatusEnum {
+pub(super) fn status(found: &ContainerInspectResponse) -> ContainerStateStatusEnum {
     let state = found.state.as_ref();
     state.and_then(|state| state.status).unwrap_or(ContainerStateStatusEnum::EMPTY)
-}
-
-/// Whether a container did not start because there is no keeper in the volume, or not all of it.
-fn is_without_keeper(error: &Error) -> bool {
-    let said = error.sentence();
-    said.contains(PROGRAM) && (said.contains("no such file") || said.contains("exec format error"))
-}
-
-/// What a person can do about a container that does not start.
-fn with_advice(error: Error, plan: &Plan) -> Error {
-    let said = error.sentence();
-    if let (Some(runtime), true) = (&plan.oci_runtime, said.contains("nknown runtime")) {
-        let hint = format!("the daemon does not know the runtime `{runtime}`: see `docker info`, under Runtimes");
-        return Error::new(ErrorKind::Unsupported, said).hint(hint);
-    }
-    error
 }
 
 fn gone(why: &str) -> Error {
     Error::new(ErrorKind::Gone, format!("the sandbox is gone: {why}")).hint("make a new one; files in volumes are kept")
 }
 
-fn busy(name: &str, why: &str) -> Error {
+pub(super) fn busy(name: &str, why: &str) -> Error {
     Error::new(ErrorKind::Busy, format!("the container `{name}` does not answer: {why}"))
 }

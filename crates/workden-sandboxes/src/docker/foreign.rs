@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use workden_core::{Error, ErrorKind, Result};
 use workden_wire::TokenHash;
 
-use super::{Daemon, container, keepers::KeeperFile, stream::ProgramStream};
+use super::{Daemon, keepers::KeeperFile, program, stream::ProgramStream};
 use crate::token;
 
 /// Where a keeper may find room, in this order.
@@ -84,7 +84,7 @@ impl Guest {
 
     /// As far as the container has a program for that.
     async fn tidy(&self, daemon: &Daemon, id: &str) {
-        if let Ok(stream) = container::run(daemon, id, &["rm", "-rf", &self.directory], None).await {
+        if let Ok(stream) = program::run(daemon, id, &["rm", "-rf", &self.directory], None).await {
             let _ = heard(stream).await;
         }
     }
@@ -100,7 +100,7 @@ async fn upload(daemon: &Daemon, id: &str, place: &str, archive: &Bytes) -> Resu
 async fn pour(daemon: &Daemon, id: &str, guest: &Guest, content: &[u8]) -> Result<()> {
     // The name is made of our own letters.
     let script = format!("mkdir -m 700 {0} && cat > {0}/keeper && chmod 700 {0}/keeper && echo done", guest.directory);
-    let mut stream = container::run(daemon, id, &["sh", "-c", &script], None).await?;
+    let mut stream = program::run(daemon, id, &["sh", "-c", &script], None).await?;
     let failed = |_| Error::new(ErrorKind::Io, "cannot bring a keeper into the container");
     stream.write_all(content).await.map_err(failed)?;
     stream.shutdown().await.map_err(failed)?;

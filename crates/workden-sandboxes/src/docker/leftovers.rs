@@ -15,7 +15,7 @@ use bollard::{
 };
 use workden_core::Result;
 
-use super::{ContainerKeepers, Daemon, container, covers::NOTHING, errors, keeper_volume::KeeperVolume, labels};
+use super::{ContainerKeepers, Daemon, covers::NOTHING, errors, keeper_volume::KeeperVolume, labels, removal};
 
 /// How old a container that never started has to be: a younger one may be about to.
 const ABANDONED: Duration = Duration::from_secs(600);
@@ -98,7 +98,7 @@ impl Leftovers {
     /// What the daemon says.
     pub async fn remove(&self, leftover: &Leftover) -> Result<bool> {
         match leftover {
-            Leftover::Container(name) => container::remove(&self.daemon, name).await.map(|()| true),
+            Leftover::Container(name) => removal::remove(&self.daemon, name).await.map(|()| true),
             Leftover::Volume(name) => {
                 match self.daemon.client().await?.remove_volume(name, None::<RemoveVolumeOptions>).await {
                     Ok(()) => Ok(true),

@@ -10,7 +10,7 @@ use bollard::{
 };
 use workden_core::{Error, ErrorKind, Result, sandbox::MountAccess};
 
-use super::{DockerSandbox, DockerSandboxBuilder, WhenItEnds, container, labels, leftovers::age};
+use super::{DockerSandbox, DockerSandboxBuilder, WhenItEnds, labels, leftovers::age, removal};
 use crate::{
     sessions::{Found, Order, Placed, SandboxFactory, SessionId},
     token,
@@ -118,6 +118,6 @@ impl SandboxFactory for DockerSessions {
     }
 
     async fn remove(&self, name: &str) -> Result<()> {
-        container::remove(&self.template.daemon, name).await
+        removal::remove(&self.template.daemon, name).await
     }
 }

@@ -1,0 +1,184 @@
+//! How a container comes to be: made of an image with a keeper in it, or found by its name.
+
+use std::sync::PoisonError;
+
+use bollard::{
+    models::{ContainerInspectResponse, ContainerStateStatusEnum},
+    query_parameters::{AttachContainerOptions, CreateContainerOptions},
+};
+use workden_core::{Error, ErrorKind, Result};
+
+use super::{
+    Images,
+    container::{Container, Kind, Made, Wanted, busy, status},
+    errors, foreign,
+    keeper_volume::{KeeperVolume, PROGRAM},
+    labels,
+    plan::{ImageChoice, Plan},
+    removal,
+    stream::ProgramStream,
+};
+use crate::token;
+
+impl Container {
+    /// Makes it, or finds it.
+    pub(super) async fn provide(&self) -> Result<Made> {
+        match &self.plan {
+            Wanted::Found(name) => match self.inspect(name).await? {
+                Some(found) => self.take_over(name, found).await,
+                None => Err(Error::new(ErrorKind::NotFound, format!("there is no container `{name}`"))
+                    .hint("`docker ps` shows which there are")),
+            },
+            Wanted::Made(plan) => {
+                if let Some(name) = &plan.name
+                    && let Some(found) = self.inspect(name).await?
+                {
+                    return self.take_over(name, found).await;
+                }
+                self.make(plan).await
+            }
+        }
+    }
+
+    /// Takes a container that is there, and sees to it that it runs.
+    async fn take_over(&self, name: &str, found: ContainerInspectResponse) -> Result<Made> {
+        let id = found.id.clone().unwrap_or_else(|| name.to_owned());
+        let client = self.daemon.client().await?;
+        let failed = |what: &str, error| self.daemon.failed(&format!("{what} the container `{name}`"), &error);
+        match status(&found) {
+            ContainerStateStatusEnum::RUNNING => {}
+            ContainerStateStatusEnum::PAUSED => {
+                client.unpause_container(&id).await.map_err(|error| failed("go on with", error))?;
+            }
+            ContainerStateStatusEnum::REMOVING => return Err(busy(name, "it is being removed")),
+            _ => client.start_container(&id, None).await.map_err(|error| failed("start", error))?,
+        }
+        let its_labels = found.config.as_ref().and_then(|config| config.labels.as_ref());
+        let token = its_labels.and_then(|labels| labels.get(labels::TOKEN)).cloned();
+        let kind = match token {
+            Some(token) => {
+                let removes = found.host_config.and_then(|host| host.auto_remove).unwrap_or(false);
+                Kind::Ours { token, removes }
+            }
+            None => {
+                let architecture = self.architecture(&found.image.unwrap_or_default()).await?;
+                let keeper = self.keepers.read(&architecture).await?;
+                let work = found.config.and_then(|config| config.working_dir).filter(|work| !work.is_empty());
+                Kind::Foreign(foreign::move_in(&self.daemon, &id, &keeper, work.as_deref().unwrap_or("/")).await?)
+            }
+        };
+        Ok(Made { id, name: name.to_owned(), kind })
+    }
+
+    /// Makes one, and starts it.
+    async fn make(&self, plan: &Plan) -> Result<Made> {
+        let image = self.image(&plan.image).await?;
+        let architecture = self.architecture(&image).await?;
+        let volume = KeeperVolume::of(self.keepers.read(&architecture).await?);
+        volume.provide(&self.daemon, &image).await?;
+        let name = match &plan.name {
+            Some(name) => name.clone(),
+            None => format!("workden-{}", token::random_digits(8)?),
+        };
+        match self.start_new(plan, &image, &volume, &name).await {
+            // Somebody began to fill the volume and did not come to the end.
+            Err(error) if is_without_keeper(&error) => {
+                volume.fill(&self.daemon, &image).await?;
+                self.start_new(plan, &image, &volume, &name).await
+            }
+            made => made,
+        }
+    }
+
+    /// The image, pulled or built when the daemon does not have it.
+    async fn image(&self, choice: &ImageChoice) -> Result<String> {
+        let progress = |news| {
+            if let Some(told) = &self.images.progress {
+                told(news);
+            }
+        };
+        let mut images = Images::new(self.daemon.clone());
+        if let Some(network) = &self.images.build_network {
+            images = images.build_network(network);
+        }
+        match choice {
+            ImageChoice::Runtime(runtime) => images.ensure(runtime, &progress).await,
+            ImageChoice::Image(image) => {
+                images.there_or_pulled(image, &progress).await?;
+                Ok(image.clone())
+            }
+        }
+    }
+
+    async fn start_new(&self, plan: &Plan, image: &str, volume: &KeeperVolume, name: &str) -> Result<Made> {
+        let client = self.daemon.client().await?;
+        let token = token::random()?;
+        let body = plan.body(image, volume, &token)?;
+        let options = CreateContainerOptions { name: Some(name.to_owned()), ..CreateContainerOptions::default() };
+        let id = match client.create_container(Some(options), body).await {
+            Ok(made) => made.id,
+            Err(error) => {
+                // Somebody else was quicker, and theirs is the one of this name.
+                if errors::is_conflict(&error)
+                    && plan.name.is_some()
+                    && let Some(found) = self.inspect(name).await?
+                {
+                    return self.take_over(name, found).await;
+                }
+                return Err(self.daemon.failed("make a container", &error));
+            }
+        };
+        // Attached before it starts: that costs nothing, and a program beside it as much as the start itself. Where
+        // it cannot be done there is that program.
+        let streams = client.attach_container(&id, Some(all_streams())).await.ok();
+        let started = {
+            let _turn = self.daemon.turn().await;
+            client.start_container(&id, None).await
+        };
+        if let Err(error) = started {
+            removal::remove(&self.daemon, &id).await?;
+            return Err(with_advice(self.daemon.failed("start a container", &error), plan));
+        }
+        let streams = streams.map(|streams| ProgramStream::new(streams.output, streams.input));
+        *self.first.lock().unwrap_or_else(PoisonError::into_inner) = streams;
+        Ok(Made { id, name: name.to_owned(), kind: Kind::Ours { token, removes: plan.removes() } })
+    }
+
+    /// The architecture of an image.
+    async fn architecture(&self, image: &str) -> Result<String> {
+        match self.daemon.client().await?.inspect_image(image).await {
+            Ok(found) => Ok(found.architecture.filter(|name| !name.is_empty()).unwrap_or_else(|| "amd64".to_owned())),
+            Err(error) if errors::is_not_found(&error) => {
+                Err(Error::new(ErrorKind::NotFound, format!("the daemon has no image `{image}`"))
+                    .hint(format!("get it with `docker pull {image}`, or name one of `docker images`")))
+            }
+            Err(error) => Err(self.daemon.failed(&format!("look at the image `{image}`"), &error)),
+        }
+    }
+}
+
+fn all_streams() -> AttachContainerOptions {
+    AttachContainerOptions {
+        stdin: true,
+        stdout: true,
+        stderr: true,
+        stream: true,
+        ..AttachContainerOptions::default()
+    }
+}
+
+/// Whether a container did not start because there is no keeper in the volume, or not all of it.
+fn is_without_keeper(error: &Error) -> bool {
+    let said = error.sentence();
+    said.contains(PROGRAM) && (said.contains("no such file") || said.contains("exec format error"))
+}
+
+/// What a person can do about a container that does not start.
+fn with_advice(error: Error, plan: &Plan) -> Error {
+    let said = error.sentence();
+    if let (Some(runtime), true) = (&plan.oci_runtime, said.contains("nknown runtime")) {
+        let hint = format!("the daemon does not know the runtime `{runtime}`: see `docker info`, under Runtimes");
+        return Error::new(ErrorKind::Unsupported, said).hint(hint);
+    }
+    error
+}
