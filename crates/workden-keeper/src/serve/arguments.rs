@@ -6,7 +6,7 @@ use workden_core::{Error, ErrorKind, Result};
 use workden_wire::TokenHash;
 
 const USAGE: &str = "usage: keeper serve --socket PATH --token-sha256 HEX --directory DIR [--ttl SECONDS] [--attached]\n       \
-                     keeper connect --socket PATH\n       keeper --version";
+                     keeper connect --socket PATH\n       keeper look PATH...\n       keeper --version";
 
 /// What the keeper is to do.
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub(super) enum Task {
         /// Which.
         socket: PathBuf,
     },
+    /// Say what is at these places.
+    Look(Vec<PathBuf>),
 }
 
 /// Where and whom to serve.
@@ -51,6 +53,9 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
     let Some(task) = arguments.next() else { return Ok(Task::Launched) };
     if task == "--version" {
         return Ok(Task::Version);
+    }
+    if task == "look" {
+        return Ok(Task::Look(arguments.map(PathBuf::from).collect()));
     }
     let (mut socket, mut token, mut ttl, mut directory) = (None, None, None, None);
     let mut standard_streams = StandardStreams::Unused;

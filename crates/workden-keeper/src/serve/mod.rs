@@ -2,6 +2,7 @@
 //!
 //! - Without arguments it was started by a launcher: its standard input is the stream.
 //! - `serve` serves a socket in a container.
+//! - `look` says what is at some places.
 //! - `connect` is a relay between its standard streams and such a socket.
 
 mod arguments;
@@ -10,6 +11,7 @@ mod ground;
 mod launched;
 mod lease;
 mod life;
+mod look;
 mod relay;
 mod signals;
 
@@ -35,6 +37,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Task::Launched => launched::run(),
         Task::Serve(place) => container::run(place),
         Task::Connect { socket } => relay::run(&socket),
+        Task::Look(places) => look::run(&places),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,

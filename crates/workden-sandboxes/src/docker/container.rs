@@ -38,8 +38,8 @@ pub(super) struct Container {
     pub(super) images: ImageOptions,
     pub(super) plan: Wanted,
     made: OnceCell<Made>,
-    /// The streams of the keeper itself, from its start until somebody talks to it.
-    pub(super) first: Mutex<Option<ProgramStream>>,
+    /// The connection that was made when the container started, until somebody takes it.
+    pub(super) first: Mutex<Option<RemoteSandbox>>,
 }
 
 /// How an image that is not there is got.
@@ -98,14 +98,25 @@ impl Container {
         }
     }
 
-    /// Starts a relay in the container, and talks to the keeper through it.
-    async fn connect(&self, made: &Made) -> Result<RemoteSandbox> {
+    /// Talks to the keeper: over its own streams where somebody has them, or through a relay in the container.
+    pub(super) async fn connect(&self, made: &Made, streams: Option<ProgramStream>) -> Result<RemoteSandbox> {
+        match timeout(CONNECT_TIME, self.greet(made, streams)).await {
+            Ok(connected) => connected,
+            Err(_) => {
+                self.why(made).await?;
+                let seconds = CONNECT_TIME.as_secs();
+                let sentence = format!("the keeper in the container `{}` did not answer within {seconds} s", made.name);
+                Err(Error::new(ErrorKind::Unreachable, sentence).hint("try again, or make a new sandbox"))
+            }
+        }
+    }
+
+    async fn greet(&self, made: &Made, streams: Option<ProgramStream>) -> Result<RemoteSandbox> {
         let (program, socket, token) = match &made.kind {
             Kind::Ours { token, .. } => (PROGRAM, SOCKET, token),
             Kind::Foreign(guest) => (guest.program.as_str(), guest.socket.as_str(), &guest.token),
         };
-        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let stream = match first {
+        let stream = match streams {
             Some(stream) => Ok(stream),
             None => program::run(&self.daemon, &made.id, &[program, "connect", "--socket", socket], None).await,
         };
@@ -163,14 +174,10 @@ impl Container {
 impl Reach for Container {
     async fn reach(&self) -> Result<RemoteSandbox> {
         let made = self.made.get_or_try_init(|| self.provide()).await?;
-        match timeout(CONNECT_TIME, self.connect(made)).await {
-            Ok(connected) => connected,
-            Err(_) => {
-                self.why(made).await?;
-                let seconds = CONNECT_TIME.as_secs();
-                let sentence = format!("the keeper in the container `{}` did not answer within {seconds} s", made.name);
-                Err(Error::new(ErrorKind::Unreachable, sentence).hint("try again, or make a new sandbox"))
-            }
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match first.filter(|remote| !remote.is_gone()) {
+            Some(remote) => Ok(remote),
+            None => self.connect(made, None).await,
         }
     }
 

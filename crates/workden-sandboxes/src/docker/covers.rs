@@ -5,7 +5,8 @@
 //! to it are mounts as well, which nobody can move or remove. A link is followed, inside of what is mounted only.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -60,8 +61,9 @@ impl Covers {
     ///
     /// # Errors
     ///
-    /// `Unsupported` for a name that a daemon would take for something else.
-    pub(super) fn mounts(&self, volumes: &[Volume]) -> Result<Vec<Mount>> {
+    /// `Unsupported` for a name that a daemon would take for something else, `Moved` when somebody exchanges
+    /// what is being looked at.
+    pub(super) fn mounts(&self, volumes: &[Volume]) -> Result<Mounts> {
         let shown = shown_files(volumes);
         let (read_only, _) = self.read_only(&shown);
         let is_read_only = |at: &VirtualPath| read_only.iter().any(|place| at.is_within(place));
@@ -70,7 +72,7 @@ impl Covers {
             if below { Volume { access: MountAccess::ReadOnly, ..volume.clone() } } else { volume.clone() }
         });
         let volumes: Vec<Mount> = volumes.map(|volume| volume.mount()).collect();
-        let covers = self.covers(&shown, &read_only);
+        let covers = self.covers(&shown, &read_only)?;
         let misunderstood = covers.keys().find(|at| at.as_str().contains([',', '"', '\n']));
         if let Some(at) = misunderstood {
             // Podman reads mounts as a list with commas, in which a name could be an option.
@@ -78,7 +80,24 @@ impl Covers {
             return Err(Error::new(ErrorKind::Unsupported, sentence)
                 .hint("its name has a comma, a quote or a line break: rename it, or leave it out of what is mounted"));
         }
-        Ok(volumes.into_iter().chain(covers.into_iter().map(|(at, cover)| cover.mount(&at))).collect())
+        let mut expected = Vec::new();
+        for (at, (cover, real)) in &covers {
+            let is = match cover {
+                Cover::ReadOnly(_) | Cover::Held(_) => Expected::This(*real),
+                Cover::NoFile | Cover::NoDirectory => Expected::AnythingBut(*real),
+            };
+            expected.push((at.clone(), is));
+        }
+        for shown in &shown {
+            // What is named is followed, and what that leads to is what is meant.
+            if let Ok(real) = shown.source.metadata()
+                && !covers.contains_key(&shown.at)
+            {
+                expected.push((shown.at.clone(), Expected::This(FileNumber::of(&real))));
+            }
+        }
+        let mounts = volumes.into_iter().chain(covers.iter().map(|(at, (cover, _))| cover.mount(at))).collect();
+        Ok(Mounts { mounts, expected })
     }
 
     /// What cannot be held in a container: links to git directories, where nothing can be mounted.
@@ -100,53 +119,117 @@ impl Covers {
         (places, links)
     }
 
-    fn covers(&self, shown: &[Shown], read_only: &[VirtualPath]) -> BTreeMap<VirtualPath, Cover> {
-        let mut all = BTreeMap::new();
-        let mut held = BTreeSet::new();
+    fn covers(&self, shown: &[Shown], read_only: &[VirtualPath]) -> Result<Covered> {
+        let mut all: Covered = BTreeMap::new();
+        let mut held = BTreeMap::new();
         for place in read_only.iter().filter_map(|place| found(shown, place)) {
             held.extend(place.above());
-            all.insert(place.at, Cover::ReadOnly(place.on_host));
+            let real = place.look()?.0;
+            all.insert(place.at, (Cover::ReadOnly(place.on_host), real));
         }
-        for place in self.masked.iter().filter_map(|place| found(shown, place)) {
+        for place in &self.masked {
+            let Some(place) = found(shown, place) else {
+                if is_behind_a_link(shown, place) {
+                    return Err(moved(place));
+                }
+                continue;
+            };
             held.extend(place.above());
-            let cover = if place.on_host.is_dir() { Cover::NoDirectory } else { Cover::NoFile };
-            all.insert(place.at, cover);
+            let (real, kind) = place.look()?;
+            let cover = if kind.is_dir() { Cover::NoDirectory } else { Cover::NoFile };
+            all.insert(place.at, (cover, real));
         }
-        for (at, on_host) in held {
-            let fixed = all.iter().any(|(place, cover)| matches!(cover, Cover::ReadOnly(_)) && at.is_within(place));
-            let cover = if fixed { Cover::ReadOnly(on_host) } else { Cover::Held(on_host) };
-            all.entry(at).or_insert(cover);
+        for (at, place) in held {
+            let below = |(other, (cover, _)): (&VirtualPath, &(Cover, FileNumber))| {
+                matches!(cover, Cover::ReadOnly(_)) && at.is_within(other)
+            };
+            let is_fixed = place.access == MountAccess::ReadOnly || all.iter().any(below);
+            let real = place.look()?.0;
+            let cover = if is_fixed { Cover::ReadOnly(place.on_host) } else { Cover::Held(place.on_host) };
+            all.entry(at).or_insert((cover, real));
         }
         // Below nothing there is nothing to cover, nor a place to mount it.
+        let is_empty = |cover: &Cover| *cover == Cover::NoDirectory;
         let empty: Vec<VirtualPath> =
-            all.iter().filter(|(_, cover)| **cover == Cover::NoDirectory).map(|(at, _)| at.clone()).collect();
+            all.iter().filter(|(_, (cover, _))| is_empty(cover)).map(|(at, _)| at.clone()).collect();
         all.retain(|at, _| !empty.iter().any(|place| at != place && at.is_within(place)));
-        all
+        Ok(all)
+    }
+}
+
+/// What is mounted where, over what.
+type Covered = BTreeMap<VirtualPath, (Cover, FileNumber)>;
+
+/// What a container has mounted, and what must be there then. A daemon looks for itself, later, and by name: whoever
+/// can write to what is mounted can exchange it in between.
+#[derive(Debug)]
+pub(super) struct Mounts {
+    pub(super) mounts: Vec<Mount>,
+    pub(super) expected: Vec<(VirtualPath, Expected)>,
+}
+
+/// What must be at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// This very thing.
+    This(FileNumber),
+    /// Something over it.
+    AnythingBut(FileNumber),
+}
+
+/// A file or directory of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileNumber {
+    pub(super) device: u64,
+    pub(super) number: u64,
+}
+
+impl FileNumber {
+    fn of(file: &std::fs::Metadata) -> Self {
+        Self { device: file.dev(), number: file.ino() }
     }
 }
 
 /// A place in what is mounted, where it really is.
+#[derive(Clone)]
 struct Found {
     at: VirtualPath,
     on_host: PathBuf,
     /// The volume that it is in: where, and what.
     volume: (VirtualPath, PathBuf),
+    /// What may be done there.
+    access: MountAccess,
 }
 
 impl Found {
     /// The directories on the way to it, below its volume.
-    fn above(&self) -> Vec<(VirtualPath, PathBuf)> {
+    fn above(&self) -> Vec<(VirtualPath, Self)> {
         let (top, source) = &self.volume;
         let mut all = Vec::new();
         let mut here = self.at.parent();
         while let Some(at) = here.filter(|at| at != top && at.is_within(top)) {
             if let Some(rest) = at.strip_prefix(top) {
-                all.push((at.clone(), source.join(rest.relative())));
+                let on_host = source.join(rest.relative());
+                all.push((at.clone(), Self { at: at.clone(), on_host, ..self.clone() }));
             }
             here = at.parent();
         }
         all
     }
+
+    /// What it is, without following a link: there is none in a path that is real, unless somebody puts one there.
+    fn look(&self) -> Result<(FileNumber, std::fs::FileType)> {
+        let is_plain = || self.on_host.canonicalize().is_ok_and(|real| real == self.on_host);
+        match self.on_host.symlink_metadata() {
+            Ok(file) if !file.is_symlink() && is_plain() => Ok((FileNumber::of(&file), file.file_type())),
+            _ => Err(moved(&self.at)),
+        }
+    }
+}
+
+fn moved(at: &VirtualPath) -> Error {
+    Error::new(ErrorKind::Moved, format!("`{at}` was exchanged for something else while it was being looked at"))
+        .hint("something else changes these files: try again, or end it first")
 }
 
 /// Where a place is on the host, by the volume that shows it; `None` when it is not there, or is a volume itself.
@@ -158,7 +241,21 @@ fn found(shown: &[Shown], place: &VirtualPath) -> Option<Found> {
     // What a link leads to outside is not in the container.
     let rest = real.strip_prefix(&source).ok()?;
     let at = in_volume(&volume.at, rest)?;
-    Some(Found { at, on_host: real.clone(), volume: (volume.at.clone(), source) })
+    Some(Found { at, on_host: real, volume: (volume.at.clone(), source), access: volume.access })
+}
+
+/// Whether there is a link on the way to a place that is not found. Whoever said that it is to be masked saw it.
+fn is_behind_a_link(shown: &[Shown], place: &VirtualPath) -> bool {
+    let volumes = shown.iter().filter(|shown| place.is_within(&shown.at));
+    let Some(volume) = volumes.max_by_key(|shown| shown.at.depth()) else { return false };
+    let Some(rest) = place.strip_prefix(&volume.at) else { return false };
+    let mut here = volume.source.clone();
+    let names: Vec<_> = Path::new(rest.relative()).components().collect();
+    let above = names.split_last().map(|(_, above)| above).unwrap_or_default();
+    above.iter().any(|name| {
+        here.push(name);
+        here.is_symlink()
+    })
 }
 
 fn in_volume(at: &VirtualPath, rest: &Path) -> Option<VirtualPath> {
@@ -205,8 +302,8 @@ mod tests {
     /// What is mounted where: `ro` and `rw` for places over themselves.
     fn mounted(covers: &Covers, volumes: &[Volume]) -> Vec<String> {
         let shown = shown_files(volumes);
-        let covers = covers.covers(&shown, &covers.read_only(&shown).0);
-        let told = covers.iter().map(|(at, cover)| match cover {
+        let covers = covers.covers(&shown, &covers.read_only(&shown).0).unwrap();
+        let told = covers.iter().map(|(at, (cover, _))| match cover {
             Cover::ReadOnly(_) => format!("{at} ro"),
             Cover::Held(_) => format!("{at} rw"),
             Cover::NoFile => format!("{at} no file"),
@@ -268,6 +365,7 @@ mod tests {
         let more = covers
             .mounts(&volumes)
             .unwrap()
+            .mounts
             .into_iter()
             .find(|mount| mount.target.as_deref() == Some("/workspace/given/more"));
         assert_eq!(more.unwrap().read_only, Some(true));
@@ -277,5 +375,15 @@ mod tests {
         let held = ["/workspace/.git rw", "/workspace/.git/config ro", "/workspace/.git/hooks ro"];
         assert_eq!(mounted(&git, &volumes[..1]), held);
         assert!(git.lacking(&volumes[..1]).unwrap().ends_with(": /workspace/sub/.git"));
+    }
+
+    #[test]
+    fn what_is_mounted_read_only_stays_so_where_something_in_it_is_covered() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(place.path().join("a/b")).unwrap();
+        std::fs::write(place.path().join("a/b/.env"), "").unwrap();
+        let volumes = [volume(place.path(), "/data", MountAccess::ReadOnly)];
+        let covers = Covers { masked: vec![path("/data/a/b/.env")], ..Covers::default() };
+        assert_eq!(mounted(&covers, &volumes), ["/data/a ro", "/data/a/b ro", "/data/a/b/.env no file"]);
     }
 }

@@ -94,6 +94,17 @@ impl Daemon {
         self.shared.address.to_string()
     }
 
+    /// Whether it has the files of this machine, as far as its address says.
+    pub(crate) fn is_on_this_machine(&self) -> bool {
+        match &self.shared.address {
+            Address::Socket(_) => true,
+            Address::Tcp(address) | Address::Tls(address, _) => {
+                let host = address.trim_start_matches("tcp://").rsplit_once(':').map_or("", |(host, _)| host);
+                matches!(host, "localhost" | "127.0.0.1" | "[::1]")
+            }
+        }
+    }
+
     /// The client, connected.
     pub(crate) async fn client(&self) -> Result<&Docker> {
         self.shared.client.get_or_try_init(|| self.connect()).await

@@ -9,7 +9,7 @@ use bollard::{
 use workden_core::{Error, ErrorKind, Result};
 
 use super::{
-    Images,
+    Images, check,
     container::{Container, Kind, Made, Wanted, busy, status},
     errors, foreign,
     keeper_volume::{KeeperVolume, PROGRAM},
@@ -113,7 +113,7 @@ impl Container {
     async fn start_new(&self, plan: &Plan, image: &str, volume: &KeeperVolume, name: &str) -> Result<Made> {
         let client = self.daemon.client().await?;
         let token = token::random()?;
-        let body = plan.body(image, volume, &token)?;
+        let (body, check) = plan.body(image, volume, &token)?;
         let options = CreateContainerOptions { name: Some(name.to_owned()), ..CreateContainerOptions::default() };
         let id = match client.create_container(Some(options), body).await {
             Ok(made) => made.id,
@@ -140,8 +140,24 @@ impl Container {
             return Err(with_advice(self.daemon.failed("start a container", &error), plan));
         }
         let streams = streams.map(|streams| ProgramStream::new(streams.output, streams.input));
-        *self.first.lock().unwrap_or_else(PoisonError::into_inner) = streams;
-        Ok(Made { id, name: name.to_owned(), kind: Kind::Ours { token, removes: plan.removes() } })
+        let made = Made { id, name: name.to_owned(), kind: Kind::Ours { token, removes: plan.removes() } };
+        let greeted = async {
+            let remote = self.connect(&made, streams).await?;
+            if self.daemon.is_on_this_machine() {
+                check::hold(&remote, &check).await?;
+            }
+            Ok(remote)
+        };
+        match greeted.await {
+            Ok(remote) => {
+                *self.first.lock().unwrap_or_else(PoisonError::into_inner) = Some(remote);
+                Ok(made)
+            }
+            Err(error) => {
+                removal::remove(&self.daemon, &made.id).await?;
+                Err(error)
+            }
+        }
     }
 
     /// The architecture of an image.

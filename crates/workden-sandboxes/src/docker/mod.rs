@@ -21,6 +21,7 @@
 
 mod build;
 mod builder;
+mod check;
 mod container;
 mod covers;
 mod daemon;

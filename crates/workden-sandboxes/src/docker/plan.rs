@@ -8,11 +8,11 @@ use std::{
 };
 
 use bollard::models::{ContainerCreateBody, HealthConfig, HostConfig, HostConfigLogConfig, Mount, MountType};
-use workden_core::{Error, ErrorKind, Result, sandbox::MountAccess};
+use workden_core::{Error, ErrorKind, Result, VirtualPath, sandbox::MountAccess};
 use workden_wire::TokenHash;
 
 use super::{
-    covers::Covers,
+    covers::{Covers, Expected},
     keeper_volume::{Access, KeeperVolume, PROGRAM},
     labels,
 };
@@ -52,6 +52,9 @@ pub(crate) struct Plan {
     pub(crate) oci_runtime: Option<String>,
     pub(crate) lease: Duration,
 }
+
+/// What must be in a container once it runs.
+pub(super) type Check = Vec<(VirtualPath, Expected)>;
 
 /// What is in a container.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,12 +163,13 @@ impl Plan {
     }
 
     /// What is asked of the daemon.
-    pub(super) fn body(&self, image: &str, keeper: &KeeperVolume, token: &str) -> Result<ContainerCreateBody> {
+    pub(super) fn body(&self, image: &str, keeper: &KeeperVolume, token: &str) -> Result<(ContainerCreateBody, Check)> {
         self.check()?;
         let user = self.user_ids();
         let work = self.work_dir();
         let mut mounts = vec![keeper.mount(Access::Using)];
-        mounts.extend(self.covers.mounts(&self.volumes)?);
+        let covered = self.covers.mounts(&self.volumes)?;
+        mounts.extend(covered.mounts);
         let seconds = self.lease.as_secs().max(1).to_string();
         let hash = TokenHash::of(token).to_string();
         let serve = [PROGRAM, "serve", "--attached", "--socket", SOCKET];
@@ -178,7 +182,7 @@ impl Plan {
         let mut all_labels = labels::of([(labels::TOKEN, token.to_owned())]);
         all_labels.extend(self.labels.clone());
         all_labels.extend(self.covers.lacking(&self.volumes).map(|why| (labels::LACKING.to_owned(), why)));
-        Ok(ContainerCreateBody {
+        let body = ContainerCreateBody {
             image: Some(image.to_owned()),
             hostname: Some("workden".to_owned()),
             user: user.words(),
@@ -201,7 +205,8 @@ impl Plan {
             stop_signal: Some("SIGTERM".to_owned()),
             host_config: Some(self.host_config(mounts, &user)?),
             ..ContainerCreateBody::default()
-        })
+        };
+        Ok((body, covered.expected))
     }
 
     fn host_config(&self, mounts: Vec<Mount>, user: &UserWords) -> Result<HostConfig> {

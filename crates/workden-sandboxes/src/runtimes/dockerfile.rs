@@ -145,7 +145,7 @@ mod tests {
         ENV A="a \"b\" \$C \${D} \\"
         RUN ["/bin/sh","-c","echo \"$HOME\" > /x && cat \u003c\u003cEOF \\"]
         RUN ["/bin/sh","-c","# a comment"]
-        RUN ["pip","install","--no-cache-dir","--disable-pip-version-check","--","requests[socks]>=2,<3","torch>=2"]
+        RUN ["pip","install","--no-cache-dir","--disable-pip-version-check","--","requests[socks]>=2,\u003c3","torch>=2"]
         WORKDIR /workspace
         RUN ["chown","1000:1000","/workspace"]
         USER 1000:1000
