@@ -35,6 +35,7 @@ mod limits;
 #[cfg(feature = "docker")]
 mod line;
 mod linux;
+mod mount_sources;
 pub mod repositories;
 pub mod runtimes;
 pub mod sessions;

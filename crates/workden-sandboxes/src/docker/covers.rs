@@ -20,7 +20,7 @@ use super::{
     labels,
     plan::{Volume, VolumeSource},
 };
-use crate::{GitFiles, linux::hold_what_runs_outside};
+use crate::{GitFiles, linux::hold_what_runs_outside, mount_sources};
 
 /// The volume that covers directories: empty, and read-only wherever it is. Memory would be no cover with Podman,
 /// which copies what was there into it.
@@ -65,6 +65,7 @@ impl Covers {
     /// what is being looked at.
     pub(super) fn mounts(&self, volumes: &[Volume]) -> Result<Mounts> {
         let shown = shown_files(volumes);
+        mount_sources::check(&shown)?;
         let (read_only, _) = self.read_only(&shown);
         let is_read_only = |at: &VirtualPath| read_only.iter().any(|place| at.is_within(place));
         let volumes = volumes.iter().map(|volume| {

@@ -18,6 +18,8 @@ pub(crate) const SESSION: &str = "workden.session";
 /// What of all that was asked for a container does not have, as a sentence.
 pub(crate) const LACKING: &str = "workden.lacking";
 
+/// What the container of a session was made of, as a hash: asked for as something else, it is not the same one.
+pub(crate) const MADE_OF: &str = "workden.made-of";
 /// Whose image it is: the name of a runtime.
 pub(crate) const RUNTIME: &str = "workden.runtime";
 /// What is in an image: the hash of its runtime.

@@ -33,11 +33,26 @@ impl Container {
                 if let Some(name) = &plan.name
                     && let Some(found) = self.inspect(name).await?
                 {
-                    return self.take_over(name, found).await;
+                    return self.take_again(plan, name, found).await;
                 }
                 self.make(plan).await
             }
         }
+    }
+
+    /// Takes a container of the name that one is to have, if it is such a one: whatever was to be told of it by
+    /// labels must be told of it.
+    async fn take_again(&self, plan: &Plan, name: &str, found: ContainerInspectResponse) -> Result<Made> {
+        let its = found.config.as_ref().and_then(|config| config.labels.clone()).unwrap_or_default();
+        // A spare one was nobody's when it was made.
+        let wanted = plan.labels.iter().filter(|(label, _)| *label != labels::SESSION);
+        if let Some((label, _)) = wanted.into_iter().find(|(label, value)| its.get(*label) != Some(value)) {
+            let sentence = format!("there is a container `{name}` already, and it is another one: `{label}` differs");
+            return Err(Error::new(ErrorKind::Conflict, sentence).hint(format!(
+                "it was made with other options, or by somebody else: look with `docker inspect {name}`"
+            )));
+        }
+        self.take_over(name, found).await
     }
 
     /// Takes a container that is there, and sees to it that it runs.
@@ -123,7 +138,7 @@ impl Container {
                     && plan.name.is_some()
                     && let Some(found) = self.inspect(name).await?
                 {
-                    return self.take_over(name, found).await;
+                    return self.take_again(plan, name, found).await;
                 }
                 return Err(self.daemon.failed("make a container", &error));
             }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use bollard::models::{ContainerCreateBody, HealthConfig, HostConfig, HostConfigLogConfig, Mount, MountType};
+use sha2::{Digest, Sha256};
 use workden_core::{Error, ErrorKind, Result, VirtualPath, sandbox::MountAccess};
 use workden_wire::TokenHash;
 
@@ -160,6 +161,19 @@ impl Plan {
             WhenItEnds::Remove => true,
             WhenItEnds::Keep => false,
         }
+    }
+
+    /// What it is made of, as a hash: all that makes a difference to commands, but what is covered, which depends on
+    /// the files that are there.
+    pub(crate) fn fingerprint(&self) -> String {
+        let Self { image, volumes, network, variables, memory, swap, cpus, processes, tmpfs, .. } = self;
+        let Self { privileges, user, root, init, oci_runtime, .. } = self;
+        let all = format!(
+            "{image:?} {} {volumes:?} {network} {variables:?} {memory:?} {swap:?} {cpus:?} {processes} {tmpfs:?} \
+             {privileges:?} {user:?} {root:?} {init:?} {oci_runtime:?}",
+            self.work_dir()
+        );
+        Sha256::digest(all).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// What is asked of the daemon.

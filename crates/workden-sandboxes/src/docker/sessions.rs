@@ -66,7 +66,8 @@ impl DockerSessions {
             let at = builder.plan.work_dir().to_owned();
             builder = builder.volume(workspace, at, MountAccess::ReadWrite);
         }
-        Ok(builder)
+        let made_of = builder.plan.fingerprint();
+        Ok(builder.label(labels::MADE_OF, made_of))
     }
 
     /// The session that a container is of, by its name: a spare one gets a new name when it is given away.

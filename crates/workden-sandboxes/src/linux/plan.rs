@@ -15,6 +15,7 @@ use super::LinuxSandboxBuilder;
 use crate::{
     HostEnvironment,
     limits::memory_of_machine,
+    mount_sources,
     repositories::Repositories,
     toolchains::{SystemParts, Toolchain},
 };
@@ -67,6 +68,7 @@ pub(super) fn shown_files(options: &LinuxSandboxBuilder) -> Vec<Mount> {
 }
 
 pub(super) fn confinement(options: &LinuxSandboxBuilder) -> Result<Confinement> {
+    mount_sources::check(&shown_files(options))?;
     let host = &options.host;
     let directory = match options.level {
         Level::Namespaces => VirtualPath::parse(DIRECTORY)?,
