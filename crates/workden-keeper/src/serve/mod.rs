@@ -12,6 +12,7 @@ mod lease;
 mod life;
 mod relay;
 mod signals;
+mod waiting;
 
 use std::{ffi::OsString, io::Write, process::ExitCode, time::Duration};
 

@@ -6,6 +6,7 @@
 mod commands;
 mod common;
 mod jobs;
+mod lease;
 mod orphans;
 mod program;
 mod streams;
