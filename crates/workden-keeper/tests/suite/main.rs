@@ -9,4 +9,5 @@ mod jobs;
 mod lease;
 mod orphans;
 mod program;
+mod relay;
 mod streams;
