@@ -1,8 +1,10 @@
-//! A socket that serves several clients with a token, and how long none has been there.
+//! A socket that serves several clients with a token, and how long none has been there. A connection is a client's
+//! from the first call on that was let in, and holds the lease only from then on.
 
 use std::{
     os::unix::{fs::FileTypeExt, net::UnixListener},
     path::Path,
+    pin::pin,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -11,9 +13,16 @@ use std::{
 };
 
 use rustix::{fs::Mode, process::umask};
-use tokio::time::{Instant, sleep};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::Notify,
+    task::yield_now,
+    time::{Instant, sleep},
+};
 use workden_core::{Error, ErrorKind, Result, Sandbox};
 use workden_wire::{ServeOptions, TokenHash};
+
+use super::waiting::WaitingRoom;
 
 /// How long a client may be silent before it is asked whether it is there, and then again until it is not.
 const HEARTBEAT: Duration = Duration::from_secs(20);
@@ -46,7 +55,7 @@ pub(super) struct Clients {
 }
 
 /// A client that is connected.
-pub(super) struct Client(Arc<Clients>);
+struct Client(Arc<Clients>);
 
 impl Drop for Client {
     fn drop(&mut self) {
@@ -60,9 +69,37 @@ impl Clients {
         Arc::new(Self { connected: AtomicUsize::new(0), last: Mutex::new(Instant::now()) })
     }
 
-    pub(super) fn add(self: &Arc<Self>) -> Client {
-        self.connected.fetch_add(1, Ordering::Relaxed);
-        Client(Arc::clone(self))
+    /// One more, if there is a place.
+    fn add(self: &Arc<Self>) -> Option<Client> {
+        let more = |connected| (connected < CLIENTS).then_some(connected + 1);
+        let added = self.connected.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        added.is_ok().then(|| Client(Arc::clone(self)))
+    }
+
+    /// Serves a stream to its end. It is that of a client from the first call on that is let in; until then it is
+    /// closed when `wait` is over.
+    pub(super) async fn serve<S>(
+        self: &Arc<Self>,
+        sandbox: Arc<dyn Sandbox>,
+        stream: S,
+        options: ServeOptions,
+        wait: impl Future<Output = ()>,
+    ) where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let admitted = Arc::new(Notify::new());
+        let admit = Arc::clone(&admitted);
+        let options = options.on_admission(move || admit.notify_one());
+        let mut served = pin!(workden_wire::serve(sandbox, stream, options));
+        let client = tokio::select! {
+            biased;
+            _ = &mut served => return,
+            () = admitted.notified() => self.add(),
+            () = wait => return,
+        };
+        if client.is_some() {
+            let _ = served.await;
+        }
     }
 
     /// Waits until nobody has been connected for so long.
@@ -94,20 +131,17 @@ pub(super) async fn serve(
 ) -> Result<()> {
     let listener = tokio::net::UnixListener::from_std(listener)
         .map_err(|error| Error::new(ErrorKind::Io, format!("the keeper cannot watch its socket: {}", error.kind())))?;
+    let mut waiting = WaitingRoom::default();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             // Out of descriptors: some will be free again.
             sleep(Duration::from_millis(50)).await;
             continue;
         };
-        if clients.connected.load(Ordering::Relaxed) >= CLIENTS {
-            continue;
-        }
-        let client = clients.add();
-        let served = workden_wire::serve(Arc::clone(&sandbox), stream, options(token.clone()));
-        tokio::spawn(async move {
-            let _ = served.await;
-            drop(client);
-        });
+        let wait = waiting.enter(stream.peer_cred().ok().and_then(|peer| peer.pid()));
+        let (clients, sandbox, options) = (Arc::clone(&clients), Arc::clone(&sandbox), options(token.clone()));
+        tokio::spawn(async move { clients.serve(sandbox, stream, options, wait.over()).await });
+        // However many come at once: each is heard before the next takes its place.
+        yield_now().await;
     }
 }

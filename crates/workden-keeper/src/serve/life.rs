@@ -83,8 +83,8 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let Some(Own { stream, options }) = own else { return };
-    let _client = clients.add();
-    let _ = workden_wire::serve(sandbox, stream, options).await;
+    // There is one such stream, and nobody else comes by it: it may wait as long as it likes, and holds no lease.
+    clients.serve(sandbox, stream, options, pending()).await;
 }
 
 async fn owner_gone(owner: Option<OwnedFd>) {

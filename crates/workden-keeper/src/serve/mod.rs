@@ -14,6 +14,7 @@ mod life;
 mod look;
 mod relay;
 mod signals;
+mod waiting;
 
 use std::{ffi::OsString, io::Write, process::ExitCode, time::Duration};
 

@@ -6,6 +6,8 @@
 mod commands;
 mod common;
 mod jobs;
+mod lease;
 mod orphans;
 mod program;
+mod relay;
 mod streams;

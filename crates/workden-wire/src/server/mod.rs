@@ -24,7 +24,7 @@ use tower_service::Service;
 use workden_core::{Error, ErrorKind, Result, Sandbox};
 
 pub use self::token::TokenHash;
-use self::{gathering::Gathering, processes::Processes};
+use self::{gathering::Gathering, processes::Processes, token::OnAdmission};
 use crate::limits;
 
 /// How a sandbox is served.
@@ -32,6 +32,7 @@ use crate::limits;
 pub struct ServeOptions {
     token: Option<TokenHash>,
     heartbeat: Option<Duration>,
+    on_admission: Option<OnAdmission>,
 }
 
 impl ServeOptions {
@@ -47,6 +48,14 @@ impl ServeOptions {
     #[must_use]
     pub fn heartbeat(mut self, time: Duration) -> Self {
         self.heartbeat = Some(time);
+        self
+    }
+
+    /// Does this when the first call is let in, and then never again: once a connection with [`serve`], once a
+    /// router with [`router`]. Only from then on it is known that a client may be here. It must not block.
+    #[must_use]
+    pub fn on_admission(mut self, then: impl Fn() + Send + Sync + 'static) -> Self {
+        self.on_admission = Some(OnAdmission::new(then));
         self
     }
 }
@@ -74,10 +83,7 @@ pub fn router(sandbox: Arc<dyn Sandbox>, options: ServeOptions) -> Router {
         .fallback(answer::unknown_call)
         .method_not_allowed_fallback(answer::wrong_method)
         .with_state(served);
-    match options.token {
-        Some(token) => token::guard(routes, token),
-        None => routes,
-    }
+    token::guard(routes, options.token, options.on_admission)
 }
 
 /// Serves a sandbox on a byte stream; returns when the stream ends. HTTP/2 is spoken right away.

@@ -1,6 +1,10 @@
-//! Who may call: whoever knows the token, of which only the hash is kept.
+//! Who may call: whoever knows the token, of which only the hash is kept. Whoever serves can hear of the first call
+//! that is let in: before it, nobody knows who is on the other side.
 
-use std::fmt;
+use std::{
+    fmt,
+    sync::{Arc, Once},
+};
 
 use axum::{
     Router,
@@ -60,15 +64,45 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// The same routes for those who know the token.
-pub(super) fn guard(routes: Router, token: TokenHash) -> Router {
-    routes.layer(middleware::from_fn_with_state(token, check))
+/// What is to be done on the first call that is let in.
+#[derive(Clone)]
+pub(super) struct OnAdmission(Arc<dyn Fn() + Send + Sync>);
+
+impl OnAdmission {
+    pub(super) fn new(then: impl Fn() + Send + Sync + 'static) -> Self {
+        Self(Arc::new(then))
+    }
 }
 
-async fn check(State(token): State<TokenHash>, request: Request, next: Next) -> Response {
+impl fmt::Debug for OnAdmission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnAdmission")
+    }
+}
+
+/// Who stands before the routes.
+struct Guard {
+    token: Option<TokenHash>,
+    on_admission: Option<OnAdmission>,
+    admitted: Once,
+}
+
+/// The same routes for those who know the token, if there is one.
+pub(super) fn guard(routes: Router, token: Option<TokenHash>, on_admission: Option<OnAdmission>) -> Router {
+    if token.is_none() && on_admission.is_none() {
+        return routes;
+    }
+    let guard = Guard { token, on_admission, admitted: Once::new() };
+    routes.layer(middleware::from_fn_with_state(Arc::new(guard), check))
+}
+
+async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let given = request.headers().get(AUTHORIZATION).and_then(|header| header.to_str().ok());
     let given = given.and_then(|header| header.strip_prefix("Bearer "));
-    if given.is_some_and(|given| token.admits(given)) {
+    if guard.token.as_ref().is_none_or(|token| given.is_some_and(|given| token.admits(given))) {
+        if let Some(OnAdmission(then)) = &guard.on_admission {
+            guard.admitted.call_once(|| then());
+        }
         return next.run(request).await;
     }
     let why = if given.is_some() { "the token is not the right one" } else { "a token is needed" };

@@ -1,6 +1,12 @@
 //! Who may speak to whom: versions and tokens.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{
+    convert::Infallible,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use axum::{body::Body, response::Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -75,4 +81,29 @@ async fn a_token_where_none_is_wanted_is_fine() {
     let (near, far) = in_memory();
     served(Arc::new(Scripted::over(in_memory_files())), far, ServeOptions::default());
     RemoteSandbox::connect(near, Some("anything")).await.unwrap().jobs().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_first_call_that_is_let_in_is_heard_of_once_a_connection() {
+    let heard = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&heard);
+    let counting = ServeOptions::default().on_admission(move || {
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    let with_a_token = counting.clone().token(TokenHash::of("right"));
+    for (options, given, times) in [
+        (&with_a_token, None, 0),
+        (&with_a_token, Some("wrong"), 0),
+        (&with_a_token, Some("right"), 1),
+        (&with_a_token, Some("right"), 2),
+        (&counting, None, 3),
+    ] {
+        let (near, far) = in_memory();
+        served(Arc::new(Scripted::over(in_memory_files())), far, options.clone());
+        if let Ok(remote) = RemoteSandbox::connect(near, given).await {
+            remote.usage().await.unwrap();
+            remote.jobs().await.unwrap();
+        }
+        assert_eq!(heard.load(Ordering::Relaxed), times, "{given:?}");
+    }
 }
