@@ -158,6 +158,6 @@ fn names_of_files_move_no_cursor_and_fake_no_entries() {
     std::fs::create_dir(files.join("c\r")).unwrap();
     assert_eq!(
         state.printed(&["sessions", "files", "mine"]),
-        "a\\nforged  1 bytes  0 bytes\nb\\u{1b}[2J\\u{202e}  2 bytes\nc\\r/\n"
+        "c\\r/\na\\nforged  1 bytes  0 bytes\nb\\u{1b}[2J\\u{202e}  2 bytes\n"
     );
 }

@@ -79,7 +79,7 @@ fn a_session_whose_record_is_damaged_ends_with_its_sandbox() {
 fn a_directory_of_sessions_that_others_could_have_changed_is_refused() {
     let state = State::new();
     let elsewhere = tempfile::tempdir().unwrap();
-    symlink(elsewhere.path(), state.at("")).unwrap();
+    symlink(elsewhere.path(), state.at("x").parent().unwrap()).unwrap();
     for words in [&["sessions", "open", "mine"][..], &["sessions", "list"], &["sessions", "prune"]] {
         let output = state.workden(words);
         assert_eq!(output.status.code(), Some(1), "{words:?}: {}", told(&output));
