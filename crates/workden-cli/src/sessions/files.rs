@@ -2,7 +2,12 @@
 
 use std::io::{Read, Write};
 
-use workden_core::{BackendExt, Expect, Sandbox, VirtualPath, search::ListRequest, show_size};
+use workden_core::{
+    BackendExt, Expect, Sandbox, VirtualPath,
+    plain::spell,
+    search::{ListRequest, Listing},
+    show_size,
+};
 use workden_sandboxes::sessions::SessionId;
 
 use super::Kept;
@@ -42,16 +47,21 @@ pub(super) async fn run(id: &SessionId, words: &[String]) -> Result<(), Failure>
 
 async fn listed(sandbox: &dyn Sandbox, directory: &VirtualPath) -> Result<(), Failure> {
     let listing = sandbox.list_path(directory, &ListRequest::default()).await.map_err(request)?;
+    anstream::stdout().lock().write_all(shown(&listing).as_bytes()).map_err(Failure::Output)
+}
+
+/// An entry is one line, whatever its name: commands of the session choose names.
+fn shown(listing: &Listing) -> String {
     let mut text = String::new();
     for entry in &listing.entries {
-        let name = entry.path.name().unwrap_or("/");
+        entry.path.name().unwrap_or("/").chars().for_each(|character| spell(&mut text, character));
         match entry.size.filter(|_| !entry.is_dir()) {
-            Some(size) => text.push_str(&format!("{name}  {}\n", show_size(size))),
-            None => text.push_str(&format!("{name}{}\n", if entry.is_dir() { "/" } else { "" })),
+            Some(size) => text.push_str(&format!("  {}\n", show_size(size))),
+            None => text.push_str(if entry.is_dir() { "/\n" } else { "\n" }),
         }
     }
     if listing.left_out > 0 {
         text.push_str(&format!("({} more)\n", listing.left_out));
     }
-    anstream::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
+    text
 }

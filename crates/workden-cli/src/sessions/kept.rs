@@ -18,12 +18,21 @@ use crate::containers::{ContainerArguments, Installed, Net, keepers};
 
 /// How long a session lives while nobody is connected to it, unless somebody says otherwise.
 pub(crate) const IDLE: Duration = Duration::from_secs(3600);
+/// How long a session, or a daemon, has to answer when it is only looked at.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 const WORKSPACE: &str = "/workspace";
 
 /// The sessions of this user.
 pub(crate) struct Kept {
     pub(super) sessions: KeptSessions,
     pub(super) host: HostEnvironment,
+}
+
+/// Whoever finds the sandbox of a session.
+pub(super) struct Finders {
+    pub(super) all: Vec<Box<dyn SandboxFactory>>,
+    /// Why nobody can say whether there is a container of it.
+    pub(super) missing: Option<Error>,
 }
 
 /// What somebody says of a session; what they do not say is as it is, or as usual.
@@ -119,10 +128,32 @@ impl Kept {
             "docker" => {
                 let template = DockerSandbox::builder(Daemon::of_environment(&self.host)?, "");
                 let template = template.keepers(keepers(&self.host));
-                Ok(Box::new(DockerSessions::new(template, &self.sessions.owner())?))
+                Ok(Box::new(DockerSessions::new(template, &self.sessions.owner()?)?))
             }
             _ => Ok(Box::new(LinuxSessions::new(LinuxSandbox::builder(), self.sessions.leases()))),
         }
+    }
+
+    /// Whoever finds and ends the sandbox of this session: where no record says of which kind it is, of all kinds.
+    pub(super) async fn finders(&self, id: &SessionId) -> Result<Finders> {
+        let record = self.sessions.record(id);
+        if let Ok(Some(record)) = &record
+            && [SessionKind::Linux, SessionKind::Docker].iter().any(|kind| kind.name() == record.kind)
+        {
+            return Ok(Finders { all: vec![self.finder(&record.kind)?], missing: None });
+        }
+        let mut finders = Finders { all: vec![self.finder(SessionKind::Linux.name())?], missing: None };
+        let docker = async {
+            let docker = self.finder(SessionKind::Docker.name())?;
+            docker.find().await.map(|_| docker)
+        };
+        let silent = |_| Err(Error::new(ErrorKind::Unreachable, "the Docker daemon does not answer"));
+        match tokio::time::timeout(PATIENCE, docker).await.unwrap_or_else(silent) {
+            Ok(docker) => finders.all.push(docker),
+            Err(error) if error.kind() == ErrorKind::Unreachable => finders.missing = record.is_err().then_some(error),
+            Err(error) => return Err(error),
+        }
+        Ok(finders)
     }
 
     /// Whoever makes the sandbox of this session.
@@ -138,7 +169,7 @@ impl Kept {
             plan = memory.into_iter().fold(plan, |plan, bytes| plan.memory(bytes));
             plan = cpus.into_iter().fold(plan, |plan, cpus| plan.cpus(cpus));
             plan = pids.into_iter().fold(plan, |plan, most| plan.processes(most));
-            return Ok(Box::new(DockerSessions::new(plan, &self.sessions.owner())?));
+            return Ok(Box::new(DockerSessions::new(plan, &self.sessions.owner()?)?));
         }
         let mut plan = LinuxSandbox::builder().keeper(KeeperProgram::this_program());
         plan = plan.environment_of(self.host.clone()).network(net.without_daemon()?).mask(record.masked.clone());

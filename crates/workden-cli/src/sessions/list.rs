@@ -1,16 +1,16 @@
 //! `workden sessions list`: a table, or a document. Who does not answer soon is listed without what they use.
 
-use std::{collections::BTreeMap, io::Write, time::Duration};
+use std::{collections::BTreeMap, io::Write};
 
 use serde::Serialize;
 use workden_core::{Sandbox, show_size};
 use workden_sandboxes::sessions::{KeptRecord, SandboxFactory, SessionId};
 
-use super::Kept;
+use super::{Kept, kept::PATIENCE};
 use crate::{failure::Failure, place::request, runtimes::columns};
 
-/// How long a session has to say what it uses.
-const PATIENCE: Duration = Duration::from_secs(3);
+const DAMAGED: &str = "damaged";
+const UNKNOWN: &str = "unknown";
 const DASH: &str = "-";
 
 /// A session, as it is told.
@@ -20,7 +20,7 @@ struct Row {
     kind: String,
     /// Image, runtime; nothing for a Linux sandbox, which has this machine's programs.
     installed: Option<String>,
-    /// `running`, `ended`, or `unknown` when nobody can be asked.
+    /// `running`, `ended`, `unknown` when nobody answers, or `damaged` when its record cannot be read.
     state: &'static str,
     /// Seconds.
     age: Option<u64>,
@@ -35,7 +35,14 @@ pub(super) async fn run(json: bool) -> Result<(), Failure> {
     let mut finders: BTreeMap<String, Option<Box<dyn SandboxFactory>>> = BTreeMap::new();
     let mut rows = Vec::new();
     for id in kept.sessions.ids().map_err(request)? {
-        let Ok(Some(record)) = kept.sessions.record(&id) else { continue };
+        let record = match kept.sessions.record(&id) {
+            Ok(Some(record)) => record,
+            Ok(None) => continue,
+            Err(_) => {
+                rows.push(damaged(&kept, &id));
+                continue;
+            }
+        };
         let finder = finders.entry(record.kind.clone()).or_insert_with(|| kept.finder(&record.kind).ok());
         rows.push(row(&kept, id, record, finder.as_deref()).await);
     }
@@ -47,6 +54,20 @@ pub(super) async fn run(json: bool) -> Result<(), Failure> {
     anstream::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
 }
 
+fn damaged(kept: &Kept, id: &SessionId) -> Row {
+    Row {
+        idle: kept.sessions.idle(id).as_secs(),
+        installed: None,
+        workspace: String::new(),
+        kind: DASH.to_owned(),
+        id: id.to_string(),
+        state: DAMAGED,
+        age: None,
+        jobs: None,
+        memory: None,
+    }
+}
+
 async fn row(kept: &Kept, id: SessionId, record: KeptRecord, finder: Option<&dyn SandboxFactory>) -> Row {
     let mut row = Row {
         idle: kept.sessions.idle(&id).as_secs(),
@@ -54,7 +75,7 @@ async fn row(kept: &Kept, id: SessionId, record: KeptRecord, finder: Option<&dyn
         workspace: record.workspace.display().to_string(),
         kind: record.kind,
         id: id.to_string(),
-        state: "unknown",
+        state: UNKNOWN,
         age: None,
         jobs: None,
         memory: None,
@@ -96,7 +117,14 @@ fn table(rows: &[Row]) -> String {
         ]
     });
     let head = ["id", "kind", "installed", "state", "age", "idle", "jobs", "memory"].map(str::to_owned);
-    columns([head].into_iter().chain(cells))
+    let mut text = columns([head].into_iter().chain(cells));
+    let odd: Vec<&str> =
+        rows.iter().filter(|row| [UNKNOWN, DAMAGED].contains(&row.state)).map(|row| &*row.id).collect();
+    if !odd.is_empty() {
+        let ids = odd.join(" ");
+        text.push_str(&format!("\n`workden sessions release {ids}` ends what does not answer or is damaged.\n"));
+    }
+    text
 }
 
 /// A time, as short as it makes sense.
@@ -131,6 +159,9 @@ mod tests {
         mine   docker  python-web  running  11 min  7 s   1     3 MB
         other  linux   -           ended    -       7 s   -     -
         ");
+        let odd =
+            table(&[row("a", "linux", UNKNOWN, None), row("b", "-", DAMAGED, None), row("c", "linux", "ended", None)]);
+        assert!(odd.contains("\n`workden sessions release a b` ends"), "{odd}");
         assert!(table(&[]).starts_with("There are no sessions."));
     }
 }

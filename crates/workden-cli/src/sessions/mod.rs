@@ -12,7 +12,7 @@ use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Args, Subcommand, ValueEnum};
 pub(crate) use kept::{Kept, Wanted};
-use workden_sandboxes::sessions::SessionId;
+use workden_sandboxes::sessions::{Pruning, SessionId};
 
 use crate::{
     containers::{ContainerArguments, Net},
@@ -167,7 +167,7 @@ pub(crate) fn run(command: &SessionsCommand) -> Result<ExitCode, Failure> {
             SessionsCommand::Files { id, words } => files::run(id, words).await,
             SessionsCommand::Release { ids, purge } => release::run(ids, *purge).await,
             SessionsCommand::Prune { idle, dry_run } => {
-                let doing = if *dry_run { prune::Doing::Nothing } else { prune::Doing::Remove };
+                let doing = if *dry_run { Pruning::Look } else { Pruning::Remove };
                 prune::run(*idle, doing).await
             }
         }

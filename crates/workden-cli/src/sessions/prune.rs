@@ -1,45 +1,50 @@
 //! `workden sessions prune`: ends what nobody uses, and removes what dead sessions left behind.
+//!
+//! Invariant: what cannot be looked at is left alone, hinders nothing else, and is named in the end.
 
 use std::{io::Write, time::Duration};
 
-use workden_core::{ErrorKind, Sandbox};
+use workden_core::{Error, ErrorKind, Result};
 use workden_sandboxes::{
     docker::{Daemon, Leftovers},
-    sessions::{Ended, SandboxFactory, SessionId},
+    sessions::{Pruned, Pruning, SessionId},
 };
 
 use super::Kept;
 use crate::{containers::keepers, failure::Failure, place::request};
 
-/// Whether anything is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doing {
-    Remove,
-    Nothing,
-}
-
-pub(super) async fn run(idle: Duration, doing: Doing) -> Result<(), Failure> {
+pub(super) async fn run(idle: Duration, doing: Pruning) -> std::result::Result<(), Failure> {
     let kept = Kept::of_user().map_err(request)?;
     let mut told = Told { doing, any: false };
-    let ids = kept.sessions.ids().map_err(request)?;
-    for id in &ids {
-        let kind = kept.sessions.record(id).ok().flatten().map_or_else(String::new, |record| record.kind);
-        let finder = kept.finder(&kind).map_err(request)?;
-        let Some(why) = reason(&kept, id, finder.as_ref(), idle).await? else { continue };
-        if doing == Doing::Remove {
-            let ended = kept.sessions.release_unused(id, finder.as_ref()).await.map_err(request)?;
-            if ended == Ended::InUse {
-                continue;
+    let (mut silent, mut failed) = (Vec::new(), Vec::new());
+    for id in kept.sessions.ids().map_err(request)? {
+        match session(&kept, &id, idle, doing).await {
+            Ok(Pruned::Stays) => {}
+            Ok(Pruned::HadEnded) => told.tell(&format!("the session `{id}`, which has ended"))?,
+            Ok(Pruned::Damaged) => told.tell(&format!("the session `{id}`, whose record cannot be understood"))?,
+            Ok(Pruned::Idle(time)) => told.tell(&format!("the session `{id}`, idle for {} s", time.as_secs()))?,
+            Err(error) => {
+                failed.push(format!("the session `{id}` could not be looked at: {}", error.sentence()));
+                silent.push(id.to_string());
             }
         }
-        told.tell(&format!("the session `{id}`, {why}"))?;
     }
-    let linux = kept.finder("linux").map_err(request)?;
-    unknown(linux.as_ref(), &ids, &mut told, "a sandbox of no session").await?;
-    match containers(&kept, &ids, &mut told).await {
+    match sandboxes(&kept, doing).await {
+        Ok(many) => (0..many).try_for_each(|_| told.tell("a sandbox of no session"))?,
+        Err(error) => failed.push(error.sentence().to_owned()),
+    }
+    match containers(&kept, doing).await {
+        Ok(removed) => removed.iter().try_for_each(|what| told.tell(what))?,
         // Without a daemon there are no containers.
         Err(error) if error.kind() == ErrorKind::Unreachable => {}
-        done => done.map_err(request)?,
+        Err(error) => failed.push(error.sentence().to_owned()),
+    }
+    if !failed.is_empty() {
+        let hint = match silent.as_slice() {
+            [] => String::new(),
+            ids => format!("\nhint: `workden sessions release {}` ends what does not answer", ids.join(" ")),
+        };
+        return Err(Failure::Request(failed.join("\n       ") + &hint));
     }
     if !told.any {
         writeln!(anstream::stdout().lock(), "There is nothing to end or remove.").map_err(Failure::Output)?;
@@ -47,62 +52,47 @@ pub(super) async fn run(idle: Duration, doing: Doing) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Why a session is to end; `None` when it goes on.
-async fn reason(
-    kept: &Kept,
-    id: &SessionId,
-    finder: &dyn SandboxFactory,
-    most: Duration,
-) -> Result<Option<String>, Failure> {
-    let idle = kept.sessions.idle(id);
-    let Some(placed) = kept.sessions.look(id, finder).await.map_err(request)? else {
-        return Ok(Some("which has ended".to_owned()));
-    };
-    let jobs = placed.sandbox.usage().await.map_err(request)?.jobs;
-    let is_idle = jobs == 0 && idle >= most;
-    Ok(is_idle.then(|| format!("idle for {} s", idle.as_secs())))
-}
-
-/// Sandboxes that no record speaks of.
-async fn unknown(finder: &dyn SandboxFactory, ids: &[SessionId], told: &mut Told, what: &str) -> Result<(), Failure> {
-    for found in finder.find().await.map_err(request)? {
-        let is_known = found.session.as_ref().is_some_and(|session| ids.contains(session));
-        // One that runs may be of somebody who has just opened it.
-        if is_known || found.running {
-            continue;
+async fn session(kept: &Kept, id: &SessionId, idle: Duration, doing: Pruning) -> Result<Pruned> {
+    let finders = kept.finders(id).await?;
+    match finders.missing {
+        None => kept.sessions.prune(id, &finders.all, idle, doing).await,
+        Some(error) => {
+            let why = format!("its record cannot be understood, and it may be a container: {}", error.sentence());
+            Err(Error::new(error.kind(), why))
         }
-        if told.doing == Doing::Remove {
-            finder.remove(&found.name).await.map_err(request)?;
-        }
-        told.tell(what)?;
     }
-    Ok(())
 }
 
-async fn containers(kept: &Kept, ids: &[SessionId], told: &mut Told) -> workden_core::Result<()> {
+async fn sandboxes(kept: &Kept, doing: Pruning) -> Result<usize> {
+    let finder = kept.finder("linux")?;
+    kept.sessions.prune_unknown(finder.as_ref(), doing).await
+}
+
+async fn containers(kept: &Kept, doing: Pruning) -> Result<Vec<String>> {
     let daemon = Daemon::of_environment(&kept.host)?;
     let leftovers = Leftovers::new(daemon, keepers(&kept.host));
+    let mut removed = Vec::new();
     for leftover in leftovers.find().await? {
-        if told.doing == Doing::Remove && !leftovers.remove(&leftover).await? {
-            continue;
+        if doing == Pruning::Look || leftovers.remove(&leftover).await? {
+            removed.push(leftover.to_string());
         }
-        let _ = told.tell(&leftover.to_string());
     }
     let finder = kept.finder("docker")?;
-    let _ = unknown(finder.as_ref(), ids, told, "a container of no session").await;
-    Ok(())
+    let many = kept.sessions.prune_unknown(finder.as_ref(), doing).await?;
+    removed.extend((0..many).map(|_| "a container of no session".to_owned()));
+    Ok(removed)
 }
 
 /// What is said.
 struct Told {
-    doing: Doing,
+    doing: Pruning,
     any: bool,
 }
 
 impl Told {
-    fn tell(&mut self, what: &str) -> Result<(), Failure> {
+    fn tell(&mut self, what: &str) -> std::result::Result<(), Failure> {
         self.any = true;
-        let done = if self.doing == Doing::Remove { "removed" } else { "would remove" };
+        let done = if self.doing == Pruning::Remove { "removed" } else { "would remove" };
         writeln!(anstream::stdout().lock(), "{done} {what}").map_err(Failure::Output)
     }
 }

@@ -12,13 +12,13 @@ pub(super) async fn run(ids: &[SessionId], purge: bool) -> Result<(), Failure> {
     let files = if purge { KeptFiles::Go } else { KeptFiles::Stay };
     let mut missing = Vec::new();
     for id in ids {
-        // A record that nobody understands says no kind: it is one of a Linux sandbox, or has none.
-        let kind = kept.sessions.record(id).ok().flatten().map_or_else(String::new, |record| record.kind);
-        let factory = kept.finder(&kind).map_err(request)?;
-        match kept.sessions.release(id, factory.as_ref(), files).await.map_err(request)? {
-            Ended::Now | Ended::InUse => {
-                writeln!(anstream::stdout().lock(), "released {id}").map_err(Failure::Output)?;
-            }
+        let finders = kept.finders(id).await.map_err(request)?;
+        if let Some(error) = &finders.missing {
+            let note = format!("note: if `{id}` had a container, it is left until it is idle: {}", error.sentence());
+            let _ = writeln!(anstream::stderr(), "{note}");
+        }
+        match kept.sessions.release(id, &finders.all, files).await.map_err(request)? {
+            Ended::Now => writeln!(anstream::stdout().lock(), "released {id}").map_err(Failure::Output)?,
             Ended::NotThere => missing.push(format!("`{id}`")),
         }
     }

@@ -231,3 +231,19 @@ fn a_session_in_a_container_is_found_again_by_other_processes() {
     place.printed(&["sessions", "release", &id, "--purge"]);
     assert!(count() == 0 && !Path::new(&workspace).exists());
 }
+
+#[test]
+fn a_container_whose_record_is_damaged_ends_with_the_session() {
+    let place = Place::new();
+    for (words, says) in [(&["sessions", "release"][..], "released "), (&["sessions", "prune"], "removed the session ")]
+    {
+        let id = unique("damaged");
+        place.printed(&["sessions", "open", &id, "--sandbox", "docker", "--image", BUSYBOX]);
+        let count = || docker(&["ps", "-aq", "--filter", &format!("label=workden.session={id}")]).lines().count();
+        assert_eq!(count(), 1);
+        fs::write(place.state.path().join(format!("workden/ids/{id}.json")), "garbage").unwrap();
+        let named: &[&str] = if words.contains(&"release") { &[&id] } else { &[] };
+        assert!(place.printed(&[words, named].concat()).contains(says));
+        assert_eq!(count(), 0, "{words:?}");
+    }
+}

@@ -8,14 +8,14 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-struct State(TempDir);
+pub(crate) struct State(TempDir);
 
 impl State {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::Builder::new().prefix("wd").tempdir_in("/tmp").unwrap())
     }
 
-    fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_workden"));
         command.args(words).current_dir(self.0.path()).env("XDG_STATE_HOME", self.0.path()).stdin(Stdio::null());
         // No container is looked for.
@@ -23,18 +23,23 @@ impl State {
         command
     }
 
-    fn workden(&self, words: &[&str]) -> Output {
+    pub(crate) fn workden(&self, words: &[&str]) -> Output {
         self.command(words).output().unwrap()
     }
 
-    fn printed(&self, words: &[&str]) -> String {
+    pub(crate) fn printed(&self, words: &[&str]) -> String {
         let output = self.workden(words);
         assert!(output.status.success(), "{words:?}: {}", told(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// What is in the directory of the sessions.
+    pub(crate) fn at(&self, path: &str) -> std::path::PathBuf {
+        self.0.path().join("workden").join(path)
+    }
+
     /// The sandboxes that have a lease.
-    fn leases(&self) -> usize {
+    pub(crate) fn leases(&self) -> usize {
         std::fs::read_dir(self.0.path().join("workden/sessions")).map_or(0, Iterator::count)
     }
 }
@@ -49,7 +54,7 @@ impl Drop for State {
     }
 }
 
-fn told(output: &Output) -> String {
+pub(crate) fn told(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
@@ -141,4 +146,18 @@ fn a_session_is_what_it_was_opened_as() {
     state.printed(&["sessions", "release", "mine"]);
     let output = state.workden(&["tool", "execute", r#"{"command": "cat .e*"}"#, "--yes", "--session", "mine"]);
     assert!(!told(&output).contains("SECRET") && !told(&output).contains("which is denied"), "{}", told(&output));
+}
+
+#[test]
+fn names_of_files_move_no_cursor_and_fake_no_entries() {
+    let state = State::new();
+    state.printed(&["sessions", "open", "mine"]);
+    let files = state.0.path().join("workden/workspaces/mine/workspace");
+    std::fs::write(files.join("a\nforged  1 bytes"), "").unwrap();
+    std::fs::write(files.join("b\u{1b}[2J\u{202e}"), "12").unwrap();
+    std::fs::create_dir(files.join("c\r")).unwrap();
+    assert_eq!(
+        state.printed(&["sessions", "files", "mine"]),
+        "c\\r/\na\\nforged  1 bytes  0 bytes\nb\\u{1b}[2J\\u{202e}  2 bytes\n"
+    );
 }

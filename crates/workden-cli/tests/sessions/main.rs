@@ -8,4 +8,5 @@ mod commandline;
 mod crashes;
 mod many;
 mod places;
+mod pruning;
 mod replaced;

@@ -13,12 +13,15 @@ use bollard::{
     models::ContainerSummaryStateEnum,
     query_parameters::{ListContainersOptions, ListVolumesOptions, RemoveVolumeOptions},
 };
-use workden_core::Result;
+use workden_core::{Result, Timestamp};
 
 use super::{ContainerKeepers, Daemon, covers::NOTHING, errors, keeper_volume::KeeperVolume, labels, removal};
 
 /// How old a container that never started has to be: a younger one may be about to.
 const ABANDONED: Duration = Duration::from_secs(600);
+/// How old a volume has to be: another build or another user of the daemon may have made a younger one, and be
+/// about to use it.
+const FORGOTTEN: Duration = Duration::from_secs(24 * 60 * 60);
 const ARCHITECTURES: [&str; 2] = ["amd64", "arm64"];
 
 /// Something that nobody will come back to.
@@ -86,7 +89,8 @@ impl Leftovers {
                 current.push(KeeperVolume::of(file).name);
             }
         }
-        let names = volumes.into_iter().map(|volume| volume.name).filter(|name| is_ours(name));
+        let forgotten = volumes.into_iter().filter(|volume| is_forgotten(volume.created_at.as_deref(), now()));
+        let names = forgotten.map(|volume| volume.name).filter(|name| is_ours(name));
         all.extend(names.filter(|name| !current.contains(name)).map(Leftover::Volume));
         Ok(all)
     }
@@ -115,8 +119,43 @@ fn is_ours(volume: &str) -> bool {
     volume.starts_with("workden-keeper-") || volume == NOTHING
 }
 
+/// Whether a volume that was made at this time is old enough. When the daemon does not say, nobody knows.
+fn is_forgotten(created: Option<&str>, now: Option<Timestamp>) -> bool {
+    let created = created.and_then(|text| Timestamp::parse(text).ok());
+    created.zip(now).is_some_and(|(created, now)| now.since(created) > FORGOTTEN)
+}
+
+fn now() -> Option<Timestamp> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    Some(Timestamp::from_nanos(i128::try_from(since.as_nanos()).ok()?))
+}
+
 /// How long ago a time was, in seconds since 1970.
 pub(super) fn age(created: i64) -> Option<Duration> {
     let created = Duration::from_secs(u64::try_from(created).ok()?);
     SystemTime::now().duration_since(UNIX_EPOCH).ok()?.checked_sub(created)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_volume_stays_unless_it_is_known_to_be_older_than_a_day() {
+        let now = Timestamp::parse("2026-03-10T12:00:00Z").ok();
+        for (created, forgotten) in [
+            (Some("2026-03-09T11:59:59Z"), true),
+            (Some("2026-03-09T13:59:59+02:00"), true),
+            (Some("2025-01-01T00:00:00.123456789Z"), true),
+            (Some("2026-03-09T12:00:01Z"), false),
+            (Some("2026-03-10T11:59:59Z"), false),
+            // The clock of the daemon may be ahead.
+            (Some("2027-01-01T00:00:00Z"), false),
+            (Some("yesterday"), false),
+            (Some(""), false),
+            (None, false),
+        ] {
+            assert_eq!(is_forgotten(created, now), forgotten, "{created:?}");
+        }
+    }
 }

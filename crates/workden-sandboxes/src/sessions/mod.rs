@@ -52,7 +52,7 @@ pub use ending::ShutdownReport;
 pub use events::{SessionEvent, SessionEventKind};
 pub use factory::{Found, Order, Placed, SandboxFactory};
 pub use id::SessionId;
-pub use kept::{Ended, KeptFiles, KeptRecord, KeptSession, KeptSessions, Opened};
+pub use kept::{Ended, KeptFiles, KeptRecord, KeptSession, KeptSessions, Opened, Pruned, Pruning};
 pub use listing::{SessionInfo, SessionState};
 pub use session::Session;
 pub use session_manager::{SessionManager, SessionOptions};

@@ -5,9 +5,9 @@
 
 use std::{
     fs::{File, FileTimes},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use rustix::{
@@ -15,6 +15,8 @@ use rustix::{
     io::Errno,
 };
 use workden_core::{Error, ErrorKind, Result};
+
+use super::directory::lockable;
 
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
@@ -41,9 +43,7 @@ impl Lock {
 
     fn take(path: &Path, how: FlockOperation) -> Result<Option<Self>> {
         loop {
-            let mut options = File::options();
-            let file = options.write(true).create(true).truncate(false).mode(0o600).open(path);
-            let file = file.map_err(|error| unusable(&error))?;
+            let file = lockable(path).map_err(|error| unusable(&error))?;
             match flock(&file, how) {
                 Ok(()) => {}
                 Err(Errno::AGAIN) => return Ok(None),
@@ -62,6 +62,12 @@ impl Lock {
     pub(super) fn touch(&self) {
         let now = SystemTime::now();
         let _ = self.file.set_times(FileTimes::new().set_modified(now));
+    }
+
+    /// How long ago that was.
+    pub(super) fn age(&self) -> Duration {
+        let since = || self.file.metadata().ok()?.modified().ok()?.elapsed().ok();
+        since().unwrap_or_default()
     }
 
     /// Removes the file, and lets go.

@@ -4,22 +4,24 @@
 //! Invariant: whoever makes or ends a session holds its lock, so that an id has one sandbox however many processes
 //! ask for it at a time. Dropping a [`KeptSession`] ends nothing.
 
+mod directory;
 mod locks;
+mod pruning;
 mod record;
 
-use std::{
-    os::unix::{ffi::OsStrExt, fs::DirBuilderExt},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use locks::{Lock, unusable};
+pub use pruning::{Pruned, Pruning};
 pub use record::KeptRecord;
-use sha2::{Digest, Sha256};
 use workden_core::{Error, ErrorKind, Result};
 
 use super::{Found, Order, Placed, SandboxFactory, SessionId, workspaces::Workspaces};
+use crate::token;
 
+const OWNER: &str = "owner";
+const OWNER_BYTES: usize = 8;
+const IDS: &str = "ids";
 const RECORD: &str = "json";
 const MAKING: &str = "lock";
 const USED: &str = "used";
@@ -65,8 +67,6 @@ pub enum KeptFiles {
 pub enum Ended {
     /// It has ended.
     Now,
-    /// Somebody uses it, so that it goes on.
-    InUse,
     /// There was none.
     NotThere,
 }
@@ -84,12 +84,28 @@ impl KeptSessions {
         self.directory.join("sessions")
     }
 
-    /// The name by which a daemon knows whose containers are those of these sessions: another directory has others.
-    #[must_use]
-    pub fn owner(&self) -> String {
-        let hash = Sha256::digest(self.directory.as_os_str().as_bytes());
-        let digits: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        format!("cli-{digits}")
+    /// The name by which a daemon knows whose containers are those of these sessions. It is random, and kept in the
+    /// directory: another directory has another, also one of the same path on another machine.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be used, or somebody else could have changed it.
+    pub fn owner(&self) -> Result<String> {
+        self.prepare()?;
+        let path = self.directory.join(OWNER);
+        let _alone = Lock::alone(&path.with_extension(MAKING))?;
+        let digits = match directory::read(&path)? {
+            Some(text) => String::from_utf8(text).ok().filter(|digits| is_owner(digits)).ok_or_else(|| {
+                Error::new(ErrorKind::Io, format!("`{}` does not say whose sessions these are", path.display()))
+                    .hint("remove it: containers of sessions from before are not found then, and end when idle")
+            })?,
+            None => {
+                let digits = token::random_digits(OWNER_BYTES)?;
+                directory::write(&path, digits.as_bytes())?;
+                digits
+            }
+        };
+        Ok(format!("cli-{digits}"))
     }
 
     /// The files of a session that names no other directory. Made if it is not there.
@@ -98,6 +114,7 @@ impl KeptSessions {
     ///
     /// `Escapes` for a link where the directory should be, and what the host says.
     pub fn workspace(&self, id: &SessionId) -> Result<PathBuf> {
+        self.prepare()?;
         self.workspaces().prepare(id)
     }
 
@@ -106,7 +123,7 @@ impl KeptSessions {
     }
 
     fn file(&self, id: &SessionId, what: &str) -> PathBuf {
-        self.directory.join("ids").join(format!("{id}.{what}"))
+        self.directory.join(IDS).join(format!("{id}.{what}"))
     }
 
     /// What is known of a session; `None` when there is none.
@@ -115,14 +132,19 @@ impl KeptSessions {
     ///
     /// When its record cannot be read.
     pub fn record(&self, id: &SessionId) -> Result<Option<KeptRecord>> {
-        match std::fs::read(self.file(id, RECORD)) {
-            Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| {
-                Error::new(ErrorKind::Io, format!("the record of the session `{id}` cannot be understood: {error}"))
-                    .hint("`workden sessions release` removes it")
-            }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(unusable(&error)),
-        }
+        self.text(id)?.map(|text| Self::parsed(id, &text)).transpose()
+    }
+
+    fn text(&self, id: &SessionId) -> Result<Option<Vec<u8>>> {
+        self.check()?;
+        directory::read(&self.file(id, RECORD))
+    }
+
+    fn parsed(id: &SessionId, text: &[u8]) -> Result<KeptRecord> {
+        serde_json::from_slice(text).map_err(|error| {
+            Error::new(ErrorKind::Io, format!("the record of the session `{id}` cannot be understood: {error}"))
+                .hint(format!("`workden sessions release {id}` ends it, and keeps its files"))
+        })
     }
 
     /// The ids of all sessions that have a record, in order.
@@ -131,7 +153,8 @@ impl KeptSessions {
     ///
     /// When the directory cannot be read; none at all is no error.
     pub fn ids(&self) -> Result<Vec<SessionId>> {
-        let entries = match std::fs::read_dir(self.directory.join("ids")) {
+        self.check()?;
+        let entries = match std::fs::read_dir(self.directory.join(IDS)) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(|error| unusable(&error))?,
         };
@@ -214,34 +237,34 @@ impl KeptSessions {
         }
     }
 
-    /// Ends a session, and waits until it is gone.
+    /// Ends a session, and waits until it is gone. What is there of it is looked for with all of these factories.
     ///
     /// # Errors
     ///
     /// What went wrong; the record stays then.
-    pub async fn release(&self, id: &SessionId, factory: &dyn SandboxFactory, files: KeptFiles) -> Result<Ended> {
+    pub async fn release(
+        &self,
+        id: &SessionId,
+        factories: &[Box<dyn SandboxFactory>],
+        files: KeptFiles,
+    ) -> Result<Ended> {
         let making = self.lock(id).await?;
-        self.end(id, factory, files, making).await
+        self.end(id, factories, files, making).await
     }
 
-    /// The same, unless somebody uses it.
-    ///
-    /// # Errors
-    ///
-    /// As [`release`](Self::release).
-    pub async fn release_unused(&self, id: &SessionId, factory: &dyn SandboxFactory) -> Result<Ended> {
-        let making = self.lock(id).await?;
-        match Lock::alone_now(&self.file(id, USED))? {
-            Some(_) => self.end(id, factory, KeptFiles::Stay, making).await,
-            None => Ok(Ended::InUse),
-        }
-    }
-
-    async fn end(&self, id: &SessionId, factory: &dyn SandboxFactory, files: KeptFiles, making: Lock) -> Result<Ended> {
-        let mut ended = if self.file(id, RECORD).exists() { Ended::Now } else { Ended::NotThere };
-        for found in factory.find().await?.into_iter().filter(|found| is_of(found, id)) {
-            factory.remove(&found.name).await?;
-            ended = Ended::Now;
+    async fn end(
+        &self,
+        id: &SessionId,
+        factories: &[Box<dyn SandboxFactory>],
+        files: KeptFiles,
+        making: Lock,
+    ) -> Result<Ended> {
+        let mut ended = if self.file(id, RECORD).symlink_metadata().is_ok() { Ended::Now } else { Ended::NotThere };
+        for factory in factories {
+            for found in factory.find().await?.into_iter().filter(|found| is_of(found, id)) {
+                factory.remove(&found.name).await?;
+                ended = Ended::Now;
+            }
         }
         if files == KeptFiles::Go && self.workspaces().purge(id)? {
             ended = Ended::Now;
@@ -255,11 +278,9 @@ impl KeptSessions {
 
     /// Waits for the lock of a session, on a thread that may wait.
     async fn lock(&self, id: &SessionId) -> Result<Lock> {
-        let path = self.file(id, MAKING);
+        let (this, path) = (self.clone(), self.file(id, MAKING));
         let taken = tokio::task::spawn_blocking(move || {
-            if let Some(directory) = path.parent() {
-                make_private(directory)?;
-            }
+            this.prepare()?;
             Lock::alone(&path)
         });
         taken.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "the lock of a session could not be waited for")))
@@ -274,8 +295,18 @@ impl KeptSessions {
     fn write(&self, id: &SessionId, record: &KeptRecord) -> Result<()> {
         let text = serde_json::to_vec_pretty(record)
             .map_err(|error| Error::new(ErrorKind::Io, format!("a record cannot be written: {error}")))?;
-        let (new, place) = (self.file(id, "new"), self.file(id, RECORD));
-        std::fs::write(&new, text).and_then(|()| std::fs::rename(new, place)).map_err(|error| unusable(&error))
+        directory::write(&self.file(id, RECORD), &text)
+    }
+
+    /// Makes what is not there, and believes what is there only if nobody else can change it.
+    fn prepare(&self) -> Result<()> {
+        directory::prepare(&self.directory)?;
+        directory::prepare(&self.directory.join(IDS))
+    }
+
+    fn check(&self) -> Result<()> {
+        directory::check(&self.directory)?;
+        directory::check(&self.directory.join(IDS))
     }
 }
 
@@ -303,7 +334,26 @@ fn is_of(found: &Found, id: &SessionId) -> bool {
     found.session.as_ref() == Some(id)
 }
 
-fn make_private(directory: &Path) -> Result<()> {
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
-    made.map_err(|error| unusable(&error))
+fn is_owner(digits: &str) -> bool {
+    digits.len() == OWNER_BYTES * 2 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_is_random_and_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let (one, other) = (KeptSessions::at(place.path().join("one")), KeptSessions::at(place.path().join("other")));
+        let owner = one.owner().unwrap();
+        assert!(owner.strip_prefix("cli-").is_some_and(is_owner), "{owner}");
+        assert_eq!((one.owner().unwrap(), one.clone().owner().unwrap()), (owner.clone(), owner.clone()));
+        assert_ne!(other.owner().unwrap(), owner);
+        let file = place.path().join("one/owner");
+        std::fs::remove_file(&file).unwrap();
+        assert_ne!(one.owner().unwrap(), owner, "the same path has another on another machine");
+        std::fs::write(&file, "../x").unwrap();
+        assert!(one.owner().unwrap_err().sentence().contains("does not say whose"));
+    }
 }
