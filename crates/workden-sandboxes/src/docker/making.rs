@@ -1,9 +1,9 @@
 //! How a container comes to be: made of an image with a keeper in it, or found by its name.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use bollard::{
-    models::{ContainerInspectResponse, ContainerStateStatusEnum},
+    models::{ContainerCreateBody, ContainerInspectResponse, ContainerStateStatusEnum},
     query_parameters::{AttachContainerOptions, CreateContainerOptions},
 };
 use workden_core::{Error, ErrorKind, Result};
@@ -14,7 +14,7 @@ use super::{
     errors, foreign,
     keeper_volume::{KeeperVolume, PROGRAM},
     labels,
-    plan::{ImageChoice, Plan},
+    plan::{Check, ImageChoice, Plan},
     removal,
     stream::ProgramStream,
 };
@@ -86,7 +86,7 @@ impl Container {
     }
 
     /// Makes one, and starts it.
-    async fn make(&self, plan: &Plan) -> Result<Made> {
+    async fn make(&self, plan: &Arc<Plan>) -> Result<Made> {
         let image = self.image(&plan.image).await?;
         let architecture = self.architecture(&image).await?;
         let volume = KeeperVolume::of(self.keepers.read(&architecture).await?);
@@ -125,10 +125,10 @@ impl Container {
         }
     }
 
-    async fn start_new(&self, plan: &Plan, image: &str, volume: &KeeperVolume, name: &str) -> Result<Made> {
+    async fn start_new(&self, plan: &Arc<Plan>, image: &str, volume: &KeeperVolume, name: &str) -> Result<Made> {
         let client = self.daemon.client().await?;
         let token = token::random()?;
-        let (body, check) = plan.body(image, volume, &token)?;
+        let (body, check) = body(plan, image, volume, &token).await?;
         let options = CreateContainerOptions { name: Some(name.to_owned()), ..CreateContainerOptions::default() };
         let id = match client.create_container(Some(options), body).await {
             Ok(made) => made.id,
@@ -186,6 +186,19 @@ impl Container {
             Err(error) => Err(self.daemon.failed(&format!("look at the image `{image}`"), &error)),
         }
     }
+}
+
+/// What is asked of the daemon. The files that are to be mounted are looked at for that, where it holds up nobody.
+async fn body(
+    plan: &Arc<Plan>,
+    image: &str,
+    volume: &KeeperVolume,
+    token: &str,
+) -> Result<(ContainerCreateBody, Check)> {
+    let (plan, volume) = (Arc::clone(plan), volume.clone());
+    let (image, token) = (image.to_owned(), token.to_owned());
+    let body = tokio::task::spawn_blocking(move || plan.body(&image, &volume, &token)).await;
+    body.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "looking at what is to be mounted broke off")))
 }
 
 fn all_streams() -> AttachContainerOptions {
