@@ -140,8 +140,17 @@ pub(super) async fn serve(
         };
         let wait = waiting.enter(stream.peer_cred().ok().and_then(|peer| peer.pid()));
         let (clients, sandbox, options) = (Arc::clone(&clients), Arc::clone(&sandbox), options(token.clone()));
-        tokio::spawn(async move { clients.serve(sandbox, stream, options, wait.over()).await });
-        // However many come at once: each is heard before the next takes its place.
+        tokio::spawn(async move {
+            let mut over = pin!(wait.over());
+            // A flood costs little: nothing is made ready for who says nothing, or had to go at once.
+            tokio::select! {
+                biased;
+                () = &mut over => return,
+                _ = stream.readable() => {}
+            }
+            clients.serve(sandbox, stream, options, over).await;
+        });
+        // However many come at once: who had to go is gone, descriptor and all, before the next is let in.
         yield_now().await;
     }
 }
