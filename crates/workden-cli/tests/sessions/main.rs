@@ -2,7 +2,7 @@
 //! process that was killed.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
 mod commandline;
 mod crashes;
