@@ -1,10 +1,13 @@
 //! The same over Podman's socket.
 
-use workden_conformance::{all, below, sandbox_checks};
-use workden_core::{Sandbox, VirtualPath, sandbox::ExecuteRequest};
+use workden_conformance::sandbox_checks;
+use workden_core::{Sandbox, sandbox::ExecuteRequest};
 use workden_sandboxes::docker::{Daemon, DockerSandbox, DockerSandboxBuilder};
 
-use crate::places::{BUSYBOX, hold, keepers, unique};
+use crate::{
+    conforming::files_conform,
+    places::{BUSYBOX, hold, keepers, unique},
+};
 
 fn podman() -> Daemon {
     let address = std::env::var("WORKDEN_TEST_PODMAN");
@@ -19,17 +22,7 @@ fn container() -> DockerSandboxBuilder {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commands_and_files_of_a_container_of_podmans_conform() {
     hold(sandbox_checks(), async || container().build()).await;
-    let work = VirtualPath::parse("/workspace").unwrap();
-    let one = std::sync::Arc::new(container().build());
-    let next = std::sync::atomic::AtomicU32::new(0);
-    // One container for all: Podman takes its time to make one.
-    all(async || {
-        let place = format!("{work}/{}", next.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
-        one.execute(&ExecuteRequest::shell(format!("mkdir {place}"))).await.unwrap();
-        below(std::sync::Arc::clone(&one), VirtualPath::parse(&place).unwrap())
-    })
-    .await;
-    one.stop().await.unwrap();
+    files_conform(container().build()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

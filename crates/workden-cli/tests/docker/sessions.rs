@@ -64,12 +64,25 @@ fn worst_stall() -> Arc<AtomicU64> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fifty_sessions_for_two_hundred_callers_are_each_made_once_and_all_end() {
-    // The machine itself stands still now and then, with other tests beside: that is not the loop's doing.
+    // With other tests beside, the machine itself lets a thread wait now and then: that is not the loop's doing.
+    let machine = Arc::new(AtomicU64::new(0));
+    let waiting = Arc::downgrade(&machine);
+    std::thread::spawn(move || {
+        while let Some(worst) = waiting.upgrade() {
+            let began = Instant::now();
+            std::thread::sleep(Duration::from_millis(1));
+            worst.fetch_max(u64::try_from(began.elapsed().as_micros()).unwrap(), SeqCst);
+        }
+    });
     let mut stalls = Vec::new();
-    while stalls.len() < 3 && !stalls.iter().any(|stalled| *stalled < STALL) {
-        stalls.push(fifty_sessions().await);
+    while stalls.len() < 3 && !stalls.iter().any(|within| *within) {
+        machine.store(0, SeqCst);
+        let stalled = fifty_sessions().await;
+        let machines = Duration::from_micros(machine.load(SeqCst));
+        eprintln!("worst stall {stalled:?}, of a thread of the machine {machines:?}");
+        stalls.push(stalled < STALL + machines);
     }
-    assert!(stalls.iter().any(|stalled| *stalled < STALL), "the loop stood still: {stalls:?}");
+    assert!(stalls.iter().any(|within| *within), "the loop stood still");
 }
 
 /// Opens and ends them; the worst stall meanwhile.

@@ -11,6 +11,7 @@ use workden_wire::RemoteSandbox;
 
 use super::{
     covers::{Expected, FileNumber},
+    errors::shown,
     keeper_volume::PROGRAM,
 };
 
@@ -33,11 +34,12 @@ pub(super) async fn hold(remote: &RemoteSandbox, all: &[(VirtualPath, Expected)]
             directory: Some(VirtualPath::root()),
             ..ExecuteRequest::shell("")
         };
-        let said = remote.execute(&look).await?;
-        let said = said.output.text();
+        let done = remote.execute(&look).await?;
+        let said = done.output.text();
         let lines: Vec<&str> = said.lines().collect();
-        if lines.len() != some.len() {
-            return Err(Error::new(ErrorKind::Io, "the keeper does not say what is mounted in its container"));
+        if done.exit_code() != 0 || lines.len() != some.len() {
+            let sentence = format!("the keeper does not say what is mounted in its container: {}", shown(&said));
+            return Err(Error::new(ErrorKind::Io, sentence));
         }
         for ((at, expected), line) in some.iter().zip(lines) {
             if line != OUT_OF_REACH && !is_as_expected(*expected, number(line)) {

@@ -4,9 +4,10 @@
 //! sides know; a connection that failed is tried again by whoever comes next.
 
 use std::{
+    collections::BTreeSet,
     fmt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -42,6 +43,8 @@ struct Shared {
     client: OnceCell<Docker>,
     /// Turns for what is hard work for a daemon.
     turns: Semaphore,
+    /// Volumes that are known to be there, and filled.
+    volumes: Mutex<BTreeSet<String>>,
 }
 
 /// Where a daemon listens.
@@ -85,7 +88,14 @@ impl Daemon {
     }
 
     fn new(address: Address) -> Self {
-        Self { shared: Arc::new(Shared { address, client: OnceCell::new(), turns: Semaphore::new(TURNS) }) }
+        Self {
+            shared: Arc::new(Shared {
+                address,
+                client: OnceCell::new(),
+                turns: Semaphore::new(TURNS),
+                volumes: Mutex::default(),
+            }),
+        }
     }
 
     /// The address, for people.
@@ -114,6 +124,16 @@ impl Daemon {
     /// only longer than anybody waits. It is held until it is dropped.
     pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
         self.shared.turns.acquire().await.ok()
+    }
+
+    /// Whether a volume was seen there, and filled.
+    pub(crate) fn knows_volume(&self, name: &str) -> bool {
+        self.shared.volumes.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+    }
+
+    /// Remembers that it is.
+    pub(crate) fn remember_volume(&self, name: &str) {
+        self.shared.volumes.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
     }
 
     async fn connect(&self) -> Result<Docker> {

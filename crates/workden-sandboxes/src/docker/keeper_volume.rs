@@ -1,15 +1,22 @@
 //! The volume that brings the keeper into containers: read-only there, named after the content, so that it is
 //! filled once for a daemon, wherever that runs, and containers with a read-only root have a keeper, too.
 
+use std::time::Duration;
+
 use bollard::{
     models::{ContainerCreateBody, HostConfig, Mount, MountType, VolumeCreateRequest},
-    query_parameters::{CreateContainerOptions, RemoveContainerOptions, UploadToContainerOptions},
+    query_parameters::{
+        CreateContainerOptions, InspectContainerOptions, RemoveContainerOptions, UploadToContainerOptions,
+    },
 };
 use bytes::Bytes;
+use tokio::time::{Instant, sleep};
 use workden_core::{Error, ErrorKind, Result};
 
-use super::{Daemon, errors, keepers::KeeperFile, labels};
-use crate::token;
+use super::{Daemon, errors, keepers::KeeperFile, labels, removal};
+
+/// How long somebody else may take to fill a volume.
+const FILLING_TIME: Duration = Duration::from_secs(30);
 
 /// Where the volume is in a container.
 pub(super) const PLACE: &str = "/.workden/bin";
@@ -33,11 +40,35 @@ impl KeeperVolume {
     /// Makes it and fills it, unless it is there. `image` is any image that the daemon has: a volume can only
     /// be filled through a container.
     pub(super) async fn provide(&self, daemon: &Daemon, image: &str) -> Result<()> {
-        match daemon.client().await?.inspect_volume(&self.name).await {
-            Ok(_) => Ok(()),
-            Err(error) if errors::is_not_found(&error) => self.fill(daemon, image).await,
-            Err(error) => Err(daemon.failed("look for the volume of the keeper", &error)),
+        if daemon.knows_volume(&self.name) {
+            return Ok(());
         }
+        match daemon.client().await?.inspect_volume(&self.name).await {
+            Ok(_) => self.wait_until_filled(daemon).await?,
+            Err(error) if errors::is_not_found(&error) => self.fill(daemon, image).await?,
+            Err(error) => return Err(daemon.failed("look for the volume of the keeper", &error)),
+        }
+        daemon.remember_volume(&self.name);
+        Ok(())
+    }
+
+    /// The container through which it is filled. There is one at a time: whoever made it fills the volume, and others
+    /// wait until it is gone, or so old that nobody can be at it any more.
+    fn carrier(&self) -> String {
+        format!("{}-carrier", self.name)
+    }
+
+    async fn wait_until_filled(&self, daemon: &Daemon) -> Result<()> {
+        let (client, carrier) = (daemon.client().await?, self.carrier());
+        let is_there = async || client.inspect_container(&carrier, None::<InspectContainerOptions>).await.is_ok();
+        let began = Instant::now();
+        while is_there().await {
+            if began.elapsed() > FILLING_TIME {
+                return removal::remove(daemon, &carrier).await;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
     }
 
     /// Fills it, whatever is in it: somebody may have begun and not come to the end.
@@ -60,9 +91,13 @@ impl KeeperVolume {
             host_config: Some(HostConfig { mounts: Some(vec![self.mount(Access::Filling)]), ..HostConfig::default() }),
             ..ContainerCreateBody::default()
         };
-        let name = format!("workden-carrier-{}", token::random_digits(6)?);
+        let name = self.carrier();
         let options = CreateContainerOptions { name: Some(name.clone()), ..CreateContainerOptions::default() };
-        client.create_container(Some(options), carrier).await.map_err(failed)?;
+        match client.create_container(Some(options), carrier).await {
+            Ok(_) => {}
+            Err(error) if errors::is_conflict(&error) => return self.wait_until_filled(daemon).await,
+            Err(error) => return Err(failed(error)),
+        }
         let filled = self.upload(daemon, &name).await;
         let removal = RemoveContainerOptions { force: true, ..RemoveContainerOptions::default() };
         let removed = client.remove_container(&name, Some(removal)).await;
