@@ -1,0 +1,55 @@
+"""What goes wrong, in the words that programs written for pydantic-ai-backend look at."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workden._native import Failure
+
+
+def refusal(failure: Failure) -> tuple[str, dict[str, Any]]:
+    """Why a policy said no, as its name and its parts; an empty name when it was no policy."""
+    if failure.refusal is None:
+        return "", {}
+    ((name, parts),) = json.loads(failure.refusal).items()
+    return name, parts
+
+
+def of_file(failure: Failure, given: str) -> str:
+    """What is said about a file, without the `Error: ` in front."""
+    name, parts = refusal(failure)
+    if name == "outside":
+        return f"Access denied: '{given}' is outside allowed directories ({', '.join(parts['readable'])})"
+    if name in ("rule", "disapproved"):
+        return _denied(parts)
+    if name == "unapproved":
+        return f"Permission denied for {parts['operation']} on '{parts['target']}' (approval required)"
+    if failure.kind == "not_found":
+        return f"File '{given}' not found"
+    if failure.kind == "is_directory":
+        return f"'{given}' is a directory"
+    return str(failure)
+
+
+def of_edit(failure: Failure, given: str, old_string: str) -> str:
+    """What is said about an edit."""
+    _, parts = refusal(failure)
+    if failure.kind == "no_match":
+        return f"String '{old_string}' not found in file"
+    if failure.kind == "ambiguous":
+        times = parts.get("matches", "several")
+        return (
+            f"String '{old_string}' found {times} times. "
+            "Use replace_all=True to replace all, or provide more context."
+        )
+    if failure.kind == "is_directory":
+        return f"File '{given}' not found"
+    return of_file(failure, given)
+
+
+def _denied(parts: dict[str, Any]) -> str:
+    if parts.get("description"):
+        return f"Permission denied: {parts['description']}"
+    return f"Permission denied for {parts['operation']} on '{parts['target']}'"

@@ -1,0 +1,37 @@
+//! Every call twice: `read` waits, `read_async` is awaited. Written once.
+
+/// Defines methods of a Python class. Each body is an async block over `$place`, a clone of `self`'s own
+/// handle, and gives a `Result` of something that becomes a Python object.
+macro_rules! calls {
+    (
+        impl $class:ty = $open:ident;
+        $(
+            $(#[$doc:meta])*
+            $(@$signature:tt)?
+            fn $waits:ident | $awaited:ident ($place:ident $(, $argument:ident : $kind:ty)*) -> $answer:ty $body:block
+        )*
+    ) => {
+        #[pyo3::pymethods]
+        impl $class {
+            $(
+                $(#[$doc])*
+                $(#[pyo3(signature = $signature)])?
+                fn $waits(&self, py: pyo3::Python<'_> $(, $argument: $kind)*) -> pyo3::PyResult<$answer> {
+                    let $place = self.$open().map_err($crate::failure::raised)?;
+                    $crate::runtime::wait(py, async move { $body })
+                }
+
+                $(#[$doc])*
+                $(#[pyo3(signature = $signature)])?
+                fn $awaited<'py>(
+                    &self, py: pyo3::Python<'py> $(, $argument: $kind)*
+                ) -> pyo3::PyResult<pyo3::Bound<'py, pyo3::PyAny>> {
+                    let $place = self.$open().map_err($crate::failure::raised)?;
+                    $crate::runtime::awaitable::<$answer>(py, async move { $body })
+                }
+            )*
+        }
+    };
+}
+
+pub(crate) use calls;

@@ -1,0 +1,74 @@
+//! What answers become in Python: plain dictionaries, strings and bytes, made at once.
+
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyDict, PyList, PyString},
+};
+use workden_core::{
+    Entry,
+    search::{Grepped, LineRole},
+};
+
+/// Files and directories, each a dictionary with `name`, `path`, `is_dir` and `size`.
+pub(crate) struct Entries(pub(crate) Vec<Entry>);
+
+impl<'py> IntoPyObject<'py> for Entries {
+    type Target = PyList;
+    type Output = Bound<'py, PyList>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let all = PyList::empty(py);
+        for entry in self.0 {
+            all.append(entry_info(py, &entry)?)?;
+        }
+        Ok(all)
+    }
+}
+
+/// One file or directory as a dictionary.
+fn entry_info<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyDict>> {
+    let info = PyDict::new(py);
+    info.set_item(pyo3::intern!(py, "name"), entry.path.name().unwrap_or("/"))?;
+    info.set_item(pyo3::intern!(py, "path"), entry.path.as_str())?;
+    info.set_item(pyo3::intern!(py, "is_dir"), entry.is_dir())?;
+    info.set_item(pyo3::intern!(py, "size"), entry.size.filter(|_| !entry.is_dir()))?;
+    Ok(info)
+}
+
+/// Matches, each a dictionary with `path`, `line_number` and `line`.
+pub(crate) struct Matches(pub(crate) Grepped);
+
+impl<'py> IntoPyObject<'py> for Matches {
+    type Target = PyList;
+    type Output = Bound<'py, PyList>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let all = PyList::empty(py);
+        for file in &self.0.files {
+            let path = PyString::new(py, file.path.as_str());
+            for line in file.lines.iter().filter(|line| line.role == LineRole::Match) {
+                let info = PyDict::new(py);
+                info.set_item(pyo3::intern!(py, "path"), &path)?;
+                info.set_item(pyo3::intern!(py, "line_number"), line.number)?;
+                info.set_item(pyo3::intern!(py, "line"), &line.text)?;
+                all.append(info)?;
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Bytes, as `bytes`.
+pub(crate) struct Blob(pub(crate) bytes::Bytes);
+
+impl<'py> IntoPyObject<'py> for Blob {
+    type Target = PyBytes;
+    type Output = Bound<'py, PyBytes>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0))
+    }
+}

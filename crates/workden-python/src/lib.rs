@@ -1,0 +1,27 @@
+//! The Python package `workden`, its Rust half: places to work in, as Python objects.
+//!
+//! This is a face: it converts and decides nothing. What Python programs call is in `python/workden`, in
+//! the words of the libraries that it stands in for; this module, `workden._native`, is what they share
+//! underneath, in ours. Every call that takes time exists twice, for programs that wait and for those that
+//! await, and holds no interpreter lock meanwhile.
+
+mod asking;
+mod calls;
+mod convert;
+mod failure;
+mod keepers;
+mod per_process;
+mod place;
+mod runtime;
+
+use pyo3::prelude::*;
+
+/// `workden._native`.
+#[pymodule]
+#[pyo3(name = "_native")]
+fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("Failure", module.py().get_type::<failure::Failure>())?;
+    module.add_class::<place::Place>()?;
+    Ok(())
+}

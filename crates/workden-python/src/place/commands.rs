@@ -1,0 +1,68 @@
+//! Commands of a place: run to the end, or in the background.
+
+use std::time::Duration;
+
+use workden_core::sandbox::{Ended, JobId, JobRead, JobState, Killed};
+
+use super::Place;
+use crate::calls::calls;
+
+/// `(output, exit code, whether something was left out, whether its time was over)`.
+type Ran = (String, i32, bool, bool);
+/// `(id, pid, line, whether it runs, exit code)`.
+type JobInfo = (String, u32, String, bool, Option<i32>);
+
+fn job_info(job: workden_core::sandbox::Job) -> JobInfo {
+    let (runs, code) = match job.state {
+        JobState::Running => (true, None),
+        JobState::Ended(ended) => (false, Some(ended.exit_code())),
+    };
+    (job.id.0, job.pid, job.line, runs, code)
+}
+
+calls! {
+    impl Place = den;
+
+    /// Runs a line in a shell to its end. Without a timeout it has the usual one.
+    @(command, timeout=None)
+    fn execute | execute_async (den, command: String, timeout: Option<f64>) -> Ran {
+        let timeout = timeout.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX));
+        let ran = den.workspace.execute(&command, timeout).await?;
+        Ok((ran.output.text(), ran.exit_code(), ran.output.left_out.is_some(), ran.ended == Ended::TimedOut))
+    }
+
+    /// Starts a line in the background.
+    fn start_job | start_job_async (den, command: String) -> JobInfo {
+        den.workspace.start_job(&command).await.map(job_info)
+    }
+
+    /// What a job has printed from this offset on, where to go on, and how it is.
+    fn read_job | read_job_async (den, id: String, offset: u64) -> (String, u64, JobInfo) {
+        let read = den.workspace.read_job(&JobId(id), &JobRead::from(offset)).await?;
+        Ok((read.text, read.next, job_info(read.job)))
+    }
+
+    /// Ends a job. Whether it ran.
+    fn kill_job | kill_job_async (den, id: String) -> bool {
+        Ok(den.workspace.kill_job(&JobId(id)).await? == Killed::Stopped)
+    }
+
+    /// All jobs.
+    fn jobs | jobs_async (den) -> Vec<JobInfo> {
+        Ok(den.workspace.jobs().await?.into_iter().map(job_info).collect())
+    }
+
+    /// Ends whatever runs commands here, with all that they started.
+    fn stop | stop_async (den) -> () {
+        use workden_core::Sandbox;
+        match den.workspace.commands() {
+            Ok(commands) => commands.stop().await,
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Where relative paths start and commands run.
+    fn directory | directory_async (den) -> String {
+        Ok(den.workspace.working_directory().await?.to_string())
+    }
+}

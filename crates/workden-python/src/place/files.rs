@@ -1,0 +1,99 @@
+//! Files of a place: reading, writing, editing, listing and searching.
+
+use workden_core::{
+    BackendExt, Expect, Result, VirtualPath,
+    search::{GlobRequest, GrepRequest, Hidden, ListRequest},
+    text::Replacement,
+};
+
+use super::{Den, Place};
+use crate::{
+    calls::calls,
+    convert::{Blob, Entries, Matches},
+};
+
+/// More than anybody can look at, and few enough to hold.
+const MOST_FOUND: usize = 1_000_000;
+/// A line is cut here.
+const LINE_BYTES: usize = 1024 * 1024;
+
+impl Den {
+    /// The path for what was typed.
+    pub(super) async fn path(&self, typed: &str) -> Result<VirtualPath> {
+        self.names.find(&self.workspace.working_directory().await?, typed)
+    }
+}
+
+calls! {
+    impl Place = den;
+
+    /// Whether there is a file that may be read.
+    fn exists | exists_async (den, path: String) -> bool {
+        let Ok(path) = den.path(&path).await else { return Ok(false) };
+        match den.workspace.files().entry(&path).await {
+            Ok(entry) => Ok(entry.is_file()),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// What is in a directory; of a file, that file.
+    fn ls | ls_async (den, path: String) -> Entries {
+        let path = den.path(&path).await?;
+        let request = ListRequest { keep: MOST_FOUND, ..ListRequest::default() };
+        match den.workspace.files().list_path(&path, &request).await {
+            Ok(listing) => Ok(Entries(listing.entries)),
+            Err(error) if error.kind() == workden_core::ErrorKind::NotDirectory => {
+                den.workspace.files().entry(&path).await.map(|entry| Entries(vec![entry]))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Lines with their numbers: the text, how many lines there are, and whether it was cut.
+    fn read | read_async (den, path: String, offset: u64, limit: u64) -> (String, u64, bool) {
+        let read = den.workspace.files().read_numbered(&den.path(&path).await?, offset, limit).await?;
+        Ok((read.text, read.total, read.cut != workden_core::text::Cut::No))
+    }
+
+    /// The bytes of a file.
+    fn read_bytes | read_bytes_async (den, path: String) -> Blob {
+        den.workspace.files().read_bytes(&den.path(&path).await?).await.map(Blob)
+    }
+
+    /// Writes a file, and makes the directories on the way. Its path.
+    fn write | write_async (den, path: String, content: Vec<u8>) -> String {
+        let path = den.path(&path).await?;
+        let written = den.workspace.files().write_path(&path, content.into(), Expect::Anything).await?;
+        Ok(written.path.to_string())
+    }
+
+    /// Replaces text in a file. How many times.
+    fn edit | edit_async (den, path: String, old: String, new: String, all: bool) -> u64 {
+        let path = den.path(&path).await?;
+        let replacement = if all { Replacement::all(old, new) } else { Replacement::once(old, new) };
+        den.workspace.files().edit(&path, &[replacement]).await
+    }
+
+    /// Files whose path matches, newest first.
+    fn glob | glob_async (den, pattern: String, path: String) -> Entries {
+        let path = den.path(&path).await?;
+        let request = GlobRequest { keep: MOST_FOUND, ..GlobRequest::new(pattern) };
+        let found = den.workspace.files().glob_path(&path, &request).await?;
+        Ok(Entries(found.entries))
+    }
+
+    /// Lines that match a regular expression.
+    fn grep | grep_async (
+        den, pattern: String, path: String, glob: Option<String>, ignore_hidden: bool
+    ) -> Matches {
+        let path = den.path(&path).await?;
+        let request = GrepRequest {
+            filter: glob.into_iter().collect(),
+            hidden: if ignore_hidden { Hidden::Skip } else { Hidden::Include },
+            keep: MOST_FOUND,
+            line_bytes: LINE_BYTES,
+            ..GrepRequest::regex(pattern)
+        };
+        den.workspace.files().grep_path(&path, &request).await.map(Matches)
+    }
+}

@@ -1,0 +1,154 @@
+//! Host directories under their own names, with the host's shell or a sandbox around the same directories.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use pyo3::prelude::*;
+use serde::Deserialize;
+use workden::Workspace;
+use workden_backends::{CompositeBackend, Durability, LocalBackend};
+use workden_core::{Error, ErrorKind, Result, Sandbox, VirtualPath, sandbox::MountAccess};
+use workden_policy::Ruleset;
+use workden_sandboxes::{HostEnvironment, HostSandbox, LateSandbox, LinuxSandbox};
+
+use super::{
+    Den, Place,
+    names::{self, Names},
+};
+use crate::{asking, failure, keepers};
+
+/// What a local place is to be.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    /// Where relative paths start and commands run.
+    root: PathBuf,
+    /// The directories that may be used.
+    directories: Vec<PathBuf>,
+    #[serde(default)]
+    commands: Commands,
+    #[serde(default)]
+    keeper: Option<PathBuf>,
+    #[serde(default)]
+    rules: Option<Ruleset>,
+    #[serde(default)]
+    durable: bool,
+    /// Variables of the host that commands see as well.
+    #[serde(default)]
+    pass_variables: Vec<String>,
+    /// What is installed on the host, and is to be there in a sandbox, too.
+    #[serde(default)]
+    toolchains: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Commands {
+    /// There are none.
+    #[default]
+    None,
+    /// On the host.
+    Host,
+    /// In a Linux sandbox.
+    Linux,
+}
+
+#[pymethods]
+impl Place {
+    /// Host directories under their own names. `wanted` is JSON; `asks` answers what the rules ask about.
+    #[staticmethod]
+    #[pyo3(signature = (wanted, asks=None))]
+    fn local(wanted: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {
+        let wanted: Wanted =
+            serde_json::from_str(wanted).map_err(|error| failure::raised(failure::invalid("a local place", error)))?;
+        let (wanted, approvals) = (Arc::new(wanted), asking::approvals(asks));
+        Self::made_by(move || {
+            let (real, names) = places(&wanted)?;
+            let root = names.find(&VirtualPath::root(), &names::host_name(&canonical(&wanted.root)?)?.to_string());
+            let root = root.or_else(|_| names::host_name(&canonical(&wanted.root)?))?;
+            let files = mounted(&real, wanted.durable)?;
+            let mut builder = Workspace::builder().working_directory(root.as_str()).approvals(approvals.clone());
+            if let Some(rules) = &wanted.rules {
+                builder = builder.rules(rules.clone());
+            }
+            builder = match wanted.commands {
+                Commands::None => builder.mount("/", files),
+                Commands::Host | Commands::Linux => {
+                    builder.sandbox(Arc::new(late(Arc::clone(&wanted), real, root, files)))
+                }
+            };
+            Ok(Den { workspace: builder.build()?, names: Arc::new(names) })
+        })
+    }
+}
+
+/// The directories as they really are, and their names.
+fn places(wanted: &Wanted) -> Result<(Vec<PathBuf>, Names)> {
+    let both = |given: &PathBuf| Ok((given.clone(), canonical(given)?));
+    let both = wanted.directories.iter().map(both).collect::<Result<Vec<_>>>()?;
+    let mut real: Vec<PathBuf> = Vec::new();
+    for (_, directory) in &both {
+        // What is below another is in the place by way of that one.
+        if !both.iter().any(|(_, other)| other != directory && directory.starts_with(other))
+            && !real.contains(directory)
+        {
+            real.push(directory.clone());
+        }
+    }
+    let names = Names::of(&both)?;
+    Ok((real, names))
+}
+
+fn canonical(directory: &Path) -> Result<PathBuf> {
+    directory.canonicalize().map_err(|error| {
+        let shown = directory.display();
+        Error::new(ErrorKind::NotFound, format!("cannot use the directory `{shown}`: {}", error.kind()))
+            .hint("name a directory that is there and may be entered")
+    })
+}
+
+fn mounted(directories: &[PathBuf], durable: bool) -> Result<CompositeBackend> {
+    let durability = if durable { Durability::Fsync } else { Durability::None };
+    let mut mounts = CompositeBackend::builder();
+    for directory in directories {
+        let at = names::host_name(directory)?;
+        let backend = LocalBackend::options().durability(durability).open_for(&at, directory)?;
+        mounts = mounts.mount(at.as_str(), backend)?;
+    }
+    Ok(mounts.build())
+}
+
+/// Commands, started when the first one comes.
+fn late(wanted: Arc<Wanted>, directories: Vec<PathBuf>, root: VirtualPath, files: CompositeBackend) -> LateSandbox {
+    LateSandbox::with_files(root, files, move || {
+        let (wanted, directories) = (Arc::clone(&wanted), directories.clone());
+        async move {
+            let keeper = keepers::program(wanted.keeper.as_ref())?;
+            let host = HostEnvironment::from_process();
+            let sandbox: Arc<dyn Sandbox> = match wanted.commands {
+                // To commands on the host a path is what it is to file calls: the whole tree is theirs.
+                Commands::None | Commands::Host => {
+                    let builder = HostSandbox::builder("/").keeper(keeper).environment_of(host);
+                    let pass = wanted.pass_variables.iter();
+                    Arc::new(pass.fold(builder, |builder, name| builder.pass_variable(name)).start().await?)
+                }
+                Commands::Linux => {
+                    let mut builder = LinuxSandbox::builder().keeper(keeper).environment_of(host);
+                    for directory in &directories {
+                        builder = builder.mount(directory, names::host_name(directory)?, MountAccess::ReadWrite);
+                    }
+                    for name in &wanted.pass_variables {
+                        builder = builder.pass_variable(name);
+                    }
+                    for toolchain in &wanted.toolchains {
+                        builder = builder.toolchain(toolchain);
+                    }
+                    Arc::new(builder.start().await?)
+                }
+            };
+            Ok(sandbox)
+        }
+    })
+}

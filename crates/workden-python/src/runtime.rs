@@ -1,0 +1,137 @@
+//! Where calls run: one runtime for each process, waiting without the interpreter's lock, and the bridge to
+//! an event loop.
+
+use std::{
+    future::Future,
+    pin::{Pin, pin},
+    time::Duration,
+};
+
+use pyo3::prelude::*;
+use pyo3_async_runtimes::{
+    TaskLocals,
+    generic::{self, ContextExt, JoinError},
+};
+use tokio::task;
+use workden_core::{Error, ErrorKind, Result};
+
+use crate::{failure, per_process::PerProcess};
+
+/// How often a caller that waits looks whether somebody pressed Ctrl-C.
+const LOOKS_FOR_SIGNALS: Duration = Duration::from_millis(50);
+
+static RUNTIME: PerProcess<tokio::runtime::Runtime> = PerProcess::new();
+
+tokio::task_local! {
+    /// The event loop and the context of the coroutine that awaits this call.
+    static AWAITED_BY: TaskLocals;
+}
+
+/// The runtime of this process.
+fn runtime() -> Result<&'static tokio::runtime::Runtime> {
+    RUNTIME.get_or_make(|| {
+        let made = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("workden").build();
+        made.map_err(|_| Error::new(ErrorKind::Busy, "the system has no threads to spare"))
+    })
+}
+
+/// Waits for a call. Ctrl-C ends the wait and, with it, the call.
+pub(crate) fn wait<T: Send>(py: Python<'_>, call: impl Future<Output = Result<T>> + Send) -> PyResult<T> {
+    let runtime = runtime().map_err(failure::raised)?;
+    py.detach(|| {
+        let mut call = pin!(call);
+        loop {
+            match runtime.block_on(async { tokio::time::timeout(LOOKS_FOR_SIGNALS, call.as_mut()).await }) {
+                Ok(answer) => return answer.map_err(failure::raised),
+                Err(_) => Python::attach(|py| py.check_signals())?,
+            }
+        }
+    })
+}
+
+/// A call as something to await in the running event loop. Cancelling that drops the call.
+pub(crate) fn awaitable<T>(
+    py: Python<'_>,
+    call: impl Future<Output = Result<T>> + Send + 'static,
+) -> PyResult<Bound<'_, PyAny>>
+where
+    T: for<'py> IntoPyObject<'py> + Send + 'static,
+{
+    // Raised here, where a traceback leads somewhere, and not in a thread that nobody looks at.
+    runtime().map_err(failure::raised)?;
+    let locals = TaskLocals::with_running_loop(py)?.copy_context(py)?;
+    generic::future_into_py_with_locals::<Calls, _, T>(py, locals, async { call.await.map_err(failure::raised) })
+}
+
+/// Who awaits this call, if anybody does.
+pub(crate) fn awaited_by() -> Option<TaskLocals> {
+    Calls::get_task_locals()
+}
+
+/// Runs something that may take its time, or take the interpreter's lock, beside the runtime's own threads.
+pub(crate) async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    let done = task::spawn_blocking(work).await;
+    done.map_err(|_| Error::new(ErrorKind::Io, "a thread ended before its work was done"))
+}
+
+/// The runtime as pyo3-async-runtimes wants to see it.
+struct Calls;
+
+struct Ended(task::JoinError);
+
+impl JoinError for Ended {
+    fn is_panic(&self) -> bool {
+        self.0.is_panic()
+    }
+
+    fn into_panic(self) -> Box<dyn std::any::Any + Send + 'static> {
+        self.0.into_panic()
+    }
+}
+
+type Handle = Pin<Box<dyn Future<Output = std::result::Result<(), Ended>> + Send>>;
+
+impl generic::Runtime for Calls {
+    type JoinError = Ended;
+    type JoinHandle = Handle;
+
+    fn spawn<F>(call: F) -> Handle
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        match runtime() {
+            Ok(runtime) => {
+                let running = runtime.spawn(call);
+                Box::pin(async { running.await.map_err(Ended) })
+            }
+            // `awaitable` has seen to it that there is one.
+            Err(_) => Box::pin(std::future::ready(Ok(()))),
+        }
+    }
+
+    fn spawn_blocking<F>(work: F) -> Handle
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        match runtime() {
+            Ok(runtime) => {
+                let running = runtime.spawn_blocking(work);
+                Box::pin(async { running.await.map_err(Ended) })
+            }
+            Err(_) => Box::pin(std::future::ready(Ok(()))),
+        }
+    }
+}
+
+impl ContextExt for Calls {
+    fn scope<F, R>(locals: TaskLocals, call: F) -> Pin<Box<dyn Future<Output = R> + Send>>
+    where
+        F: Future<Output = R> + Send + 'static,
+    {
+        Box::pin(AWAITED_BY.scope(locals, call))
+    }
+
+    fn get_task_locals() -> Option<TaskLocals> {
+        AWAITED_BY.try_with(TaskLocals::clone).ok()
+    }
+}
