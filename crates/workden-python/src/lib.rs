@@ -13,6 +13,8 @@ mod keepers;
 mod per_process;
 mod place;
 mod runtime;
+mod runtimes;
+mod sessions;
 
 use pyo3::prelude::*;
 
@@ -23,5 +25,6 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("Failure", module.py().get_type::<failure::Failure>())?;
     module.add_class::<place::Place>()?;
-    Ok(())
+    runtimes::add_to(module)?;
+    sessions::add_to(module)
 }

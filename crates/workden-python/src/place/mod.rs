@@ -4,12 +4,18 @@
 //! needs it, and never touches the keepers and connections of its parent.
 
 mod commands;
+mod daemons;
+mod docker;
 mod files;
+mod life;
+mod linux;
 mod local;
 mod names;
+mod shown;
 
 use std::sync::Arc;
 
+use life::Life;
 use names::Names;
 use pyo3::prelude::*;
 use workden::Workspace;
@@ -29,12 +35,14 @@ pub(crate) struct Place {
 pub(crate) struct Den {
     pub(crate) workspace: Workspace,
     names: Arc<Names>,
+    /// Of a place that is a sandbox.
+    life: Option<Life>,
 }
 
 impl Den {
     /// A den in which every path is one of the workspace.
     pub(crate) fn new(workspace: Workspace) -> Self {
-        Self { workspace, names: Arc::default() }
+        Self { workspace, names: Arc::default(), life: None }
     }
 }
 
