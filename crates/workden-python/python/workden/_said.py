@@ -53,3 +53,22 @@ def _denied(parts: dict[str, Any]) -> str:
     if parts.get("description"):
         return f"Permission denied: {parts['description']}"
     return f"Permission denied for {parts['operation']} on '{parts['target']}'"
+
+
+def of_search(failure: Failure, path: str | None) -> str:
+    """What is said about a search."""
+    if failure.kind == "invalid_pattern":
+        return f"Error: Invalid regex pattern: {failure.sentence}"
+    if failure.kind == "not_found":
+        return f"Error: Path '{path}' not found"
+    return f"Error: {of_file(failure, str(path or '.'))}"
+
+
+def of_command(failure: Failure) -> str:
+    """What is said about a command, without the `Error: ` in front."""
+    name, parts = refusal(failure)
+    if name in ("rule", "disapproved"):
+        return _denied(parts)
+    if name == "unapproved":
+        return f"Permission denied for {parts['operation']} on '{parts['target']}' (approval required)"
+    return str(failure)

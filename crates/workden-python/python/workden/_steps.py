@@ -1,0 +1,70 @@
+"""Methods that are written once, and can be waited for or awaited.
+
+Such a method is a generator. What it yields is a call of its native place, as a name and arguments; it is
+sent the answer, or thrown the `Failure`. `waits` makes a plain method of it; `awaited` runs the same steps in
+an event loop, where cancelling the task cancels the native call.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from workden._native import Failure
+
+if TYPE_CHECKING:
+    from typing_extensions import Concatenate, ParamSpec
+
+    P = ParamSpec("P")
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+Steps = Generator["tuple[str, tuple[Any, ...]]", Any, T]
+"""Calls of a place, one after the other, and what they come to."""
+
+
+def waits(method: Callable[Concatenate[S, P], Steps[T]]) -> Callable[Concatenate[S, P], T]:
+    """The method that waits for each of its steps. The steps themselves are its attribute `steps`."""
+
+    @functools.wraps(method)
+    def waiting(self: S, *args: P.args, **kwargs: P.kwargs) -> T:
+        place = self._place  # type: ignore[attr-defined]
+        steps = method(self, *args, **kwargs)
+        try:
+            name, arguments = next(steps)
+            while True:
+                try:
+                    answer = getattr(place, name)(*arguments)
+                except Failure as failure:
+                    name, arguments = steps.throw(failure)
+                else:
+                    name, arguments = steps.send(answer)
+        except StopIteration as done:
+            return done.value
+
+    waiting.steps = method  # type: ignore[attr-defined]
+    return waiting
+
+
+async def awaited(backend: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    """What the method `name` of a backend comes to, with each of its steps awaited."""
+    place = backend._place
+    steps = getattr(type(backend), name).steps(backend, *args, **kwargs)
+    try:
+        call, arguments = next(steps)
+        while True:
+            try:
+                answer = await getattr(place, call + "_async")(*arguments)
+            except Failure as failure:
+                call, arguments = steps.throw(failure)
+            else:
+                call, arguments = steps.send(answer)
+    except StopIteration as done:
+        return done.value
+
+
+def is_native(backend: object, name: str) -> bool:
+    """Whether a method of a backend has steps that can be awaited: a subclass may have its own instead."""
+    return hasattr(getattr(type(backend), name, None), "steps")
