@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from workden import _said
 from workden._commands import PlaceCommands
 from workden._files import PlaceFiles
 from workden._native import Failure
@@ -18,6 +19,7 @@ from workden._steps import Steps, waits
 
 if TYPE_CHECKING:
     from workden._native import Place
+    from workden.permissions import AskFallback
     from workden.types import ExecuteResponse
 
 _log = logging.getLogger("workden")
@@ -34,10 +36,17 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
         self._running = 0
         self._lock = threading.Lock()
         self._commands_begin()
-        try:
+        with _said_plainly():
             self._current = self._new_place()
-        except Failure as failure:
-            raise _as_exception(failure) from None
+
+    _ask_fallback: AskFallback = "error"
+
+    def _refused(self, failure: Failure) -> None:
+        name, parts = _said.refusal(failure)
+        if name == "unapproved" and self._ask_fallback == "error":
+            from workden.permissions import PermissionAskError
+
+            raise PermissionAskError(parts["operation"], parts["target"], "Approval required but no callback") from None
 
     def _new_place(self) -> Place:
         """The place, of which nothing runs yet."""
@@ -81,19 +90,21 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
         """
         place = self._place
         try:
-            place.start()
+            return place.start()
         except Failure as failure:
             self._go_on_after(failure, place)
-            self.start()
+        with _said_plainly():
+            self._place.start()
 
     async def async_start(self) -> None:
         """The same, awaited."""
         place = self._place
         try:
-            await place.start_async()
+            return await place.start_async()
         except Failure as failure:
             self._go_on_after(failure, place)
-            await self.async_start()
+        with _said_plainly():
+            await self._place.start_async()
 
     def is_alive(self) -> bool:
         """Whether it has been started, and runs. Nothing is started by asking."""
@@ -134,11 +145,13 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
 
     def isolation(self) -> dict[str, Any]:
         """What really separates commands from the machine: `level`, `walls`, `lacking`, and who holds `limits`."""
-        return json.loads(self._place.isolation())
+        with _said_plainly():
+            return json.loads(self._place.isolation())
 
     def usage(self) -> dict[str, Any]:
         """What it uses at the moment: bytes, processes and seconds; `None` for what nobody counts."""
-        told = json.loads(self._place.usage())
+        with _said_plainly():
+            told = json.loads(self._place.usage())
         for name in ("cpu", "age", "idle"):
             if told[name] is not None:
                 told[name] = told[name]["secs"] + told[name]["nanos"] / 1e9
@@ -177,6 +190,14 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
 
     async def __aexit__(self, *_: object) -> None:
         await self.async_stop()
+
+
+@contextlib.contextmanager
+def _said_plainly() -> Iterator[None]:
+    try:
+        yield
+    except Failure as failure:
+        raise _as_exception(failure) from None
 
 
 def _as_exception(failure: Failure) -> Exception:

@@ -20,7 +20,7 @@ use super::{
     Den, Place,
     daemons::{self, Daemons},
     life::Life,
-    shown::{self, RunOutside, Shown},
+    shown::{self, RunOutside, Shown, Size},
 };
 use crate::{asking, failure};
 
@@ -58,15 +58,15 @@ struct Wanted {
     #[serde(default)]
     variables: BTreeMap<String, String>,
     #[serde(default)]
-    memory: Option<u64>,
+    memory: Option<Size>,
     #[serde(default)]
-    swap: Option<u64>,
+    swap: Option<Size>,
     #[serde(default)]
     cpus: Option<f64>,
     #[serde(default)]
     processes: Option<u64>,
     #[serde(default)]
-    tmpfs: BTreeMap<String, u64>,
+    tmpfs: BTreeMap<String, Size>,
     #[serde(default)]
     privileges: Option<WantedPrivileges>,
     #[serde(default)]
@@ -168,10 +168,10 @@ fn plan(wanted: &Wanted) -> Result<DockerSandboxBuilder> {
 
 /// How much, and who.
 fn confined(mut plan: DockerSandboxBuilder, wanted: &Wanted) -> DockerSandboxBuilder {
-    if let Some(bytes) = wanted.memory {
+    if let Some(Size(bytes)) = wanted.memory {
         plan = plan.memory(bytes);
     }
-    if let Some(bytes) = wanted.swap {
+    if let Some(Size(bytes)) = wanted.swap {
         plan = plan.swap(bytes);
     }
     if let Some(cpus) = wanted.cpus {
@@ -180,7 +180,7 @@ fn confined(mut plan: DockerSandboxBuilder, wanted: &Wanted) -> DockerSandboxBui
     if let Some(most) = wanted.processes {
         plan = plan.processes(most);
     }
-    plan = wanted.tmpfs.iter().fold(plan, |plan, (at, bytes)| plan.tmpfs(at, *bytes));
+    plan = wanted.tmpfs.iter().fold(plan, |plan, (at, Size(bytes))| plan.tmpfs(at, *bytes));
     plan = match wanted.privileges {
         None => plan,
         Some(WantedPrivileges::Few) => plan.privileges(Privileges::Few),

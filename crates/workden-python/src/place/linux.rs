@@ -15,7 +15,7 @@ use workden_sandboxes::{HostEnvironment, LateSandbox, LinuxSandbox, LinuxSandbox
 use super::{
     Den, Place,
     life::Life,
-    shown::{self, RunOutside, Shown},
+    shown::{self, RunOutside, Shown, Size},
 };
 use crate::{asking, failure, keepers};
 
@@ -30,7 +30,7 @@ struct Wanted {
     directory: Option<PathBuf>,
     /// Bytes that an empty one holds.
     #[serde(default)]
-    ephemeral: Option<u64>,
+    ephemeral: Option<Size>,
     #[serde(default)]
     level: Level,
     #[serde(default)]
@@ -62,12 +62,12 @@ struct Wanted {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Limits {
-    memory: Option<u64>,
+    memory: Option<Size>,
     cpus: Option<f64>,
     processes: Option<u64>,
     open_files: Option<u64>,
-    file_size: Option<u64>,
-    tmp_size: Option<u64>,
+    file_size: Option<Size>,
+    tmp_size: Option<Size>,
     /// Seconds, as the next.
     wall_clock: Option<f64>,
     idle: Option<f64>,
@@ -112,7 +112,7 @@ fn plan(wanted: &Wanted) -> Result<LinuxSandboxBuilder> {
         .network(wanted.network);
     plan = match (&wanted.directory, wanted.ephemeral) {
         (Some(directory), _) => plan.directory(directory),
-        (None, Some(bytes)) => plan.ephemeral(bytes),
+        (None, Some(Size(bytes))) => plan.ephemeral(bytes),
         (None, None) => plan,
     };
     if let Some(directory) = &wanted.root_files {
@@ -135,7 +135,7 @@ fn plan(wanted: &Wanted) -> Result<LinuxSandboxBuilder> {
 }
 
 fn limited(mut plan: LinuxSandboxBuilder, limits: &Limits) -> Result<LinuxSandboxBuilder> {
-    if let Some(bytes) = limits.memory {
+    if let Some(Size(bytes)) = limits.memory {
         plan = plan.memory(bytes);
     }
     if let Some(cpus) = limits.cpus {
@@ -147,10 +147,10 @@ fn limited(mut plan: LinuxSandboxBuilder, limits: &Limits) -> Result<LinuxSandbo
     if let Some(most) = limits.open_files {
         plan = plan.open_files(most);
     }
-    if let Some(bytes) = limits.file_size {
+    if let Some(Size(bytes)) = limits.file_size {
         plan = plan.file_size(bytes);
     }
-    if let Some(bytes) = limits.tmp_size {
+    if let Some(Size(bytes)) = limits.tmp_size {
         plan = plan.tmp_size(bytes);
     }
     if let Some(time) = limits.wall_clock {

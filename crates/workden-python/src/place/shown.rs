@@ -57,6 +57,29 @@ pub(super) async fn masks(rules: Option<&Ruleset>, shown: &[Mount]) -> Result<Ve
     }
 }
 
+/// Bytes: a number of them, or as people write it, `512M`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "WrittenSize")]
+pub(super) struct Size(pub(super) u64);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenSize {
+    Bytes(u64),
+    Text(String),
+}
+
+impl TryFrom<WrittenSize> for Size {
+    type Error = workden_core::Error;
+
+    fn try_from(written: WrittenSize) -> Result<Self> {
+        match written {
+            WrittenSize::Bytes(bytes) => Ok(Self(bytes)),
+            WrittenSize::Text(text) => workden_core::parse_size(&text).map(Self),
+        }
+    }
+}
+
 /// Seconds, as Python counts them.
 pub(super) fn seconds(what: &str, time: f64) -> Result<Duration> {
     Duration::try_from_secs_f64(time).map_err(|error| failure::invalid(what, error))
