@@ -5,6 +5,7 @@
 //! the other stays outside, on the host, makes what the new one may not make itself, and then is the
 //! supervisor that ends and tidies up the sandbox.
 
+mod backwards;
 mod calls;
 mod cover;
 mod devices;
