@@ -126,12 +126,18 @@ def test_what_makes_no_sense() -> None:
         LinuxSandbox(network_mode="bridge")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="wall_clock"):
         LinuxSandbox(lifetime=-1)
-    relative = LinuxSandbox(volumes={"/usr": "x"})
-    with pytest.raises(RuntimeError):
-        relative.start()
-    assert "Error: " in relative.execute("true").output and not relative.is_alive()
-    with pytest.raises(RuntimeError):
-        relative.usage()
+    with pytest.raises(ValueError, match="NUL"):
+        LinuxSandbox(masked=["a\0b"])
+
+
+def test_a_start_that_fails(tmp_path: Path) -> None:
+    rootless = LinuxSandbox(root_files=tmp_path / "none")
+    with pytest.raises(RuntimeError, match="no such file"):
+        rootless.start()
+    assert rootless.execute("true").output.startswith("Error: ") and not rootless.is_alive()
+    for ask in (rootless.usage, rootless.isolation):
+        with pytest.raises(RuntimeError):
+            ask()
 
 
 def test_without_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +147,7 @@ def test_without_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_landlock() -> None:
-    with tempfile.TemporaryDirectory() as place, LinuxSandbox(place, level="landlock") as sandbox:
+    with tempfile.TemporaryDirectory() as place, LinuxSandbox(place, level="landlock", toolchains=()) as sandbox:
         if os.geteuid() == 0:
             # Commands never run as root: they run as whoever owns the directory.
             os.chown(place, 65534, 65534)

@@ -201,7 +201,7 @@ def _said_plainly() -> Iterator[None]:
 
 
 def _as_exception(failure: Failure) -> Exception:
-    return ValueError(str(failure)) if failure.kind == "invalid_argument" else RuntimeError(str(failure))
+    return ValueError(str(failure)) if failure.kind.startswith("invalid") else RuntimeError(str(failure))
 
 
 def _tell(failure: Failure) -> None:
