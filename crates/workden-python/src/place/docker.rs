@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use workden::Workspace;
 use workden_core::{Result, Sandbox, VirtualPath};
-use workden_policy::Ruleset;
+use workden_policy::Surroundings;
 use workden_sandboxes::{
     LateSandbox,
     docker::{ContainerUser, DockerSandbox, DockerSandboxBuilder, Init, Privileges, RootAccess, WhenItEnds},
@@ -22,7 +22,7 @@ use super::{
     life::Life,
     shown::{self, RunOutside, Shown, Size},
 };
-use crate::{asking, failure};
+use crate::{asking, failure, rules};
 
 /// What a container is to be.
 #[derive(Debug, Deserialize)]
@@ -81,7 +81,7 @@ struct Wanted {
     #[serde(default)]
     lease: Option<f64>,
     #[serde(default)]
-    rules: Option<Ruleset>,
+    rules: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -116,7 +116,7 @@ impl Place {
             let mut builder = Workspace::builder().sandbox(Arc::new(late)).approvals(approvals.clone());
             builder = wanted.git_files.held(builder, &shown);
             if let Some(rules) = &wanted.rules {
-                builder = builder.rules(rules.clone());
+                builder = builder.rules(rules::of_reference(rules, Surroundings::Machine)?);
             }
             let life = Life::told_by(move || made.get().is_some_and(|made| made.container_id().is_some()));
             Ok(Den { life: Some(life), ..Den::new(builder.build()?) })

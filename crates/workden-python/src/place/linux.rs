@@ -9,7 +9,7 @@ use workden_core::{
     Result, Sandbox, VirtualPath,
     sandbox::{Level, Network},
 };
-use workden_policy::Ruleset;
+use workden_policy::Surroundings;
 use workden_sandboxes::{HostEnvironment, LateSandbox, LinuxSandbox, LinuxSandboxBuilder};
 
 use super::{
@@ -17,7 +17,7 @@ use super::{
     life::Life,
     shown::{self, RunOutside, Shown, Size},
 };
-use crate::{asking, failure, keepers};
+use crate::{asking, failure, keepers, rules};
 
 /// What a Linux sandbox is to be.
 #[derive(Debug, Deserialize)]
@@ -56,7 +56,18 @@ struct Wanted {
     #[serde(default)]
     limits_best_effort: bool,
     #[serde(default)]
-    rules: Option<Ruleset>,
+    rules: Option<String>,
+    /// Outlives whoever made it, and can be attached to, as long as somebody does so in time.
+    #[serde(default)]
+    lease: Option<Lease>,
+}
+
+/// Where a leased sandbox is found again, and for how many seconds it waits for somebody.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lease {
+    directory: PathBuf,
+    ttl: f64,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -95,7 +106,7 @@ impl Place {
                 builder = wanted.git_files.held(builder, &shown);
             }
             if let Some(rules) = &wanted.rules {
-                builder = builder.rules(rules.clone());
+                builder = builder.rules(rules::of_reference(rules, Surroundings::Machine)?);
             }
             let life = Life::told_by(move || late.has_started());
             Ok(Den { life: Some(life), ..Den::new(builder.build()?) })
@@ -167,8 +178,12 @@ fn late(wanted: Arc<Wanted>, plan: LinuxSandboxBuilder, directory: VirtualPath) 
         let (wanted, plan) = (Arc::clone(&wanted), plan.clone());
         async move {
             let denied = shown::masks(wanted.rules.as_ref(), &plan.shown_files()).await?;
-            let sandbox: Arc<dyn Sandbox> = Arc::new(plan.mask(denied).start().await?);
-            Ok(sandbox)
+            let plan = plan.mask(denied);
+            let sandbox = match &wanted.lease {
+                Some(lease) => plan.start_leased(&lease.directory, shown::seconds("ttl", lease.ttl)?).await?,
+                None => plan.start().await?,
+            };
+            Ok(Arc::new(sandbox) as Arc<dyn Sandbox>)
         }
     })
 }

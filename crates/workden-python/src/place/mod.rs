@@ -3,6 +3,7 @@
 //! Invariant: what a place is made of belongs to one process. A forked child makes its own when it first
 //! needs it, and never touches the keepers and connections of its parent.
 
+mod attached;
 mod commands;
 mod daemons;
 mod docker;
@@ -10,8 +11,13 @@ mod files;
 mod life;
 mod linux;
 mod local;
+mod made_of;
+mod mounts;
 mod names;
+mod of_python;
+mod run;
 mod shown;
+mod tree;
 
 use std::sync::Arc;
 

@@ -8,10 +8,10 @@ use workden_core::{
     Result, VirtualPath,
     sandbox::{Mount, MountAccess},
 };
-use workden_policy::{Policy, Ruleset};
+use workden_policy::{Policy, Surroundings};
 use workden_sandboxes::GitFiles;
 
-use crate::failure;
+use crate::{failure, rules};
 
 /// A file or directory of the host, or a volume of the daemon.
 #[derive(Clone, Debug, Deserialize)]
@@ -50,9 +50,12 @@ impl RunOutside {
 }
 
 /// The files that the rules deny, for whoever starts the sandbox that shows them.
-pub(super) async fn masks(rules: Option<&Ruleset>, shown: &[Mount]) -> Result<Vec<VirtualPath>> {
+pub(super) async fn masks(rules: Option<&String>, shown: &[Mount]) -> Result<Vec<VirtualPath>> {
     match rules {
-        Some(rules) => workden::masks(shown, &Policy::new().with_rules(rules)?).await,
+        Some(rules) => {
+            let rules = rules::of_reference(rules, Surroundings::Machine)?;
+            workden::masks(shown, &Policy::new().with_rules(&rules)?).await
+        }
         None => Ok(Vec::new()),
     }
 }
