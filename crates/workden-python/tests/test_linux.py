@@ -209,9 +209,8 @@ async def test_awaited(tmp_path: Path) -> None:
         running = asyncio.create_task(sandbox.async_execute("echo x > begun; sleep 60; echo x > ended"))
         while not (tmp_path / "begun").exists():
             await asyncio.sleep(0.02)
-        before = sandbox._last_activity
         await asyncio.sleep(0.05)
-        assert sandbox._last_activity > before
+        assert sandbox.idle_for() == 0.0
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
@@ -219,7 +218,6 @@ async def test_awaited(tmp_path: Path) -> None:
             await asyncio.sleep(0.05)
         await sandbox.async_start()
         assert await sandbox.async_is_alive()
-        assert sandbox._running == 0
     assert not await sandbox.async_is_alive()
     with pytest.raises(ValueError, match="no toolchain"):
         await LinuxSandbox(toolchains=["cobol"]).async_start()
@@ -232,8 +230,15 @@ def test_when_it_was_used() -> None:
         assert sandbox._last_activity == 5.0
         sandbox.is_alive()
         assert sandbox._last_activity == 5.0
+        assert sandbox.idle_for() > 1000
         sandbox.exists("f")
         assert abs(sandbox._last_activity - time.time()) < 60
+        time.sleep(0.2)
+        assert 0.1 < sandbox.idle_for() < 60
+        sandbox._last_activity = 5.0
+        assert 0.1 < sandbox.idle_for() < 60, "the sandbox itself knows"
+        job = sandbox.execute_background("sleep 60")
+        assert sandbox.idle_for() == 0.0 and sandbox.kill_background(job.shell_id)
 
 
 def _in_child(sandbox: LinuxSandbox, told: multiprocessing.connection.Connection) -> None:  # type: ignore[name-defined]

@@ -311,10 +311,9 @@ async def test_linux_sandboxes(tmp_path: Path) -> None:
         all[0].stop()
         anew = await sessions.get_or_create("user-0")
         assert anew is not all[0] and anew.execute("ls").output == "mine\n"
-        running = asyncio.create_task(anew.async_execute("sleep 1"))
+        running = asyncio.create_task(anew.async_execute("sleep 2"))
         await asyncio.sleep(0.2)
-        for sandbox in [anew, *all[1:]]:
-            sandbox._last_activity = 0
-        assert await sessions.cleanup_idle(10) == 3, "one has a command that runs"
+        await asyncio.sleep(0.3)
+        assert await sessions.cleanup_idle(0.25) == 3, "one has a command that runs"
         assert (await running).exit_code == 0 and list(sessions.sessions) == ["user-0"]
     assert len(sessions) == 0 and not anew.is_alive()

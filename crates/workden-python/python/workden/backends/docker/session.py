@@ -14,7 +14,7 @@ import functools
 import inspect
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +35,13 @@ SandboxFactory = Callable[[str], Any]
 _log = logging.getLogger("workden")
 _THREADS = 64
 T = TypeVar("T")
+
+
+_Judges = Callable[[str], Awaitable[bool]]
+
+
+async def _always(_: str) -> bool:
+    return True
 
 
 @dataclass
@@ -163,35 +170,38 @@ class SessionManager:
 
         If it cannot be stopped and lives on, that is raised, and the session stays.
         """
-        return await self._see_through(self._release(session_id, lambda _: True))
+        return await self._see_through(self._release(session_id, _always))
 
     async def cleanup_idle(self, max_idle: float | None = None) -> int:
         """Ends the sandboxes that nobody has used for longer than `max_idle` seconds. How many that were.
 
-        If nothing is said each has the time that its `idle_timeout` says, or the usual one. What goes wrong with
+        If nothing is said each has the time that its `idle_timeout` says, or the usual one. One that has a method
+        `idle_for` is asked for how long; ours have, and are in use as long as a command runs. What goes wrong with
         one of them is logged, and keeps no other from ending.
         """
 
-        def is_idle(session_id: str) -> bool:
+        async def is_idle(session_id: str) -> bool:
             sandbox = self._sessions[session_id]
             own = getattr(sandbox, "idle_timeout", None)
             usual = own if isinstance(own, (int, float)) else self._default_idle_timeout
-            return time.time() - self._last_used(session_id, sandbox) > (usual if max_idle is None else max_idle)
+            most = usual if max_idle is None else max_idle
+            # Who may know better is asked only when it would end.
+            return self._unused(session_id, sandbox) > most and await self._idle_for(session_id, sandbox) > most
 
-        return await self._release_all([each for each in self._sessions if is_idle(each)], is_idle)
+        return await self._release_all(list(self._sessions), is_idle)
 
     async def shutdown(self) -> int:
         """Ends all of them, and the cleanup loop. How many were ended."""
         self.stop_cleanup_loop()
         while self._under_way:
             await asyncio.wait(set(self._under_way))
-        ended = await self._release_all(list(self._sessions), lambda _: True)
+        ended = await self._release_all(list(self._sessions), _always)
         if self._pool is not None and not self._sessions:
             self._pool.shutdown(wait=False)
             self._pool = None
         return ended
 
-    async def _release_all(self, ids: list[str], if_still: Callable[[str], bool]) -> int:
+    async def _release_all(self, ids: list[str], if_still: _Judges) -> int:
         releases = [self._see_through(self._release(each, if_still)) for each in ids]
         answers = await asyncio.gather(*releases, return_exceptions=True)
         for session_id, answer in zip(ids, answers):
@@ -199,12 +209,12 @@ class SessionManager:
                 _log.warning("the session %s could not be ended: %s", session_id, answer)
         return sum(answer is True for answer in answers)
 
-    async def _release(self, session_id: str, if_still: Callable[[str], bool]) -> bool:
+    async def _release(self, session_id: str, if_still: _Judges) -> bool:
         if session_id not in self._sessions and session_id not in self._turns:
             return False
         async with self._turn(session_id):
             # Somebody may have used it meanwhile, or ended it.
-            if session_id not in self._sessions or not if_still(session_id):
+            if session_id not in self._sessions or not await if_still(session_id):
                 return False
             sandbox = self._sessions[session_id]
             try:
@@ -245,9 +255,13 @@ class SessionManager:
         with contextlib.suppress(AttributeError):
             sandbox._last_activity = time.time()
 
-    def _last_used(self, session_id: str, sandbox: Any) -> float:
+    def _unused(self, session_id: str, sandbox: Any) -> float:
         told = getattr(sandbox, "_last_activity", None)
-        return told if isinstance(told, (int, float)) else self._used[session_id]
+        return time.time() - (told if isinstance(told, (int, float)) else self._used[session_id])
+
+    async def _idle_for(self, session_id: str, sandbox: Any) -> float:
+        ask = getattr(sandbox, "idle_for", None)
+        return await self._answer(ask) if callable(ask) else self._unused(session_id, sandbox)
 
     # Calling what somebody else wrote
 
