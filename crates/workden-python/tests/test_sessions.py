@@ -91,7 +91,7 @@ async def test_any_factory_and_any_sandbox(factory: Any) -> None:
     assert sessions.sessions == {"user-1": sandbox}
     assert await sessions.release("user-1") is True and sandbox.stopped == 1
     assert await sessions.release("user-1") is False and len(sessions) == 0
-    assert await sessions.shutdown() == 0 and not sessions._turns and not sessions._under_way
+    assert await sessions.shutdown() == 0 and not sessions._calls._turns and not sessions._calls._under_way
 
 
 async def test_plain_code_never_runs_on_the_loop() -> None:

@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from workden import _said
@@ -177,7 +177,7 @@ def _seconds(duration: dict[str, int]) -> float:
 
 
 @contextlib.contextmanager
-def _said_plainly() -> Iterator[None]:
+def _said_plainly() -> Generator[None, None, None]:
     try:
         yield
     except Failure as failure:

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import contextvars
 import functools
-import inspect
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from workden import _native
+from workden.backends.docker._calls import Calls
 
 if TYPE_CHECKING:
     import os
@@ -33,8 +30,6 @@ SandboxFactory = Callable[[str], Any]
 """Makes the sandbox of a session, whose id it is given; plain or async."""
 
 _log = logging.getLogger("workden")
-_THREADS = 64
-T = TypeVar("T")
 
 
 _Judges = Callable[[str], Awaitable[bool]]
@@ -42,12 +37,6 @@ _Judges = Callable[[str], Awaitable[bool]]
 
 async def _always(_: str) -> bool:
     return True
-
-
-@dataclass
-class _Turn:
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    takers: int = 0
 
 
 class SessionManager:
@@ -87,10 +76,8 @@ class SessionManager:
         self._workspace_root = None if workspace_root is None else Path(workspace_root)
         self._sessions: dict[str, Any] = {}
         self._used: dict[str, float] = {}
-        self._turns: dict[str, _Turn] = {}
-        self._under_way: set[asyncio.Task[Any]] = set()
         self._cleanup_task: asyncio.Task[None] | None = None
-        self._pool: ThreadPoolExecutor | None = None
+        self._calls = Calls()
 
     @property
     def sessions(self) -> dict[str, Any]:
@@ -126,10 +113,10 @@ class SessionManager:
             _native.check_session_id(session_id)
         except _native.Failure as failure:
             raise ValueError(str(failure)) from None
-        return await self._see_through(self._get_or_create(session_id, runtime))
+        return await self._calls.see_through(self._get_or_create(session_id, runtime))
 
     async def _get_or_create(self, session_id: str, runtime: RuntimeConfig | str | None) -> Any:
-        async with self._turn(session_id):
+        async with self._calls.turn(session_id):
             sandbox = self._sessions.get(session_id)
             if sandbox is not None:
                 if await self._is_alive(sandbox):
@@ -138,9 +125,9 @@ class SessionManager:
                 del self._sessions[session_id]
                 await self._stop_quietly(session_id, sandbox)
             make = self._sandbox_factory or functools.partial(self._docker_sandbox, runtime=runtime)
-            sandbox = await self._answer(make, session_id)
+            sandbox = await self._calls.answer(make, session_id)
             try:
-                await self._answer(sandbox.start)
+                await self._calls.answer(sandbox.start)
             except Exception:
                 await self._stop_quietly(session_id, sandbox)
                 raise
@@ -170,7 +157,7 @@ class SessionManager:
 
         If it cannot be stopped and lives on, that is raised, and the session stays.
         """
-        return await self._see_through(self._release(session_id, _always))
+        return await self._calls.see_through(self._release(session_id, _always))
 
     async def cleanup_idle(self, max_idle: float | None = None) -> int:
         """Ends the sandboxes that nobody has used for longer than `max_idle` seconds. How many that were.
@@ -193,16 +180,14 @@ class SessionManager:
     async def shutdown(self) -> int:
         """Ends all of them, and the cleanup loop. How many were ended."""
         self.stop_cleanup_loop()
-        while self._under_way:
-            await asyncio.wait(set(self._under_way))
+        await self._calls.settled()
         ended = await self._release_all(list(self._sessions), _always)
-        if self._pool is not None and not self._sessions:
-            self._pool.shutdown(wait=False)
-            self._pool = None
+        if not self._sessions:
+            self._calls.close()
         return ended
 
     async def _release_all(self, ids: list[str], if_still: _Judges) -> int:
-        releases = [self._see_through(self._release(each, if_still)) for each in ids]
+        releases = [self._calls.see_through(self._release(each, if_still)) for each in ids]
         answers = await asyncio.gather(*releases, return_exceptions=True)
         for session_id, answer in zip(ids, answers):
             if isinstance(answer, Exception):
@@ -210,15 +195,15 @@ class SessionManager:
         return sum(answer is True for answer in answers)
 
     async def _release(self, session_id: str, if_still: _Judges) -> bool:
-        if session_id not in self._sessions and session_id not in self._turns:
+        if session_id not in self._sessions and not self._calls.is_anybodys_turn(session_id):
             return False
-        async with self._turn(session_id):
+        async with self._calls.turn(session_id):
             # Somebody may have used it meanwhile, or ended it.
             if session_id not in self._sessions or not await if_still(session_id):
                 return False
             sandbox = self._sessions[session_id]
             try:
-                await self._answer(sandbox.stop)
+                await self._calls.answer(sandbox.stop)
             except Exception:
                 if await self._is_alive(sandbox):
                     raise
@@ -261,54 +246,19 @@ class SessionManager:
 
     async def _idle_for(self, session_id: str, sandbox: Any) -> float:
         ask = getattr(sandbox, "idle_for", None)
-        return await self._answer(ask) if callable(ask) else self._unused(session_id, sandbox)
+        return await self._calls.answer(ask) if callable(ask) else self._unused(session_id, sandbox)
 
     # Calling what somebody else wrote
 
     async def _is_alive(self, sandbox: Any) -> bool:
         try:
-            return bool(await self._answer(sandbox.is_alive))
+            return bool(await self._calls.answer(sandbox.is_alive))
         except Exception:
             _log.warning("a sandbox cannot say whether it is alive", exc_info=True)
             return False
 
     async def _stop_quietly(self, session_id: str, sandbox: Any) -> None:
         try:
-            await self._answer(sandbox.stop)
+            await self._calls.answer(sandbox.stop)
         except Exception:
             _log.warning("a sandbox of the session %s could not be stopped", session_id, exc_info=True)
-
-    async def _answer(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function answers: awaited if it is async, and otherwise called where it may take its time."""
-        if inspect.iscoroutinefunction(function):
-            return await function(*arguments)
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="workden-sessions")
-        call = functools.partial(contextvars.copy_context().run, function, *arguments)
-        answer = await asyncio.get_running_loop().run_in_executor(self._pool, call)
-        return await answer if inspect.isawaitable(answer) else answer
-
-    async def _see_through(self, call: Coroutine[Any, Any, T]) -> T:
-        """What a call comes to, which goes on if whoever awaits this is cancelled."""
-        task = asyncio.get_running_loop().create_task(call)
-        self._under_way.add(task)
-        task.add_done_callback(self._done)
-        return await asyncio.shield(task)
-
-    def _done(self, task: asyncio.Task[Any]) -> None:
-        self._under_way.discard(task)
-        if not task.cancelled():
-            # If nobody waits any more, nobody else would look at it.
-            task.exception()
-
-    @contextlib.asynccontextmanager
-    async def _turn(self, session_id: str) -> AsyncIterator[None]:
-        turn = self._turns.setdefault(session_id, _Turn())
-        turn.takers += 1
-        try:
-            async with turn.lock:
-                yield
-        finally:
-            turn.takers -= 1
-            if turn.takers == 0:
-                del self._turns[session_id]
