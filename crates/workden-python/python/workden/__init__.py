@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from workden.backends.docker.session import SandboxFactory as SandboxFactory, SessionManager as SessionManager
     from workden.backends.filesystem import FilesystemBackend as FilesystemBackend
     from workden.backends.linux import LinuxSandbox as LinuxSandbox
-    from workden.backends.local import LocalBackend as LocalBackend, LocalSandbox as LocalSandbox
+    from workden.backends.local import LocalBackend as LocalBackend
+    from workden.backends.sandbox import LocalSandbox as LocalSandbox
     from workden.backends.state import StateBackend as StateBackend
     from workden.capability import ConsoleCapability as ConsoleCapability
     from workden.hashline import (
@@ -120,7 +121,8 @@ _WHERE = {
         "BackgroundProcessInfo GrepMatch RuntimeConfig"
     ),
     "workden.backends.state": "StateBackend",
-    "workden.backends.local": "LocalBackend LocalSandbox",
+    "workden.backends.local": "LocalBackend",
+    "workden.backends.sandbox": "LocalSandbox",
     "workden.backends.filesystem": "FilesystemBackend",
     "workden.backends.composite": "CompositeBackend AsyncCompositeBackend",
     "workden.backends.base": "BaseSandbox",
