@@ -42,8 +42,27 @@ def test_quick_start(in_tmp: Path) -> None:
     assert (in_tmp / "workspace/fibonacci.py").read_text() == FIBONACCI
     wrote, ran = answers(result.all_messages())
     assert "fibonacci.py" in wrote
-    # To run a command needs approval, and nobody is there to give it: the model reads so, and the run goes on.
-    assert FIBONACCI_SAYS not in ran
+    assert FIBONACCI_SAYS in ran
+
+
+def test_commands_that_must_be_approved_are_refused_where_there_is_nobody_to_ask(in_tmp: Path) -> None:
+    from pydantic_ai import Agent
+    from workden import LocalBackend, create_console_toolset
+
+    @dataclass
+    class Deps:
+        backend: LocalBackend
+
+    # With approval requirements
+    toolset = create_console_toolset(
+        require_write_approval=True,
+        require_execute_approval=True,
+    )
+    agent = Agent(plays(*MAKES_FIBONACCI), deps_type=Deps, toolsets=[toolset])
+    result = agent.run_sync("Create a Python script that calculates fibonacci and run it", deps=Deps(LocalBackend(".")))
+    # The model reads so, and the run goes on.
+    assert len(answers(result.all_messages())) == 2
+    assert list(in_tmp.iterdir()) == []
 
 
 @pytest.mark.parametrize("isolation", [None, "linux"])
