@@ -18,17 +18,27 @@ pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("python_image"), pytes
 IMAGE = "python:3.12-slim"
 
 
-def docker(*arguments: str) -> bool:
-    return subprocess.run(["docker", *arguments], capture_output=True).returncode == 0
+def docker(*arguments: str) -> str | None:
+    """What the client says; nothing, if it fails."""
+    said = subprocess.run(["docker", *arguments], capture_output=True, text=True)
+    return said.stdout if said.returncode == 0 else None
+
+
+def runtimes() -> set[str]:
+    """The images that were built of runtimes."""
+    return set((docker("images", "--format", "{{.Repository}}:{{.Tag}}", "workden-runtime") or "").split())
 
 
 @pytest.fixture(scope="module")
 def python_image() -> Iterator[None]:
-    """The image that the examples name."""
-    ours = not docker("image", "inspect", IMAGE)
+    """The image that the examples name. The daemon may be somebody's own: what is made here is removed."""
+    ours, before = docker("image", "inspect", IMAGE) is None, runtimes()
     if ours:
-        assert docker("tag", "workden-test/python:latest", IMAGE), "cargo xtask docker makes workden-test/python"
+        tagged = docker("tag", "workden-test/python:latest", IMAGE)
+        assert tagged is not None, "cargo xtask docker makes workden-test/python"
     yield
+    for image in runtimes() - before:
+        docker("rmi", image)
     if ours:
         docker("rmi", "--no-prune", IMAGE)
 
