@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -14,8 +15,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic_ai.workspaces import WorkspaceUnavailableError
 
+from workden._native import Place
+
 if TYPE_CHECKING:
-    from workden import DockerSandbox, LinuxSandbox, StateBackend
+    from workden.backends.docker.sandbox import DockerSandbox
+    from workden.backends.linux import LinuxSandbox
+    from workden.backends.state import StateBackend
+
+Opened = tuple[Any, Place]
+"""A backend, which is not to be let go of, and where it works."""
 
 _RANDOM = re.compile(r"(workden-)?[0-9a-f]{16}")
 
@@ -29,11 +37,11 @@ class Ground(Protocol):
         """An id for an environment that is not there yet."""
         ...
 
-    def make(self, id: str) -> Any:
-        """An environment of this id: something with a place."""
+    def make(self, id: str) -> Opened:
+        """An environment of this id."""
         ...
 
-    def find(self, id: str) -> Any:
+    def find(self, id: str) -> Opened:
         """The environment of this id."""
         ...
 
@@ -55,15 +63,21 @@ class LinuxGround:
     def new_id(self) -> str:
         return secrets.token_hex(8)
 
-    def make(self, id: str) -> LinuxSandbox:
-        from workden import LinuxSandbox
+    def make(self, id: str) -> Opened:
+        like = self._sandbox()
+        lease = {"directory": self._directory(id), "ttl": self._ttl}
+        return like, Place.linux(json.dumps({**json.loads(like._wanted), "lease": lease}), like._asks)
 
-        return LinuxSandbox(**self._options, lease=self._directory(id), lease_ttl=self._ttl)
+    def find(self, id: str) -> Opened:
+        like = self._sandbox()
+        wanted = {"directory": self._directory(id), "work_dir": like.work_dir}
+        return like, Place.linux_attach(json.dumps(wanted), like._asks)
 
-    def find(self, id: str) -> LinuxSandbox:
-        from workden import LinuxSandbox
+    def _sandbox(self) -> LinuxSandbox:
+        # Never started: what it would be is what is wanted.
+        from workden.backends.linux import LinuxSandbox
 
-        return LinuxSandbox.attach(self._directory(id))
+        return LinuxSandbox(**self._options)
 
     def is_own(self, id: str) -> bool:
         return _RANDOM.fullmatch(id) is not None
@@ -87,15 +101,21 @@ class DockerGround:
     def new_id(self) -> str:
         return self._name or f"workden-{secrets.token_hex(8)}"
 
-    def make(self, id: str) -> DockerSandbox:
-        from workden import DockerSandbox
+    def make(self, id: str) -> Opened:
+        like = self._sandbox()
+        # Whoever ends a workspace is done with it, although it has a name.
+        wanted = {**json.loads(like._wanted), "container_name": id, "keep": False, "lease": self._ttl}
+        return like, Place.docker(json.dumps(wanted), like._asks)
 
-        return DockerSandbox(**{"auto_remove": True, **self._options}, container_name=id, lease=self._ttl)
+    def find(self, id: str) -> Opened:
+        like = self._sandbox()
+        wanted = {"daemon": json.loads(like._wanted)["daemon"], "container": id}
+        return like, Place.docker_attach(json.dumps(wanted), like._asks)
 
-    def find(self, id: str) -> DockerSandbox:
-        from workden import DockerSandbox
+    def _sandbox(self) -> DockerSandbox:
+        from workden.backends.docker.sandbox import DockerSandbox
 
-        return DockerSandbox.attach(id)
+        return DockerSandbox(**self._options)
 
     def is_own(self, id: str) -> bool:
         # Other containers of the machine are nobody's workspace.
@@ -117,19 +137,19 @@ class StateGround:
         known = (id for id, state in self._known.items() if state is self._state)
         return next(known, secrets.token_hex(8))
 
-    def make(self, id: str) -> StateBackend:
+    def make(self, id: str) -> Opened:
         if self._state is None:
-            from workden import StateBackend
+            from workden.backends.state import StateBackend
 
             self._state = StateBackend()
         self._known[id] = self._state
-        return self._state
+        return self._state, self._state._place
 
-    def find(self, id: str) -> StateBackend:
+    def find(self, id: str) -> Opened:
         state = self._known.get(id)
         if state is None:
             raise WorkspaceUnavailableError(f"the files of `{id}` are gone: nobody in this process holds them")
-        return state
+        return state, state._place
 
     def is_own(self, id: str) -> bool:
         return self._state is not None and self._known.get(id) is self._state

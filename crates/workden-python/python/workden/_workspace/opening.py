@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic_ai.workspaces import WorkspaceRef
 
@@ -15,10 +16,7 @@ from workden._workspace.failures import of_attach
 
 if TYPE_CHECKING:
     from workden._native import Place
-    from workden._workspace.grounds import Ground
-
-    Opened = tuple[Any, Place]
-    """A backend, which is not to be let go of, and where it works."""
+    from workden._workspace.grounds import Ground, Opened
 
 
 class Environment:
@@ -69,19 +67,25 @@ class Environment:
             raise of_attach(failure) from failure
 
 
-def _started(backend: Any) -> Opened:
-    # A sandbox that has ended starts anew by itself; its place does not.
-    place: Place = backend._place
+def _started(opened: Opened) -> Opened:
+    _, place = opened
     if place.has_commands():
         place.start()
-    return backend, place
+    return opened
 
 
 async def _unharmed(opening: Future[Opened]) -> Opened:
     """What it comes to. Cancelling this cancels nobody but whoever waits."""
     if opening.done():
         return opening.result()
-    waiting = asyncio.wrap_future(opening)
-    # Somebody has looked at it, even if whoever waited is no longer there.
-    waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
-    return await asyncio.shield(waiting)
+    loop = asyncio.get_running_loop()
+    waiting = loop.create_future()
+
+    def wake(_: object) -> None:
+        # The loop may have ended in the meantime, with all who waited.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(lambda: waiting.done() or waiting.set_result(None))
+
+    opening.add_done_callback(wake)
+    await waiting
+    return opening.result()
