@@ -122,6 +122,10 @@ class TestState(_Suite):
     """Commands aside, of which there are none."""
 
     @pytest.fixture
+    def has_real_posix_shell(self) -> bool:
+        return False
+
+    @pytest.fixture
     def new(self) -> Callable[..., WorkspaceBackend]:
         return lambda ref=None: WorkdenFilesWorkspaceBackend(ref=ref)
 

@@ -31,8 +31,9 @@ try:
 except ImportError as error:
     raise ImportError("a Pydantic AI that has workspaces is not installed: pip install workden[console]") from error
 
-from workden._workspace.backends import WorkdenFilesWorkspaceBackend, WorkdenWorkspaceBackend, ground_of
+from workden._workspace.backends import WorkdenWorkspaceBackend, ground_of
 from workden._workspace.grounds import StateGround
+from workden._workspace.memory import WorkdenFilesWorkspaceBackend
 from workden.backends.state import StateBackend
 
 __all__ = ["WorkdenFilesWorkspaceBackend", "WorkdenWorkspace", "WorkdenWorkspaceBackend"]

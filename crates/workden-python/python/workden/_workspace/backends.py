@@ -24,11 +24,10 @@ from pydantic_ai.workspaces import (
 
 from workden._native import Failure
 from workden._workspace.failures import of_call
-from workden._workspace.grounds import DockerGround, Ground, LinuxGround, StateGround
+from workden._workspace.grounds import DockerGround, Ground, LinuxGround
 from workden._workspace.opening import Environment
 
 if TYPE_CHECKING:
-    from workden import StateBackend
     from workden.types import FileInfo
 
 # The most bytes that a command may print on both streams together, and how many of each are shown of more.
@@ -38,7 +37,7 @@ _SHOWN = 64 * 1024
 _SIGNALLED = 128
 
 
-class _Files(WorkspaceBackend, SupportsFilesystem, SupportsRealpath):
+class WorkspaceFiles(WorkspaceBackend, SupportsFilesystem, SupportsRealpath):
     """Files of an environment, which is started or reached by the first call."""
 
     def __init__(self, ground: Ground, ref: WorkspaceRef | None) -> None:
@@ -124,7 +123,7 @@ class _Files(WorkspaceBackend, SupportsFilesystem, SupportsRealpath):
             raise of_call(failure, str(arguments[0]) if arguments else None) from failure
 
 
-class WorkdenWorkspaceBackend(_Files, SupportsCommands):
+class WorkdenWorkspaceBackend(WorkspaceFiles, SupportsCommands):
     """A workspace in a sandbox: `LinuxSandbox`, or `DockerSandbox`, which `options` are for.
 
     It is made by the first call, or found again by its `ref`, from any process of this user. It ends when somebody
@@ -188,13 +187,6 @@ class WorkdenWorkspaceBackend(_Files, SupportsCommands):
             # Perhaps with everything around it.
             await self.working_dir()
         return CommandResult(exit_code=code, stdout=_text(output), stderr=_text(errors))
-
-
-class WorkdenFilesWorkspaceBackend(_Files):
-    """A workspace of files without commands: a `StateBackend`, of which the `ref` is good in this process."""
-
-    def __init__(self, state: StateBackend | None = None, *, ref: WorkspaceRef | None = None) -> None:
-        super().__init__(StateGround(state), ref)
 
 
 def ground_of(

@@ -33,10 +33,14 @@ class Environment:
 
     async def place(self) -> Place:
         """Where to work, started or reached now if it was not before."""
-        _, place = await _unharmed(self._opened())
+        _, place = await self.opened()
         return place
 
-    def _opened(self) -> Future[Opened]:
+    async def opened(self) -> Opened:
+        """The same, with the backend that it is the place of."""
+        return await _unharmed(self._begun())
+
+    def _begun(self) -> Future[Opened]:
         with self._lock:
             if self._opening is not None:
                 process, opening = self._opening
