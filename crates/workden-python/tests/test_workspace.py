@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent
+from pydantic_ai import Agent, RunContext
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.workspaces import (
     ReadOnlyWorkspace,
@@ -357,7 +357,7 @@ def test_files_in_memory_have_one_ref_whoever_asks() -> None:
 
 def tool(agent: Agent[None, str], did: list[str]) -> None:
     @agent.tool
-    async def work(ctx: Any) -> str:
+    async def work(ctx: RunContext[None]) -> str:
         workspace = ctx.workspace
         done = did.pop(0)
         if done.startswith("run "):
