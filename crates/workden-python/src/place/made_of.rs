@@ -55,7 +55,7 @@ impl Place {
         Self::made_by(move || {
             let den = slf.get().den()?;
             let rules = rules::of_reference(&rules, den.surroundings())?;
-            Ok(Den { workspace: den.workspace.behind(&rules, approvals.clone())?, names: Arc::clone(&den.names) })
+            Ok(Den { workspace: den.workspace.behind(&rules, approvals.clone())?, ..den })
         })
     }
 
@@ -65,7 +65,7 @@ impl Place {
             .map_err(|error| failure::raised(failure::invalid("a derived place", error)))?;
         Self::made_by(move || {
             let den = slf.get().den()?;
-            Ok(Den { workspace: den.workspace.derive(&wanted)?, names: Arc::clone(&den.names) })
+            Ok(Den { workspace: den.workspace.derive(&wanted)?, ..den })
         })
     }
 
