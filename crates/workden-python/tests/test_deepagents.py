@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import runpy
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
+import workden.integrations.deepagents
 from workden.backends.local import LocalBackend
 from workden.integrations.deepagents import WorkdenBackend, WorkdenSandbox, deep_backend
 
@@ -293,7 +295,7 @@ def test_a_subclass_with_a_method_of_its_own_is_asked(tmp_path: Path) -> None:
         assert deep_backend(loud).download_files([f"{tmp_path}/a.txt"])[0].content == b"QUIET"
 
 
-def test_without_deepagents_it_says_what_to_install() -> None:
-    program = "import sys; sys.modules['deepagents'] = None\nimport workden.integrations.deepagents"
-    failed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert "ImportError: deepagents is not installed: pip install workden[deepagents]" in failed.stderr
+def test_without_deepagents_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "deepagents.backends.protocol", None)
+    with pytest.raises(ImportError, match=r"pip install workden\[deepagents\]"):
+        runpy.run_path(str(workden.integrations.deepagents.__file__))

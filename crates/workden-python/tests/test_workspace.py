@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import json
 import os
+import runpy
 import stat
 import subprocess
 import sys
@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 from pydantic_ai import Agent, RunContext
-from pydantic_ai.models.test import TestModel
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.workspaces import (
     ReadOnlyWorkspace,
     SupportsCommands,
@@ -31,6 +32,7 @@ from pydantic_ai.workspaces import (
 )
 from pydantic_ai.workspaces.conformance import WorkspaceBackendSuite
 
+import workden.workspace
 from workden._native import Failure
 from workden._workspace import failures
 from workden._workspace.grounds import private_directory
@@ -355,35 +357,34 @@ def test_files_in_memory_have_one_ref_whoever_asks() -> None:
 # As a capability of an agent.
 
 
-def tool(agent: Agent[None, str], did: list[str]) -> None:
-    @agent.tool
-    async def work(ctx: RunContext[None]) -> str:
-        workspace = ctx.workspace
-        done = did.pop(0)
-        if done.startswith("run "):
-            return (await workspace.run(done.removeprefix("run "), shell=True)).stdout
-        await workspace.write_text("note.txt", done)
-        return "written"
-
-
-def told(result: Any) -> str:
-    return json.loads(result.output)["work"]
+def obeys(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    """A model that does as it is told, and tells what came of it."""
+    last = messages[-1].parts[-1]
+    if isinstance(last, ToolReturnPart):
+        return ModelResponse(parts=[TextPart(str(last.content))])
+    assert isinstance(last, UserPromptPart)
+    return ModelResponse(parts=[ToolCallPart("work", {"line": last.content})])
 
 
 def test_an_agent_works_in_a_sandbox_and_goes_on_in_it(tmp_path: Path) -> None:
-    did = ["remember", "run cat note.txt", "run cat note.txt 2>&1; true"]
-    agent = Agent(TestModel(), capabilities=[WorkdenWorkspace("linux", leases=tmp_path / "leases")])
-    tool(agent, did)
-    first = agent.run_sync("go")
-    [ref] = [WorkspaceRef(provider="workden-linux", id=id) for id in os.listdir(tmp_path / "leases")]
-    again = agent.run_sync("go on", message_history=first.all_messages())
-    assert told(again) == "remember"
-    other = agent.run_sync("another", workspace="new")
-    assert "No such file" in told(other)
-    for id in os.listdir(tmp_path / "leases"):
+    leases = tmp_path / "leases"
+    agent = Agent(FunctionModel(obeys), capabilities=[WorkdenWorkspace("linux", leases=leases)])
+
+    @agent.tool
+    async def work(ctx: RunContext[None], line: str) -> str:
+        ran = await ctx.workspace.run(line, shell=True)
+        return ran.stdout + ran.stderr
+
+    first = agent.run_sync("echo remembered > note.txt; id -u")
+    assert int(first.output) != 0
+    again = agent.run_sync("cat note.txt", message_history=first.all_messages())
+    assert again.output == "remembered\n" and len(os.listdir(leases)) == 1
+    other = agent.run_sync("cat note.txt", message_history=first.all_messages(), workspace="new")
+    assert "No such file" in other.output and len(os.listdir(leases)) == 2
+    for id in os.listdir(leases):
         ref = WorkspaceRef(provider="workden-linux", id=id)
-        asyncio.run(WorkdenWorkspaceBackend(ref=ref, leases=tmp_path / "leases").destroy())
-    assert os.listdir(tmp_path / "leases") == []
+        asyncio.run(WorkdenWorkspaceBackend(ref=ref, leases=leases).destroy())
+    assert os.listdir(leases) == []
 
 
 def workspace_of(capability: WorkdenWorkspace[None], ref: WorkspaceRef | None = None) -> WorkspaceBackend | None:
@@ -422,10 +423,10 @@ def test_the_last_of_several_capabilities_holds() -> None:
     assert WorkdenWorkspace.combine([first, last]) is last
 
 
-def test_without_pydantic_ai_it_says_what_to_install() -> None:
-    program = "import sys; sys.modules['pydantic_ai'] = None\nimport workden.workspace"
-    failed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert "ImportError: a Pydantic AI that has workspaces is not installed: pip install workden[console]" in failed.stderr
+def test_without_pydantic_ai_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic_ai.workspaces", None)
+    with pytest.raises(ImportError, match=r"pip install workden\[console\]"):
+        runpy.run_path(str(workden.workspace.__file__))
 
 
 def test_nothing_is_started_by_making_one(tmp_path: Path) -> None:
