@@ -60,9 +60,8 @@ def _place_of(name: str) -> str:
 
 def wanted(mounts: list[Mounted], *, asks: bool) -> str:
     """The same for the native half. Either nothing in it has to be approved, or everything has to be."""
-    if not mounts:
-        return json.dumps({"paths": {}})
-    return json.dumps({"mounts": [_one(mount, asks) for mount in mounts]})
+    what = {"mounts": [_one(mount, asks) for mount in mounts]} if mounts else {"paths": {}}
+    return json.dumps({"base": "/", **what})
 
 
 def _one(mount: Mounted, asks: bool) -> dict[str, object]:

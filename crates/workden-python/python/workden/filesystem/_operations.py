@@ -85,13 +85,22 @@ class FileOperations:
         """
         path = os.fspath(path)
         try:
-            entry = yield "stat", (path,)
-            if entry["is_dir"]:
+            if (yield from self._is_directory(path)):
                 raise IsADirectoryError(f"Cannot delete directory with delete_file: {path}")
             yield "remove", (path, False)
         except Failure as failure:
             raise exception(failure, self._sandbox, "delete", path) from None
         return f"Deleted {self._sandbox._spelled(path)}"
+
+    def _is_directory(self, path: str) -> Steps[bool]:
+        try:
+            entry = yield "stat", (path,)
+            return entry["is_dir"]
+        except Failure as failure:
+            if failure.kind == "not_found":
+                # It may still be a link that leads nowhere, which can go.
+                return False
+            raise
 
     @waits
     def move(self, source: str, destination: str) -> Steps[str]:
@@ -101,8 +110,7 @@ class FileOperations:
         """
         source, destination = os.fspath(source), os.fspath(destination)
         try:
-            entry = yield "stat", (source,)
-            if entry["is_dir"]:
+            if (yield from self._is_directory(source)):
                 raise IsADirectoryError(f"Cannot move directory: {source}")
             yield "rename", (source, destination, False)
         except Failure as failure:

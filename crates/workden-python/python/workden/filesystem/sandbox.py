@@ -65,10 +65,9 @@ class Sandbox:
         self._parent: Sandbox | None = None
         self._derivation = ""
         try:
-            self._whole = Place.mounts(wanted(self._mounts, asks=False))
+            self._began(Place.mounts(wanted(self._mounts, asks=False)))
         except Failure as failure:
             raise ValueError(str(failure)) from None
-        self._began(self._whole)
 
     def _began(self, place: Place) -> None:
         self._place = place
@@ -142,8 +141,8 @@ class Sandbox:
             raise PathNotInSandboxError(os.fspath(path), self.readable_roots)
         if op == "write" and not may_write:
             raise PathNotWritableError(os.fspath(path), self.writable_roots)
-        mount, real = self._mount_of(places[-1], path), places[-1]
-        return mount.name, mount.host / os.path.relpath(real, mount.at), mount.config
+        mount = self._mount_of(places[-1], path)
+        return mount.name, mount.host / os.path.relpath(places[-1], mount.at), mount.config
 
     def get_mount_root(self, mount_point: str) -> Path:
         """The host directory of a mount."""
@@ -231,13 +230,15 @@ class Sandbox:
         return mount
 
     def _found(self, path: str) -> tuple[str, str]:
-        """A path in its normal form, and where it leads."""
+        """A path in its normal form, and where it leads: also in here, and in the same directory."""
         place = self._normal(path)
-        self._mount_of(place, path)
-        try:
-            return place, self._whole.realpath(place)
-        except Failure as failure:
-            raise PathNotInSandboxError(os.fspath(path), self.readable_roots) from failure
+        mount = self._mount_of(place, path)
+        host = Path(os.path.realpath(mount.host / os.path.relpath(place, mount.at)))
+        if host.is_relative_to(mount.host) and not host.is_symlink():
+            real = self._normal(f"{mount.at}/{host.relative_to(mount.host).as_posix()}")
+            if holding(self._mounts, real) is mount:
+                return place, real
+        raise PathNotInSandboxError(os.fspath(path), self.readable_roots)
 
     def _limits(self, path: str) -> PathConfig | Mount:
         return self._mount_of(self._normal(path), path).config

@@ -30,6 +30,8 @@ __all__ = ["DEFAULT_MAX_READ_CHARS", "FileSystemToolset", "ReadResult"]
 
 _MENDABLE = (EditError, FileNotFoundError, IsADirectoryError, NotADirectoryError, FileExistsError, ValueError)
 """What a model can do better the next time."""
+_MOST_CHARS = 200_000
+"""An answer to a model has no more of a file than this, whatever it asks for."""
 
 
 class FileSystemToolset(FileOperations, AbstractToolset[Any]):
@@ -117,6 +119,8 @@ class FileSystemToolset(FileOperations, AbstractToolset[Any]):
         tool = TOOLS[name]
         try:
             arguments = tool.parsed(name, given)
+            if name == "read_file":
+                arguments["max_chars"] = min(arguments["max_chars"], _MOST_CHARS)
             if is_native(doing, tool.method):
                 return await awaited(doing, tool.method, **arguments)
             # A subclass has its own.
