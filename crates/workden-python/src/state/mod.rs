@@ -1,0 +1,154 @@
+//! A dictionary of files as a backend: the dictionary is the truth, here and in Python.
+//!
+//! Programs hand in a dictionary, keep it, look into it and change it. So nothing of it is held here
+//! beyond a call: what a call needs is taken from it, the core's own engine in memory does the work without
+//! the interpreter's lock, and what changed is put back.
+
+mod backend;
+mod document;
+
+use std::{collections::HashSet, sync::Arc};
+
+use document::FileText;
+use pyo3::{prelude::*, types::PyDict};
+use workden_core::{Clock, Error, ErrorKind, Expect, Resolved, Result, StateBackend, VirtualPath, names};
+
+use crate::failure;
+
+/// A dictionary of files. Clones share it.
+#[derive(Clone, Debug)]
+pub(crate) struct LiveFiles {
+    files: Arc<Py<PyDict>>,
+    /// Held while something is read, changed and put back.
+    changes: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// What of the dictionary a call needs.
+#[derive(Clone, Debug)]
+enum Needs {
+    /// What is at a path: a file, or that there is something below.
+    One(VirtualPath),
+    /// What is right in a directory, or the file at its path.
+    Children(VirtualPath),
+    /// All files below a path, or the file at it.
+    Below(VirtualPath),
+}
+
+impl LiveFiles {
+    /// This dictionary.
+    pub(crate) fn new(files: Py<PyDict>) -> Self {
+        Self { files: Arc::new(files), changes: Arc::default() }
+    }
+
+    /// The core's backend in memory with what a call needs.
+    async fn taken(&self, needs: Needs) -> Result<StateBackend> {
+        let taken = Python::attach(|py| self.take(py, &needs))?;
+        // Nothing is ordered by time: a file has the time at which Python wrote it, as text.
+        let state = StateBackend::new(Arc::new(Still)).with_most_bytes(u64::MAX);
+        for (path, content) in taken {
+            use workden_core::Backend;
+            let at = Resolved::literal(path);
+            match content {
+                Some(content) => state.write(&at, content.into(), Expect::Anything).await.map(drop)?,
+                None => state.make_dir(&at).await?,
+            }
+        }
+        Ok(state)
+    }
+
+    fn take(&self, py: Python<'_>, needs: &Needs) -> Result<Vec<(VirtualPath, Option<Vec<u8>>)>> {
+        let wanted = match needs {
+            Needs::One(path) | Needs::Children(path) | Needs::Below(path) => path,
+        };
+        if let Some(file) = self.find(py, wanted)? {
+            return Ok(vec![(wanted.clone(), Some(file.bytes()?))]);
+        }
+        let mut taken = Vec::new();
+        let mut directories = HashSet::new();
+        for (key, file) in self.files.bind(py).iter() {
+            let Some(path) = path_below(&key, wanted) else { continue };
+            let below = path.strip_prefix(wanted).unwrap_or_else(VirtualPath::root);
+            match needs {
+                // That there is something below makes it a directory.
+                Needs::One(_) => return Ok(vec![(wanted.clone(), None)]),
+                Needs::Children(_) if below.depth() > 1 => {
+                    let name = below.components().next().unwrap_or_default();
+                    if !directories.contains(name) {
+                        directories.insert(name.to_owned());
+                        taken.push((wanted.child_unchecked(name), None));
+                    }
+                }
+                Needs::Children(_) | Needs::Below(_) => {
+                    taken.push((path, Some(FileText::of(&file).and_then(|text| text.bytes())?)));
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    /// The file at a path. People put files in without the slash in front, too.
+    fn find<'py>(&self, py: Python<'py>, path: &VirtualPath) -> Result<Option<FileText<'py>>> {
+        let files = self.files.bind(py);
+        for key in [path.as_str(), path.relative()] {
+            if let Some(file) = files.get_item(key).map_err(|error| broken(&error))? {
+                return FileText::of(&file).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Puts a file into the dictionary.
+    async fn put(&self, path: &VirtualPath, content: &[u8]) -> Result<()> {
+        names::check_names("write", path)?;
+        let (files, path, content) = (Arc::clone(&self.files), path.clone(), content.to_vec());
+        Python::attach(|py| document::put(files.bind(py), &path, &content).map_err(|error| broken(&error)))
+    }
+
+    /// Takes a file out of the dictionary.
+    fn forget(&self, path: &VirtualPath) -> Result<()> {
+        Python::attach(|py| {
+            let files = self.files.bind(py);
+            let key = files.keys().iter().find(|key| path_of(key).as_ref() == Some(path));
+            key.map_or(Ok(()), |key| files.del_item(key)).map_err(|error| broken(&error))
+        })
+    }
+
+    /// The files at and below a path.
+    fn below(&self, path: &VirtualPath) -> Vec<VirtualPath> {
+        let keys = |py: Python<'_>| self.files.bind(py).keys().iter().filter_map(|key| path_of(&key)).collect();
+        let all: Vec<VirtualPath> = Python::attach(keys);
+        all.into_iter().filter(|file| file.is_within(path)).collect()
+    }
+}
+
+fn path_of(key: &Bound<'_, PyAny>) -> Option<VirtualPath> {
+    VirtualPath::parse(key.extract::<&str>().ok()?).ok()
+}
+
+/// The path of a key that is below another. Most keys are not, which their text says already.
+fn path_below(key: &Bound<'_, PyAny>, directory: &VirtualPath) -> Option<VirtualPath> {
+    let text = key.extract::<&str>().ok()?;
+    let is_normal = text.starts_with('/') && !text.contains("//") && !text.contains("/.");
+    if is_normal && !text.starts_with(directory.as_str()) {
+        return None;
+    }
+    VirtualPath::parse(text).ok().filter(|path| path.is_within(directory))
+}
+
+fn broken(error: &PyErr) -> Error {
+    Error::new(ErrorKind::InvalidArgument, format!("the dictionary of files cannot be used: {error}"))
+}
+
+fn invalid(why: &str) -> Error {
+    failure::invalid("a file of the dictionary", why)
+}
+
+/// A clock that stands still.
+#[derive(Debug)]
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> workden_core::Timestamp {
+        workden_core::Timestamp::from_nanos(0)
+    }
+}
