@@ -9,6 +9,7 @@ from workden._native import Failure
 from workden._steps import Steps, waits
 from workden.filesystem._mounts import normal
 from workden.filesystem._raised import exception
+from workden.filesystem.errors import PathNotInSandboxError
 from workden.filesystem.results import DEFAULT_MAX_READ_CHARS, ReadResult
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class FileOperations:
         Raises `PathNotInSandboxError`, `PathNotWritableError`, `SuffixNotAllowedError` and `FileTooLargeError`.
         """
         path = os.fspath(path)
+        self._check_links(path)
         try:
             yield "write", (path, content.encode())
         except Failure as failure:
@@ -109,6 +111,7 @@ class FileOperations:
         Raises what `read`, `delete` and `write` raise, and `FileExistsError`.
         """
         source, destination = os.fspath(source), os.fspath(destination)
+        self._check_links(destination)
         try:
             if (yield from self._is_directory(source)):
                 raise IsADirectoryError(f"Cannot move directory: {source}")
@@ -124,11 +127,18 @@ class FileOperations:
         Raises what `read` and `write` raise, and `FileExistsError`.
         """
         source, destination = os.fspath(source), os.fspath(destination)
+        self._check_links(destination)
         try:
             yield "copy", (source, destination, False)
         except Failure as failure:
             raise exception(failure, self._sandbox, "copy", source, destination) from None
         return f"Copied {self._sandbox._spelled(source)} to {self._sandbox._spelled(destination)}"
+
+    def _check_links(self, path: str) -> None:
+        # A link to another place of the host would be taken from the top of its directory here: safe, but new
+        # directories in there are not what anybody who follows it means.
+        if not self._sandbox._leads_somewhere(path):
+            raise PathNotInSandboxError(path, self._sandbox.readable_roots)
 
     @waits
     def list_files(self, path: str = ".", pattern: str = "**/*") -> Steps[list[str]]:

@@ -27,7 +27,8 @@ def exception(failure: Failure, sandbox: Sandbox, doing: str, *given: str, old_t
     """What is raised for a failure of `doing` something (`read`, `move`, ...) with the paths that were given."""
     path = _meant(failure, given)
     return (
-        _refused(failure, sandbox, path)
+        _misnamed(failure, sandbox, doing, path)
+        or _refused(failure, sandbox, path)
         or _of_edit(failure, path, old_text)
         or _of_file(failure, doing, path, given)
         or _other(failure, sandbox, doing, path)
@@ -42,6 +43,16 @@ def _meant(failure: Failure, given: tuple[str, ...]) -> str:
         if place is None or place == about or (about is None and f"`{place}`" in failure.sentence):
             return path
     return given[0]
+
+
+def _misnamed(failure: Failure, sandbox: Sandbox, doing: str, path: str) -> Exception | None:
+    """What is better called something else: a link out of the sandbox is no missing file, a directory no bad name."""
+    if failure.kind == "not_found" and not sandbox._leads_somewhere(path):
+        return PathNotInSandboxError(path, sandbox.readable_roots)
+    name, parts = _said.refusal(failure)
+    if name == "suffix" and not parts["suffix"] and sandbox._leads_somewhere(path) and sandbox.resolve(path).is_dir():
+        return IsADirectoryError(f"Cannot copy directory: {path}" if doing == "copy" else f"Not a file: {path}")
+    return None
 
 
 def _refused(failure: Failure, sandbox: Sandbox, path: str) -> Exception | None:

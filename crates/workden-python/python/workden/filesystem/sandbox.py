@@ -240,6 +240,14 @@ class Sandbox:
                 return place, real
         raise PathNotInSandboxError(os.fspath(path), self.readable_roots)
 
+    def _leads_somewhere(self, path: str) -> bool:
+        """Whether a path, also through links, is one of a directory in here."""
+        try:
+            self._found(path)
+        except PathNotInSandboxError:
+            return False
+        return True
+
     def _limits(self, path: str) -> PathConfig | Mount:
         return self._mount_of(self._normal(path), path).config
 
