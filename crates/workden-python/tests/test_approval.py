@@ -172,9 +172,10 @@ class Terminal(io.StringIO):
 
 
 def test_without_a_terminal_the_answer_is_no(monkeypatch: pytest.MonkeyPatch):
-    closed = Terminal()
+    closed = io.StringIO()
     closed.close()
-    for stdin, stderr in [(io.StringIO("y\n"), Terminal()), (Terminal("y\n"), io.StringIO()), (None, None), (closed, closed)]:
+    nobody = [(io.StringIO("y\n"), Terminal()), (Terminal("y\n"), io.StringIO()), (None, None), (closed, closed)]
+    for stdin, stderr in nobody:
         monkeypatch.setattr(sys, "stdin", stdin)
         monkeypatch.setattr(sys, "stderr", stderr)
         decision = ApprovalController(mode="interactive").approval_callback(REQUEST)

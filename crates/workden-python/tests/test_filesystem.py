@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import workden.filesystem
 from pydantic import ValidationError
+from workden._native import Failure
 from workden.filesystem import (
     DEFAULT_MAX_READ_CHARS,
     EditError,
@@ -31,6 +32,7 @@ from workden.filesystem import (
     SandboxPermissionEscalationError,
     SuffixNotAllowedError,
 )
+from workden.filesystem._raised import exception
 
 
 @pytest.fixture
@@ -548,12 +550,10 @@ OTHER = [
 
 
 @pytest.mark.parametrize(("method", "arguments", "error", "message"), OTHER)
-@pytest.mark.parametrize("suffixes", [None, [".md"]])
+@pytest.mark.parametrize("suffixes", [None, [".md", ""]])
 def test_what_cannot_be_done(host: Path, method: str, arguments: tuple[str, ...], error: type, message: str, suffixes: Any):
     os.mkfifo(host / "out/fifo.md")
     (host / "out/binary.md").write_bytes(bytes(range(256)))
-    if suffixes and (method == "write" or message.endswith("/x")):
-        pytest.skip("the ending is looked at first")
     with pytest.raises(error) as raised:
         getattr(FileSystemToolset(named(host, suffixes=suffixes)), method)(*arguments)
     assert type(raised.value) is error and str(raised.value) == message
@@ -597,11 +597,32 @@ def test_moving_regards_the_size_allowed_there(host: Path):
     assert (host / "out/b.md").exists() and not (host / "small/b.md").exists()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may do everything")
-def test_what_the_system_refuses(host: Path):  # pragma: no cover
-    (host / "in/a.md").chmod(0)
-    with pytest.raises(PermissionError):
-        FileSystemToolset(named(host)).read("input/a.md")
+def test_a_directory_is_no_file_with_a_bad_ending(host: Path):
+    files = FileSystemToolset(named(host, suffixes=[".md"]))
+    for refused, message in [
+        (lambda: files.read("output/reports"), "Not a file: output/reports"),
+        (lambda: files.copy("output/reports", "output/x.md"), "Cannot copy directory: output/reports"),
+    ]:
+        with pytest.raises(IsADirectoryError, match=f"^{message}$"):
+            refused()
+    with pytest.raises(SuffixNotAllowedError):
+        files.read("output/Makefile")
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "message"),
+    [
+        ("permission_denied", PermissionError, "cannot read `/input/a.md`: no\nhint: wait"),
+        ("busy", SandboxError, "cannot read `/input/a.md`: no\nhint: wait"),
+        ("escapes", PathNotInSandboxError, "Cannot access 'input//a.md': path is outside sandbox."),
+        ("ambiguous", EditError, "Cannot edit 'input//a.md': text found several times (must be unique)."),
+    ],
+)
+def test_what_the_system_refuses(host: Path, kind: str, error: type, message: str):
+    failure = Failure("cannot read `/input/a.md`: no\nhint: wait")
+    failure.kind, failure.sentence, failure.hint, failure.refusal = kind, "cannot read `/input/a.md`: no", "wait", None
+    raised = exception(failure, named(host), "read", "output/b.md", "input//a.md")
+    assert type(raised) is error and str(raised).startswith(message)
 
 
 def test_listing(host: Path):

@@ -60,7 +60,7 @@ def _place_of(name: str) -> str:
 
 def wanted(mounts: list[Mounted], *, asks: bool) -> str:
     """The same for the native half. Either nothing in it has to be approved, or everything has to be."""
-    what = {"mounts": [_one(mount, asks) for mount in mounts]} if mounts else {"paths": {}}
+    what: dict[str, object] = {"mounts": [_one(mount, asks) for mount in mounts]} if mounts else {"paths": {}}
     return json.dumps({"base": "/", **what})
 
 

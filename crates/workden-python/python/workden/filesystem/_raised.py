@@ -82,8 +82,6 @@ def _of_file(failure: Failure, doing: str, path: str, given: tuple[str, ...]) ->
     if failure.kind == "not_found" or (failure.kind == "not_directory" and doing in ("read", "edit", "delete")):
         return FileNotFoundError(f"{'Source file' if has_source else 'File'} not found: {path}")
     if failure.kind == "is_directory":
-        if doing == "delete":
-            return IsADirectoryError(f"Cannot delete directory with delete_file: {path}")
         return IsADirectoryError(f"Cannot {doing} directory: {path}" if has_source else f"Not a file: {path}")
     if failure.kind == "not_regular":
         return IsADirectoryError(f"Not a file: {path}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -116,7 +116,9 @@ class AnyArguments:
 
     def validate_python(self, input: Any, *, allow_partial: Any = False, **_: Any) -> dict[str, Any]:
         """Arguments that are data already."""
-        return input if isinstance(input, dict) else {MALFORMED: f"of another kind ({type(input).__name__})"}
+        if isinstance(input, dict):
+            return cast("dict[str, Any]", input)
+        return {MALFORMED: f"of another kind ({type(input).__name__})"}
 
 
 TOOLS = {

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import posixpath
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
 
 __all__ = ["Mount", "PathConfig", "RootSandboxConfig", "SandboxConfig"]
 
 
-def _as_text(path: Any) -> Any:
-    return os.fspath(path) if isinstance(path, os.PathLike) else path
+def _as_text(path: object) -> object:
+    return str(path) if isinstance(path, os.PathLike) else path
 
 
 class PathConfig(BaseModel):

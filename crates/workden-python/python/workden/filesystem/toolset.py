@@ -113,7 +113,9 @@ class FileSystemToolset(FileOperations, AbstractToolset[Any]):
         finally:
             DECIDES.reset(asked)
 
-    async def _answered(self, doing: FileSystemToolset, name: str, given: dict[str, Any], ctx: RunContext[Any]) -> Any:
+    async def _answered(
+        self, doing: FileSystemToolset, name: str, given: dict[str, Any], ctx: RunContext[Any] | None
+    ) -> Any:
         if name not in TOOLS:
             raise ValueError(f"Unknown tool: {name}")
         tool = TOOLS[name]
