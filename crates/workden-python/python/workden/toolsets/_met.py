@@ -1,0 +1,115 @@
+"""The native tools over each backend that a toolset meets: what the model has read there is remembered with them.
+
+They are kept as long as the backend is, and do not keep it: a Python backend is known to them by a weak
+reference, because whatever the native half holds is out of sight of Python's garbage collection.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any, Literal
+
+from workden._native import Place, Tools
+from workden.toolsets import _texts
+
+_METHODS = (
+    "exists ls_info read_bytes read write edit glob_info grep_raw execute async_execute "
+    "execute_background read_background kill_background list_background"
+).split()
+_MOST_HELD = 16
+"""Backends that are kept although nothing can be told of their end: the oldest make room."""
+
+Asked = Literal["as_policy", "always"]
+
+
+def unwrapped(backend: Any) -> Any:
+    """What is inside of one of our adapters, which only makes it awaitable."""
+    return backend.unwrap() if type(backend).__module__ == "workden.adapter" else backend
+
+
+def place_of(backend: Any) -> Place:
+    """Where a backend works: its own place, or whatever its methods do."""
+    place = getattr(backend, "_place", None)
+    if isinstance(place, Place) and _is_as_we_made_it(backend):
+        return place
+    directory = next((d for name in ("root_dir", "work_dir", "_work_dir") if _is_path(d := getattr(backend, name, None))), None)
+    try:
+        seen = weakref.proxy(backend)
+    except TypeError:
+        seen = backend
+    return Place.foreign(seen, directory=None if directory is None else os.fspath(directory))
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, (str, os.PathLike)) and os.path.isabs(value)
+
+
+def _is_as_we_made_it(backend: Any) -> bool:
+    """Whether its methods are all ours: those of a subclass, or put onto the object, have to be called."""
+    if not getattr(backend, "__dict__", {}).keys().isdisjoint(_METHODS):
+        return False
+    methods = (getattr(type(backend), name, None) for name in _METHODS)
+    return all(m is None or (m.__module__ or "").partition(".")[0] == "workden" for m in methods)
+
+
+class Offered:
+    """The tools over one backend, and what a model is told of them."""
+
+    def __init__(self, tools: Tools) -> None:
+        self.tools = tools
+        self.specs = _texts.specs(tools)
+
+
+class Met:
+    """The tools over each backend."""
+
+    def __init__(self, options: dict[str, Any], rules: str | None) -> None:
+        self._options = options
+        self._rules = rules
+        self._lock = threading.Lock()
+        self._known: dict[int, tuple[Callable[[], Any], dict[tuple[int, Asked], Offered]]] = {}
+        self._held: list[int] = []
+
+    def offered(self, backend: Any, execute: Asked) -> Offered:
+        """The tools over a backend, with commands that are asked about as the rules say, or always."""
+        # What belongs to one process is of no use in another.
+        key = (os.getpid(), execute)
+        with self._lock:
+            known = self._of(backend)
+            if key not in known:
+                place = place_of(unwrapped(backend))
+                if self._rules is not None:
+                    place = place.guarded(self._rules)
+                known[key] = Offered(place.tools(json.dumps({**self._options, "execute_approval": execute})))
+            return known[key]
+
+    def _of(self, backend: Any) -> dict[tuple[int, Asked], Offered]:
+        number = id(backend)
+        referred, offers = self._known.get(number, (None, {}))
+        if referred is not None and referred() is backend:
+            return offers
+        offers = {}
+        known = self._known
+        try:
+            referred = weakref.ref(backend, lambda _: known.pop(number, None) and None)
+        except TypeError:
+            referred = _Held(backend)
+            self._held.append(number)
+            if len(self._held) > _MOST_HELD:
+                known.pop(self._held.pop(0), None)
+        known[number] = (referred, offers)
+        return offers
+
+
+class _Held:
+    """A reference like a weak one, that is not."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __call__(self) -> Any:
+        return self._value
