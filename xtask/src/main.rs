@@ -1,4 +1,4 @@
-//! What the project runs on itself: `cargo xtask test`, `tidy`, `bench`, `keeper`, `docker`, `clients`.
+//! What the project runs on itself: `cargo xtask test`, `tidy`, `bench`, `keeper`, `docker`, `clients`, `python`.
 //!
 //! Standard library only, so that the first `cargo xtask` on a fresh machine starts in seconds.
 //! Nothing here knows workden: it starts other programs, and reads the project's own text.
@@ -7,8 +7,10 @@
 
 mod clients;
 mod docker;
+mod installed;
 mod keeper;
 mod needs;
+mod python;
 mod steps;
 mod tidy;
 mod workspace;
@@ -50,6 +52,10 @@ cargo xtask <command>
                   is missing, as `test` does, and leaves nothing but a tar file of each image in target/docker.
   clients         the clients of MCP that tests start (Python, Node.js), into target/clients, unless they
                   are there. `test` does this by itself; `cargo test -p workden-cli` needs it once.
+  python          the Python package: builds it, makes an environment in target/python, and runs its tests there
+                  (every line must be run by one), the examples, those in the documentation, and the check of
+                  its types. `cargo xtask python -- -k grep` runs some tests, and only those. Among containers:
+                  `cargo xtask docker -- cargo xtask python`.
   help            this text
 
 To fuzz alone: cargo run --release -p workden-fuzz -- --seconds 60
@@ -69,6 +75,8 @@ fn main() -> ExitCode {
         ["docker", "--", command @ ..] => docker::run(command),
         ["minder", task @ ..] => docker::minder::run(task),
         ["clients"] => clients::run(),
+        ["python"] => python::whole(&[]),
+        ["python", "--", arguments @ ..] => python::some(arguments),
         ["bench"] => {
             Err("which benchmark? files, policy, linux, docker, tools or race\nhint: cargo xtask bench files"
                 .to_owned())

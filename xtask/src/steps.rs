@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::{
     Outcome, clients,
     docker::{self, Prepared},
-    keeper, tidy, workspace,
+    keeper, python, tidy, workspace,
 };
 
 /// One thing that must hold.
@@ -28,6 +28,8 @@ pub(crate) enum Action {
     Docker,
     /// The clients that tests start, where they are missing: `cargo xtask clients`.
     Clients,
+    /// The Python package, its tests and types: `cargo xtask python`, with what an earlier step prepared.
+    Python,
     /// Cargo, with these arguments, and with the variables by which tests find what an earlier step prepared.
     Cargo(&'static [&'static str]),
     /// Anything else; tests of the runner use it.
@@ -43,6 +45,7 @@ pub(crate) const FULL: &[Step] = &[
     Step { name: "docker", action: Action::Docker },
     // Without a choice of targets, which would leave out the examples that tests start, and the doctests.
     Step { name: "tests", action: Action::Cargo(&["test", "--workspace"]) },
+    Step { name: "python", action: Action::Python },
     Step { name: "race", action: Action::Cargo(RACE) },
     Step { name: "differential", action: Action::Cargo(DIFFERENTIAL) },
     Step { name: "fuzz", action: Action::Cargo(FUZZ) },
@@ -101,12 +104,16 @@ fn act(action: &Action, prepared: &mut Option<Prepared>) -> Outcome {
         Action::Keeper => keeper::run(),
         Action::Clients => clients::run(),
         Action::Docker => docker::prepare().map(|made| *prepared = Some(made)),
-        Action::Cargo(arguments) => {
-            workspace::cargo_with(arguments, prepared.as_ref().map_or(&[], |made| &made.environment))
-        }
+        Action::Python => python::whole(environment(prepared)),
+        Action::Cargo(arguments) => workspace::cargo_with(arguments, environment(prepared)),
         #[cfg(test)]
         Action::Call(call) => call(),
     }
+}
+
+/// What tests find by it what was prepared.
+fn environment(prepared: &Option<Prepared>) -> &[(&'static str, String)] {
+    prepared.as_ref().map_or(&[], |made| &made.environment)
 }
 
 fn word(outcome: &Outcome) -> &'static str {
@@ -147,6 +154,7 @@ mod tests {
     fn the_daemon_is_there_before_the_tests_and_quick_ones_do_without() {
         let place = |wanted: &str| FULL.iter().position(|step| step.name == wanted).unwrap();
         assert!(place("keeper") < place("docker") && place("docker") < place("tests"));
+        assert!(place("docker") < place("python"));
         assert!(!FAST.iter().any(|step| matches!(step.action, Action::Docker | Action::Keeper)));
     }
 

@@ -24,7 +24,6 @@
 //! A backend on disk gets a new directory for each call of the factory; the directory above them
 //! belongs to the caller's test, which removes it when `all` has returned.
 
-mod below;
 mod check;
 mod suite;
 mod typed;
@@ -54,8 +53,8 @@ pub mod views;
 pub mod visibility;
 pub mod writing;
 
-pub use below::{Below, below};
 pub use check::{Check, CheckFuture};
 pub use sandbox::{SandboxCheck, SandboxReport, all_sandbox, python_checks, report_sandbox, sandbox_checks};
 pub use suite::{Report, all, checks, report};
 pub use verdict::{Failure, Outcome};
+pub use workden_core::{Below, below};

@@ -19,6 +19,7 @@
 
 mod backend;
 mod backend_ext;
+mod below;
 mod clock;
 mod entry;
 mod error;
@@ -45,6 +46,7 @@ pub use backend::{
     Written,
 };
 pub use backend_ext::{BackendExt, directory_entry};
+pub use below::{Below, below};
 pub use clock::{Clock, Deadline, SteppingClock};
 pub use entry::{Entry, EntryKind, Link, NameForm, Timestamp, Version, VersionHasher};
 pub use error::{Error, ErrorKind, Result};

@@ -36,6 +36,19 @@ fn entry_info<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyDict
     Ok(info)
 }
 
+/// One file or directory, as such a dictionary.
+pub(crate) struct OneEntry(pub(crate) Entry);
+
+impl<'py> IntoPyObject<'py> for OneEntry {
+    type Target = PyDict;
+    type Output = Bound<'py, PyDict>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        entry_info(py, &self.0)
+    }
+}
+
 /// Matches, each a dictionary with `path`, `line_number` and `line`.
 pub(crate) struct Matches(pub(crate) Grepped);
 

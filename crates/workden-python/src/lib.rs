@@ -9,10 +9,14 @@ mod asking;
 mod calls;
 mod convert;
 mod failure;
+mod foreign;
 mod keepers;
 mod per_process;
 mod place;
+mod rules;
 mod runtime;
+mod state;
+mod tools;
 
 use pyo3::prelude::*;
 
@@ -23,5 +27,6 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("Failure", module.py().get_type::<failure::Failure>())?;
     module.add_class::<place::Place>()?;
+    module.add_class::<tools::Tools>()?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use workden_core::{
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Numbered, Replacement},
 };
-use workden_policy::{Derive, Policy, approvals::Approvals};
+use workden_policy::{Derive, Policy, Ruleset, approvals::Approvals};
 
 use crate::{builder::WorkspaceBuilder, judging::off_thread, stack::Parts};
 
@@ -73,6 +73,18 @@ impl Workspace {
             commands: self.commands.as_ref().map(|commands| commands.on_behalf_of(caller)),
             directory: Arc::clone(&self.directory),
         }
+    }
+
+    /// The same workspace behind these rules as well, on top of those it has; whoever is named here is asked
+    /// instead of whoever was asked before.
+    ///
+    /// # Errors
+    ///
+    /// When a pattern is wrong.
+    pub fn behind(&self, rules: &Ruleset, approvals: Option<Approvals>) -> Result<Self> {
+        let policy = Arc::new(self.parts.policy.as_ref().clone().with_rules(rules)?);
+        let approvals = approvals.unwrap_or_else(|| self.parts.approvals.clone());
+        Ok(Self::of(Parts { policy, approvals, ..(*self.parts).clone() }))
     }
 
     /// A workspace for a sub-agent: the same files and sandbox, under a policy that is never less strict.
@@ -247,7 +259,8 @@ impl Workspace {
     }
 
     /// The working directory, if it is not the sandbox's own.
-    pub(crate) fn named_directory(&self) -> Option<VirtualPath> {
+    #[must_use]
+    pub fn named_directory(&self) -> Option<VirtualPath> {
         self.parts.directory.clone()
     }
 }

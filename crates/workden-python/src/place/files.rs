@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// More than anybody can look at, and few enough to hold.
-const MOST_FOUND: usize = 1_000_000;
+pub(super) const MOST_FOUND: usize = 1_000_000;
 /// A line is cut here.
 const LINE_BYTES: usize = 1024 * 1024;
 

@@ -10,14 +10,14 @@ use serde::Deserialize;
 use workden::Workspace;
 use workden_backends::{CompositeBackend, Durability, LocalBackend};
 use workden_core::{Error, ErrorKind, Result, Sandbox, VirtualPath, sandbox::MountAccess};
-use workden_policy::Ruleset;
+use workden_policy::Surroundings;
 use workden_sandboxes::{HostEnvironment, HostSandbox, LateSandbox, LinuxSandbox};
 
 use super::{
     Den, Place,
     names::{self, Names},
 };
-use crate::{asking, failure, keepers};
+use crate::{asking, failure, keepers, rules};
 
 /// What a local place is to be.
 #[derive(Debug, Deserialize)]
@@ -32,7 +32,7 @@ struct Wanted {
     #[serde(default)]
     keeper: Option<PathBuf>,
     #[serde(default)]
-    rules: Option<Ruleset>,
+    rules: Option<String>,
     #[serde(default)]
     durable: bool,
     /// Variables of the host that commands see as well.
@@ -66,12 +66,15 @@ impl Place {
         let (wanted, approvals) = (Arc::new(wanted), asking::approvals(asks));
         Self::made_by(move || {
             let (real, names) = places(&wanted)?;
-            let root = names.find(&VirtualPath::root(), &names::host_name(&canonical(&wanted.root)?)?.to_string());
-            let root = root.or_else(|_| names::host_name(&canonical(&wanted.root)?))?;
+            let root = names::host_name(&canonical(&wanted.root)?)?;
             let files = mounted(&real, wanted.durable)?;
             let mut builder = Workspace::builder().working_directory(root.as_str()).approvals(approvals.clone());
             if let Some(rules) = &wanted.rules {
-                builder = builder.rules(rules.clone());
+                let surroundings = match wanted.commands {
+                    Commands::None => Surroundings::FilesOnly,
+                    Commands::Host | Commands::Linux => Surroundings::Machine,
+                };
+                builder = builder.rules(rules::of_reference(rules, surroundings)?);
             }
             builder = match wanted.commands {
                 Commands::None => builder.mount("/", files),

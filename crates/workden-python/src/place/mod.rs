@@ -6,7 +6,12 @@
 mod commands;
 mod files;
 mod local;
+mod made_of;
+mod mounts;
 mod names;
+mod of_python;
+mod run;
+mod tree;
 
 use std::sync::Arc;
 

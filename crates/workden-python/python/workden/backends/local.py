@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,12 +16,13 @@ from workden._files import PlaceFiles
 from workden._native import Failure, Place
 from workden._program import program
 
+from workden._steps import Steps, waits
+
 if TYPE_CHECKING:
-    from workden._steps import Steps
     from workden.permissions import AskCallback, AskFallback, PermissionChecker, PermissionRuleset
     from workden.types import ExecuteResponse
 
-__all__ = ["DEFAULT_READ_LIMIT", "GREP_SKIP_DIRS", "MAX_EXECUTE_OUTPUT", "MAX_READ_OUTPUT", "LocalBackend"]
+__all__ = ["DEFAULT_READ_LIMIT", "GREP_SKIP_DIRS", "MAX_EXECUTE_OUTPUT", "MAX_READ_OUTPUT", "LocalBackend", "LocalSandbox"]
 
 MAX_EXECUTE_OUTPUT = 100_000
 """The most characters of a command's output that are returned."""
@@ -33,6 +34,9 @@ GREP_SKIP_DIRS = frozenset(
     ".git node_modules __pycache__ .venv venv .mypy_cache .pytest_cache .ruff_cache .tox dist build .eggs".split()
 )
 """Directories with more than people write. A search skips what is hidden and what git ignores."""
+
+
+_DISABLED = "Shell execution is disabled for this backend. Initialize with enable_execute=True to enable."
 
 
 class LocalBackend(PlaceFiles, PlaceCommands):
@@ -73,6 +77,7 @@ class LocalBackend(PlaceFiles, PlaceCommands):
             directory.mkdir(parents=True, exist_ok=True)
         self._id = sandbox_id or str(uuid.uuid4())
         self._root = root.resolve()
+        self._allowed = [directory.resolve() for directory in directories]
         self._enabled = enable_execute
         self._permissions = permissions
         self._ask_callback = ask_callback
@@ -85,12 +90,19 @@ class LocalBackend(PlaceFiles, PlaceCommands):
             "keeper": program(),
             "durable": durable,
             "toolchains": list(toolchains),
-            "pass_variables": list(os.environ) if env == "all" and isolation is None else [v for v in env if env != "all"],
+            "pass_variables": _passed(env, isolation),
         }
         if permissions is not None:
             wanted["rules"] = permissions.model_dump_json()
         self._place = Place.local(json.dumps(wanted), asker(ask_callback))
         self._commands_begin()
+
+    @waits
+    def execute(self, command: str, timeout: float | None = None) -> Steps[ExecuteResponse]:
+        """Runs a line in a shell to its end, or until `timeout` seconds (120, if nothing is said) are over."""
+        if not self._enabled:
+            raise RuntimeError(_DISABLED)
+        return (yield from PlaceCommands.execute.steps(self, command, timeout))  # type: ignore[attr-defined]
 
     @property
     def id(self) -> str:
@@ -101,6 +113,11 @@ class LocalBackend(PlaceFiles, PlaceCommands):
     def root_dir(self) -> Path:
         """Where relative paths start and commands run."""
         return self._root
+
+    @property
+    def allowed_directories(self) -> list[Path]:
+        """The directories that may be used."""
+        return list(self._allowed)
 
     @property
     def execute_enabled(self) -> bool:
@@ -143,3 +160,22 @@ class LocalBackend(PlaceFiles, PlaceCommands):
 
     async def __aexit__(self, *_: object) -> None:
         await self._place.stop_async()
+
+
+def _passed(env: Sequence[str] | Literal["all"], isolation: str | None) -> list[str]:
+    if env != "all":
+        return list(env)
+    # A sandbox is told nothing of the host that nobody named.
+    return list(os.environ) if isolation is None else []
+
+
+class LocalSandbox(LocalBackend):
+    """`LocalBackend` as older programs call it: one directory, and the host's shell."""
+
+    def __init__(self, work_dir: str | os.PathLike[str] | None = None, sandbox_id: str | None = None) -> None:
+        super().__init__(root_dir=work_dir, sandbox_id=sandbox_id)
+
+    @property
+    def work_dir(self) -> Path:
+        """Where relative paths start and commands run."""
+        return self.root_dir

@@ -1,13 +1,13 @@
-//! A directory of a backend as a backend of its own, for the suite: its checks start out with an
-//! empty `/`, and what a sandbox shows is a whole tree with a working directory in it.
+//! A directory of a backend as a backend of its own: a mount of a part, or what a check of a whole tree
+//! takes for an empty `/`.
 
-use async_trait::async_trait;
-use workden_core::{
+use crate::{
     Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Removal,
     Resolved, Result, Slice, VirtualPath, Written,
     search::{Alias, GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing, View},
     text::{Change, Excerpt, TextWindow},
 };
+use async_trait::async_trait;
 
 /// Shows a directory of a backend as `/`. The directory must be there.
 ///
@@ -15,19 +15,16 @@ use workden_core::{
 /// sentences of errors. Links that lead out of the directory lead nowhere.
 ///
 /// ```
+/// # futures_executor::block_on(async {
 /// use std::sync::Arc;
-/// use workden_conformance::{all, below};
-/// use workden_core::{BackendExt, StateBackend, SteppingClock, VirtualPath};
+/// use workden_core::{BackendExt, Expect, StateBackend, SteppingClock, VirtualPath, below};
 ///
-/// # fn main() -> workden_core::Result<()> {
-/// let work = VirtualPath::parse("/workspace")?;
-/// futures_executor::block_on(all(async || {
-///     let files = StateBackend::new(Arc::new(SteppingClock::default()));
-///     let _ = files.make_dir_path(&work).await;
-///     below(files, work.clone())
-/// }));
-/// # Ok(())
-/// # }
+/// let files = StateBackend::new(Arc::new(SteppingClock::default()));
+/// files.make_dir_path(&VirtualPath::parse("/workspace")?).await?;
+/// let work = below(files.clone(), VirtualPath::parse("/workspace")?);
+/// work.write_path(&VirtualPath::parse("/notes.md")?, "here".into(), Expect::Absent).await?;
+/// assert!(files.exists(&VirtualPath::parse("/workspace/notes.md")?).await);
+/// # Ok::<(), workden_core::Error>(()) }).unwrap();
 /// ```
 pub fn below<B: Backend>(backend: B, directory: VirtualPath) -> Below<B> {
     Below { backend, directory }

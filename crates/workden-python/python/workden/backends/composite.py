@@ -1,0 +1,89 @@
+"""`CompositeBackend` and `AsyncCompositeBackend`: several backends in one tree, by prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from workden._commands import PlaceCommands
+from workden._files import PlaceFiles
+from workden._native import Place
+from workden._place_of import place_of
+from workden.adapter import AsyncBackgroundSandboxAdapter
+
+if TYPE_CHECKING:
+    from workden.types import FileInfo
+
+__all__ = ["AsyncCompositeBackend", "CompositeBackend"]
+
+
+class CompositeBackend(PlaceFiles, PlaceCommands):
+    """A default backend, and others below prefixes. The longest prefix decides.
+
+    A `FilesystemBackend`, and a `LocalBackend` whose directories the prefix is not in, see paths without the
+    prefix; any other sees the whole path. `strip_prefix` says it for all. Commands run in the default backend,
+    if that one runs any. A search of everything looks into all of them at once.
+
+    ```python
+    import tempfile
+    from workden import CompositeBackend, FilesystemBackend, StateBackend
+
+    backend = CompositeBackend(default=StateBackend(), routes={"/project/": FilesystemBackend(tempfile.mkdtemp())})
+    backend.write("/project/src/main.py", "print('hello')")
+    backend.write("/temp/scratch.txt", "hello, again")
+    assert [match["path"] for match in backend.grep_raw("hello")] == ["/project/src/main.py", "/temp/scratch.txt"]
+    ```
+    """
+
+    def __init__(
+        self, default: Any, routes: Mapping[str, Any] | None = None, *, strip_prefix: bool | None = None
+    ) -> None:
+        self._default = default
+        self._routes = dict(routes or {})
+        self._place = Place.composite(
+            place_of(default),
+            [
+                (prefix, place_of(backend), _strips(prefix, backend) if strip_prefix is None else strip_prefix)
+                for prefix, backend in self._routes.items()
+                if prefix.strip("/")
+            ],
+        )
+        self._commands_begin()
+
+    @property
+    def default(self) -> Any:
+        """The backend of everything that is below no prefix."""
+        return self._default
+
+    @property
+    def routes(self) -> dict[str, Any]:
+        """The other backends, by prefix."""
+        return dict(self._routes)
+
+    def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
+        """Files below `path` whose path matches, in all backends that are there."""
+        return super().glob_info(pattern, path)
+
+    glob_info.steps = PlaceFiles.glob_info.steps  # type: ignore[attr-defined]
+
+
+class AsyncCompositeBackend(AsyncBackgroundSandboxAdapter):
+    """The same, to be awaited. Its backends may be of either kind."""
+
+    def __init__(
+        self, default: Any, routes: Mapping[str, Any] | None = None, *, strip_prefix: bool | None = None
+    ) -> None:
+        super().__init__(CompositeBackend(default, routes, strip_prefix=strip_prefix))
+
+
+def _strips(prefix: str, backend: Any) -> bool:
+    from workden.backends.filesystem import FilesystemBackend
+    from workden.backends.local import LocalBackend
+
+    if isinstance(backend, FilesystemBackend):
+        return True
+    if not isinstance(backend, LocalBackend):
+        return False
+    place = PurePosixPath("/", prefix)
+    return not any(place.is_relative_to(directory) for directory in backend.allowed_directories)

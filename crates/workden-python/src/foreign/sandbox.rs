@@ -1,0 +1,145 @@
+//! Its commands, if it has any.
+
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use pyo3::prelude::*;
+use workden_core::{
+    Error, ErrorKind, Result, Sandbox, VirtualPath,
+    sandbox::{
+        Ended, ExecuteRequest, Executed, Isolation, IsolationLevel, Job, JobId, JobOutput, JobRead, JobRequest,
+        JobState, Killed, LeftOut, Output, Process, SpawnRequest, Usage,
+    },
+};
+
+use super::Foreign;
+
+fn unsupported(what: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("this backend {what}"))
+}
+
+/// A command line for a place in it, if it is not where commands run anyway.
+fn line(command: &workden_core::sandbox::Command) -> String {
+    command.as_line()
+}
+
+fn job(id: String, pid: u32, line: String, running: bool, code: Option<i32>) -> Job {
+    let state = match running {
+        true => JobState::Running,
+        false => JobState::Ended(Ended::Exited(code.unwrap_or_default())),
+    };
+    Job { id: JobId(id), pid, line, state, duration: Duration::ZERO, printed: 0 }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Sandbox for Foreign {
+    async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
+        let started = Instant::now();
+        let timeout = request.timeout.map(|time| time.as_secs().max(1));
+        let read = |answer: &Bound<'_, PyAny>| {
+            let output: String = answer.getattr("output")?.extract()?;
+            let code: Option<i32> = answer.getattr("exit_code")?.extract()?;
+            Ok((output, code, answer.getattr("truncated")?.is_truthy()?))
+        };
+        // Whoever has one that can be cancelled is asked to use that.
+        let method = if self.has("async_execute") { "async_execute" } else { "execute" };
+        let (output, code, is_cut) = self.call(method, (line(&request.command), timeout), read).await?;
+        let left_out = is_cut.then_some(LeftOut { bytes: 0, lines: 0, log: None });
+        let ended = match code {
+            Some(124) => Ended::TimedOut,
+            code => Ended::Exited(code.unwrap_or_default()),
+        };
+        let output = Output { head: output, left_out, tail: String::new() };
+        Ok(Executed { output, ended, duration: started.elapsed(), limits_hit: Vec::new() })
+    }
+
+    async fn spawn(&self, _: &SpawnRequest) -> Result<Process> {
+        Err(unsupported("has no processes with streams"))
+    }
+
+    async fn start_job(&self, request: &JobRequest) -> Result<Job> {
+        if !self.has("execute_background") {
+            return Err(unsupported("does not support background processes"));
+        }
+        let line = line(&request.command);
+        let read = |answer: &Bound<'_, PyAny>| {
+            Ok((answer.getattr("shell_id")?.extract()?, answer.getattr("pid")?.extract::<u32>().unwrap_or_default()))
+        };
+        let (id, pid) = self.call("execute_background", (line.clone(),), read).await?;
+        Ok(job(id, pid, line, true, None))
+    }
+
+    async fn jobs(&self) -> Result<Vec<Job>> {
+        if !self.has("list_background") {
+            return Ok(Vec::new());
+        }
+        self.call("list_background", (), |answer| {
+            let one = |info: PyResult<Bound<'_, PyAny>>| {
+                let info = info?;
+                Ok(job(
+                    info.getattr("shell_id")?.extract()?,
+                    info.getattr("pid")?.extract().unwrap_or_default(),
+                    info.getattr("command")?.extract()?,
+                    info.getattr("running")?.is_truthy()?,
+                    info.getattr("exit_code")?.extract()?,
+                ))
+            };
+            answer.try_iter()?.map(one).collect()
+        })
+        .await
+    }
+
+    async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput> {
+        let known = self.jobs().await?.into_iter().find(|job| job.id == *id);
+        let Some(known) = known else {
+            return Err(Error::new(ErrorKind::NotFound, format!("there is no background shell `{id}`")));
+        };
+        // It remembers itself what it has told.
+        let (text, running, code) = self
+            .call("read_background", (id.to_string(),), |answer| {
+                let (output, errors): (String, String) =
+                    (answer.getattr("stdout")?.extract()?, answer.getattr("stderr")?.extract()?);
+                let running = answer.getattr("running")?.is_truthy()?;
+                Ok((output + &errors, running, answer.getattr("exit_code")?.extract::<Option<i32>>()?))
+            })
+            .await?;
+        let next = read.offset + text.len() as u64;
+        let job = job(known.id.0, known.pid, known.line, running, code);
+        Ok(JobOutput { text, skipped: 0, next, job })
+    }
+
+    async fn kill_job(&self, id: &JobId) -> Result<Killed> {
+        let was_running = self.call("kill_background", (id.to_string(),), |answer| answer.is_truthy()).await?;
+        Ok(if was_running { Killed::Stopped } else { Killed::AlreadyOver })
+    }
+
+    async fn usage(&self) -> Result<Usage> {
+        Err(unsupported("does not say what it uses"))
+    }
+
+    async fn isolation(&self) -> Result<Isolation> {
+        let lacking = vec!["what holds in it is known to whoever wrote this backend".to_owned()];
+        Ok(Isolation { level: IsolationLevel::None, walls: Vec::new(), lacking, limits: Vec::new() })
+    }
+
+    async fn directory(&self) -> Result<VirtualPath> {
+        // Where its commands run is where a relative path starts to it, too.
+        if let Some(named) = self.named_directory() {
+            return Ok(named);
+        }
+        let asked = self.execute(&ExecuteRequest::shell("pwd")).await?;
+        let told = asked.output.head.trim();
+        match told.starts_with('/') && !told.contains('\n') {
+            true => VirtualPath::parse(told),
+            false => Ok(VirtualPath::root()),
+        }
+    }
+
+    async fn stop(&self) -> Result<()> {
+        match self.has("stop") {
+            true => self.call("stop", (), |_| Ok(())).await,
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Listing and searching in it: what the backend finds itself, and of that, what may be shown.
+
+use pyo3::prelude::*;
+use workden_core::{
+    Entry, Error, ErrorKind, NameForm, Result, VirtualPath,
+    search::{
+        Admission, FileMatches, GlobRequest, Globbed, GrepRequest, Grepped, Hidden, KeptEntries, KeptMatches,
+        LetterCase, LineMatch, LineRole, ListRequest, Listing, Pattern, Screen, Skipped, Span, Syntax,
+    },
+};
+
+use super::{Foreign, entries};
+
+/// A line that the backend says matches.
+struct Hit {
+    path: String,
+    number: u64,
+    text: String,
+}
+
+pub(super) async fn list(foreign: &Foreign, at: &VirtualPath, request: &ListRequest) -> Result<Listing> {
+    let found = foreign.entries(at).await?;
+    // A file answers for itself, and so does nothing at all: then its directory knows.
+    let is_doubtful = found.is_empty() || (found.len() == 1 && found[0].path == *at);
+    if is_doubtful && !foreign.entry(at).await?.is_dir() {
+        return Err(Error::not_directory("list", at));
+    }
+    let screen = Screen::for_list(request, at)?;
+    let context = screen.enter(None, at.clone(), None, false);
+    let shown = |entry: &Entry| {
+        let name = entry.path.name().unwrap_or_default();
+        screen.admits(&context, name, entry.is_dir()) == Admission::Admit
+    };
+    // Under the path that was asked for, whatever the backend calls it.
+    let own = |entry: Entry| {
+        let path = entry.path.name().map_or_else(|| at.clone(), |name| at.child_unchecked(name));
+        Entry { path, ..entry }
+    };
+    Ok(Listing::of(found.into_iter().filter(shown).map(own).collect(), request.keep))
+}
+
+pub(super) async fn glob(foreign: &Foreign, at: &VirtualPath, request: &GlobRequest) -> Result<Globbed> {
+    let screen = Screen::for_glob(request, at)?;
+    let arguments = (request.pattern.clone(), at.to_string());
+    let found = foreign.call("glob_info", arguments, |answer| entries(answer)).await?;
+    let (mut kept, mut skipped) = (KeptEntries::new(request.keep), Skipped::default());
+    for entry in found {
+        if is_shown(&screen, &entry.path, entry.is_dir(), &mut skipped) {
+            kept.extend([entry]);
+        }
+    }
+    Ok(kept.finish(skipped, workden_core::Completeness::Complete))
+}
+
+pub(super) async fn grep(foreign: &Foreign, at: &VirtualPath, request: &GrepRequest) -> Result<Grepped> {
+    let screen = Screen::for_grep(request, at)?;
+    let glob = match request.filter.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        _ => return Err(unable("it takes one filter, not several")),
+    };
+    let arguments = (regex(&request.pattern)?, at.to_string(), glob, request.hidden == Hidden::Skip);
+    let hits = foreign.call("grep_raw", arguments, hits).await?;
+    let hits = hits.map_err(|said| Error::new(ErrorKind::InvalidPattern, said))?;
+    let (mut kept, mut skipped) = (KeptMatches::new(request.keep), Skipped::default());
+    let mut files: Vec<FileMatches> = Vec::new();
+    for hit in hits {
+        let Ok(path) = VirtualPath::parse(&hit.path) else { continue };
+        let line = LineMatch { number: hit.number, text: hit.text, role: LineRole::Match, left_out: 0 };
+        match files.last_mut().filter(|file| file.path == path) {
+            Some(file) => {
+                file.count += 1;
+                file.lines.push(line);
+            }
+            None => files.push(FileMatches { path, name: NameForm::Exact, count: 1, lines: vec![line] }),
+        }
+    }
+    let mut searched = 0;
+    for file in files {
+        let is_named = file.path == *at;
+        if is_named || is_shown(&screen, &file.path, false, &mut skipped) {
+            searched += 1;
+            kept.push(file);
+        }
+    }
+    kept.count_searched(searched, skipped, workden_core::Completeness::Complete);
+    Ok(kept.finish())
+}
+
+/// Whether what was found may be shown: rules hold for what a backend finds, as for what we find.
+fn is_shown(screen: &Screen, path: &VirtualPath, is_dir: bool, skipped: &mut Skipped) -> bool {
+    let Some(parent) = path.parent() else { return false };
+    let context = screen.enter(None, parent, None, false);
+    skipped.counts(screen.admits(&context, path.name().unwrap_or_default(), is_dir))
+}
+
+/// The pattern as a backend understands it, which knows regular expressions only.
+fn regex(pattern: &Pattern) -> Result<String> {
+    if pattern.span == Span::MultiLine {
+        return Err(unable("it searches line by line"));
+    }
+    let text = match pattern.syntax {
+        Syntax::Regex => pattern.text.clone(),
+        Syntax::Literal => escaped(&pattern.text),
+    };
+    Ok(match pattern.case {
+        LetterCase::Sensitive => text,
+        LetterCase::Insensitive => format!("(?i){text}"),
+        LetterCase::Smart if pattern.text.chars().any(char::is_uppercase) => text,
+        LetterCase::Smart => format!("(?i){text}"),
+    })
+}
+
+fn escaped(text: &str) -> String {
+    let special = |letter: char| r"\.+*?()|[]{}^$#&-~".contains(letter);
+    text.chars().flat_map(|letter| special(letter).then_some('\\').into_iter().chain([letter])).collect()
+}
+
+fn unable(why: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("this backend cannot search like that: {why}"))
+}
+
+/// Matches, or what the backend says instead.
+fn hits(answer: &Bound<'_, PyAny>) -> PyResult<Result<Vec<Hit>, String>> {
+    if let Ok(said) = answer.extract::<String>() {
+        return Ok(Err(said));
+    }
+    let mut all = Vec::new();
+    for hit in answer.try_iter()? {
+        let hit = hit?;
+        all.push(Hit {
+            path: hit.get_item("path")?.extract()?,
+            number: hit.get_item("line_number")?.extract()?,
+            text: hit.get_item("line")?.extract()?,
+        });
+    }
+    Ok(Ok(all))
+}

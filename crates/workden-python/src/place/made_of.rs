@@ -1,0 +1,145 @@
+//! Places made of other places: behind further rules, within fewer directories, or several at once.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use workden::{Derive, Workspace};
+use workden_core::{Backend, Last, Op, Resolved, Sandbox, Verdict, VirtualPath, below};
+use workden_policy::{Operation, Policy, Surroundings};
+
+use super::{Den, Place};
+use crate::{asking, failure, rules};
+
+impl Den {
+    pub(crate) fn surroundings(&self) -> Surroundings {
+        match self.workspace.commands() {
+            Ok(_) => Surroundings::Machine,
+            Err(_) => Surroundings::FilesOnly,
+        }
+    }
+
+    /// What the rules say about one operation on a path, as typed and where it leads.
+    async fn judged(&self, operation: Operation, path: &VirtualPath) -> Verdict {
+        let at = match self.workspace.files().resolve(path, Last::Follow).await {
+            Ok(at) => at,
+            Err(_) => Resolved::literal(path.clone()),
+        };
+        let op = match operation {
+            Operation::Read => Op::Read(&at),
+            Operation::Write => Op::Write(&at),
+            Operation::Edit => Op::Change(&at),
+            Operation::Delete => Op::Remove(&at),
+            Operation::Glob => Op::Glob(&at),
+            Operation::Grep => Op::Grep(&at),
+            Operation::Ls => Op::List(&at),
+            Operation::Execute => return self.workspace.judge_command(path.as_str()).await,
+        };
+        self.workspace.policy().judge(op)
+    }
+
+    /// All of it as a sandbox, behind its own rules, if it runs commands.
+    fn sandbox(&self) -> Option<Arc<dyn Sandbox>> {
+        self.workspace.commands().ok().map(|commands| Arc::new(commands.clone()) as Arc<dyn Sandbox>)
+    }
+}
+
+/// A route of a composite: its prefix, what is there, and whether that one sees paths without the prefix.
+type Route = (String, Py<Place>, bool);
+
+#[pymethods]
+impl Place {
+    /// The same place behind rules of its own, on top of those it has.
+    #[pyo3(signature = (rules, asks=None))]
+    fn guarded(slf: Py<Self>, rules: String, asks: Option<Py<PyAny>>) -> PyResult<Self> {
+        let approvals = asks.map(|asks| asking::approvals(Some(asks)));
+        Self::made_by(move || {
+            let den = slf.get().den()?;
+            let rules = rules::of_reference(&rules, den.surroundings())?;
+            Ok(Den { workspace: den.workspace.behind(&rules, approvals.clone())?, names: Arc::clone(&den.names) })
+        })
+    }
+
+    /// The same place within fewer directories; `wanted` is JSON.
+    fn derive(slf: Py<Self>, wanted: &str) -> PyResult<Self> {
+        let wanted: Derive = serde_json::from_str(wanted)
+            .map_err(|error| failure::raised(failure::invalid("a derived place", error)))?;
+        Self::made_by(move || {
+            let den = slf.get().den()?;
+            Ok(Den { workspace: den.workspace.derive(&wanted)?, names: Arc::clone(&den.names) })
+        })
+    }
+
+    /// Several places in one tree.
+    #[staticmethod]
+    #[pyo3(signature = (default, routes, rules=None, asks=None))]
+    fn composite(
+        default: Py<Place>,
+        routes: Vec<Route>,
+        rules: Option<String>,
+        asks: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let approvals = asking::approvals(asks);
+        Self::made_by(move || {
+            let first = default.get().den()?;
+            let mut builder = Workspace::builder().approvals(approvals.clone());
+            builder = match (first.sandbox(), first.workspace.named_directory()) {
+                (Some(sandbox), Some(directory)) => builder.sandbox(sandbox).working_directory(directory.as_str()),
+                (Some(sandbox), None) => builder.sandbox(sandbox),
+                (None, directory) => {
+                    let directory = directory.unwrap_or_else(VirtualPath::root);
+                    builder.mount("/", first.workspace.files().clone()).working_directory(directory.as_str())
+                }
+            };
+            for (prefix, place, strips) in &routes {
+                let (at, files) = (VirtualPath::parse(prefix)?, place.get().den()?.workspace.files().clone());
+                builder = match strips {
+                    true => builder.mount(at.as_str(), files),
+                    false => builder.mount(at.as_str(), below(files, at.clone())),
+                };
+            }
+            if let Some(rules) = &rules {
+                builder = builder.rules(rules::of_reference(rules, first.surroundings())?);
+            }
+            Ok(Den::new(builder.build()?))
+        })
+    }
+
+    /// Whether it runs commands.
+    fn has_commands(&self) -> PyResult<bool> {
+        Ok(self.den().map_err(failure::raised)?.workspace.commands().is_ok())
+    }
+
+    /// Where something may be read.
+    fn readable_roots(&self) -> PyResult<Vec<String>> {
+        self.roots(Policy::readable_roots)
+    }
+
+    /// Where something may be written.
+    fn writable_roots(&self) -> PyResult<Vec<String>> {
+        self.roots(Policy::writable_roots)
+    }
+
+    /// What the rules say about one operation on a path, and why. Nobody is asked, and nothing is opened.
+    fn verdict(&self, py: Python<'_>, operation: &str, path: String) -> PyResult<(String, String)> {
+        let den = self.den().map_err(failure::raised)?;
+        let operation = Operation::ALL.into_iter().find(|known| known.name() == operation).ok_or_else(|| {
+            failure::raised(failure::invalid("a verdict", format!("there is no operation `{operation}`")))
+        })?;
+        let verdict = crate::runtime::wait(py, async move {
+            let path = den.path(&path).await?;
+            Ok(den.judged(operation, &path).await)
+        })?;
+        Ok(match verdict {
+            Verdict::Allow => ("allow".to_owned(), String::new()),
+            Verdict::Ask(why) => ("ask".to_owned(), why.to_string()),
+            Verdict::Deny(why) => ("deny".to_owned(), why.to_string()),
+        })
+    }
+}
+
+impl Place {
+    fn roots(&self, of: impl Fn(&Policy) -> Vec<VirtualPath>) -> PyResult<Vec<String>> {
+        let den = self.den().map_err(failure::raised)?;
+        Ok(of(den.workspace.policy()).iter().map(ToString::to_string).collect())
+    }
+}

@@ -1,0 +1,82 @@
+//! Host directories at places of their own, each with limits: the configuration of a filesystem sandbox.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+use workden::Workspace;
+use workden_backends::{CompositeBackend, Durability, LocalBackend};
+use workden_core::{Error, ErrorKind, Result};
+use workden_policy::{
+    Policy,
+    configs::{ConfiguredMounts, MountsConfig, SandboxConfig},
+};
+
+use super::{Den, Place};
+use crate::{asking, failure};
+
+/// What is to be mounted.
+#[derive(Debug)]
+struct Wanted {
+    /// Where relative host paths start.
+    base: PathBuf,
+    config: Configuration,
+}
+
+/// The two ways to write it.
+#[derive(Debug)]
+enum Configuration {
+    Mounts(MountsConfig),
+    Sandbox(SandboxConfig),
+}
+
+impl Configuration {
+    fn to_mounts(&self) -> Result<ConfiguredMounts> {
+        match self {
+            Self::Mounts(config) => config.to_mounts(),
+            Self::Sandbox(config) => config.to_mounts(),
+        }
+    }
+}
+
+#[pymethods]
+impl Place {
+    /// Host directories at places of their own. `wanted` is JSON; `asks` answers what the limits ask about.
+    #[staticmethod]
+    #[pyo3(signature = (wanted, asks=None))]
+    fn mounts(wanted: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {
+        let invalid = |error| failure::raised(failure::invalid("mounts", error));
+        let mut value: serde_json::Value = serde_json::from_str(wanted).map_err(invalid)?;
+        let base = value.as_object_mut().and_then(|all| all.remove("base"));
+        let base: PathBuf = serde_json::from_value(base.unwrap_or_default()).map_err(invalid)?;
+        let config: Configuration = match value.get("mounts").is_some_and(|mounts| !mounts.is_null()) {
+            true => Configuration::Mounts(serde_json::from_value(value).map_err(invalid)?),
+            false => Configuration::Sandbox(serde_json::from_value(value).map_err(invalid)?),
+        };
+        let (wanted, approvals) = (Wanted { base, config }, asking::approvals(asks));
+        Self::made_by(move || {
+            let configured = wanted.config.to_mounts()?;
+            let mut mounts = CompositeBackend::builder();
+            for host in &configured.hosts {
+                let directory = made(&wanted.base.join(&host.host_path))?;
+                let options = LocalBackend::options().durability(Durability::None);
+                mounts = mounts.mount(host.at.as_str(), options.open_for(&host.at, directory)?)?;
+            }
+            let builder = Workspace::builder()
+                .mount("/", mounts.build())
+                .working_directory("/")
+                .policy(Policy::new().with_mounts(configured.table))
+                .approvals(approvals.clone());
+            Ok(Den::new(builder.build()?))
+        })
+    }
+}
+
+/// The directory, made if it is not there.
+fn made(directory: &Path) -> Result<PathBuf> {
+    let cannot = |error: std::io::Error| {
+        let shown = directory.display();
+        Error::new(ErrorKind::Io, format!("cannot use the directory `{shown}`: {}", error.kind()))
+    };
+    std::fs::create_dir_all(directory).map_err(cannot)?;
+    directory.canonicalize().map_err(cannot)
+}

@@ -1,0 +1,50 @@
+//! Places whose files are in Python: a backend that somebody wrote, or a dictionary.
+
+use std::sync::Arc;
+
+use pyo3::{prelude::*, types::PyDict};
+use workden::Workspace;
+use workden_policy::Surroundings;
+
+use super::{Den, Place};
+use crate::{asking, foreign::Foreign, rules, state::LiveFiles};
+
+#[pymethods]
+impl Place {
+    /// A backend that somebody wrote in Python. It runs commands if it has `execute`.
+    #[staticmethod]
+    #[pyo3(signature = (backend, rules=None, asks=None))]
+    fn foreign(backend: Bound<'_, PyAny>, rules: Option<String>, asks: Option<Py<PyAny>>) -> PyResult<Self> {
+        let runs = backend.hasattr("execute")?;
+        let (foreign, approvals) = (Foreign::new(backend.unbind()), asking::approvals(asks));
+        Self::made_by(move || {
+            let mut builder = Workspace::builder().approvals(approvals.clone());
+            if let Some(directory) = foreign.named_directory() {
+                builder = builder.working_directory(directory.as_str());
+            }
+            let surroundings = if runs { Surroundings::Machine } else { Surroundings::FilesOnly };
+            if let Some(rules) = &rules {
+                builder = builder.rules(rules::of_reference(rules, surroundings)?);
+            }
+            builder = match runs {
+                true => builder.sandbox(Arc::new(foreign.clone())),
+                false => builder.mount("/", foreign.clone()),
+            };
+            Ok(Den::new(builder.build()?))
+        })
+    }
+
+    /// A dictionary of files, which stays what it is: whatever changes it is seen by the other.
+    #[staticmethod]
+    #[pyo3(signature = (files, rules=None, asks=None))]
+    fn state(files: Bound<'_, PyDict>, rules: Option<String>, asks: Option<Py<PyAny>>) -> PyResult<Self> {
+        let (files, approvals) = (LiveFiles::new(files.unbind()), asking::approvals(asks));
+        Self::made_by(move || {
+            let mut builder = Workspace::builder().approvals(approvals.clone()).mount("/", files.clone());
+            if let Some(rules) = &rules {
+                builder = builder.rules(rules::of_reference(rules, Surroundings::FilesOnly)?);
+            }
+            Ok(Den::new(builder.build()?))
+        })
+    }
+}

@@ -1,0 +1,62 @@
+"""The names of the package: all there, loaded when they are used, and no others."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import workden
+
+# What pydantic-ai-backend 0.2.15 exports, but for Kubernetes and Daytona; in `workden` since the beginning.
+OF_THE_REFERENCE = """
+    BackendProtocol SandboxProtocol BackgroundSandboxProtocol AsyncBackendProtocol AsyncSandboxProtocol
+    AsyncBackgroundSandboxProtocol AsyncBackendAdapter AsyncSandboxAdapter AsyncBackgroundSandboxAdapter ensure_async
+    FileData FileInfo WriteResult EditResult ExecuteResponse BackgroundHandle BackgroundOutput BackgroundProcessInfo
+    GrepMatch RuntimeConfig StateBackend LocalBackend CompositeBackend AsyncCompositeBackend line_hash
+    format_hashline_output apply_hashline_edit apply_hashline_edit_with_summary create_console_toolset
+    get_console_system_prompt ConsoleToolset ConsoleDeps EditFormat HASHLINE_CONSOLE_PROMPT LS_DESCRIPTION
+    READ_FILE_DESCRIPTION HASHLINE_READ_FILE_DESCRIPTION WRITE_FILE_DESCRIPTION EDIT_FILE_DESCRIPTION
+    HASHLINE_EDIT_DESCRIPTION GLOB_DESCRIPTION GREP_DESCRIPTION EXECUTE_DESCRIPTION IMAGE_EXTENSIONS IMAGE_MEDIA_TYPES
+    DEFAULT_MAX_IMAGE_BYTES DOCUMENT_EXTENSIONS DOCUMENT_MEDIA_TYPES DEFAULT_MAX_DOCUMENT_BYTES BaseSandbox
+    DockerSandbox SessionManager SandboxFactory BUILTIN_RUNTIMES get_runtime PermissionAction PermissionOperation
+    PermissionRule OperationPermissions PermissionRuleset PermissionChecker PermissionAskError PermissionError
+    PermissionDeniedError AskCallback AskFallback DEFAULT_RULESET PERMISSIVE_RULESET READONLY_RULESET STRICT_RULESET
+    SECRETS_PATTERNS SYSTEM_PATTERNS create_ruleset ConsoleCapability __version__
+""".split()
+OUR_OWN = "FilesystemBackend LocalSandbox LinuxSandbox WorkdenWorkspace".split()
+
+
+@pytest.mark.parametrize("name", [*OF_THE_REFERENCE, *OUR_OWN])
+def test_a_name_is_there(name: str) -> None:
+    assert getattr(workden, name) is not None
+
+
+def test_no_other_name_is_promised() -> None:
+    assert sorted(workden.__all__) == sorted([*OF_THE_REFERENCE, *OUR_OWN])
+    assert set(workden.__all__) <= set(dir(workden))
+
+
+@pytest.mark.parametrize("name", ["Nonsense", "KubernetesPodSandbox", "DaytonaSandbox"])
+def test_what_is_not_there_is_no_attribute(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"^module 'workden' has no attribute '{name}'$"):
+        getattr(workden, name)
+
+
+def fresh(code: str) -> str:
+    """What a new interpreter prints."""
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def test_neither_pydantic_nor_pydantic_ai_is_loaded_before_it_is_needed() -> None:
+    code = "import workden, sys, json; workden.LocalBackend, workden.StateBackend, workden.CompositeBackend;"
+    loaded = json.loads(fresh(code + "print(json.dumps(list(sys.modules)))"))
+    assert [name for name in loaded if name.split(".")[0] in ("pydantic", "pydantic_ai", "asyncio")] == []
+
+
+def test_the_import_takes_less_than_50_milliseconds() -> None:
+    clock = "import time; begin = time.perf_counter(); {}; print(time.perf_counter() - begin)"
+    for what in ["import workden", "from workden import LocalBackend, StateBackend"]:
+        assert min(float(fresh(clock.format(what))) for _ in range(7)) < 0.050, what

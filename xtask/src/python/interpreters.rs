@@ -1,0 +1,105 @@
+//! Which Pythons are on this machine, of those that the package is for.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::Outcome;
+
+/// Python 3, of these.
+const MINORS: std::ops::RangeInclusive<u32> = 10..=13;
+
+/// A Python that can make virtual environments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Python {
+    /// Its version is 3 and this.
+    pub(super) minor: u32,
+    /// How it is started.
+    pub(super) program: PathBuf,
+}
+
+impl Python {
+    /// `3.11`.
+    pub(super) fn version(&self) -> String {
+        format!("3.{}", self.minor)
+    }
+}
+
+/// Those that are there, the oldest first, one of each version.
+pub(super) fn all() -> Outcome<Vec<Python>> {
+    let mut names: Vec<PathBuf> = MINORS.map(|minor| format!("python3.{minor}").into()).collect();
+    names.push("python3".into());
+    names.extend(of_pyenv());
+    let found = one_of_each(names.into_iter().filter_map(|program| {
+        let minor = minor_of(&program)?;
+        Some(Python { minor, program })
+    }));
+    if found.is_empty() { Err(NONE.to_owned()) } else { Ok(found) }
+}
+
+/// The one that tests run with: what `python3` is, or else the newest.
+pub(super) fn usual() -> Outcome<Python> {
+    let program = PathBuf::from("python3");
+    match minor_of(&program) {
+        Some(minor) => Ok(Python { minor, program }),
+        None => all()?.pop().ok_or_else(|| NONE.to_owned()),
+    }
+}
+
+const NONE: &str = "there is no Python from 3.10 to 3.13 that can make virtual environments\n\
+    hint: on Debian, `apt-get install python3-venv python3-dev`";
+
+/// One of each version: the first that was found.
+fn one_of_each(found: impl Iterator<Item = Python>) -> Vec<Python> {
+    let mut by_minor = BTreeMap::new();
+    for python in found {
+        by_minor.entry(python.minor).or_insert(python);
+    }
+    by_minor.into_values().collect()
+}
+
+/// Where pyenv keeps those that it installed; its own `python3.12` starts only the version that is set.
+fn of_pyenv() -> Vec<PathBuf> {
+    let Ok(answer) = Command::new("pyenv").arg("root").output() else { return Vec::new() };
+    let root = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
+    let Ok(versions) = fs::read_dir(Path::new(&root).join("versions")) else { return Vec::new() };
+    let mut programs: Vec<PathBuf> = versions.flatten().map(|entry| entry.path().join("bin/python3")).collect();
+    programs.sort();
+    programs
+}
+
+/// Starts it; its version, if it is one of ours and able to make virtual environments.
+fn minor_of(program: &Path) -> Option<u32> {
+    const QUESTION: &str = "import sys, venv, ensurepip; print(*sys.version_info[:2])";
+    let answer = Command::new(program).args(["-c", QUESTION]).output().ok()?;
+    wanted_minor(&String::from_utf8_lossy(&answer.stdout))
+}
+
+fn wanted_minor(answer: &str) -> Option<u32> {
+    let minor = answer.trim().strip_prefix("3 ")?.parse().ok()?;
+    MINORS.contains(&minor).then_some(minor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_versions_that_the_package_is_for_are_wanted() {
+        for (answer, expected) in
+            [("3 10\n", Some(10)), ("3 13\n", Some(13)), ("3 9\n", None), ("3 14\n", None), ("2 7\n", None), ("", None)]
+        {
+            assert_eq!(wanted_minor(answer), expected, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn of_two_of_one_version_the_first_is_taken_and_the_oldest_version_comes_first() {
+        let python = |minor, program: &str| Python { minor, program: program.into() };
+        let found = [python(12, "a"), python(10, "b"), python(12, "c")];
+        assert_eq!(one_of_each(found.into_iter()), [python(10, "b"), python(12, "a")]);
+    }
+}

@@ -1,0 +1,81 @@
+//! `cargo xtask python`: the Python package, tested, and its types checked; `cargo xtask wheel`: built and installed.
+//!
+//! Python comes from the machine, packages from PyPI, everything else is built here. What is made is below
+//! `target/python`, but for the native module, which Python finds only among the package's own files.
+
+mod interpreters;
+mod native;
+
+use std::{
+    path::{Path, PathBuf, absolute},
+    process::Command,
+};
+
+use crate::{Outcome, installed, keeper::target_directory, workspace};
+
+/// What tests are run with.
+struct Ready {
+    /// The Python of the environment that they are run in.
+    python: PathBuf,
+    /// By which the package is found, and what it finds.
+    variables: Vec<(&'static str, String)>,
+}
+
+/// The whole of it: all tests, with all lines of the package run by them, and the types.
+pub(crate) fn whole(environment: &[(&'static str, String)]) -> Outcome {
+    let ready = prepare(environment)?;
+    ready.run(&["pytest", "--cov=workden", "--cov-report=term-missing:skip-covered", "--cov-fail-under=100"])?;
+    let python = ready.python.display().to_string();
+    ready.run(&["pyright", "--pythonpath", &python])
+}
+
+/// Some tests, as pytest is told which.
+pub(crate) fn some(arguments: &[&str]) -> Outcome {
+    prepare(&[])?.run(&[&["pytest"], arguments].concat())
+}
+
+fn prepare(environment: &[(&'static str, String)]) -> Outcome<Ready> {
+    let python = interpreters::usual()?;
+    let home = home()?.join(format!("test-{}", python.version()));
+    let list = native::crate_directory().join("requirements-test.txt");
+    installed::provide(&list, &home, "bin/python", || installed::by_pip(&python.program, &list, &home))?;
+    native::module(native::Profile::Debug)?;
+    let mut variables = vec![
+        ("PYTHONPATH", text(&whole_path(&native::source())?)),
+        ("WORKDEN_PROGRAM", text(&native::program()?)),
+        ("WORKDEN_KEEPERS", text(&whole_path(&target_directory().join("keepers"))?)),
+    ];
+    variables.push(("COVERAGE_FILE", text(&home.with_file_name("coverage"))));
+    variables.extend(environment.iter().cloned());
+    Ok(Ready { python: home.join("bin/python"), variables })
+}
+
+impl Ready {
+    /// Runs a module of the environment in the directory of the package, which has its settings.
+    fn run(&self, module: &[&str]) -> Outcome {
+        println!("=== python -m {}", module.join(" "));
+        let status = Command::new(&self.python)
+            .arg("-m")
+            .args(module)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .current_dir(native::crate_directory())
+            .status()
+            .map_err(|error| format!("cannot start {}: {error}", self.python.display()))?;
+        let name = module.first().copied().unwrap_or_default();
+        if status.success() { Ok(()) } else { Err(format!("{name} says no ({status})")) }
+    }
+}
+
+/// Where all this is made.
+fn home() -> Outcome<PathBuf> {
+    whole_path(&target_directory().join("python"))
+}
+
+/// The path from the root of the file system, since commands are run in other directories.
+fn whole_path(path: &Path) -> Outcome<PathBuf> {
+    absolute(workspace::root().join(path)).map_err(|error| format!("cannot say where {} is: {error}", path.display()))
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,116 @@
+//! What the package needs of Rust while it is tested: its native module, and the program that commands run under.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf, absolute},
+    process::Command,
+};
+
+use crate::{Outcome, keeper::target_directory, workspace};
+
+/// The Python half, where an interpreter finds it.
+pub(super) fn source() -> PathBuf {
+    crate_directory().join("python")
+}
+
+/// The crate of the package.
+pub(super) fn crate_directory() -> PathBuf {
+    workspace::root().join("crates/workden-python")
+}
+
+/// How the Rust half is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Profile {
+    /// Quickly.
+    Debug,
+    /// As it is shipped.
+    Release,
+}
+
+impl Profile {
+    fn directory(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Release => "release",
+        }
+    }
+}
+
+/// Builds the native module, and puts it among the Python files.
+pub(super) fn module(profile: Profile) -> Outcome {
+    cargo_build("workden-python", profile)?;
+    let built = target_directory().join(profile.directory()).join("libworkden_native.so");
+    let place = source().join("workden/_native.abi3.so");
+    let fresh = target_directory().join("_native.abi3.so.fresh");
+    strip(&built, &fresh)?;
+    put(&fresh, &place)
+}
+
+/// Builds the command line for tests; the file. A `WORKDEN_PROGRAM` that is set already stays.
+pub(super) fn program() -> Outcome<PathBuf> {
+    if let Some(named) = env::var_os("WORKDEN_PROGRAM") {
+        return Ok(named.into());
+    }
+    cargo_build("workden-cli", Profile::Debug)?;
+    let file = target_directory().join("debug/workden");
+    absolute(&file).map_err(|error| format!("cannot say where {} is: {error}", file.display()))
+}
+
+fn cargo_build(package: &str, profile: Profile) -> Outcome {
+    let mut arguments = vec!["build", "--quiet", "--package", package];
+    if profile == Profile::Release {
+        arguments.push("--release");
+    }
+    workspace::cargo(&arguments)
+}
+
+/// A copy without what only a debugger reads, which is most of it.
+pub(super) fn strip(file: &Path, copy: &Path) -> Outcome {
+    let status = Command::new("strip").arg("-o").arg(copy).arg(file).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        _ => fs::copy(file, copy).map(drop).map_err(|error| format!("cannot copy {}: {error}", file.display())),
+    }
+}
+
+/// Moves a file into its place, unless the same is there. Whoever has the old one open keeps it.
+pub(super) fn put(fresh: &Path, place: &Path) -> Outcome {
+    let same = fs::read(place).is_ok_and(|there| fs::read(fresh).is_ok_and(|new| new == there));
+    let done = if same { fs::remove_file(fresh) } else { move_to(fresh, place) };
+    done.map_err(|error| format!("cannot put {}: {error}", place.display()))
+}
+
+/// Renamed within the directory, since that of the fresh file may be on another disk.
+fn move_to(fresh: &Path, place: &Path) -> std::io::Result<()> {
+    let beside = place.with_extension("fresh");
+    fs::copy(fresh, &beside)?;
+    fs::remove_file(fresh)?;
+    fs::rename(beside, place)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_put_only_where_it_differs() {
+        let home = env::temp_dir().join(format!("workden-put-{}", std::process::id()));
+        fs::create_dir_all(&home).unwrap();
+        let (fresh, place) = (home.join("fresh"), home.join("place"));
+        let mut put_text = |text: &str| {
+            fs::write(&fresh, text).unwrap();
+            put(&fresh, &place).unwrap();
+            assert!(!fresh.exists());
+            assert_eq!(fs::read_to_string(&place).unwrap(), text);
+            fs::metadata(&place).unwrap().ino()
+        };
+        let first = put_text("one");
+        assert_eq!(put_text("one"), first, "the same file stays");
+        let held = fs::File::open(home.join("place")).unwrap();
+        assert_ne!(put_text("two"), first, "another is a new file, so that the old one can go on being used");
+        drop(held);
+        fs::remove_dir_all(home).unwrap();
+    }
+}
