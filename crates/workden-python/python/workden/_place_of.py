@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from workden._native import Place
@@ -13,12 +14,30 @@ _COMMANDS = ("execute", "execute_background", "read_background", "kill_backgroun
 
 def place_of(backend: Any) -> Place:
     """That of a backend of ours; for any other, and for one whose methods somebody overrode, one that calls it."""
+    backend = unwrapped(backend)
+    return own_place(backend) or foreign_place(backend, backend)
+
+
+def unwrapped(backend: Any) -> Any:
+    """What is inside of an adapter."""
+    inner = getattr(backend, "unwrap", None)
+    return unwrapped(inner()) if callable(inner) and not hasattr(backend, "_place") else backend
+
+
+def own_place(backend: Any) -> Place | None:
+    """That of a backend of ours, if all of its methods are ours."""
     place = getattr(backend, "_place", None)
-    if isinstance(place, Place):
-        names = [*_FILES, *(_COMMANDS if place.has_commands() else ())]
-        if all(is_native(backend, name) for name in names):
-            return place
-    unwrapped = getattr(backend, "unwrap", None)
-    if callable(unwrapped) and place is None:
-        return place_of(unwrapped())
-    return Place.foreign(backend)
+    if not isinstance(place, Place):
+        return None
+    names = [*_FILES, *(_COMMANDS if place.has_commands() else ())]
+    is_ours = all(is_native(backend, name) for name in names) and vars(backend).keys().isdisjoint(names)
+    return place if is_ours else None
+
+
+def foreign_place(backend: Any, called: Any) -> Place:
+    """One that calls a backend, or whatever stands for it."""
+    named = (getattr(backend, name, None) for name in ("root_dir", "work_dir", "_work_dir"))
+    directory = next((os.fspath(path) for path in named if isinstance(path, (str, os.PathLike)) and os.path.isabs(path)), None)
+    if directory is None or "directory" not in (Place.foreign.__text_signature__ or ""):
+        return Place.foreign(called)
+    return Place.foreign(called, directory=directory)

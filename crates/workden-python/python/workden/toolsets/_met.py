@@ -14,46 +14,25 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from workden._native import Place, Tools
+from workden._place_of import foreign_place, own_place, unwrapped
 from workden.toolsets import _texts
 
-_METHODS = (
-    "exists ls_info read_bytes read write edit glob_info grep_raw execute async_execute "
-    "execute_background read_background kill_background list_background"
-).split()
 _MOST_HELD = 16
 """Backends that are kept although nothing can be told of their end: the oldest make room."""
 
 Asked = Literal["as_policy", "always"]
 
 
-def unwrapped(backend: Any) -> Any:
-    """What is inside of one of our adapters, which only makes it awaitable."""
-    return backend.unwrap() if type(backend).__module__ == "workden.adapter" else backend
-
-
-def place_of(backend: Any) -> Place:
+def _place_of(backend: Any) -> Place:
     """Where a backend works: its own place, or whatever its methods do."""
-    place = getattr(backend, "_place", None)
-    if isinstance(place, Place) and _is_as_we_made_it(backend):
-        return place
-    directory = next((d for name in ("root_dir", "work_dir", "_work_dir") if _is_path(d := getattr(backend, name, None))), None)
+    backend = unwrapped(backend)
+    own = own_place(backend)
+    if own is not None:
+        return own
     try:
-        seen = weakref.proxy(backend)
+        return foreign_place(backend, weakref.proxy(backend))
     except TypeError:
-        seen = backend
-    return Place.foreign(seen, directory=None if directory is None else os.fspath(directory))
-
-
-def _is_path(value: object) -> bool:
-    return isinstance(value, (str, os.PathLike)) and os.path.isabs(value)
-
-
-def _is_as_we_made_it(backend: Any) -> bool:
-    """Whether its methods are all ours: those of a subclass, or put onto the object, have to be called."""
-    if not getattr(backend, "__dict__", {}).keys().isdisjoint(_METHODS):
-        return False
-    methods = (getattr(type(backend), name, None) for name in _METHODS)
-    return all(m is None or (m.__module__ or "").partition(".")[0] == "workden" for m in methods)
+        return foreign_place(backend, backend)
 
 
 class Offered:
@@ -81,7 +60,7 @@ class Met:
         with self._lock:
             known = self._of(backend)
             if key not in known:
-                place = place_of(unwrapped(backend))
+                place = _place_of(backend)
                 if self._rules is not None:
                     place = place.guarded(self._rules)
                 known[key] = Offered(place.tools(json.dumps({**self._options, "execute_approval": execute})))

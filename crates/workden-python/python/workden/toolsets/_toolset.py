@@ -12,10 +12,11 @@ from pydantic_ai import ApprovalRequired, BinaryContent, FunctionToolset, ModelR
 from pydantic_core import SchemaValidator, core_schema
 
 from workden._native import Failure
+from workden._place_of import unwrapped
 from workden.toolsets import _rules, _texts, _words
 from workden.toolsets._asks import Asking
 from workden.toolsets._media import DOCUMENT_EXTENSIONS, IMAGE_EXTENSIONS
-from workden.toolsets._met import Met, Offered, unwrapped
+from workden.toolsets._met import Met, Offered
 
 _MOST_QUESTIONS = 1000
 """Questions that are remembered until they are answered."""
