@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from workden._native import Place
@@ -15,7 +14,7 @@ _COMMANDS = ("execute", "execute_background", "read_background", "kill_backgroun
 def place_of(backend: Any) -> Place:
     """That of a backend of ours; for any other, and for one whose methods somebody overrode, one that calls it."""
     backend = unwrapped(backend)
-    return own_place(backend) or foreign_place(backend, backend)
+    return own_place(backend) or Place.foreign(backend)
 
 
 def unwrapped(backend: Any) -> Any:
@@ -32,12 +31,3 @@ def own_place(backend: Any) -> Place | None:
     names = [*_FILES, *(_COMMANDS if place.has_commands() else ())]
     is_ours = all(is_native(backend, name) for name in names) and vars(backend).keys().isdisjoint(names)
     return place if is_ours else None
-
-
-def foreign_place(backend: Any, called: Any) -> Place:
-    """One that calls a backend, or whatever stands for it."""
-    named = (getattr(backend, name, None) for name in ("root_dir", "work_dir", "_work_dir"))
-    directory = next((os.fspath(path) for path in named if isinstance(path, (str, os.PathLike)) and os.path.isabs(path)), None)
-    if directory is None or "directory" not in (Place.foreign.__text_signature__ or ""):
-        return Place.foreign(called)
-    return Place.foreign(called, directory=directory)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from workden._native import Place, Tools
-from workden._place_of import foreign_place, own_place, unwrapped
+from workden._place_of import own_place, unwrapped
 from workden.toolsets import _texts
 
 _MOST_HELD = 16
@@ -30,9 +30,10 @@ def _place_of(backend: Any) -> Place:
     if own is not None:
         return own
     try:
-        return foreign_place(backend, weakref.proxy(backend))
+        called = weakref.proxy(backend)
     except TypeError:
-        return foreign_place(backend, backend)
+        called = backend
+    return Place.foreign(called)
 
 
 class Offered:
@@ -43,6 +44,10 @@ class Offered:
         self.specs = _texts.specs(tools)
 
 
+_Tools = tuple[Place, dict[tuple[int, Asked], Offered]]
+"""A place, and the tools over it, by process and by what is asked about."""
+
+
 class Met:
     """The tools over each backend."""
 
@@ -50,7 +55,7 @@ class Met:
         self._options = options
         self._rules = rules
         self._lock = threading.Lock()
-        self._known: dict[int, tuple[Callable[[], Any], dict[tuple[int, Asked], Offered]]] = {}
+        self._known: dict[int, tuple[Callable[[], Any], _Tools]] = {}
         self._held: list[int] = []
 
     def offered(self, backend: Any, execute: Asked) -> Offered:
@@ -58,20 +63,19 @@ class Met:
         # What belongs to one process is of no use in another.
         key = (os.getpid(), execute)
         with self._lock:
-            known = self._of(backend)
+            place, known = self._of(backend)
             if key not in known:
-                place = _place_of(backend)
-                if self._rules is not None:
-                    place = place.guarded(self._rules)
                 known[key] = Offered(place.tools(json.dumps({**self._options, "execute_approval": execute})))
             return known[key]
 
-    def _of(self, backend: Any) -> dict[tuple[int, Asked], Offered]:
+    def _of(self, backend: Any) -> _Tools:
         number = id(backend)
-        referred, offers = self._known.get(number, (None, {}))
-        if referred is not None and referred() is backend:
-            return offers
-        offers = {}
+        referred, tools = self._known.get(number, (None, None))
+        if referred is not None and tools is not None and referred() is backend:
+            return tools
+        # One place for all of its tools: a command that one of them started is known to the others.
+        place = _place_of(backend)
+        tools = (place if self._rules is None else place.guarded(self._rules), {})
         known = self._known
         try:
             referred = weakref.ref(backend, lambda _: known.pop(number, None) and None)
@@ -80,8 +84,8 @@ class Met:
             self._held.append(number)
             if len(self._held) > _MOST_HELD:
                 known.pop(self._held.pop(0), None)
-        known[number] = (referred, offers)
-        return offers
+        known[number] = (referred, tools)
+        return tools
 
 
 class _Held:

@@ -24,7 +24,7 @@ FIXABLE = frozenset(
 
 def answered(tool: str, arguments: dict[str, Any], text: str, shown: frozenset[str]) -> str:
     """What a model is told about a call that did not fail."""
-    path = arguments.get("path") or "."
+    path = str(arguments.get("path") or ".")
     if tool == "ls" and text == f"Directory '{path}' is empty":
         return f"Directory '{path}' is empty or does not exist"
     if tool == "read_file" and text == "(the file is empty)" and extension_of(path) in shown:
@@ -34,7 +34,7 @@ def answered(tool: str, arguments: dict[str, Any], text: str, shown: frozenset[s
 
 def told(tool: str, arguments: dict[str, Any], kind: str, text: str, shown: frozenset[str]) -> str:
     """What a model is told about a call that failed. `shown` are the endings of files that are shown as they are."""
-    path = arguments.get("path") or "."
+    path = str(arguments.get("path") or ".")
     if kind == "not_found" and tool == "read_file":
         return _with_hint(_missing(path, shown), text)
     if kind == "not_found" and tool in ("edit_file", "hashline_edit"):
