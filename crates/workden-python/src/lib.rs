@@ -9,9 +9,11 @@ mod asking;
 mod calls;
 mod convert;
 mod failure;
+mod hashline;
 mod keepers;
 mod per_process;
 mod place;
+mod rules;
 mod runtime;
 
 use pyo3::prelude::*;
@@ -23,5 +25,10 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("Failure", module.py().get_type::<failure::Failure>())?;
     module.add_class::<place::Place>()?;
+    module.add_class::<rules::Rules>()?;
+    module.add_function(wrap_pyfunction!(rules::native_ruleset, module)?)?;
+    module.add_function(wrap_pyfunction!(hashline::line_hash, module)?)?;
+    module.add_function(wrap_pyfunction!(hashline::format_hashlines, module)?)?;
+    module.add_function(wrap_pyfunction!(hashline::apply_hashline, module)?)?;
     Ok(())
 }
