@@ -48,7 +48,8 @@ fn prepare(environment: &[(&'static str, String)]) -> Outcome<Ready> {
     let python = test_environment()?;
     native::module(native::Profile::Debug)?;
     let mut variables = vec![
-        ("PYTHONPATH", text(&whole_path(&native::source())?)),
+        // What tests have in common is found by the programs they start, too.
+        ("PYTHONPATH", format!("{}:{}", text(&whole_path(&native::source())?), text(&whole_path(&tests())?))),
         ("WORKDEN_PROGRAM", text(&native::program()?)),
         ("WORKDEN_KEEPERS", text(&whole_path(&target_directory().join("keepers"))?)),
     ];
@@ -89,6 +90,10 @@ fn environment_for(purpose: &str, list: &str) -> Outcome<PathBuf> {
     let list = native::crate_directory().join(list);
     installed::provide(&list, &home, "bin/python", || installed::by_pip(&python.program, &list, &home))?;
     Ok(home.join("bin/python"))
+}
+
+fn tests() -> PathBuf {
+    native::crate_directory().join("tests")
 }
 
 /// Where all this is made.
