@@ -302,7 +302,11 @@ def at_terminal(root: Path, types: bytes, fallback: str = "error", command: str 
     """What is on a terminal after such a program, when somebody types this, a line for each question."""
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-c", AT_TERMINAL, str(root), fallback, command], stdin=slave, stdout=slave, stderr=slave
+        [sys.executable, "-c", AT_TERMINAL, str(root), fallback, command],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     os.close(slave)
     shown, typed, deadline = b"", types.splitlines(keepends=True), time.monotonic() + 60

@@ -115,9 +115,7 @@ impl Place {
             let (late, made) = late(Arc::clone(&wanted), plan)?;
             let mut builder = Workspace::builder().sandbox(Arc::new(late.clone())).approvals(approvals.clone());
             builder = wanted.git_files.held(builder, &shown);
-            if let Some(rules) = &wanted.rules {
-                builder = builder.rules(rules::of_reference(rules, Surroundings::Machine)?);
-            }
+            builder = rules::hold(builder, wanted.rules.as_ref(), Surroundings::Machine)?;
             let has_started = move || held(&made).as_ref().is_some_and(|made| made.container_id().is_some());
             let life = Life::of_late(late, has_started);
             Ok(Den { life: Some(life), ..Den::new(builder.build()?) })
