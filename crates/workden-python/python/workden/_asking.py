@@ -24,7 +24,7 @@ def asker(callback: AskCallback | None) -> Callable[[str], Any] | None:
 
 def asked(request: dict[str, Any]) -> tuple[Any, str, str]:
     """The operation, what it is about, and why somebody is asked."""
-    refusal = request.get("refusal") or {}
+    refusal: dict[str, Any] = request.get("refusal") or {}
     for parts in refusal.values():
         return parts["operation"], parts["target"], parts["description"] or request["why"]
     target = request["command"]["script"] if request.get("command") else ", ".join(p["typed"] for p in request["paths"])

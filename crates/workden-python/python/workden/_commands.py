@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from workden import _said
 from workden._native import Failure
@@ -91,6 +91,7 @@ class PlaceCommands:
     @waits
     def kill_all_background(self) -> Steps[None]:
         """Ends all commands in the background."""
-        for job in (yield from PlaceCommands.list_background.steps(self)):  # type: ignore[attr-defined]
+        listing = cast("Any", PlaceCommands.list_background).steps(self)
+        for job in (yield from cast("Steps[list[BackgroundProcessInfo]]", listing)):
             if job.running:
                 yield "kill_job", (job.shell_id,)

@@ -52,6 +52,12 @@ class Place:
     @staticmethod
     def docker(wanted: str, asks: Asks | None = None) -> Place:
         """A container, which starts when it is first needed."""
+    @staticmethod
+    def linux_attach(wanted: str, asks: Asks | None = None) -> Place:
+        """A Linux sandbox that another place left behind."""
+    @staticmethod
+    def docker_attach(wanted: str, asks: Asks | None = None) -> Place:
+        """A container that another place left behind."""
     def guarded(self, rules: str, asks: Asks | None = None) -> Place:
         """The same place behind rules of its own, on top of those it has."""
     def derive(self, wanted: str) -> Place:

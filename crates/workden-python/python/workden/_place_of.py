@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from workden._native import Place
 from workden._steps import is_native
@@ -25,9 +25,10 @@ def unwrapped(backend: Any) -> Any:
 
 def own_place(backend: Any) -> Place | None:
     """That of a backend of ours, if all of its methods are ours."""
-    place = getattr(backend, "_place", None)
+    place: Any = getattr(backend, "_place", None)
     if not isinstance(place, Place):
         return None
     names = [*_FILES, *(_COMMANDS if place.has_commands() else ())]
-    is_ours = all(is_native(backend, name) for name in names) and vars(backend).keys().isdisjoint(names)
+    own = cast("dict[str, Any]", vars(backend))
+    is_ours = all(is_native(backend, name) for name in names) and own.keys().isdisjoint(names)
     return place if is_ours else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from workden._native import Failure
 
@@ -30,7 +30,7 @@ def waits(method: Callable[Concatenate[S, P], Steps[T]]) -> Callable[Concatenate
 
     @functools.wraps(method)
     def waiting(self: S, *args: P.args, **kwargs: P.kwargs) -> T:
-        place = self._place  # type: ignore[attr-defined]
+        place = cast("Any", self)._place
         steps = method(self, *args, **kwargs)
         try:
             name, arguments = next(steps)
@@ -51,7 +51,7 @@ def waits(method: Callable[Concatenate[S, P], Steps[T]]) -> Callable[Concatenate
 async def awaited(backend: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     """What the method `name` of a backend comes to, with each of its steps awaited."""
     place = backend._place
-    steps = getattr(type(backend), name).steps(backend, *args, **kwargs)
+    steps = getattr(cast("Any", type(backend)), name).steps(backend, *args, **kwargs)
     try:
         call, arguments = next(steps)
         while True:

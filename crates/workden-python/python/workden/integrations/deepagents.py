@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import math
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 try:
     from deepagents.backends.protocol import (
@@ -45,6 +45,7 @@ from workden._steps import Steps, awaited, waits
 
 if TYPE_CHECKING:
     from workden._native import Place
+    from workden.types import ExecuteResponse as Ran
     from workden.types import FileInfo
 
 __all__ = ["WorkdenBackend", "WorkdenSandbox", "deep_backend"]
@@ -80,6 +81,11 @@ def deep_backend(backend: Any) -> WorkdenBackend:
     return (WorkdenSandbox if place_of(backend).has_commands() else WorkdenBackend)(backend)
 
 
+def _file(content: str, encoding: str) -> FileData:
+    # When it was made and changed need not be said.
+    return cast("FileData", {"content": content, "encoding": encoding})
+
+
 class WorkdenBackend(BackendProtocol):
     """Files of a backend, as deepagents wants them. Cancelling what is awaited ends it."""
 
@@ -113,10 +119,10 @@ class WorkdenBackend(BackendProtocol):
         dot = file_path.rfind(".")
         if file_path[dot:].lower() not in _NOT_TEXT or dot < 0:
             try:
-                return slice_read_response(FileData(content=content.decode(), encoding="utf-8"), offset, limit)
+                return slice_read_response(_file(content.decode(), "utf-8"), offset, limit)
             except UnicodeDecodeError:
                 pass
-        return ReadResult(file_data=FileData(content=base64.b64encode(content).decode(), encoding="base64"))
+        return ReadResult(file_data=_file(base64.b64encode(content).decode(), "base64"))
 
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """The same, awaited."""
@@ -265,7 +271,8 @@ class WorkdenSandbox(WorkdenBackend, SandboxBackendProtocol):
     def execute(self, command: str, *, timeout: int | None = None) -> Steps[ExecuteResponse]:
         """Runs a line in a shell to its end, or until its time is over: 120 seconds, unless told; never, if 0."""
         seconds = math.inf if timeout == 0 else timeout
-        ran = yield from PlaceCommands.execute.steps(self, command, seconds)  # type: ignore[attr-defined]
+        running = cast("Any", PlaceCommands.execute).steps(self, command, seconds)
+        ran = yield from cast("Steps[Ran]", running)
         return ExecuteResponse(output=ran.output, exit_code=ran.exit_code, truncated=ran.truncated)
 
     async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable
 from typing import Literal, cast
 
@@ -24,7 +25,7 @@ __all__ = [
     "PermissionError",
 ]
 
-AskCallback = Callable[[PermissionOperation, str, str], Awaitable[bool]]
+AskCallback = Callable[[PermissionOperation, str, str], "bool | Awaitable[bool]"]
 """Is given the operation, what it is about, and a reason; answers whether it is approved."""
 
 AskFallback = Literal["deny", "error"]
@@ -113,7 +114,8 @@ class PermissionChecker:
         if action == "deny":
             raise PermissionDeniedError(operation, target, self._find_matching_rule(operation, target))
         if self._ask_callback is not None:
-            if await self._ask_callback(operation, target, reason):
+            answer = self._ask_callback(operation, target, reason)
+            if await answer if inspect.isawaitable(answer) else answer:
                 return True
             raise PermissionDeniedError(operation, target)
         if self._ask_fallback == "error":

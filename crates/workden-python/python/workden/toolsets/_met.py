@@ -75,7 +75,7 @@ class Met:
             return tools
         # One place for all of its tools: a command that one of them started is known to the others.
         place = _place_of(backend)
-        tools = (place if self._rules is None else place.guarded(self._rules), {})
+        met: _Tools = (place if self._rules is None else place.guarded(self._rules), {})
         known = self._known
         try:
             referred = weakref.ref(backend, lambda _: known.pop(number, None) and None)
@@ -84,8 +84,8 @@ class Met:
             self._held.append(number)
             if len(self._held) > _MOST_HELD:
                 known.pop(self._held.pop(0), None)
-        known[number] = (referred, tools)
-        return tools
+        known[number] = (referred, met)
+        return met
 
 
 class _Held:
