@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import posixpath
@@ -184,8 +185,9 @@ class WorkdenWorkspaceBackend(WorkspaceFiles, SupportsCommands):
                 stderr=_text(errors[:_SHOWN]),
             )
         if code >= _SIGNALLED:
-            # Perhaps with everything around it.
-            await self.working_dir()
+            # Perhaps with everything around it: a sandbox that ends takes no more commands before it ends any.
+            with contextlib.suppress(Failure, OSError):
+                await self._call("run", ["true"], None, {}, timeout, MOST_PRINTED)
         return CommandResult(exit_code=code, stdout=_text(output), stderr=_text(errors))
 
 
