@@ -13,12 +13,21 @@ _COMMANDS = ("execute", "execute_background", "read_background", "kill_backgroun
 
 def place_of(backend: Any) -> Place:
     """That of a backend of ours; for any other, and for one whose methods somebody overrode, one that calls it."""
+    backend = unwrapped(backend)
+    return own_place(backend) or Place.foreign(backend)
+
+
+def unwrapped(backend: Any) -> Any:
+    """What is inside of an adapter."""
+    inner = getattr(backend, "unwrap", None)
+    return unwrapped(inner()) if callable(inner) and not hasattr(backend, "_place") else backend
+
+
+def own_place(backend: Any) -> Place | None:
+    """That of a backend of ours, if all of its methods are ours."""
     place = getattr(backend, "_place", None)
-    if isinstance(place, Place):
-        names = [*_FILES, *(_COMMANDS if place.has_commands() else ())]
-        if all(is_native(backend, name) for name in names):
-            return place
-    unwrapped = getattr(backend, "unwrap", None)
-    if callable(unwrapped) and place is None:
-        return place_of(unwrapped())
-    return Place.foreign(backend)
+    if not isinstance(place, Place):
+        return None
+    names = [*_FILES, *(_COMMANDS if place.has_commands() else ())]
+    is_ours = all(is_native(backend, name) for name in names) and vars(backend).keys().isdisjoint(names)
+    return place if is_ours else None

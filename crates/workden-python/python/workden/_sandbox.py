@@ -8,19 +8,17 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from workden import _said
 from workden._commands import PlaceCommands
 from workden._files import PlaceFiles
 from workden._native import Failure
-from workden._steps import Steps, waits
 
 if TYPE_CHECKING:
     from workden._native import Place
     from workden.permissions import AskFallback
-    from workden.types import ExecuteResponse
 
 _log = logging.getLogger("workden")
 Self = TypeVar("Self", bound="PlaceSandbox")
@@ -32,8 +30,7 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
     def __init__(self, sandbox_id: str | None, idle_timeout: float) -> None:
         self._id = sandbox_id or str(uuid.uuid4())
         self._idle_timeout = idle_timeout
-        self._used = time.time()
-        self._running = 0
+        self._last_activity = time.time()
         self._lock = threading.Lock()
         self._commands_begin()
         with _said_plainly():
@@ -55,7 +52,7 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
     @property
     def _place(self) -> Place:  # pyright: ignore[reportIncompatibleVariableOverride]
         # Whoever does something here comes by: this is how it is known when it was last used.
-        self._used = time.time()
+        self._last_activity = time.time()
         return self._current
 
     @property
@@ -72,14 +69,6 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
     def idle_timeout(self) -> float:
         """Seconds after which a session manager ends it, if nobody uses it."""
         return self._idle_timeout
-
-    @property
-    def _last_activity(self) -> float:
-        return time.time() if self._running else self._used
-
-    @_last_activity.setter
-    def _last_activity(self, when: float) -> None:
-        self._used = when
 
     # Its life
 
@@ -154,28 +143,19 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
             told = json.loads(self._place.usage())
         for name in ("cpu", "age", "idle"):
             if told[name] is not None:
-                told[name] = told[name]["secs"] + told[name]["nanos"] / 1e9
+                told[name] = _seconds(told[name])
         return told
 
-    @waits
-    def execute(self, command: str, timeout: float | None = None) -> Steps[ExecuteResponse]:
-        """Runs a line in a shell to its end, or until `timeout` seconds (120, if nothing is said) are over.
-
-        Output of both streams, in the order it came. What was printed before a timeout is kept.
-        """
-        with self._in_use():
-            return (yield from PlaceCommands.execute.steps(self, command, timeout))  # type: ignore[attr-defined]
-
-    @contextlib.contextmanager
-    def _in_use(self) -> Iterator[None]:
-        with self._lock:
-            self._running += 1
+    def idle_for(self) -> float:
+        """Seconds that nobody has used it, by whatever way; none while a command runs or is in the background."""
+        told = self._last_activity
         try:
-            yield
-        finally:
-            with self._lock:
-                self._running -= 1
-            self._used = time.time()
+            used = json.loads(self._current.usage()) if self._current.is_alive() else None
+        except Failure:
+            used = None
+        if used is None:
+            return time.time() - told
+        return 0.0 if used["jobs"] else min(time.time() - told, _seconds(used["idle"]))
 
     # `with`, and `async with`
 
@@ -192,8 +172,12 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
         await self.async_stop()
 
 
+def _seconds(duration: dict[str, int]) -> float:
+    return duration["secs"] + duration["nanos"] / 1e9
+
+
 @contextlib.contextmanager
-def _said_plainly() -> Iterator[None]:
+def _said_plainly() -> Generator[None, None, None]:
     try:
         yield
     except Failure as failure:
@@ -201,7 +185,7 @@ def _said_plainly() -> Iterator[None]:
 
 
 def _as_exception(failure: Failure) -> Exception:
-    return ValueError(str(failure)) if failure.kind == "invalid_argument" else RuntimeError(str(failure))
+    return ValueError(str(failure)) if failure.kind.startswith("invalid") else RuntimeError(str(failure))
 
 
 def _tell(failure: Failure) -> None:

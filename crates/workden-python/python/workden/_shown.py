@@ -34,9 +34,9 @@ def mounts(volumes: Volumes | None) -> list[dict[str, str]]:
     return made
 
 
-def rules(permissions: PermissionRuleset | None) -> dict[str, Any] | None:
+def rules(permissions: PermissionRuleset | None) -> str | None:
     """Rules as the native half reads them."""
-    return None if permissions is None else json.loads(permissions.model_dump_json())
+    return None if permissions is None else permissions.model_dump_json()
 
 
 def said(**wanted: Any) -> str:

@@ -36,6 +36,11 @@ impl Workspaces {
         Self { root: std::path::absolute(&root).unwrap_or(root) }
     }
 
+    /// Where the workspace of a session is, or would be.
+    pub(super) fn path(&self, id: &SessionId) -> PathBuf {
+        self.root.join(id.as_str()).join(WORKSPACE)
+    }
+
     /// The workspace of a session, made if it is not there, for its user and nobody else. It belongs to whoever
     /// the root belongs to.
     ///
@@ -51,7 +56,7 @@ impl Workspaces {
         let owner = fstat(&root).map_err(|errno| refused(id, errno))?;
         let session = self.step(&root, id.as_str(), id, &owner)?;
         self.step(&session, WORKSPACE, id, &owner)?;
-        Ok(self.root.join(id.as_str()).join(WORKSPACE))
+        Ok(self.path(id))
     }
 
     /// Removes all that is kept of a session. Whether there was anything.

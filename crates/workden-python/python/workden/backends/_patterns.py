@@ -66,3 +66,23 @@ def _expression(pattern: str) -> str:
         else:
             parts.append(re.escape(token))
     return "".join(parts)
+
+
+def extended(pattern: str) -> str:
+    """A regular expression as people write it, for `grep -E`, which lacks a few spellings."""
+    parts: list[str] = []
+    is_in_class = False
+    for token in re.findall(r"\\.|\(\?:|.", pattern, re.DOTALL):
+        if token in ("\\d", "\\D"):
+            inside = "0-9" if token == "\\d" else "^0-9"
+            token = inside if is_in_class else f"[{inside}]"
+        elif token == "\\t":
+            token = "\t"
+        elif token == "(?:" and not is_in_class:
+            token = "("
+        elif token == "[":
+            is_in_class = True
+        elif token == "]" and parts[-1:] not in (["["], ["^"]):
+            is_in_class = False
+        parts.append(token)
+    return "".join(parts)

@@ -146,7 +146,8 @@ def grepping(pattern: str, path: str, conditions: str, hidden: str) -> str:
     """A script that tells which lines match, file by file."""
     start, wanted = quoted(path), shlex.quote(pattern)
     return (
-        f"grep -E -e {wanted} </dev/null; [ $? -le 1 ] || exit {BAD_PATTERN}\n"
+        f"e=$(echo | grep -E -e {wanted} 2>&1 >/dev/null)\n"
+        f'case "$e" in ""|*warning:*) ;; *) echo "$e" >&2; exit {BAD_PATTERN};; esac\n'
         f"if [ -d {start} ]; then find -H {start} {hidden} -type f {conditions} -exec sh -c {_GREP} sh {wanted} {{}} +\n"
         f"elif [ -f {start} ]; then find -H {start} -exec sh -c {_GREP} sh {wanted} {{}} +\n"
         f"else exit {NOT_FOUND}; fi 2>/dev/null; c=$?; [ $c = {NOT_FOUND} ] && exit $c; :"

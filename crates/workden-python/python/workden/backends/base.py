@@ -11,7 +11,12 @@ from abc import ABC, abstractmethod
 from workden.backends import _patterns, _shell
 from workden.types import EditResult, ExecuteResponse, FileInfo, GrepMatch, WriteResult
 
-__all__ = ["BaseSandbox"]
+__all__ = ["CODE_EXT", "TEXT_EXT", "BaseSandbox"]
+
+CODE_EXT = frozenset("c cpp cs css go h html java js jsx php py rb rs sh sql ts tsx".split())
+"""Endings of files that hold programs."""
+TEXT_EXT = frozenset("csv json log md toml txt xml yaml yml".split())
+"""Endings of files that hold other text."""
 
 
 class BaseSandbox(ABC):
@@ -147,7 +152,8 @@ class BaseSandbox(ABC):
         """
         start = _named_start(os.fspath(path or "."))
         hidden = _patterns.not_hidden(start) if ignore_hidden else ""
-        ran = self._run(_shell.grepping(pattern, start, _patterns.named(glob), hidden), start + pattern + (glob or ""))
+        script = _shell.grepping(_patterns.extended(pattern), start, _patterns.named(glob), hidden)
+        ran = self._run(script, start + pattern + (glob or ""))
         if ran.code == _shell.NOT_FOUND:
             return f"Error: Path '{path}' not found"
         if ran.code == _shell.BAD_PATTERN:

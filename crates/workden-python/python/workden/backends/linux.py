@@ -85,6 +85,8 @@ class LinuxSandbox(PlaceSandbox):
         - `permissions`, `ask_callback`, `ask_fallback`: as in `LocalBackend`. Commands cannot open what the rules
           deny.
         """
+        if network_mode not in (None, "none", "host"):
+            raise ValueError(f"network_mode is 'none' or 'host' for a LinuxSandbox, not {network_mode!r}")
         self._root = None if root_dir is None else Path(root_dir).expanduser().absolute()
         self._work_dir = "/workspace" if level == "namespaces" else "/"
         self._ask_fallback: AskFallback = ask_fallback

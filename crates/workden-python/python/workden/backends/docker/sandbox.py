@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -13,7 +14,7 @@ from workden._sandbox import PlaceSandbox
 from workden._shown import Volumes, mounts, rules, said, shown
 from workden._steps import Steps, waits
 from workden.backends.base import BaseSandbox
-from workden.types import FileInfo
+from workden.types import ExecuteResponse, FileInfo
 
 if TYPE_CHECKING:
     from workden._runtime_config import RuntimeConfig
@@ -149,6 +150,12 @@ class DockerSandbox(PlaceSandbox):
     def work_dir(self) -> str:
         """Where relative paths start and commands run."""
         return self._work_dir
+
+    @waits
+    def execute(self, command: str, timeout: float | None = None) -> Steps[ExecuteResponse]:
+        """Runs a line in a shell to its end, or until `timeout` seconds are over, if that is said."""
+        seconds = math.inf if timeout is None else timeout
+        return (yield from PlaceSandbox.execute.steps(self, command, seconds))  # type: ignore[attr-defined]
 
     @waits
     def glob_info(self, pattern: str, path: str = "/") -> Steps[list[FileInfo]]:

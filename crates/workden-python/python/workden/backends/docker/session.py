@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import contextvars
 import functools
-import inspect
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from workden import _native
+from workden.backends.docker._calls import Calls
 
 if TYPE_CHECKING:
     import os
@@ -33,14 +30,13 @@ SandboxFactory = Callable[[str], Any]
 """Makes the sandbox of a session, whose id it is given; plain or async."""
 
 _log = logging.getLogger("workden")
-_THREADS = 64
-T = TypeVar("T")
 
 
-@dataclass
-class _Turn:
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    takers: int = 0
+_Judges = Callable[[str], Awaitable[bool]]
+
+
+async def _always(_: str) -> bool:
+    return True
 
 
 class SessionManager:
@@ -80,10 +76,8 @@ class SessionManager:
         self._workspace_root = None if workspace_root is None else Path(workspace_root)
         self._sessions: dict[str, Any] = {}
         self._used: dict[str, float] = {}
-        self._turns: dict[str, _Turn] = {}
-        self._under_way: set[asyncio.Task[Any]] = set()
         self._cleanup_task: asyncio.Task[None] | None = None
-        self._pool: ThreadPoolExecutor | None = None
+        self._calls = Calls()
 
     @property
     def sessions(self) -> dict[str, Any]:
@@ -119,10 +113,10 @@ class SessionManager:
             _native.check_session_id(session_id)
         except _native.Failure as failure:
             raise ValueError(str(failure)) from None
-        return await self._see_through(self._get_or_create(session_id, runtime))
+        return await self._calls.see_through(self._get_or_create(session_id, runtime))
 
     async def _get_or_create(self, session_id: str, runtime: RuntimeConfig | str | None) -> Any:
-        async with self._turn(session_id):
+        async with self._calls.turn(session_id):
             sandbox = self._sessions.get(session_id)
             if sandbox is not None:
                 if await self._is_alive(sandbox):
@@ -131,9 +125,9 @@ class SessionManager:
                 del self._sessions[session_id]
                 await self._stop_quietly(session_id, sandbox)
             make = self._sandbox_factory or functools.partial(self._docker_sandbox, runtime=runtime)
-            sandbox = await self._answer(make, session_id)
+            sandbox = await self._calls.answer(make, session_id)
             try:
-                await self._answer(sandbox.start)
+                await self._calls.answer(sandbox.start)
             except Exception:
                 await self._stop_quietly(session_id, sandbox)
                 raise
@@ -163,52 +157,53 @@ class SessionManager:
 
         If it cannot be stopped and lives on, that is raised, and the session stays.
         """
-        return await self._see_through(self._release(session_id, lambda _: True))
+        return await self._calls.see_through(self._release(session_id, _always))
 
     async def cleanup_idle(self, max_idle: float | None = None) -> int:
         """Ends the sandboxes that nobody has used for longer than `max_idle` seconds. How many that were.
 
-        If nothing is said each has the time that its `idle_timeout` says, or the usual one. What goes wrong with
+        If nothing is said each has the time that its `idle_timeout` says, or the usual one. One that has a method
+        `idle_for` is asked for how long; ours have, and are in use as long as a command runs. What goes wrong with
         one of them is logged, and keeps no other from ending.
         """
 
-        def is_idle(session_id: str) -> bool:
+        async def is_idle(session_id: str) -> bool:
             sandbox = self._sessions[session_id]
             own = getattr(sandbox, "idle_timeout", None)
             usual = own if isinstance(own, (int, float)) else self._default_idle_timeout
-            return time.time() - self._last_used(session_id, sandbox) > (usual if max_idle is None else max_idle)
+            most = usual if max_idle is None else max_idle
+            # Who may know better is asked only when it would end.
+            return self._unused(session_id, sandbox) > most and await self._idle_for(session_id, sandbox) > most
 
-        return await self._release_all([each for each in self._sessions if is_idle(each)], is_idle)
+        return await self._release_all(list(self._sessions), is_idle)
 
     async def shutdown(self) -> int:
         """Ends all of them, and the cleanup loop. How many were ended."""
         self.stop_cleanup_loop()
-        while self._under_way:
-            await asyncio.wait(set(self._under_way))
-        ended = await self._release_all(list(self._sessions), lambda _: True)
-        if self._pool is not None and not self._sessions:
-            self._pool.shutdown(wait=False)
-            self._pool = None
+        await self._calls.settled()
+        ended = await self._release_all(list(self._sessions), _always)
+        if not self._sessions:
+            self._calls.close()
         return ended
 
-    async def _release_all(self, ids: list[str], if_still: Callable[[str], bool]) -> int:
-        releases = [self._see_through(self._release(each, if_still)) for each in ids]
+    async def _release_all(self, ids: list[str], if_still: _Judges) -> int:
+        releases = [self._calls.see_through(self._release(each, if_still)) for each in ids]
         answers = await asyncio.gather(*releases, return_exceptions=True)
         for session_id, answer in zip(ids, answers):
             if isinstance(answer, Exception):
                 _log.warning("the session %s could not be ended: %s", session_id, answer)
         return sum(answer is True for answer in answers)
 
-    async def _release(self, session_id: str, if_still: Callable[[str], bool]) -> bool:
-        if session_id not in self._sessions and session_id not in self._turns:
+    async def _release(self, session_id: str, if_still: _Judges) -> bool:
+        if session_id not in self._sessions and not self._calls.is_anybodys_turn(session_id):
             return False
-        async with self._turn(session_id):
+        async with self._calls.turn(session_id):
             # Somebody may have used it meanwhile, or ended it.
-            if session_id not in self._sessions or not if_still(session_id):
+            if session_id not in self._sessions or not await if_still(session_id):
                 return False
             sandbox = self._sessions[session_id]
             try:
-                await self._answer(sandbox.stop)
+                await self._calls.answer(sandbox.stop)
             except Exception:
                 if await self._is_alive(sandbox):
                     raise
@@ -245,56 +240,25 @@ class SessionManager:
         with contextlib.suppress(AttributeError):
             sandbox._last_activity = time.time()
 
-    def _last_used(self, session_id: str, sandbox: Any) -> float:
+    def _unused(self, session_id: str, sandbox: Any) -> float:
         told = getattr(sandbox, "_last_activity", None)
-        return told if isinstance(told, (int, float)) else self._used[session_id]
+        return time.time() - (told if isinstance(told, (int, float)) else self._used[session_id])
+
+    async def _idle_for(self, session_id: str, sandbox: Any) -> float:
+        ask = getattr(sandbox, "idle_for", None)
+        return await self._calls.answer(ask) if callable(ask) else self._unused(session_id, sandbox)
 
     # Calling what somebody else wrote
 
     async def _is_alive(self, sandbox: Any) -> bool:
         try:
-            return bool(await self._answer(sandbox.is_alive))
+            return bool(await self._calls.answer(sandbox.is_alive))
         except Exception:
             _log.warning("a sandbox cannot say whether it is alive", exc_info=True)
             return False
 
     async def _stop_quietly(self, session_id: str, sandbox: Any) -> None:
         try:
-            await self._answer(sandbox.stop)
+            await self._calls.answer(sandbox.stop)
         except Exception:
             _log.warning("a sandbox of the session %s could not be stopped", session_id, exc_info=True)
-
-    async def _answer(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function answers: awaited if it is async, and otherwise called where it may take its time."""
-        if inspect.iscoroutinefunction(function):
-            return await function(*arguments)
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="workden-sessions")
-        call = functools.partial(contextvars.copy_context().run, function, *arguments)
-        answer = await asyncio.get_running_loop().run_in_executor(self._pool, call)
-        return await answer if inspect.isawaitable(answer) else answer
-
-    async def _see_through(self, call: Coroutine[Any, Any, T]) -> T:
-        """What a call comes to, which goes on if whoever awaits this is cancelled."""
-        task = asyncio.get_running_loop().create_task(call)
-        self._under_way.add(task)
-        task.add_done_callback(self._done)
-        return await asyncio.shield(task)
-
-    def _done(self, task: asyncio.Task[Any]) -> None:
-        self._under_way.discard(task)
-        if not task.cancelled():
-            # If nobody waits any more, nobody else would look at it.
-            task.exception()
-
-    @contextlib.asynccontextmanager
-    async def _turn(self, session_id: str) -> AsyncIterator[None]:
-        turn = self._turns.setdefault(session_id, _Turn())
-        turn.takers += 1
-        try:
-            async with turn.lock:
-                yield
-        finally:
-            turn.takers -= 1
-            if turn.takers == 0:
-                del self._turns[session_id]

@@ -1,0 +1,144 @@
+"""Who is asked about a call of a tool, and in which order.
+
+1. Whoever takes the agent's deferred calls: its run ends with the question, and goes on with the answer.
+2. A capability of the agent that handles deferred calls while it runs.
+3. The `ask_callback`, of the toolset or of the backend.
+4. Whoever sits at the terminal.
+
+When there is none of them, nobody is asked: the call is refused, and the model is told so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Awaitable, Sequence
+from typing import Any, cast, get_args
+
+from pydantic_ai import RunContext
+from pydantic_ai.messages import ModelResponse, ToolCallPart
+from pydantic_ai.tools import DeferredToolRequests, ToolApproved, ToolDenied
+
+from workden._asking import asked
+from workden.toolsets import _terminal
+
+Answer = bool | tuple[bool, str] | None
+
+
+def takes_deferred(output_type: object) -> bool:
+    """Whether runs with this output may end with questions."""
+    if output_type is DeferredToolRequests:
+        return True
+    if isinstance(output_type, Sequence) and not isinstance(output_type, str):
+        return any(takes_deferred(one) for one in cast("Sequence[object]", output_type))
+    return any(takes_deferred(one) for one in get_args(output_type))
+
+
+class Asking:
+    """Answers the questions of one call."""
+
+    def __init__(
+        self,
+        ctx: RunContext[Any] | None,
+        *,
+        deferred: bool | None,
+        callback: Any,
+        terminal: bool,
+        before: dict[str, Any] | None = None,
+        approved: bool = False,
+    ) -> None:
+        # Tools can be called by hand, with something that only looks like a context: then there is no run.
+        self._run = ctx if isinstance(ctx, RunContext) else None
+        self._deferred = deferred
+        self._callback = callback
+        self._terminal = terminal
+        self._before = before
+        self._approved = approved or (self._run is not None and self._run.tool_call_approved)
+        self.question: dict[str, Any] | None = None
+        """What the run ends with, to go on when it is answered."""
+        self.instead: dict[str, Any] | None = None
+        """The arguments that were approved in place of those that were asked about."""
+        self.nobody = False
+        """Whether there was nobody to ask."""
+
+    def approving(self) -> Asking:
+        """The same, for a call that somebody has said yes to."""
+        return Asking(self._run, deferred=self._deferred, callback=None, terminal=False, approved=True)
+
+    def __call__(self, question: str) -> Answer | Awaitable[Answer]:
+        """Called by the native half, from any thread."""
+        summary = summarized(json.loads(question))
+        if self._approved and not self._is_another(summary):
+            return True
+        if self._defers():
+            self.question = summary
+            return None
+        return self._asked(summary)
+
+    def _is_another(self, summary: dict[str, Any]) -> bool:
+        """Whether what was approved has changed since: the file is no longer what it was when somebody said yes."""
+        before = self._before or {}
+        same = all(before.get(name) == summary[name] for name in ("operation", "target"))
+        return same and before.get("found") != summary["found"]
+
+    def _defers(self) -> bool:
+        if self._run is None:
+            return False
+        if self._deferred is not None:
+            return self._deferred
+        return self._run.agent is not None and takes_deferred(self._run.agent.output_type)
+
+    async def _asked(self, summary: dict[str, Any]) -> Answer:
+        for way in (self._by_capability, self._by_callback, self._at_terminal):
+            answer = await way(summary)
+            if answer is not None:
+                return answer
+        self.nobody = True
+        return None
+
+    async def _by_capability(self, summary: dict[str, Any]) -> Answer:
+        run = self._run
+        if run is None or run.tool_manager is None or run.tool_call_id is None:
+            return None
+        requests = DeferredToolRequests(approvals=[_part(run)], metadata={run.tool_call_id: summary})
+        results = await run.tool_manager.resolve_deferred_tool_calls(requests)
+        decided = None if results is None else results.to_tool_call_results().get(run.tool_call_id)
+        if isinstance(decided, ToolDenied):
+            return False, decided.message
+        if isinstance(decided, ToolApproved):
+            self.instead = decided.override_args
+            return decided.override_args is None
+        return None
+
+    async def _by_callback(self, summary: dict[str, Any]) -> Answer:
+        if self._callback is None:
+            return None
+        # It may wait for somebody: not in the loop.
+        answer = await asyncio.to_thread(self._callback, summary["operation"], summary["target"], summary["reason"])
+        return bool(await answer if inspect.isawaitable(answer) else answer)
+
+    async def _at_terminal(self, summary: dict[str, Any]) -> Answer:
+        if not self._terminal or not _terminal.is_there():
+            return None
+        return await asyncio.to_thread(_terminal.ask, summary)
+
+
+def summarized(request: dict[str, Any]) -> dict[str, Any]:
+    """A question of the native half, as those who answer it want it: it can be stored as JSON."""
+    operation, target, reason = asked(request)
+    return {
+        "operation": operation,
+        "target": target,
+        "reason": reason,
+        "description": request["description"],
+        "preview": request.get("preview"),
+        "found": request.get("found", []),
+    }
+
+
+def _part(run: RunContext[Any]) -> ToolCallPart:
+    """The call that the model made."""
+    responses = (message for message in reversed(run.messages) if isinstance(message, ModelResponse))
+    calls = (call for response in responses for call in response.tool_calls)
+    return next(call for call in calls if call.tool_call_id == run.tool_call_id)

@@ -1,0 +1,72 @@
+"""What models are told of the console's tools, as the native half says it. Made when it is first asked for."""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import TYPE_CHECKING, Any, Literal
+
+from workden._native import Place
+
+if TYPE_CHECKING:
+    from workden._native import Tools
+
+EditFormat = Literal["str_replace", "hashline"]
+"""How files are edited: by text, or by lines that are named by number and hash."""
+
+DESCRIPTIONS: dict[str, tuple[EditFormat, str]] = {
+    "LS_DESCRIPTION": ("str_replace", "ls"),
+    "READ_FILE_DESCRIPTION": ("str_replace", "read_file"),
+    "HASHLINE_READ_FILE_DESCRIPTION": ("hashline", "read_file"),
+    "WRITE_FILE_DESCRIPTION": ("str_replace", "write_file"),
+    "EDIT_FILE_DESCRIPTION": ("str_replace", "edit_file"),
+    "HASHLINE_EDIT_DESCRIPTION": ("hashline", "hashline_edit"),
+    "GLOB_DESCRIPTION": ("str_replace", "glob"),
+    "GREP_DESCRIPTION": ("str_replace", "grep"),
+    "EXECUTE_DESCRIPTION": ("str_replace", "execute"),
+    "RUN_IN_BACKGROUND_DESCRIPTION": ("str_replace", "run_in_background"),
+    "READ_OUTPUT_DESCRIPTION": ("str_replace", "read_output"),
+    "KILL_SHELL_DESCRIPTION": ("str_replace", "kill_shell"),
+    "LIST_SHELLS_DESCRIPTION": ("str_replace", "list_shells"),
+}
+"""Names of constants, and what each is the description of."""
+
+PROMPTS: dict[str, EditFormat] = {"CONSOLE_SYSTEM_PROMPT": "str_replace", "HASHLINE_CONSOLE_PROMPT": "hashline"}
+
+
+class _Anywhere:
+    """Stands for a backend that can do everything: nobody calls it."""
+
+    def execute(self) -> None: ...
+
+
+def tools_anywhere(options: dict[str, Any], rules: str | None = None) -> Tools:
+    """The tools as they are where everything can be done that the rules do not deny everywhere."""
+    place = Place.foreign(_Anywhere())
+    if rules is not None:
+        place = place.guarded(rules)
+    return place.tools(json.dumps(options))
+
+
+def specs(tools: Tools) -> dict[str, dict[str, Any]]:
+    """What a model is told of each tool, by name."""
+    return {spec["name"]: spec for spec in json.loads(tools.specs())}
+
+
+@functools.cache
+def _console(edit_format: EditFormat) -> tuple[dict[str, dict[str, Any]], str]:
+    tools = tools_anywhere({"edit_format": edit_format, "images": False, "documents": False})
+    return specs(tools), tools.prompt()
+
+
+def prompt(edit_format: EditFormat) -> str:
+    """What a model is told about all of the tools at the beginning."""
+    return _console(edit_format)[1]
+
+
+def constant(name: str) -> str | None:
+    """The text that a constant stands for, if there is one of that name."""
+    if name in DESCRIPTIONS:
+        edit_format, tool = DESCRIPTIONS[name]
+        return _console(edit_format)[0][tool]["description"]
+    return prompt(PROMPTS[name]) if name in PROMPTS else None

@@ -1,0 +1,209 @@
+"""The console: tools for files, search and commands, for agents made with Pydantic AI.
+
+```python
+from dataclasses import dataclass
+
+from pydantic_ai import Agent
+from pydantic_ai.models.test import TestModel
+from workden import StateBackend
+from workden.toolsets.console import create_console_toolset
+
+@dataclass
+class Deps:
+    backend: StateBackend
+
+agent = Agent(TestModel(call_tools=["ls"]), deps_type=Deps, toolsets=[create_console_toolset()])
+result = agent.run_sync("What is there?", deps=Deps(backend=StateBackend()))
+assert "is empty" in result.output
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+
+from workden.toolsets import _extra, _texts
+from workden.toolsets._media import (
+    DEFAULT_MAX_DOCUMENT_BYTES,
+    DEFAULT_MAX_IMAGE_BYTES,
+    DEFAULT_MAX_IMAGE_DIMENSION,
+    DOCUMENT_EXTENSIONS,
+    DOCUMENT_MEDIA_TYPES,
+    IMAGE_EXTENSIONS,
+    IMAGE_MEDIA_TYPES,
+)
+from workden.toolsets._rules import Permissions, rules_of
+from workden.toolsets._texts import EditFormat
+
+if TYPE_CHECKING:
+    from pydantic_ai import FunctionToolset
+
+    from workden.permissions import AskCallback, AskFallback
+    from workden.protocol import AsyncBackendProtocol, BackendProtocol
+
+    CONSOLE_SYSTEM_PROMPT: str
+    HASHLINE_CONSOLE_PROMPT: str
+    LS_DESCRIPTION: str
+    READ_FILE_DESCRIPTION: str
+    HASHLINE_READ_FILE_DESCRIPTION: str
+    WRITE_FILE_DESCRIPTION: str
+    EDIT_FILE_DESCRIPTION: str
+    HASHLINE_EDIT_DESCRIPTION: str
+    GLOB_DESCRIPTION: str
+    GREP_DESCRIPTION: str
+    EXECUTE_DESCRIPTION: str
+    RUN_IN_BACKGROUND_DESCRIPTION: str
+    READ_OUTPUT_DESCRIPTION: str
+    KILL_SHELL_DESCRIPTION: str
+    LIST_SHELLS_DESCRIPTION: str
+
+__all__ = [
+    "CONSOLE_SYSTEM_PROMPT",
+    "DEFAULT_MAX_DOCUMENT_BYTES",
+    "DEFAULT_MAX_IMAGE_BYTES",
+    "DEFAULT_MAX_IMAGE_DIMENSION",
+    "DOCUMENT_EXTENSIONS",
+    "DOCUMENT_MEDIA_TYPES",
+    "EDIT_FILE_DESCRIPTION",
+    "EXECUTE_DESCRIPTION",
+    "GLOB_DESCRIPTION",
+    "GREP_DESCRIPTION",
+    "HASHLINE_CONSOLE_PROMPT",
+    "HASHLINE_EDIT_DESCRIPTION",
+    "HASHLINE_READ_FILE_DESCRIPTION",
+    "IMAGE_EXTENSIONS",
+    "IMAGE_MEDIA_TYPES",
+    "KILL_SHELL_DESCRIPTION",
+    "LIST_SHELLS_DESCRIPTION",
+    "LS_DESCRIPTION",
+    "READ_FILE_DESCRIPTION",
+    "READ_OUTPUT_DESCRIPTION",
+    "RUN_IN_BACKGROUND_DESCRIPTION",
+    "WRITE_FILE_DESCRIPTION",
+    "ConsoleDeps",
+    "ConsoleToolset",
+    "EditFormat",
+    "create_console_toolset",
+    "get_console_system_prompt",
+]
+
+
+@runtime_checkable
+class ConsoleDeps(Protocol):
+    """What an agent's dependencies have, so that the console knows where to work."""
+
+    @property
+    def backend(self) -> BackendProtocol | AsyncBackendProtocol:
+        """Where the tools work."""
+        ...
+
+
+class _Unsaid(int):
+    """`True`, and nobody said so: to be told from a `True` that somebody wrote."""
+
+    def __repr__(self) -> str:
+        return "True"
+
+
+_UNSAID_TRUE = cast("bool", _Unsaid(1))
+
+
+def create_console_toolset(
+    id: str | None = None,
+    include_execute: bool = True,
+    include_background: bool = True,
+    require_write_approval: bool = False,
+    require_execute_approval: bool = _UNSAID_TRUE,
+    default_ignore_hidden: bool = True,
+    permissions: Permissions | None = None,
+    max_retries: int = 1,
+    image_support: bool = False,
+    max_image_bytes: int = DEFAULT_MAX_IMAGE_BYTES,
+    document_support: bool = False,
+    max_document_bytes: int = DEFAULT_MAX_DOCUMENT_BYTES,
+    edit_format: EditFormat = "str_replace",
+    descriptions: Mapping[str, str] | None = None,
+    *,
+    backend: Any = None,
+    ask_callback: AskCallback | None = None,
+    ask_fallback: AskFallback = "error",
+    extra_tools: Sequence[str] = (),
+    deferred_approvals: bool | None = None,
+) -> FunctionToolset[Any]:
+    """Tools for files, search and commands over `ctx.deps.backend`.
+
+    A tool is offered where the backend can do what it does and no rule denies it everywhere. Mistakes that the
+    model can put right are handed back to it, `max_retries` times in a row; refusals are answers. No run ends
+    because of a tool.
+
+    Args:
+        id: What the toolset is called among those of an agent.
+        include_execute: Whether commands are offered, where the backend runs some.
+        include_background: Whether commands in the background are, too.
+        require_write_approval: Whether writes and edits have to be approved.
+        require_execute_approval: Whether commands have to be approved. Said so, it holds: where there is nobody to
+            ask, they are refused. Left out, they are asked about where there is somebody to ask, and run elsewhere.
+        default_ignore_hidden: Whether `grep` passes over hidden files unless a call says otherwise.
+        permissions: Rules, which hold on top of those that the backend has: for every path, in every tool. With
+            rules, `require_write_approval` and `require_execute_approval` mean nothing.
+        max_retries: How often in a row the model may try a tool again.
+        image_support: Whether the model takes images.
+        max_image_bytes: The most bytes of an image.
+        document_support: Whether the model takes documents (PDF). If not, it gets their text.
+        max_document_bytes: The most bytes of a document; of a larger one the model gets the text.
+        edit_format: How files are edited.
+        descriptions: Descriptions in place of ours, by tool.
+        backend: Where to work, in place of `ctx.deps.backend`.
+        ask_callback: Who is asked, in place of the backend's own.
+        ask_fallback: With `deny`, nobody is asked at the terminal.
+        extra_tools: Further tools: `delete_file`, `move_file`, `copy_file`, `list_files`, `multi_edit`.
+        deferred_approvals: Whether runs may end with questions. If nothing is said, they may when the agent's
+            `output_type` has `DeferredToolRequests`. To be said when `output_type` is given to a run.
+    """
+    try:
+        from workden.toolsets._toolset import Console
+    except ImportError as error:
+        raise _extra.missing(error) from error
+    rules = rules_of(permissions)
+    options: dict[str, Any] = {
+        "include_execute": include_execute,
+        "include_background": include_background,
+        "ignore_hidden": default_ignore_hidden,
+        "images": image_support,
+        "max_image_bytes": max_image_bytes,
+        "documents": document_support,
+        "max_document_bytes": max_document_bytes,
+        "edit_format": edit_format,
+        "descriptions": dict(descriptions or {}),
+        "retries": max_retries,
+        "extra_tools": list(extra_tools),
+        "write_approval": "always" if require_write_approval and rules is None else "as_policy",
+    }
+    console = Console(
+        options,
+        rules=rules,
+        asks_for_commands=bool(require_execute_approval) and rules is None,
+        insists=not isinstance(require_execute_approval, _Unsaid),
+        backend=backend,
+        ask_callback=ask_callback,
+        terminal=ask_fallback != "deny",
+        deferred=deferred_approvals,
+    )
+    return console.toolset(id, max_retries)
+
+
+ConsoleToolset = create_console_toolset
+"""The same, by the name of a class."""
+
+
+def get_console_system_prompt(edit_format: EditFormat = "str_replace") -> str:
+    """What a model is told about these tools at the beginning."""
+    return _texts.prompt(edit_format)
+
+
+def __getattr__(name: str) -> str:
+    text = _texts.constant(name)
+    if text is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return text
