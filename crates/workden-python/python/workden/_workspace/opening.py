@@ -47,10 +47,10 @@ class Environment:
                 # A forked child comes to the same environment by its ref. What failed is tried again.
                 if process == os.getpid() and not (opening.done() and opening.exception()):
                     return opening
-            opening = Future()
-            self._opening = (os.getpid(), opening)
-        threading.Thread(target=self._open, args=(opening,), name="workden-workspace", daemon=True).start()
-        return opening
+            begun: Future[Opened] = Future()
+            self._opening = (os.getpid(), begun)
+        threading.Thread(target=self._open, args=(begun,), name="workden-workspace", daemon=True).start()
+        return begun
 
     def _open(self, opening: Future[Opened]) -> None:
         try:

@@ -23,7 +23,6 @@ try:
         DeleteResult,
         EditResult,
         ExecuteResponse,
-        FileData,
         FileDownloadResponse,
         FileUploadResponse,
         GlobResult,
@@ -45,7 +44,7 @@ from workden._steps import Steps, awaited, waits
 
 if TYPE_CHECKING:
     from workden._native import Place
-    from workden.types import FileInfo
+    from workden.types import ExecuteResponse as Ran, FileInfo
 
 __all__ = ["WorkdenBackend", "WorkdenSandbox", "deep_backend"]
 
@@ -113,10 +112,12 @@ class WorkdenBackend(BackendProtocol):
         dot = file_path.rfind(".")
         if file_path[dot:].lower() not in _NOT_TEXT or dot < 0:
             try:
-                return slice_read_response(FileData(content=content.decode(), encoding="utf-8"), offset, limit)
+                text: Any = {"content": content.decode(), "encoding": "utf-8"}
+                return slice_read_response(text, offset, limit)
             except UnicodeDecodeError:
                 pass
-        return ReadResult(file_data=FileData(content=base64.b64encode(content).decode(), encoding="base64"))
+        data: Any = {"content": base64.b64encode(content).decode(), "encoding": "base64"}
+        return ReadResult(file_data=data)
 
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """The same, awaited."""
@@ -265,7 +266,8 @@ class WorkdenSandbox(WorkdenBackend, SandboxBackendProtocol):
     def execute(self, command: str, *, timeout: int | None = None) -> Steps[ExecuteResponse]:
         """Runs a line in a shell to its end, or until its time is over: 120 seconds, unless told; never, if 0."""
         seconds = math.inf if timeout == 0 else timeout
-        ran = yield from PlaceCommands.execute.steps(self, command, seconds)  # type: ignore[attr-defined]
+        steps: Steps[Ran] = PlaceCommands.execute.steps(self, command, seconds)  # type: ignore[attr-defined]
+        ran = yield from steps
         return ExecuteResponse(output=ran.output, exit_code=ran.exit_code, truncated=ran.truncated)
 
     async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
