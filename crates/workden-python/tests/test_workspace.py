@@ -449,16 +449,34 @@ def test_an_agent_works_in_a_sandbox_and_goes_on_in_it(tmp_path: Path) -> None:
         ran = await ctx.workspace.run(line, shell=True)
         return ran.stdout + ran.stderr
 
-    first = agent.run_sync("echo remembered > note.txt; id -u")
-    assert int(first.output) != 0
-    again = agent.run_sync("cat note.txt", message_history=first.all_messages())
-    assert again.output == "remembered\n" and len(os.listdir(leases)) == 1
-    other = agent.run_sync("cat note.txt", message_history=first.all_messages(), workspace="new")
-    assert "No such file" in other.output and len(os.listdir(leases)) == 2
-    for id in os.listdir(leases):
-        ref = WorkspaceRef(provider="workden-linux", id=id)
-        asyncio.run(WorkdenWorkspaceBackend(ref=ref, leases=leases).destroy())
+    try:
+        first = agent.run_sync("echo remembered > note.txt; id -u")
+        assert int(first.output) != 0
+        again = agent.run_sync("cat note.txt", message_history=first.all_messages())
+        assert again.output == "remembered\n" and len(os.listdir(leases)) == 1
+        other = agent.run_sync("cat note.txt", message_history=first.all_messages(), workspace="new")
+        assert "No such file" in other.output and len(os.listdir(leases)) == 2
+    finally:
+        refs = [WorkspaceRef(provider="workden-linux", id=id) for id in os.listdir(leases)]
+        ended([WorkdenWorkspaceBackend(ref=ref, leases=leases) for ref in refs])
     assert os.listdir(leases) == []
+
+
+def test_an_agent_is_described_with_its_workspace(tmp_path: Path) -> None:
+    described = {"WorkdenWorkspace": {"on": "linux", "options": {"env": {"WHO": "spec"}}, "leases": str(tmp_path / "leases")}}
+    spec = {"model": "test", "capabilities": [described]}
+    agent = Agent.from_spec(spec, custom_capability_types=[WorkdenWorkspace])
+    seen: list[WorkdenWorkspaceBackend] = []
+
+    @agent.tool
+    async def work(ctx: RunContext[Any]) -> str:
+        seen.append(ctx.workspace.backend)  # type: ignore[arg-type]
+        return (await ctx.workspace.run("printf %s $WHO", shell=True)).stdout
+
+    try:
+        assert agent.run_sync("go").output == '{"work":"spec"}'
+    finally:
+        ended(seen)
 
 
 def workspace_of(capability: WorkdenWorkspace[None], ref: WorkspaceRef | None = None) -> WorkspaceBackend | None:
@@ -472,6 +490,8 @@ def test_a_capability_takes_its_own_refs_and_no_others() -> None:
         (linux, "workden-linux", "0123456789abcdef", "../x"),
         (docker, "workden-docker", "workden-0123456789abcdef", "database"),
         (docker, "workden-docker", "mine", "yours"),
+        # Which could be the id of a container.
+        (docker, "workden-docker", "mine", "0123456789abcdef"),
     ):
         found = workspace_of(capability, WorkspaceRef(provider=provider, id=own))
         assert found is not None and found.ref == WorkspaceRef(provider=provider, id=own)

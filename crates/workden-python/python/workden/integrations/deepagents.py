@@ -8,6 +8,9 @@ from workden.integrations.deepagents import deep_backend
 backend = deep_backend(LocalBackend(root_dir=tempfile.mkdtemp()))
 # agent = create_deep_agent(model=..., backend=backend)
 ```
+
+What is too long for a model, deepagents puts into files below `/`. Where that is not to be written, it is told another
+directory: `CompositeBackend(default=backend, routes={}, artifacts_root="/workspace/.deepagents")`.
 """
 
 from __future__ import annotations
