@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from workden import _native
 from workden._runtime_config import RuntimeConfig
 from workden.backends.base import BaseSandbox
 from workden.backends.docker.sandbox import DockerSandbox
@@ -197,20 +198,24 @@ def test_one_that_nobody_holds_is_removed(label: dict[str, str]) -> None:
 @pytest.mark.docker
 def test_a_runtime_is_built_once(label: dict[str, str]) -> None:
     runtime = RuntimeConfig(
-        name="workden-test",
+        name=f"test-{uuid.uuid4().hex[:8]}",
         base_image=PYTHON,
         setup_commands=["echo made > /made"],
         env_vars={"GREETING": "it's here"},
         work_dir="/app",
     )
+    tag = _native.runtime_tag(runtime.model_dump_json())
+    assert tag is not None
+    images: set[str] = set()
     try:
         for _ in range(2):
             with DockerSandbox(runtime=runtime, labels=label) as sandbox:
                 ran = sandbox.execute("pwd; cat /made; echo $GREETING; python3 -c 'print(6 * 7)'")
                 assert ran.output == "/app\nmade\nit's here\n42\n"
-        assert len(set(docker("images", "-q", "workden-runtime").split())) == 1
+            images.add(docker("images", "-q", tag))
+        assert len(images) == 1
     finally:
-        docker("rmi", "-f", *set(docker("images", "-q", "workden-runtime").split()))
+        docker("rmi", "-f", tag)
 
 
 @pytest.mark.docker

@@ -273,3 +273,26 @@ def test_many_threads() -> None:
         for thread in threads:
             thread.join()
         assert done == [True] * 32 and "<" not in sandbox.read_bytes("f").decode()
+
+
+def test_whoever_holds_its_place_goes_on_after_its_end(tmp_path: Path) -> None:
+    with LinuxSandbox(tmp_path) as sandbox:
+        sandbox.write("f", "kept")
+        place = sandbox._place
+        sandbox.stop()
+        assert not place.is_alive() and place.execute("cat f")[0] == "kept" and sandbox.is_alive()
+
+
+def test_a_stop_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    class Stuck:
+        def end(self) -> None:
+            raise _native.Failure("nobody answers")
+
+        async def end_async(self) -> None:
+            self.end()
+
+    sandbox = LinuxSandbox()
+    monkeypatch.setattr(sandbox, "_current", Stuck())
+    sandbox.stop()
+    asyncio.run(sandbox.async_stop())
+    assert caplog.text.count("ends by itself: nobody answers") == 2

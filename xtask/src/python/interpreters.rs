@@ -22,6 +22,11 @@ pub(super) struct Python {
 }
 
 impl Python {
+    /// Whether it tells a tracer of every thread, those of Rust as well, which call back into Python.
+    pub(super) fn sees_all_threads(&self) -> bool {
+        self.minor >= 12
+    }
+
     /// `3.11`.
     pub(super) fn version(&self) -> String {
         format!("3.{}", self.minor)
@@ -40,13 +45,9 @@ pub(super) fn all() -> Outcome<Vec<Python>> {
     if found.is_empty() { Err(NONE.to_owned()) } else { Ok(found) }
 }
 
-/// The one that tests run with: what `python3` is, or else the newest.
-pub(super) fn usual() -> Outcome<Python> {
-    let program = PathBuf::from("python3");
-    match minor_of(&program) {
-        Some(minor) => Ok(Python { minor, program }),
-        None => all()?.pop().ok_or_else(|| NONE.to_owned()),
-    }
+/// The one that tests run with: the newest.
+pub(super) fn newest() -> Outcome<Python> {
+    all()?.pop().ok_or_else(|| NONE.to_owned())
 }
 
 const NONE: &str = "there is no Python from 3.10 to 3.13 that can make virtual environments\n\

@@ -108,7 +108,7 @@ impl Place {
             if let Some(rules) = &wanted.rules {
                 builder = builder.rules(rules::of_reference(rules, Surroundings::Machine)?);
             }
-            let life = Life::told_by(move || late.has_started());
+            let life = Life::of_late(late.clone(), move || late.has_started());
             Ok(Den { life: Some(life), ..Den::new(builder.build()?) })
         })
     }
