@@ -50,8 +50,9 @@ class Scripted(BaseChatModel):
 
 def script(root: str | Path) -> list[tuple[str, dict[str, Any]]]:
     program = f"{root}/fibonacci.py"
+    content = "a, b = 0, 1\nfor _ in range(9):\n    a, b = b, a + b\nprint(b)\n"
     return [
-        ("write_file", {"file_path": program, "content": "a, b = 0, 1\nfor _ in range(9):\n    a, b = b, a + b\nprint(b)\n"}),
+        ("write_file", {"file_path": program, "content": content}),
         ("edit_file", {"file_path": program, "old_string": "print(b)", "new_string": "print('answer', a)"}),
         ("grep", {"pattern": "print('answer', a)", "path": str(root), "output_mode": "content"}),
         ("execute", {"command": f"python3 {program}"}),
@@ -107,7 +108,8 @@ def test_results_that_are_too_long_are_put_into_files_of_the_backend(tmp_path: P
     with LocalBackend(root_dir=tmp_path) as local:
         backend = CompositeBackend(default=deep_backend(local), routes={}, artifacts_root=str(tmp_path))
         model = Scripted(script=[("execute", {"command": "seq -f 'line number %g' 6000"})])
-        said = answers(create_deep_agent(model=model, backend=backend).invoke({"messages": [("user", "go")]})["messages"])
+        agent = create_deep_agent(model=model, backend=backend)
+        said = answers(agent.invoke({"messages": [("user", "go")]})["messages"])
     [kept] = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert str(kept) in said[0] and len(said[0]) < 20_000
     assert "line number 1\n" in kept.read_text() and "line number 6000" in kept.read_text()

@@ -463,8 +463,8 @@ def test_an_agent_works_in_a_sandbox_and_goes_on_in_it(tmp_path: Path) -> None:
 
 
 def test_an_agent_is_described_with_its_workspace(tmp_path: Path) -> None:
-    described = {"WorkdenWorkspace": {"on": "linux", "options": {"env": {"WHO": "spec"}}, "leases": str(tmp_path / "leases")}}
-    spec = {"model": "test", "capabilities": [described]}
+    described = {"on": "linux", "options": {"env": {"WHO": "spec"}}, "leases": str(tmp_path / "leases")}
+    spec = {"model": "test", "capabilities": [{"WorkdenWorkspace": described}]}
     agent = Agent.from_spec(spec, custom_capability_types=[WorkdenWorkspace])
     seen: list[WorkdenWorkspaceBackend] = []
 
