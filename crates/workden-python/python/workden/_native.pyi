@@ -54,10 +54,10 @@ class Place:
         """A container, which starts when it is first needed."""
     @staticmethod
     def linux_attach(wanted: str, asks: Asks | None = None) -> Place:
-        """A Linux sandbox that another place left behind."""
+        """A Linux sandbox with a lease: `directory` is that of the lease, `work_dir` where commands run, as JSON."""
     @staticmethod
     def docker_attach(wanted: str, asks: Asks | None = None) -> Place:
-        """A container that another place left behind."""
+        """A container that is there: its name is `container`, and `daemon` is whose it is, as JSON."""
     def guarded(self, rules: str, asks: Asks | None = None) -> Place:
         """The same place behind rules of its own, on top of those it has."""
     def derive(self, wanted: str) -> Place:
