@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
 
@@ -13,7 +13,7 @@ __all__ = ["Mount", "PathConfig", "RootSandboxConfig", "SandboxConfig"]
 
 
 def _as_text(path: object) -> object:
-    return str(path) if isinstance(path, os.PathLike) else path
+    return os.fspath(cast("os.PathLike[str]", path)) if isinstance(path, os.PathLike) else path
 
 
 class PathConfig(BaseModel):
