@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import fcntl
 import os
 import pty
 import select
 import subprocess
 import sys
+import termios
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -298,11 +303,19 @@ print("ANSWERS", answers(result.all_messages()))
 """
 
 
-def at_terminal(root: Path, types: bytes, fallback: str = "error", command: str = "echo hi") -> str:
+def at_terminal(
+    root: Path, types: bytes, fallback: str = "error", command: str = "echo hi", ends: int | None = 0
+) -> str:
     """What is on a terminal after such a program, when somebody types this, a line for each question."""
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-c", AT_TERMINAL, str(root), fallback, command], stdin=slave, stdout=slave, stderr=slave
+        [sys.executable, "-c", AT_TERMINAL, str(root), fallback, command],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+        # Its own terminal, so that Ctrl-C is a signal.
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
     )
     os.close(slave)
     shown, typed, deadline = b"", types.splitlines(keepends=True), time.monotonic() + 60
@@ -317,7 +330,8 @@ def at_terminal(root: Path, types: bytes, fallback: str = "error", command: str 
             if shown.count(b"Allow it? [y/N]") > asked and typed:
                 asked += 1
                 os.write(master, typed.pop(0))
-        assert process.wait(10) == 0, shown
+        code = process.wait(10)
+        assert ends is None or code == ends, shown
     finally:
         process.kill()
         process.wait()
@@ -343,24 +357,52 @@ def test_nobody_is_asked_at_a_terminal_that_is_not_to_be_used(tmp_path: Path) ->
     assert "Allow it?" not in shown and "ANSWERS ['Error: " in shown
 
 
-def test_the_terminal_as_such(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    import io
+@contextlib.contextmanager
+def terminal() -> Iterator[int]:
+    """A terminal that this program has, by its other end."""
+    master, slave = pty.openpty()
+    with open(slave) as typed, open(slave, "w", closefd=False) as shown, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", typed)
+        patch.setattr("sys.stderr", shown)
+        yield master
+    os.close(master)
 
+
+async def test_the_terminal_as_such() -> None:
     asked = {"operation": "execute", "target": "rm\u202e -rf", "reason": "Block dangerous commands", "preview": "+\n" * 50}
-    for typed, expected in [("y\n", True), ("YES\n", True), ("\n", False), ("", None)]:
-        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-        assert _terminal.ask(asked) is expected
-    said = capsys.readouterr().err
+    with terminal() as other_end:
+        assert _terminal.is_there()
+        for typed, expected in [(b"y\n", True), (b"YES\n", True), (b"\n", False), (b"\x04", None)]:
+            os.write(other_end, typed)
+            assert await _terminal.answer(asked) is expected
+        said = os.read(other_end, 65536).decode()
     assert "The agent wants to execute: rm\\u202e -rf" in said and "... and 10 more lines" in said
     assert "This has to be approved: Block dangerous commands" in said
+
+
+async def test_a_question_that_is_given_up_does_not_wait_for_an_answer() -> None:
+    asked = {"operation": "execute", "target": "ls", "reason": "", "preview": None}
+    with terminal() as other_end:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(_terminal.answer(asked), 0.1)
+        os.write(other_end, b"y\n")
+        assert await _terminal.answer(asked) is True
+
+
+def test_a_terminal_is_there_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not _terminal.is_there()
     monkeypatch.setattr("sys.stdin", None)
     assert not _terminal.is_there()
 
 
+def test_ctrl_c_at_a_question_ends_the_program(tmp_path: Path) -> None:
+    shown = at_terminal(tmp_path, b"\x03\n", ends=None)
+    assert "KeyboardInterrupt" in shown and "ANSWERS" not in shown
+
+
 async def test_the_terminal_is_the_last_to_be_asked(local: LocalBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_terminal, "is_there", lambda: True)
-    monkeypatch.setattr(_terminal, "ask", lambda asked: asked["operation"] == "execute")
+    monkeypatch.setattr(_terminal, "ask", lambda asked, _: asked["operation"] == "execute")
     wrote, ran = await run(create_console_toolset(require_write_approval=True), local, WRITE, EXECUTE)
     assert wrote.startswith("Error: ") and ran == "(no output)"
 

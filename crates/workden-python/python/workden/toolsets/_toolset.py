@@ -6,7 +6,7 @@ import json
 import os
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from pydantic_ai import ApprovalRequired, BinaryContent, FunctionToolset, ModelRetry, RunContext, Tool, ToolDefinition, UserError
 from pydantic_core import SchemaValidator, core_schema
@@ -69,7 +69,9 @@ class Console:
             return replace(definition, description=offered.specs[name]["description"], kind="function")
 
         call.__name__ = call.__qualname__ = name
-        tool = Tool[Any].from_schema(call, name, spec["description"], spec["parameters"], takes_ctx=True)
+        schema: dict[str, Any] = spec["parameters"]
+        made = Tool.from_schema(call, name, spec["description"], schema, takes_ctx=True)  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+        tool = cast("Any", made)
         tool.function_schema.validator = _OBJECT
         tool.prepare = prepare
         # For those who look: calls are asked about when they are made, and only if somebody has to be asked.
