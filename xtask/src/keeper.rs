@@ -33,7 +33,7 @@ pub(crate) fn run() -> Outcome {
 
 /// Builds the keeper; the file. It is put where a `workden` that was built here looks for it.
 pub(crate) fn build() -> Outcome<PathBuf> {
-    let built = build_static("keeper", "workden-keeper", "workden-keeper", "")?;
+    let built = build_static("keeper", "workden-keeper", "workden-keeper", "", &[])?;
     let place = target_directory().join("keepers");
     let architecture = match env::consts::ARCH {
         "x86_64" => "amd64",
@@ -51,18 +51,29 @@ pub(crate) fn build() -> Outcome<PathBuf> {
 }
 
 /// Builds the command line as it is shipped; the file. It is at a fixed address: `workden run` is over in
-/// three milliseconds, and moving the program elsewhere would be a part of that.
+/// three milliseconds, and moving the program elsewhere would be a part of that. So would be finding what is
+/// scattered over all of the program, which the linker puts side by side.
 pub(crate) fn build_command_line() -> Outcome<PathBuf> {
-    build_static("dist", "workden-cli", "workden", " -C relocation-model=static")
+    let order = workspace::root().join("crates/workden-cli/first.ld");
+    let order = format!("link-arg=-T{}", order.display());
+    build_static("dist", "workden-cli", "workden", " -C relocation-model=static", &["-C", &order])
 }
 
-fn build_static(profile: &str, package: &str, program: &str, more_flags: &str) -> Outcome<PathBuf> {
+/// `more_flags` are for everything that is in the program, `for_program` for its own last step.
+fn build_static(
+    profile: &str,
+    package: &str,
+    program: &str,
+    more_flags: &str,
+    for_program: &[&str],
+) -> Outcome<PathBuf> {
     let target = host_target()?;
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(["build", "--profile", profile, "--package", package, "--bin", program])
+        .args(["rustc", "--profile", profile, "--package", package, "--bin", program])
         // With a target the flags are the program's alone, and not those of what is run while building.
-        .args(["--target", &target])
+        .args(["--target", &target, "--"])
+        .args(for_program)
         .env("RUSTFLAGS", format!("-C target-feature=+crt-static{more_flags}"))
         .current_dir(workspace::root())
         .status()

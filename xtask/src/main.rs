@@ -39,6 +39,8 @@ cargo xtask <command>
                     docker   what a sandbox in a container costs, against pydantic-ai-backend on the same daemon
                     tools    the MCP server against @modelcontextprotocol/server-filesystem: start, read_file,
                              search, memory; and a flood of output through execute (needs node and npm)
+                    python   the Python package against pydantic-ai-backend and pydantic-ai-filesystem-sandbox
+                             (`--check`, `--only`, `--rounds` as with files)
                     race     every call, a million times, while directories are exchanged with
                              links that lead outside, or to a directory that a rule denies
                              (`--seconds 30` for less)
@@ -56,6 +58,8 @@ cargo xtask <command>
                   (every line must be run by one), the examples, those in the documentation, and the check of
                   its types. `cargo xtask python -- -k grep` runs some tests, and only those. Among containers:
                   `cargo xtask docker -- cargo xtask python`.
+  wheel           the wheel of the Python package, with the program and the keeper in it, and whether it works in
+                  a new environment of each Python from 3.10 to 3.13 that is there. `--short`: of a debug build.
   help            this text
 
 To fuzz alone: cargo run --release -p workden-fuzz -- --seconds 60
@@ -76,11 +80,14 @@ fn main() -> ExitCode {
         ["minder", task @ ..] => docker::minder::run(task),
         ["clients"] => clients::run(),
         ["python"] => python::whole(&[]),
+        ["wheel"] => python::wheel::run(python::wheel::Form::Shipped),
+        ["wheel", "--short"] => python::wheel::run(python::wheel::Form::Short),
         ["python", "--", arguments @ ..] => python::some(arguments),
         ["bench"] => {
-            Err("which benchmark? files, policy, linux, docker, tools or race\nhint: cargo xtask bench files"
+            Err("which benchmark? files, policy, linux, docker, tools, python or race\nhint: cargo xtask bench files"
                 .to_owned())
         }
+        ["bench", "python", rest @ ..] => python::bench::run(rest),
         ["bench", name, rest @ ..] => bench(name, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");

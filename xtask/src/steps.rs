@@ -30,6 +30,8 @@ pub(crate) enum Action {
     Clients,
     /// The Python package, its tests and types: `cargo xtask python`, with what an earlier step prepared.
     Python,
+    /// Its wheel, of a debug build, in every Python that is there: `cargo xtask wheel --short`.
+    Wheel,
     /// Cargo, with these arguments, and with the variables by which tests find what an earlier step prepared.
     Cargo(&'static [&'static str]),
     /// Anything else; tests of the runner use it.
@@ -46,6 +48,7 @@ pub(crate) const FULL: &[Step] = &[
     // Without a choice of targets, which would leave out the examples that tests start, and the doctests.
     Step { name: "tests", action: Action::Cargo(&["test", "--workspace"]) },
     Step { name: "python", action: Action::Python },
+    Step { name: "wheel", action: Action::Wheel },
     Step { name: "race", action: Action::Cargo(RACE) },
     Step { name: "differential", action: Action::Cargo(DIFFERENTIAL) },
     Step { name: "fuzz", action: Action::Cargo(FUZZ) },
@@ -105,6 +108,7 @@ fn act(action: &Action, prepared: &mut Option<Prepared>) -> Outcome {
         Action::Clients => clients::run(),
         Action::Docker => docker::prepare().map(|made| *prepared = Some(made)),
         Action::Python => python::whole(environment(prepared)),
+        Action::Wheel => python::wheel::run(python::wheel::Form::Short),
         Action::Cargo(arguments) => workspace::cargo_with(arguments, environment(prepared)),
         #[cfg(test)]
         Action::Call(call) => call(),

@@ -15,6 +15,8 @@ mod per_process;
 mod place;
 mod rules;
 mod runtime;
+mod runtimes;
+mod sessions;
 mod state;
 mod tools;
 
@@ -28,5 +30,6 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Failure", module.py().get_type::<failure::Failure>())?;
     module.add_class::<place::Place>()?;
     module.add_class::<tools::Tools>()?;
-    Ok(())
+    runtimes::add_to(module)?;
+    sessions::add_to(module)
 }

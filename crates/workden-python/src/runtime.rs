@@ -63,6 +63,13 @@ where
     generic::future_into_py_with_locals::<Calls, _, T>(py, locals, async { call.await.map_err(failure::raised) })
 }
 
+/// Does something that may start tasks, on a thread that is none of the runtime's.
+pub(crate) fn entered(work: impl FnOnce()) {
+    // Without a runtime nothing was ever started.
+    let _entered = runtime().ok().map(tokio::runtime::Runtime::enter);
+    work();
+}
+
 /// Who awaits this call, if anybody does.
 pub(crate) fn awaited_by() -> Option<TaskLocals> {
     Calls::get_task_locals()

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 _FENCED = re.compile(r"^(?P<indent>[ ]*)```python\n(?P<code>.*?)^(?P=indent)```[ ]*$", re.DOTALL | re.MULTILINE)
-_OF_CONTAINERS = re.compile(r"\b(Docker|SessionManager|docker)")
+_OF_CONTAINERS = re.compile(r"DockerSandbox\(|SessionManager\((?!sandbox_factory)|\"docker\"")
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,10 @@
 //! Python comes from the machine, packages from PyPI, everything else is built here. What is made is below
 //! `target/python`, but for the native module, which Python finds only among the package's own files.
 
+pub(crate) mod bench;
 mod interpreters;
 mod native;
+pub(crate) mod wheel;
 
 use std::{
     path::{Path, PathBuf, absolute},
@@ -35,19 +37,16 @@ pub(crate) fn some(arguments: &[&str]) -> Outcome {
 }
 
 fn prepare(environment: &[(&'static str, String)]) -> Outcome<Ready> {
-    let python = interpreters::usual()?;
-    let home = home()?.join(format!("test-{}", python.version()));
-    let list = native::crate_directory().join("requirements-test.txt");
-    installed::provide(&list, &home, "bin/python", || installed::by_pip(&python.program, &list, &home))?;
+    let python = test_environment()?;
     native::module(native::Profile::Debug)?;
     let mut variables = vec![
         ("PYTHONPATH", text(&whole_path(&native::source())?)),
         ("WORKDEN_PROGRAM", text(&native::program()?)),
         ("WORKDEN_KEEPERS", text(&whole_path(&target_directory().join("keepers"))?)),
     ];
-    variables.push(("COVERAGE_FILE", text(&home.with_file_name("coverage"))));
+    variables.push(("COVERAGE_FILE", text(&home()?.join("coverage"))));
     variables.extend(environment.iter().cloned());
-    Ok(Ready { python: home.join("bin/python"), variables })
+    Ok(Ready { python, variables })
 }
 
 impl Ready {
@@ -64,6 +63,20 @@ impl Ready {
         let name = module.first().copied().unwrap_or_default();
         if status.success() { Ok(()) } else { Err(format!("{name} says no ({status})")) }
     }
+}
+
+/// The Python of an environment with everything that tests need, and maturin.
+fn test_environment() -> Outcome<PathBuf> {
+    environment_for("test", "requirements-test.txt")
+}
+
+/// The Python of an environment with what a list of the package says.
+fn environment_for(purpose: &str, list: &str) -> Outcome<PathBuf> {
+    let python = interpreters::usual()?;
+    let home = home()?.join(format!("{purpose}-{}", python.version()));
+    let list = native::crate_directory().join(list);
+    installed::provide(&list, &home, "bin/python", || installed::by_pip(&python.program, &list, &home))?;
+    Ok(home.join("bin/python"))
 }
 
 /// Where all this is made.

@@ -38,6 +38,16 @@ pub(crate) struct Wanted {
     pub(crate) processes: Option<u64>,
 }
 
+/// Which counters of a group are of use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// What is used, and how often a limit was hit.
+    #[default]
+    Usage,
+    /// How often a limit was hit: nobody asks a single command for more.
+    Hits,
+}
+
 /// What became of one of them: held, or why not.
 pub(crate) type Held = Result<(), String>;
 
@@ -50,6 +60,7 @@ pub(crate) struct Group {
     keeper: Option<OwnedFd>,
     /// What is to be removed, the deepest first.
     made: Made,
+    counted: Counted,
     pub(crate) memory: Option<Held>,
     pub(crate) cpus: Option<Held>,
     pub(crate) processes: Option<Held>,
@@ -58,6 +69,7 @@ pub(crate) struct Group {
 /// What groups there are to be, and where.
 pub(crate) struct Plan {
     wanted: Wanted,
+    counted: Counted,
     owner: u32,
     /// Where this process is; nothing when nothing is wanted, or why it is not known.
     place: Option<Result<OwnGroups, String>>,
@@ -65,9 +77,9 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Looks where groups for what is wanted could be. `owner` is who starts the commands.
-    pub(crate) fn new(wanted: Wanted, owner: u32) -> Self {
+    pub(crate) fn new(wanted: Wanted, counted: Counted, owner: u32) -> Self {
         let place = (wanted != Wanted::default()).then(OwnGroups::read);
-        Self { wanted, owner, place }
+        Self { wanted, counted, owner, place }
     }
 
     /// Whether the keeper is to begin in a group of its own, which is then to be made before it.
@@ -81,9 +93,11 @@ impl Plan {
 
     /// Makes the groups, as far as that goes.
     pub(crate) fn make(&self) -> Group {
-        let Self { wanted, owner, ref place } = *self;
-        let mut group = Group::default();
+        let Self { wanted, counted, owner, ref place } = *self;
+        let mut group = Group { counted, ..Group::default() };
         let Some(place) = place else { return group };
+        // Version 2 need not be looked at for what it cannot have.
+        let all_in_version1 = place.as_ref().is_ok_and(OwnGroups::all_in_version1);
         match place.as_ref().map_err(Clone::clone).and_then(OwnGroups::hierarchies) {
             Err(reason) => {
                 group.memory = wanted.memory.map(|_| Err(reason.clone()));
@@ -91,7 +105,7 @@ impl Plan {
                 group.processes = wanted.processes.map(|_| Err(reason));
                 return group;
             }
-            Ok(hierarchies) if hierarchies.unified_limits() => {
+            Ok(hierarchies) if !all_in_version1 && hierarchies.unified_limits() => {
                 v2::fill(&mut group, &hierarchies, &new_name(), wanted, owner);
             }
             Ok(hierarchies) => v1::fill(&mut group, &hierarchies, &new_name(), wanted),
@@ -109,6 +123,14 @@ impl Group {
     pub(crate) fn keeper(&self) -> Option<BorrowedFd<'_>> {
         use std::os::fd::AsFd;
         self.keeper.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Opens a counter of what is used, where that is of use.
+    fn usage(&self, directory: &Path, file: &str) -> Option<OwnedFd> {
+        match self.counted {
+            Counted::Usage => open(directory, file, OFlags::RDONLY).ok(),
+            Counted::Hits => None,
+        }
     }
 
     /// Takes what is to be removed, for whoever outlives the sandbox.

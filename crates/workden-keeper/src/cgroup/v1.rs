@@ -32,8 +32,8 @@ fn memory(group: &mut Group, found: &Hierarchies, name: &str, bytes: u64, tasks:
         return Err("the kernel does not count swap".to_owned());
     }
     let read = |file| open(&directory, file, OFlags::RDONLY).ok();
-    group.watch.memory = read("memory.usage_in_bytes").map(Source::number);
-    group.watch.memory_peak = read("memory.max_usage_in_bytes").map(Source::number);
+    group.watch.memory = group.usage(&directory, "memory.usage_in_bytes").map(Source::number);
+    group.watch.memory_peak = group.usage(&directory, "memory.max_usage_in_bytes").map(Source::number);
     group.watch.memory_kills = read("memory.oom_control").map(|file| Source::keyed(file, "oom_kill"));
     tasks.push(open(&directory, "tasks", OFlags::WRONLY)?);
     Ok(())
@@ -43,7 +43,7 @@ fn processes(group: &mut Group, found: &Hierarchies, name: &str, most: u64, task
     let directory = make(group, found, name, "pids")?;
     set(&directory, "pids.max", &most.to_string())?;
     let read = |file| open(&directory, file, OFlags::RDONLY).ok();
-    group.watch.processes = read("pids.current").map(Source::number);
+    group.watch.processes = group.usage(&directory, "pids.current").map(Source::number);
     group.watch.refused_processes = read("pids.events").map(|file| Source::keyed(file, "max"));
     tasks.push(open(&directory, "tasks", OFlags::WRONLY)?);
     Ok(())

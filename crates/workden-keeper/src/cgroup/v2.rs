@@ -58,8 +58,8 @@ fn memory(group: &mut Group, commands: &Path, bytes: u64) -> Held {
         set(commands, "memory.swap.max", "0")?;
     }
     let read = |file| open(commands, file, OFlags::RDONLY).ok();
-    group.watch.memory = read("memory.current").map(Source::number);
-    group.watch.memory_peak = read("memory.peak").map(Source::number);
+    group.watch.memory = group.usage(commands, "memory.current").map(Source::number);
+    group.watch.memory_peak = group.usage(commands, "memory.peak").map(Source::number);
     group.watch.memory_kills = read("memory.events").map(|file| Source::keyed(file, "oom_kill"));
     Ok(())
 }
@@ -67,7 +67,7 @@ fn memory(group: &mut Group, commands: &Path, bytes: u64) -> Held {
 fn processes(group: &mut Group, commands: &Path, most: u64) -> Held {
     set(commands, "pids.max", &most.to_string())?;
     let read = |file| open(commands, file, OFlags::RDONLY).ok();
-    group.watch.processes = read("pids.current").map(Source::number);
+    group.watch.processes = group.usage(commands, "pids.current").map(Source::number);
     group.watch.refused_processes = read("pids.events").map(|file| Source::keyed(file, "max"));
     Ok(())
 }

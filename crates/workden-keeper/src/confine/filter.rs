@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use seccompiler::{BpfProgram, sock_filter};
+use seccompiler::BpfProgram;
+
+use super::backwards::{Backwards, Target};
 
 /// What becomes of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,141 +49,136 @@ pub(super) const ARCHITECTURE: u32 = 0xc000_00b7;
 
 const LOAD: u16 = 0x20;
 const AND: u16 = 0x54;
-const JUMP: u16 = 0x05;
 const IF_EQUAL: u16 = 0x15;
 const IF_AT_LEAST: u16 = 0x35;
 const IF_ANY_BIT: u16 = 0x45;
-const RETURN: u16 = 0x06;
-
-/// Room that will do for most ranges.
-const STEPS_A_RANGE: usize = 4;
 
 const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 const ARGUMENTS_AT: u32 = 16;
 
-/// A program that gives each call in the table its verdict, and every other one `otherwise`. A call
-/// of another architecture ends the process.
-pub(super) fn compile(table: &BTreeMap<libc::c_long, Verdict>, otherwise: &Verdict) -> BpfProgram {
-    let ranges = ranges(table, otherwise);
-    let mut program = Vec::with_capacity(ranges.len() * STEPS_A_RANGE);
-    program.extend([
-        step(LOAD, ARCHITECTURE_AT),
-        branch(IF_EQUAL, ARCHITECTURE, 1, 0),
-        step(RETURN, libc::SECCOMP_RET_KILL_PROCESS),
-        step(LOAD, NUMBER_AT),
-    ]);
-    search(&ranges, &mut program);
-    program
+/// Calls with verdicts that do not depend on arguments, in the order of their numbers.
+pub(super) type Plain = [(u32, &'static Verdict)];
+
+/// A program that gives each call in the table its verdict, then each of the plain ones, and every other
+/// one `otherwise`. A call of another architecture ends the process.
+pub(super) fn compile(plain: &Plain, table: &BTreeMap<libc::c_long, Verdict>, otherwise: &Verdict) -> BpfProgram {
+    let ranges = ranges(plain, table, otherwise);
+    let mut program = Backwards::default();
+    let search = search(&ranges, &mut program);
+    program.begin_with(search);
+    let number = program.step(LOAD, NUMBER_AT);
+    program.branch(IF_EQUAL, ARCHITECTURE, number, Target::Return(libc::SECCOMP_RET_KILL_PROCESS));
+    program.step(LOAD, ARCHITECTURE_AT);
+    program.finish()
 }
 
-/// The table as ranges of numbers: where each begins, and what holds until the next.
-fn ranges<'t>(table: &'t BTreeMap<libc::c_long, Verdict>, otherwise: &'t Verdict) -> Vec<(u32, &'t Verdict)> {
+/// The calls as ranges of numbers: where each begins, and what holds until the next.
+fn ranges<'t>(
+    plain: &Plain,
+    table: &'t BTreeMap<libc::c_long, Verdict>,
+    otherwise: &'t Verdict,
+) -> Vec<(u32, &'t Verdict)> {
     let mut ranges = vec![(0, otherwise)];
-    for (number, verdict) in table.iter().filter_map(|(number, verdict)| Some((u32::try_from(*number).ok()?, verdict)))
-    {
+    let mut add = |number: u32, verdict: &'t Verdict| {
         for (start, verdict) in [(number, verdict), (number + 1, otherwise)] {
             match ranges.last_mut() {
                 Some(last) if last.0 == start => last.1 = verdict,
                 _ => ranges.push((start, verdict)),
             }
         }
+    };
+    let mut table =
+        table.iter().filter_map(|(number, verdict)| Some((u32::try_from(*number).ok()?, verdict))).peekable();
+    for &(number, verdict) in plain {
+        while let Some((before, verdict)) = table.next_if(|(next, _)| *next < number) {
+            add(before, verdict);
+        }
+        let verdict = table.next_if(|(next, _)| *next == number).map_or(verdict, |(_, verdict)| verdict);
+        add(number, verdict);
     }
+    table.for_each(|(number, verdict)| add(number, verdict));
     ranges.dedup_by(|later, earlier| later.1 == earlier.1);
     ranges
 }
 
 /// Finds the range of the loaded number by halving.
-fn search(ranges: &[(u32, &Verdict)], program: &mut BpfProgram) {
+fn search(ranges: &[(u32, &Verdict)], program: &mut Backwards) -> Target {
     match ranges {
-        [] => {}
+        [] => Target::Return(libc::SECCOMP_RET_KILL_PROCESS),
         [(_, verdict)] => decide(verdict, program),
         _ => {
             let (lower, upper) = ranges.split_at(ranges.len() / 2);
             let middle = upper.first().map_or(0, |(start, _)| *start);
-            let at = program.len();
-            program.push(step(JUMP, 0));
-            search(lower, program);
-            let distance = program.len().saturating_sub(at + 1);
-            // A branch reaches 255 steps far, a jump any number.
-            match (u8::try_from(distance), program.get_mut(at)) {
-                (Ok(distance), Some(first)) => *first = branch(IF_AT_LEAST, middle, distance, 0),
-                (Err(_), Some(first)) => {
-                    *first = branch(IF_AT_LEAST, middle, 0, 1);
-                    program.insert(at + 1, step(JUMP, u32::try_from(distance).unwrap_or(u32::MAX)));
-                }
-                (_, None) => {}
-            }
-            search(upper, program);
+            let upper = search(upper, program);
+            let lower = search(lower, program);
+            program.branch(IF_AT_LEAST, middle, upper, lower)
         }
     }
 }
 
-fn decide(verdict: &Verdict, program: &mut BpfProgram) {
-    let allow = step(RETURN, libc::SECCOMP_RET_ALLOW);
-    let fail = |errno: libc::c_int| step(RETURN, libc::SECCOMP_RET_ERRNO | errno.unsigned_abs());
+fn decide(verdict: &Verdict, program: &mut Backwards) -> Target {
+    let allow = Target::Return(libc::SECCOMP_RET_ALLOW);
+    let fail = |errno: libc::c_int| Target::Return(libc::SECCOMP_RET_ERRNO | errno.unsigned_abs());
     match verdict {
-        Verdict::Allow => program.push(allow),
-        Verdict::Fail(errno) => program.push(fail(*errno)),
-        Verdict::FailIf(lists) => {
-            for (errno, tests) in lists {
-                all_hold(tests, fail(*errno), program);
-            }
-            program.push(allow);
-        }
+        Verdict::Allow => allow,
+        Verdict::Fail(errno) => fail(*errno),
+        Verdict::FailIf(lists) => lists.iter().enumerate().rev().fold(allow, |next, (index, (errno, tests))| {
+            // What the list before leaves loaded, whichever of its tests does not hold.
+            let before = index.checked_sub(1).and_then(|index| lists.get(index)).map(|(_, tests)| tests.as_slice());
+            all_hold(tests, before.and_then(left_loaded), fail(*errno), next, program)
+        }),
     }
 }
 
-/// Reaches `then` when all tests hold, and what comes after it otherwise.
-fn all_hold(tests: &[Test], then: sock_filter, program: &mut BpfProgram) {
-    let mut left: usize = tests.iter().map(Test::steps).sum::<usize>() + 1;
-    for test in tests {
-        left = left.saturating_sub(test.steps());
-        // From behind the test to behind `then`; lists of tests are short.
-        let past = u8::try_from(left).unwrap_or(u8::MAX);
-        match *test {
-            Test::Is(argument, value) => program.extend([load(argument), branch(IF_EQUAL, value, 0, past)]),
-            Test::IsNot(argument, value) => program.extend([load(argument), branch(IF_EQUAL, value, past, 0)]),
-            Test::HasUpper(argument) => program.extend([load_upper(argument), branch(IF_EQUAL, 0, past, 0)]),
-            Test::HasAny(argument, bits) => program.extend([load(argument), branch(IF_ANY_BIT, bits, 0, past)]),
-            Test::Masked { argument, mask, bits } => {
-                program.extend([load(argument), step(AND, mask), branch(IF_EQUAL, bits, 0, past)]);
+/// Leads to `then` when all tests hold, and to `otherwise` when one does not. Something may be loaded already.
+fn all_hold(tests: &[Test], loaded: Option<u32>, then: Target, otherwise: Target, program: &mut Backwards) -> Target {
+    tests.iter().enumerate().rev().fold(then, |then, (index, test)| {
+        let written = match *test {
+            Test::Is(_, value) => program.branch(IF_EQUAL, value, then, otherwise),
+            Test::IsNot(_, value) => program.branch(IF_EQUAL, value, otherwise, then),
+            Test::HasUpper(_) => program.branch(IF_EQUAL, 0, otherwise, then),
+            Test::HasAny(_, bits) => program.branch(IF_ANY_BIT, bits, then, otherwise),
+            Test::Masked { mask, bits, .. } => {
+                program.branch(IF_EQUAL, bits, then, otherwise);
+                program.step(AND, mask)
             }
+        };
+        let before = index.checked_sub(1).and_then(|index| tests.get(index)).map(std::slice::from_ref);
+        match before.map_or(loaded, left_loaded) {
+            Some(loaded) if loaded == test.place() => written,
+            _ => program.step(LOAD, test.place()),
         }
-    }
-    program.push(then);
+    })
+}
+
+/// What is loaded after these tests, after whichever of them it is over.
+fn left_loaded(tests: &[Test]) -> Option<u32> {
+    let first = tests.first()?.place();
+    let stays = |test: &Test| test.place() == first && !matches!(test, Test::Masked { .. });
+    tests.iter().all(stays).then_some(first)
 }
 
 impl Test {
-    /// Of how many steps it is made.
-    fn steps(&self) -> usize {
-        match self {
-            Self::Is(..) | Self::IsNot(..) | Self::HasUpper(_) | Self::HasAny(..) => 2,
-            Self::Masked { .. } => 3,
+    /// Where that is what it looks at. Both architectures have the lower half of an argument first.
+    fn place(&self) -> u32 {
+        let of = |argument: u8| ARGUMENTS_AT + 8 * u32::from(argument);
+        match *self {
+            Self::Is(argument, _) | Self::IsNot(argument, _) | Self::HasAny(argument, _) => of(argument),
+            Self::Masked { argument, .. } => of(argument),
+            Self::HasUpper(argument) => of(argument) + 4,
         }
     }
-}
-
-/// Loads the lower half of an argument; both architectures have it first.
-fn load(argument: u8) -> sock_filter {
-    step(LOAD, ARGUMENTS_AT + 8 * u32::from(argument))
-}
-
-fn load_upper(argument: u8) -> sock_filter {
-    step(LOAD, ARGUMENTS_AT + 8 * u32::from(argument) + 4)
-}
-
-fn step(code: u16, k: u32) -> sock_filter {
-    sock_filter { code, jt: 0, jf: 0, k }
-}
-
-fn branch(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
-    sock_filter { code, jt, jf, k }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
+    use seccompiler::sock_filter;
+
     use super::*;
+
+    const JUMP: u16 = 0x05;
+    const RETURN: u16 = 0x06;
 
     /// What a program answers to a call: the kernel's machine, as far as these programs use it.
     pub(in super::super) fn answer(
@@ -233,7 +230,7 @@ pub(super) mod tests {
                 (2, &[Test::HasAny(4, 5)]),
             ]),
         );
-        let program = compile(&table, &Verdict::Fail(38));
+        let program = compile(&[], &table, &Verdict::Fail(38));
         let errno = |value| libc::SECCOMP_RET_ERRNO | value;
         for number in (0..400).filter(|number| *number != 7) {
             let wanted = if number % 3 == 0 { errno(1) } else { libc::SECCOMP_RET_ALLOW };
@@ -259,5 +256,40 @@ pub(super) mod tests {
             assert_eq!(answer(&program, ARCHITECTURE, 7, arguments), wanted, "{arguments:?}");
         }
         assert_eq!(answer(&program, 0x4000_0003, 1, [0; 6]), libc::SECCOMP_RET_KILL_PROCESS);
+    }
+
+    #[test]
+    fn what_is_farther_than_a_branch_reaches_is_found_all_the_same() {
+        let calls = 0..600_u32;
+        let table: BTreeMap<libc::c_long, Verdict> = calls
+            .clone()
+            .map(|number| {
+                let errno = 1 + libc::c_int::try_from(number % 7).unwrap();
+                let tests = vec![Test::Is(0, number), Test::HasAny(0, u32::MAX), Test::IsNot(1, number)];
+                (number.into(), Verdict::FailIf(vec![(errno, tests), (9, vec![Test::Is(1, 3)])]))
+            })
+            .collect();
+        let program = compile(&[], &table, &Verdict::Fail(38));
+        for number in calls {
+            let itself = u64::from(number);
+            let answer = |one, two| answer(&program, ARCHITECTURE, number, [one, two, 0, 0, 0, 0]);
+            let wanted = if number == 0 { libc::SECCOMP_RET_ALLOW } else { libc::SECCOMP_RET_ERRNO | (1 + number % 7) };
+            assert_eq!(answer(itself, itself + 1), wanted, "{number}");
+            assert_eq!(answer(itself + 1, 3), libc::SECCOMP_RET_ERRNO | 9, "{number}");
+            assert_eq!(answer(itself + 1, 4), libc::SECCOMP_RET_ALLOW, "{number}");
+        }
+        assert_eq!(answer(&program, ARCHITECTURE, 600, [0; 6]), libc::SECCOMP_RET_ERRNO | 38);
+        assert!(usize::from(u8::MAX) < program.len());
+    }
+
+    #[test]
+    fn what_is_in_the_table_comes_before_what_is_plain() {
+        static PLAIN: [(u32, &Verdict); 3] = [(2, &Verdict::Allow), (3, &Verdict::Allow), (5, &Verdict::Fail(2))];
+        let table = BTreeMap::from([(1, Verdict::Fail(1)), (3, Verdict::Fail(3)), (7, Verdict::Allow)]);
+        let program = compile(&PLAIN, &table, &Verdict::Fail(38));
+        let answers = (0..9).map(|number| answer(&program, ARCHITECTURE, number, [0; 6]));
+        let errno = |errno| libc::SECCOMP_RET_ERRNO | errno;
+        let allow = libc::SECCOMP_RET_ALLOW;
+        assert!(answers.eq([errno(38), errno(1), allow, errno(3), errno(38), errno(2), errno(38), allow, errno(38)]));
     }
 }

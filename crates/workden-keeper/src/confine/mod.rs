@@ -5,6 +5,7 @@
 //! the other stays outside, on the host, makes what the new one may not make itself, and then is the
 //! supervisor that ends and tidies up the sandbox.
 
+mod backwards;
 mod calls;
 mod cover;
 mod devices;
@@ -52,7 +53,7 @@ pub(crate) use self::outside::Outside;
 use self::{ids::Ids, inside::First, limits::Holding, link::Link, sources::Source};
 use crate::{
     Setting,
-    cgroup::{self, Group},
+    cgroup::{self, Counted, Group},
     setting::{Children, Logs, MemoryRunsOut},
     supervisor::{Owner, Ties},
     sys::{
@@ -97,7 +98,7 @@ fn enter_from(confinement: &Confinement, owner: Option<Pid>, directory: Option<P
         return landlocked::enter(confinement, owner, directory);
     }
     let owner = owner.map(Owner::open).transpose()?;
-    match begin(confinement)? {
+    match begin(confinement, Purpose::Keeper)? {
         Begun::Inside(inside) => {
             drop(owner);
             Ok(inside.finish(confinement, Purpose::Keeper).0)
@@ -132,10 +133,14 @@ pub(crate) struct Inside {
 
 /// Makes the new process. From here on the two work side by side: one builds a root, the other makes
 /// what only the host can make.
-pub(crate) fn begin(confinement: &Confinement) -> Result<Begun, Error> {
+pub(crate) fn begin(confinement: &Confinement, purpose: Purpose) -> Result<Begun, Error> {
     let ids = Ids::of_this_process()?;
     let sources = sources::look_up(confinement)?;
-    let groups = cgroup::Plan::new(limits::for_group(&confinement.limits), ids.on_host().0);
+    let counted = match purpose {
+        Purpose::Keeper => Counted::Usage,
+        Purpose::OneCommand => Counted::Hits,
+    };
+    let groups = cgroup::Plan::new(limits::for_group(&confinement.limits), counted, ids.on_host().0);
     // Where the keeper has to be in a group from its first moment, there must be one.
     let group = groups.has_room_for_keeper().then(|| groups.make());
     let (here, there) = link::link()?;

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     Setting,
-    cgroup::{Held, Plan, Wanted},
+    cgroup::{Counted, Held, Plan, Wanted},
     sys::{
         confine::{self, Cloned, clone_process, new},
         exit_now,
@@ -227,7 +227,7 @@ pub fn landlock_version() -> Option<u32> {
 fn control_groups() -> [Finding; 3] {
     let wanted = Wanted { memory: Some(1 << 26), cpus: Some(1.0), processes: Some(64) };
     let owner = Ids::of_this_process().map_or(0, |ids| ids.on_host().0);
-    let mut group = Plan::new(wanted, owner).make();
+    let mut group = Plan::new(wanted, Counted::Hits, owner).make();
     group.take_made().remove();
     let told = |name, title, held: Option<&Held>, instead: &str| {
         let outcome = match held {

@@ -23,7 +23,7 @@ pub(super) type Table = BTreeMap<libc::c_long, Verdict>;
 
 /// Installs the filter for this process and all that come from it.
 pub(super) fn install() -> Result<(), Error> {
-    let program = compile(&table(), &Verdict::Fail(libc::ENOSYS));
+    let program = compile(&PLAIN, &table(), &Verdict::Fail(libc::ENOSYS));
     apply_filter(&program).map_err(|_| {
         Error::new(ErrorKind::Unsupported, "the sandbox cannot start: the kernel takes no filter of system calls")
             .hint(super::errors::ASK_DOCTOR)
@@ -34,18 +34,17 @@ pub(super) fn install() -> Result<(), Error> {
 /// filter can see them, and every program does without: `clone3` could make namespaces, `openat2` a
 /// file with a setuid bit. The keeper itself needs both. And from here on the ceiling for cores stays.
 pub(super) fn for_commands() -> BpfProgram {
-    compile(&table_for_commands(), &Verdict::Allow)
+    compile(&[], &table_for_commands(), &Verdict::Allow)
 }
 
 /// Both filters in one, for a command beside which nothing else runs: the kernel takes its time for
 /// each.
 pub(super) fn for_one_command() -> BpfProgram {
-    let mut table = calls();
-    table.extend(hidden());
+    let mut table = Table::from(hidden());
     // What a second filter says comes before the first.
     refuse(&mut table, 0, cores());
     refuse(&mut table, libc::EPERM, by_argument());
-    compile(&table, &Verdict::Fail(libc::ENOSYS))
+    compile(&PLAIN, &table, &Verdict::Fail(libc::ENOSYS))
 }
 
 /// What commands get besides, as a table.
@@ -70,16 +69,56 @@ pub(super) fn refuse(table: &mut Table, errno: libc::c_int, calls: Vec<(libc::c_
 }
 
 fn table() -> Table {
-    let mut table = calls();
+    let mut table = Table::new();
     refuse(&mut table, libc::EPERM, by_argument());
     table
 }
 
-/// What is needed and what is refused, whatever the arguments.
-fn calls() -> Table {
-    let needed = NEEDED.into_iter().flatten().map(|call| (*call, Verdict::Allow));
-    let refused = REFUSED.into_iter().flatten().map(|call| (*call, Verdict::Fail(libc::EPERM)));
-    needed.chain(refused).collect()
+/// What is needed and what is refused, whatever the arguments. In order already when this program is
+/// compiled: a sandbox for one short command has no time to sort some hundred calls.
+static PLAIN: [(u32, &Verdict); count(&NEEDED) + count(&REFUSED)] = in_order();
+
+static NEEDED_ONE: Verdict = Verdict::Allow;
+static REFUSED_ONE: Verdict = Verdict::Fail(libc::EPERM);
+
+const fn count(groups: &[&[libc::c_long]]) -> usize {
+    let (mut all, mut group) = (0, 0);
+    while group < groups.len() {
+        all += groups[group].len();
+        group += 1;
+    }
+    all
+}
+
+const fn in_order<const ALL: usize>() -> [(u32, &'static Verdict); ALL] {
+    let needed = add(&NEEDED, &NEEDED_ONE, ([(0, &NEEDED_ONE); ALL], 0));
+    add(&REFUSED, &REFUSED_ONE, needed).0
+}
+
+/// Puts calls where they belong among those that are there.
+const fn add<const ALL: usize>(
+    groups: &[&[libc::c_long]],
+    verdict: &'static Verdict,
+    (mut calls, mut there): ([(u32, &'static Verdict); ALL], usize),
+) -> ([(u32, &'static Verdict); ALL], usize) {
+    let mut group = 0;
+    while group < groups.len() {
+        let mut call = 0;
+        while call < groups[group].len() {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of a call is small")]
+            let number = groups[group][call] as u32;
+            let mut at = there;
+            while at > 0 && calls[at - 1].0 > number {
+                calls[at] = calls[at - 1];
+                at -= 1;
+            }
+            calls[at] = (number, verdict);
+            there += 1;
+            call += 1;
+        }
+        group += 1;
+    }
+    (calls, there)
 }
 
 /// Calls that are refused when all of these are so.
@@ -198,14 +237,14 @@ mod tests {
 
     #[test]
     fn the_programs_are_small() {
-        assert!(compile(&table(), &Verdict::Fail(libc::ENOSYS)).len() < 600);
+        assert!(compile(&PLAIN, &table(), &Verdict::Fail(libc::ENOSYS)).len() < 600);
         assert!(for_commands().len() < 48);
-        assert!(for_one_command().len() < 640);
+        assert!(for_one_command().len() < 256);
     }
 
     #[test]
     fn one_filter_says_what_two_say() {
-        let (first, second) = (compile(&table(), &Verdict::Fail(libc::ENOSYS)), for_commands());
+        let (first, second) = (compile(&PLAIN, &table(), &Verdict::Fail(libc::ENOSYS)), for_commands());
         let both = for_one_command();
         let interesting =
             [0, 1, 2, 4, 0x8, 0x10, 0x800, 0x803, 0xffff_ffff, u64::from(u32::MAX) + 1, 0o6000, 0x1000_0000];

@@ -38,7 +38,6 @@ const ROOM: usize = 4096;
 
 /// Runs the command and ends this process; comes back only with the reason why there is none.
 pub(super) fn live(setting: Setting, command: &Command, line: BorrowedFd<'_>, supervisor: &OwnedFd) -> Error {
-    let before = counts(&setting);
     match start(&setting, command) {
         Err(error) => error,
         Ok(started) => {
@@ -50,7 +49,8 @@ pub(super) fn live(setting: Setting, command: &Command, line: BorrowedFd<'_>, su
                 Started::Unrunnable(ended) => ended,
             };
             end_all_others();
-            let hits = limits_hit::between(before, counts(&setting), ended, &setting.limits);
+            // Its groups are new, and counted nothing before.
+            let hits = limits_hit::between(LimitCounts::default(), counts(&setting), ended, &setting.limits);
             // What its groups counted is read: they may go, while this process does.
             let _ = send(supervisor, LAST_WORD, SendFlags::NOSIGNAL);
             say(line, &Said::Ended(ended, hits));

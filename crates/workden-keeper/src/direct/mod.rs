@@ -84,7 +84,7 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
     let signals = sys::ending_signals().map_err(lost)?;
     let ((in_read, in_write), (out_read, out_write), (err_read, err_write)) = (pipe()?, pipe()?, pipe()?);
     let owner = Owner::open(getpid())?;
-    let outside = match confine::begin(confinement)? {
+    let outside = match confine::begin(confinement, Purpose::OneCommand)? {
         Begun::Inside(inside) => {
             sys::hold_all_signals();
             let streams = [in_read.as_fd(), out_write.as_fd(), err_write.as_fd()];

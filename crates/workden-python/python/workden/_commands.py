@@ -82,12 +82,15 @@ class PlaceCommands:
     @waits
     def list_background(self) -> Steps[list[BackgroundProcessInfo]]:
         """All commands that were started in the background."""
-        jobs = yield "jobs", ()
+        try:
+            jobs = yield "jobs", ()
+        except Failure:
+            return []
         return [BackgroundProcessInfo(id, command, pid, running, code) for id, pid, command, running, code in jobs]
 
     @waits
     def kill_all_background(self) -> Steps[None]:
         """Ends all commands in the background."""
-        for id, _, _, running, _ in (yield "jobs", ()):
-            if running:
-                yield "kill_job", (id,)
+        for job in (yield from PlaceCommands.list_background.steps(self)):  # type: ignore[attr-defined]
+            if job.running:
+                yield "kill_job", (job.shell_id,)

@@ -50,12 +50,10 @@ class PlaceFiles:
         """Lines with their numbers, `offset` lines into the file; or a text that starts with `Error: `."""
         path = os.fspath(path)
         try:
-            text, total, _ = yield "read", (path, max(offset, 0), max(limit, 0))
+            text, _, _ = yield "read", (path, max(offset, 0), max(limit, 0))
         except Failure as failure:
             self._refused(failure)
             return f"Error: {_said.of_file(failure, path)}"
-        if offset >= total and offset > 0:
-            return f"Error: Offset {offset} exceeds file length ({total} lines)"
         return text
 
     @waits

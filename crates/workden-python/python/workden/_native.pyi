@@ -1,6 +1,8 @@
 """The Rust half: what is underneath every class of this package."""
 
 from collections.abc import Awaitable, Callable
+from os import PathLike
+from pathlib import Path
 from typing import Any, TypeVar
 
 from workden.types import FileData, FileInfo, GrepMatch
@@ -44,6 +46,12 @@ class Place:
     def mounts(wanted: str, asks: Asks | None = None) -> Place:
         """Host directories at places of their own, each with limits: the configuration of a filesystem sandbox, with
         `root`, `paths` or `mounts`, as JSON, and `base` for relative host paths."""
+    @staticmethod
+    def linux(wanted: str, asks: Asks | None = None) -> Place:
+        """A Linux sandbox, which starts when it is first needed."""
+    @staticmethod
+    def docker(wanted: str, asks: Asks | None = None) -> Place:
+        """A container, which starts when it is first needed."""
     def guarded(self, rules: str, asks: Asks | None = None) -> Place:
         """The same place behind rules of its own, on top of those it has."""
     def derive(self, wanted: str) -> Place:
@@ -92,6 +100,13 @@ class Place:
     def jobs(self) -> list[Job]: ...
     def stop(self) -> None: ...
     def directory(self) -> str: ...
+    def start(self) -> None: ...
+    def is_alive(self) -> bool:
+        """Whether its sandbox has been started and runs."""
+    def isolation(self) -> str:
+        """What separates commands from the machine, as JSON."""
+    def usage(self) -> str:
+        """What its sandbox uses, as JSON."""
 
     # The same, to be awaited
 
@@ -121,6 +136,10 @@ class Place:
     def jobs_async(self) -> Awaitable[list[Job]]: ...
     def stop_async(self) -> Awaitable[None]: ...
     def directory_async(self) -> Awaitable[str]: ...
+    def start_async(self) -> Awaitable[None]: ...
+    def is_alive_async(self) -> Awaitable[bool]: ...
+    def isolation_async(self) -> Awaitable[str]: ...
+    def usage_async(self) -> Awaitable[str]: ...
 
 class Tools:
     """The tools that a model is given over a place. What it has read is remembered in here."""
@@ -133,3 +152,20 @@ class Tools:
     def call_async(
         self, name: str, arguments: str, asks: Asks | None = None
     ) -> Awaitable[tuple[str, list[Content], str | None]]: ...
+
+def builtin_runtimes() -> str:
+    """The runtimes that come with the package, as JSON."""
+
+def check_runtime(runtime: str) -> None:
+    """Raises a `Failure` if a runtime, as JSON, makes no sense."""
+
+def runtime_dockerfile(runtime: str) -> str | None: ...
+def runtime_tag(runtime: str) -> str | None: ...
+def check_session_id(id: str) -> None:
+    """Raises a `Failure` for what cannot be the id of a session."""
+
+def session_workspace(root: PathLike[str], id: str) -> Path:
+    """The directory for the files of a session, made if it is not there; below `root` no link is followed."""
+
+def check_toolchain(name: str) -> None:
+    """Raises a `Failure` if the host does not have this toolchain."""

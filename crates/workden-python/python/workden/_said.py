@@ -30,6 +30,8 @@ def of_file(failure: Failure, given: str) -> str:
         return f"File '{given}' not found"
     if failure.kind == "is_directory":
         return f"'{given}' is a directory"
+    if failure.kind == "out_of_range":
+        return failure.sentence.rpartition("`: ")[2]
     return str(failure)
 
 

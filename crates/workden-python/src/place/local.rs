@@ -82,7 +82,7 @@ impl Place {
                     builder.sandbox(Arc::new(late(Arc::clone(&wanted), real, root, files)))
                 }
             };
-            Ok(Den { workspace: builder.build()?, names: Arc::new(names) })
+            Ok(Den { names: Arc::new(names), ..Den::new(builder.build()?) })
         })
     }
 }

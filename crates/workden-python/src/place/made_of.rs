@@ -37,6 +37,11 @@ impl Den {
         self.workspace.policy().judge(op)
     }
 
+    /// Where relative paths start, if it is host directories under their own names.
+    fn root(&self) -> Option<VirtualPath> {
+        self.workspace.named_directory().filter(|_| !self.names.directories.is_empty())
+    }
+
     /// All of it as a sandbox, behind its own rules, if it runs commands.
     fn sandbox(&self) -> Option<Arc<dyn Sandbox>> {
         self.workspace.commands().ok().map(|commands| Arc::new(commands.clone()) as Arc<dyn Sandbox>)
@@ -55,7 +60,7 @@ impl Place {
         Self::made_by(move || {
             let den = slf.get().den()?;
             let rules = rules::of_reference(&rules, den.surroundings())?;
-            Ok(Den { workspace: den.workspace.behind(&rules, approvals.clone())?, names: Arc::clone(&den.names) })
+            Ok(Den { workspace: den.workspace.behind(&rules, approvals.clone())?, ..den })
         })
     }
 
@@ -65,7 +70,7 @@ impl Place {
             .map_err(|error| failure::raised(failure::invalid("a derived place", error)))?;
         Self::made_by(move || {
             let den = slf.get().den()?;
-            Ok(Den { workspace: den.workspace.derive(&wanted)?, names: Arc::clone(&den.names) })
+            Ok(Den { workspace: den.workspace.derive(&wanted)?, ..den })
         })
     }
 
@@ -91,10 +96,13 @@ impl Place {
                 }
             };
             for (prefix, place, strips) in &routes {
-                let (at, files) = (VirtualPath::parse(prefix)?, place.get().den()?.workspace.files().clone());
-                builder = match strips {
-                    true => builder.mount(at.as_str(), files),
-                    false => builder.mount(at.as_str(), below(files, at.clone())),
+                let (at, den) = (VirtualPath::parse(prefix)?, place.get().den()?);
+                let files = den.workspace.files().clone();
+                builder = match (strips, den.root()) {
+                    // Host directories under their own names start where their relative paths do.
+                    (true, Some(root)) => builder.mount(at.as_str(), below(files, root)),
+                    (true, None) => builder.mount(at.as_str(), files),
+                    (false, _) => builder.mount(at.as_str(), below(files, at.clone())),
                 };
             }
             if let Some(rules) = &rules {

@@ -3,18 +3,25 @@
 //! Invariant: what a place is made of belongs to one process. A forked child makes its own when it first
 //! needs it, and never touches the keepers and connections of its parent.
 
+mod attached;
 mod commands;
+mod daemons;
+mod docker;
 mod files;
+mod life;
+mod linux;
 mod local;
 mod made_of;
 mod mounts;
 mod names;
 mod of_python;
 mod run;
+mod shown;
 mod tree;
 
 use std::sync::Arc;
 
+use life::Life;
 use names::Names;
 use pyo3::prelude::*;
 use workden::Workspace;
@@ -34,12 +41,14 @@ pub(crate) struct Place {
 pub(crate) struct Den {
     pub(crate) workspace: Workspace,
     names: Arc<Names>,
+    /// Of a place that is a sandbox.
+    life: Option<Life>,
 }
 
 impl Den {
     /// A den in which every path is one of the workspace.
     pub(crate) fn new(workspace: Workspace) -> Self {
-        Self { workspace, names: Arc::default() }
+        Self { workspace, names: Arc::default(), life: None }
     }
 }
 

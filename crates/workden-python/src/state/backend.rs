@@ -46,7 +46,7 @@ impl Backend for LiveFiles {
     }
 
     async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
-        self.taken(Needs::Below(at.real.clone())).await?.list(at, request).await
+        self.taken(Needs::Children(at.real.clone())).await?.list(at, request).await
     }
 
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {

@@ -7,7 +7,7 @@
 mod backend;
 mod document;
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use document::FileText;
 use pyo3::{prelude::*, types::PyDict};
@@ -28,6 +28,8 @@ pub(crate) struct LiveFiles {
 enum Needs {
     /// What is at a path: a file, or that there is something below.
     One(VirtualPath),
+    /// What is right in a directory, or the file at its path.
+    Children(VirtualPath),
     /// All files below a path, or the file at it.
     Below(VirtualPath),
 }
@@ -55,38 +57,44 @@ impl LiveFiles {
     }
 
     fn take(&self, py: Python<'_>, needs: &Needs) -> Result<Vec<(VirtualPath, Option<Vec<u8>>)>> {
-        let files = self.files.bind(py);
         let wanted = match needs {
-            Needs::One(path) | Needs::Below(path) => path,
+            Needs::One(path) | Needs::Children(path) | Needs::Below(path) => path,
         };
         if let Some(file) = self.find(py, wanted)? {
             return Ok(vec![(wanted.clone(), Some(file.bytes()?))]);
         }
         let mut taken = Vec::new();
-        for (key, file) in files.iter() {
-            let Some(path) = path_of(&key) else { continue };
-            if !path.is_within(wanted) {
-                continue;
-            }
+        let mut directories = HashSet::new();
+        for (key, file) in self.files.bind(py).iter() {
+            let Some(path) = path_below(&key, wanted) else { continue };
+            let below = path.strip_prefix(wanted).unwrap_or_else(VirtualPath::root);
             match needs {
                 // That there is something below makes it a directory.
                 Needs::One(_) => return Ok(vec![(wanted.clone(), None)]),
-                Needs::Below(_) => taken.push((path, Some(FileText::of(&file).and_then(|text| text.bytes())?))),
+                Needs::Children(_) if below.depth() > 1 => {
+                    let name = below.components().next().unwrap_or_default();
+                    if !directories.contains(name) {
+                        directories.insert(name.to_owned());
+                        taken.push((wanted.child_unchecked(name), None));
+                    }
+                }
+                Needs::Children(_) | Needs::Below(_) => {
+                    taken.push((path, Some(FileText::of(&file).and_then(|text| text.bytes())?)));
+                }
             }
         }
         Ok(taken)
     }
 
-    /// The file at a path, however its key is spelled.
+    /// The file at a path. People put files in without the slash in front, too.
     fn find<'py>(&self, py: Python<'py>, path: &VirtualPath) -> Result<Option<FileText<'py>>> {
         let files = self.files.bind(py);
-        if let Some(file) = files.get_item(path.as_str()).map_err(|error| broken(&error))? {
-            return FileText::of(&file).map(Some);
+        for key in [path.as_str(), path.relative()] {
+            if let Some(file) = files.get_item(key).map_err(|error| broken(&error))? {
+                return FileText::of(&file).map(Some);
+            }
         }
-        // Keys that we wrote are normal; somebody else's may not be, and are looked at only then.
-        let spelled = |key: &Bound<'_, PyAny>| key.extract::<&str>().is_ok_and(|key| !is_normal(key));
-        let found = files.iter().find(|(key, _)| spelled(key) && path_of(key).as_ref() == Some(path));
-        found.map(|(_, file)| FileText::of(&file)).transpose()
+        Ok(None)
     }
 
     /// Puts a file into the dictionary.
@@ -117,8 +125,14 @@ fn path_of(key: &Bound<'_, PyAny>) -> Option<VirtualPath> {
     VirtualPath::parse(key.extract::<&str>().ok()?).ok()
 }
 
-fn is_normal(key: &str) -> bool {
-    VirtualPath::parse(key).is_ok_and(|path| path.as_str() == key)
+/// The path of a key that is below another. Most keys are not, which their text says already.
+fn path_below(key: &Bound<'_, PyAny>, directory: &VirtualPath) -> Option<VirtualPath> {
+    let text = key.extract::<&str>().ok()?;
+    let is_normal = text.starts_with('/') && !text.contains("//") && !text.contains("/.");
+    if is_normal && !text.starts_with(directory.as_str()) {
+        return None;
+    }
+    VirtualPath::parse(text).ok().filter(|path| path.is_within(directory))
 }
 
 fn broken(error: &PyErr) -> Error {

@@ -56,3 +56,4 @@ pub use kept::{Ended, KeptFiles, KeptRecord, KeptSession, KeptSessions, Opened, 
 pub use listing::{SessionInfo, SessionState};
 pub use session::Session;
 pub use session_manager::{SessionManager, SessionOptions};
+pub use workspaces::Workspaces;

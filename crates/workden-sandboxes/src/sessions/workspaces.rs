@@ -25,18 +25,29 @@ const WORKSPACE: &str = "workspace";
 
 /// Where the files of sessions are kept.
 #[derive(Clone, Debug)]
-pub(super) struct Workspaces {
+pub struct Workspaces {
     root: PathBuf,
 }
 
 impl Workspaces {
-    pub(super) fn new(root: PathBuf) -> Self {
+    /// Below this directory, which is made when it is needed.
+    #[must_use]
+    pub fn new(root: PathBuf) -> Self {
         Self { root: std::path::absolute(&root).unwrap_or(root) }
+    }
+
+    /// Where the workspace of a session is, or would be.
+    pub(super) fn path(&self, id: &SessionId) -> PathBuf {
+        self.root.join(id.as_str()).join(WORKSPACE)
     }
 
     /// The workspace of a session, made if it is not there, for its user and nobody else. It belongs to whoever
     /// the root belongs to.
-    pub(super) fn prepare(&self, id: &SessionId) -> Result<PathBuf> {
+    ///
+    /// # Errors
+    ///
+    /// `Escapes` when something else than a directory is in its place, and what the system refuses.
+    pub fn prepare(&self, id: &SessionId) -> Result<PathBuf> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.root).map_err(|error| {
             Error::new(ErrorKind::Io, format!("the directory for sessions cannot be made: {}", error.kind()))
         })?;
@@ -45,7 +56,7 @@ impl Workspaces {
         let owner = fstat(&root).map_err(|errno| refused(id, errno))?;
         let session = self.step(&root, id.as_str(), id, &owner)?;
         self.step(&session, WORKSPACE, id, &owner)?;
-        Ok(self.root.join(id.as_str()).join(WORKSPACE))
+        Ok(self.path(id))
     }
 
     /// Removes all that is kept of a session. Whether there was anything.

@@ -16,7 +16,7 @@ use crate::confine::{
 
 /// The filter for the commands of this keeper.
 pub(super) fn for_commands(network: Network, keeper: Pid) -> BpfProgram {
-    compile(&table(network, keeper), &Verdict::Allow)
+    compile(&[], &table(network, keeper), &Verdict::Allow)
 }
 
 fn table(network: Network, keeper: Pid) -> Table {

@@ -34,7 +34,7 @@ use self::{places::Places, privileges::User};
 use super::{errors::refused, inside::raise_ceiling_for_cores, limits::Holding, link, seccomp};
 use crate::{
     Setting,
-    cgroup::{Group, Plan},
+    cgroup::{Counted, Group, Plan},
     setting::{Children, Logs},
     supervisor::{self, Left},
     sys::{
@@ -67,7 +67,7 @@ pub(super) fn enter(
     let owner = owner.map(supervisor::Owner::open).transpose()?;
     let places = Places::look_up(confinement)?;
     let user = User::for_directory(places.owner)?;
-    let mut group = Plan::new(super::limits::for_group(&confinement.limits), user.ids().0).make();
+    let mut group = Plan::new(super::limits::for_group(&confinement.limits), Counted::Usage, user.ids().0).make();
     let groups = group.take_made();
     let prepared = limits::hold(&confinement.limits, &group)
         .and_then(|holding| Ok((holding, Scratch::make(user.ids())?, link::link()?)));

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workden.permissions import AskCallback, AskFallback, PermissionChecker, PermissionRuleset
     from workden.types import ExecuteResponse
 
-__all__ = ["DEFAULT_READ_LIMIT", "GREP_SKIP_DIRS", "MAX_EXECUTE_OUTPUT", "MAX_READ_OUTPUT", "LocalBackend", "LocalSandbox"]
+__all__ = ["DEFAULT_READ_LIMIT", "GREP_SKIP_DIRS", "MAX_EXECUTE_OUTPUT", "MAX_READ_OUTPUT", "LocalBackend"]
 
 MAX_EXECUTE_OUTPUT = 100_000
 """The most characters of a command's output that are returned."""
@@ -167,15 +167,3 @@ def _passed(env: Sequence[str] | Literal["all"], isolation: str | None) -> list[
         return list(env)
     # A sandbox is told nothing of the host that nobody named.
     return list(os.environ) if isolation is None else []
-
-
-class LocalSandbox(LocalBackend):
-    """`LocalBackend` as older programs call it: one directory, and the host's shell."""
-
-    def __init__(self, work_dir: str | os.PathLike[str] | None = None, sandbox_id: str | None = None) -> None:
-        super().__init__(root_dir=work_dir, sandbox_id=sandbox_id)
-
-    @property
-    def work_dir(self) -> Path:
-        """Where relative paths start and commands run."""
-        return self.root_dir

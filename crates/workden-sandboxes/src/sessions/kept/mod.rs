@@ -14,6 +14,7 @@ use std::{path::PathBuf, time::Duration};
 use locks::{Lock, unusable};
 pub use pruning::{Pruned, Pruning};
 pub use record::KeptRecord;
+use record::LET_GO;
 use workden_core::{Error, ErrorKind, Result};
 
 use super::{Found, Order, Placed, SandboxFactory, SessionId, workspaces::Workspaces};
@@ -179,8 +180,8 @@ impl KeptSessions {
     ///
     /// # Errors
     ///
-    /// `Conflict` when the session is of another kind or made of something else; and what the factory says, which
-    /// leaves no record behind.
+    /// `Conflict` when the session is of another kind or made of something else, or when its files are not where
+    /// they were; and what the factory says, which leaves no record of a new one behind.
     pub async fn open(&self, id: &SessionId, wanted: KeptRecord, factory: &dyn SandboxFactory) -> Result<KeptSession> {
         let _making = self.lock(id).await?;
         let used = self.use_now(id)?;
@@ -192,7 +193,9 @@ impl KeptSessions {
             }
         }
         // One that has ended is made again as it was, with what is to be hidden now.
+        let is_new = there.is_none();
         let mut record = there.unwrap_or_else(|| wanted.clone());
+        self.check_workspace(id, &record)?;
         record.masked = wanted.masked;
         let order = Order {
             session: Some(id.clone()),
@@ -204,9 +207,27 @@ impl KeptSessions {
         match factory.create(&order).await {
             Ok(placed) => Ok(KeptSession { placed, opened: Opened::Made, record, used }),
             Err(error) => {
-                let _ = std::fs::remove_file(self.file(id, RECORD));
-                used.remove();
+                // One that was there is not forgotten because it could not be started this time.
+                if is_new {
+                    let _ = std::fs::remove_file(self.file(id, RECORD));
+                    used.remove();
+                }
                 Err(error)
+            }
+        }
+    }
+
+    /// Whether the files of a session are where its record says: commands that can change what is above them
+    /// could have put a link in their place since.
+    fn check_workspace(&self, id: &SessionId, record: &KeptRecord) -> Result<()> {
+        if record.workspace == self.workspaces().path(id) {
+            return self.workspaces().prepare(id).map(drop);
+        }
+        match record.workspace.canonicalize() {
+            Ok(real) if real == record.workspace => Ok(()),
+            _ => {
+                let sentence = format!("the files of the session `{id}` are not where they were");
+                Err(Error::new(ErrorKind::Conflict, sentence).hint(LET_GO))
             }
         }
     }
@@ -341,6 +362,34 @@ fn is_owner(digits: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_session_that_cannot_be_started_again_is_not_forgotten() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        let kept = KeptSessions::at(root.join("state"));
+        let fails = |_: Order| async { Err(Error::new(ErrorKind::Unreachable, "not today")) };
+        let (new, old): (SessionId, SessionId) = ("new".parse().unwrap(), "old".parse().unwrap());
+        let files = root.join("files");
+        std::fs::create_dir(&files).unwrap();
+        let record = KeptRecord {
+            kind: "linux".to_owned(),
+            options: Default::default(),
+            workspace: files.clone(),
+            directory: workden_core::VirtualPath::root(),
+            masked: Vec::new(),
+            idle: Duration::from_secs(60),
+        };
+        kept.prepare().unwrap();
+        kept.write(&old, &record).unwrap();
+        for (id, stays) in [(&new, false), (&old, true)] {
+            let error = kept.open(id, record.clone(), &fails).await.unwrap_err();
+            assert_eq!((error.kind(), kept.record(id).unwrap().is_some()), (ErrorKind::Unreachable, stays), "{id}");
+        }
+        std::fs::rename(&files, root.join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink("/etc", &files).unwrap();
+        assert_eq!(kept.open(&old, record, &fails).await.unwrap_err().kind(), ErrorKind::Conflict);
+    }
 
     #[test]
     fn an_owner_is_random_and_stays() {

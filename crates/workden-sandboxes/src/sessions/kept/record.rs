@@ -52,7 +52,7 @@ impl KeptRecord {
 }
 
 /// What can be done about a session that is another than the one that is wanted.
-const LET_GO: &str = "use another id, or end it with `workden sessions release`, which keeps its files";
+pub(super) const LET_GO: &str = "use another id, or end it with `workden sessions release`, which keeps its files";
 
 #[cfg(test)]
 mod tests {

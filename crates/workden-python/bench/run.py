@@ -1,0 +1,172 @@
+"""`cargo xtask bench python`: this package beside the two libraries it stands in for, in one run.
+
+Each contender is a process of its own, and they take turns, so that a slow moment of the machine hits both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import material
+from tasks import TASKS, Task
+
+OURS = ("workden", "workden.filesystem")
+THEIRS = ("pydantic_ai_backends", "pydantic_ai_filesystem_sandbox")
+TITLES = ("what", "found", "theirs min / median", "ours min / median", "ours : theirs", "target", "verdict", "peaks")
+
+
+class Contender:
+    """A worker, and how it is spoken to."""
+
+    def __init__(self, python: str, modules: tuple[str, str], ground: Path, scratch: Path, environment: Mapping[str, str]):
+        command = [python, str(Path(__file__).with_name("worker.py")), *modules, str(ground), str(scratch)]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=dict(environment))
+
+    def tell(self, told: dict[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin and self._process.stdout
+        print(json.dumps(told), file=self._process.stdin, flush=True)
+        line = self._process.stdout.readline()
+        return json.loads(line) if line else {"error": "its process is gone"}
+
+    def end(self) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait()
+
+
+@dataclass
+class Row:
+    """What came of a task."""
+
+    task: Task
+    found: Any = None
+    ours: list[float] = field(default_factory=list)
+    theirs: list[float] = field(default_factory=list)
+    peaks: tuple[int, int] = (0, 0)
+    error: str | None = None
+
+    @property
+    def faster(self) -> float:
+        """How many times faster we are, by medians."""
+        return statistics.median(self.theirs) / statistics.median(self.ours)
+
+    @property
+    def verdict(self) -> str:
+        if self.error:
+            return "ERROR"
+        return "pass" if self.faster >= self.task.at_least else "MISS"
+
+    def cells(self) -> tuple[str, ...]:
+        if self.error:
+            return (self.task.name, "-", "-", "-", "-", _target(self.task), self.error[:60], "-")
+        found = str(self.found) if len(str(self.found)) < 10 else "the same"
+        faster = f"{self.faster:.1f} x faster" if self.faster >= 1 else f"{1 / self.faster:.2f} x slower"
+        peaks = " / ".join(f"{peak / 1e6:.0f} MB" for peak in reversed(self.peaks))
+        return (
+            self.task.name, found, _times(self.theirs), _times(self.ours), faster, _target(self.task), self.verdict, peaks
+        )
+
+
+def _target(task: Task) -> str:
+    return "no slower" if task.at_least == 1 else f">= {task.at_least:g} x faster"
+
+
+def _times(seconds: list[float]) -> str:
+    return f"{_time(min(seconds))} / {_time(statistics.median(seconds))}"
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.2f} {unit}"
+    return f"{seconds * 1e6:.2f} us"
+
+
+def measure(task: Task, ours: Contender, theirs: Contender, rounds: int) -> Row:
+    """A task, done by both in turn."""
+    row = Row(task)
+    prepared = [contender.tell({"prepare": task.name}) for contender in (ours, theirs)]
+    for who, answer in zip(("ours", "theirs"), prepared):
+        if "error" in answer:
+            row.error = f"{who}: {answer['error']}"
+            return row
+    if prepared[0]["found"] != prepared[1]["found"]:
+        row.error = f"found {str(prepared[0]['found'])[:20]!r}, theirs {str(prepared[1]['found'])[:20]!r}"
+        return row
+    row.found = prepared[0]["found"]
+    for number in range(rounds):
+        turns = [(ours, row.ours), (theirs, row.theirs)]
+        answers: dict[int, int] = {}
+        for contender, times in turns if number % 2 == 0 else reversed(turns):
+            answer = contender.tell({"times": 1})
+            if "error" in answer:
+                row.error = answer["error"]
+                return row
+            times.append(answer["seconds"])
+            answers[id(contender)] = answer["peak"]
+        row.peaks = (answers[id(ours)], answers[id(theirs)])
+    return row
+
+
+def table(rows: list[Row]) -> str:
+    lines = [TITLES, *(row.cells() for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(TITLES))]
+    written = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in lines]
+    written.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(written)
+
+
+def without_rg(path: str) -> str:
+    """A search path on which there is no `rg`: the same directories, but for those that have it."""
+    kept = [directory for directory in path.split(os.pathsep) if not (Path(directory) / "rg").exists()]
+    return os.pathsep.join(kept)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="cargo xtask bench python", description=__doc__)
+    parser.add_argument("--home", type=Path, required=True, help="where material and scratch are made")
+    parser.add_argument("--reference", required=True, help="the Python that has the other libraries")
+    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    parser.add_argument("--only", default="", help="tasks whose name contains this")
+    parser.add_argument("--rounds", type=int, default=7, help="at least 5")
+    wanted = parser.parse_args()
+    ground = material.provide(wanted.home)
+    rounds = max(wanted.rounds, 5)
+    print(f"{material.DIRECTORIES * material.FILES} files; {rounds} rounds each, in turn; times are minimum / median,")
+    print("ratios of medians, peaks of memory theirs / ours\n", flush=True)
+    environment = dict(os.environ)
+    theirs_environment = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
+    rows: list[Row] = []
+    for rg in (False, True):
+        tasks = [task for task in TASKS if wanted.only in task.name and task.with_rg == rg]
+        path = environment["PATH"] if rg else without_rg(environment["PATH"])
+        if not tasks or (rg and path == without_rg(path)):
+            rows += [Row(task, error="there is no rg here") for task in tasks]
+            continue
+        ours = Contender(sys.executable, OURS, ground, wanted.home / "scratch-ours", environment)
+        others = {**theirs_environment, "PATH": path}
+        theirs = Contender(wanted.reference, THEIRS, ground, wanted.home / "scratch-theirs", others)
+        for task in tasks:
+            rows.append(measure(task, ours, theirs, rounds))
+            print(f"... {task.name}: {rows[-1].verdict}", file=sys.stderr, flush=True)
+        ours.end()
+        theirs.end()
+    print(table(rows))
+    missed = [row.task.name for row in rows if row.verdict != "pass"]
+    if missed:
+        print(f"\n{len(missed)} of {len(rows)} not as they must be: {', '.join(missed)}")
+    return 1 if wanted.check and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What `workden.workspace` is made of."""

@@ -1,0 +1,148 @@
+"""`ApprovalToolset`: a toolset whose calls have to be approved."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from pydantic_ai.tools import RunContext
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
+
+from workden.approval.memory import ApprovalMemory
+from workden.approval.types import (
+    ApprovalCallback,
+    ApprovalDecision,
+    ApprovalRequest,
+    ApprovalResult,
+    SupportsApprovalDescription,
+    SupportsNeedsApproval,
+)
+
+__all__ = ["ApprovalToolset"]
+
+
+class ApprovalToolset(WrapperToolset[Any]):
+    """Asks before the tools of another toolset do something.
+
+    A toolset with a method `needs_approval` says itself what has to be approved. Of another, everything has to be,
+    but for the tools for which `config` has `{"pre_approved": True}`. A call that is not approved is answered with a
+    sentence.
+    """
+
+    def __init__(
+        self,
+        inner: AbstractToolset[Any],
+        approval_callback: ApprovalCallback,
+        memory: ApprovalMemory | None = None,
+        config: dict[str, dict[str, Any]] | None = None,
+    ) -> None:
+        super().__init__(inner)
+        self._approval_callback = approval_callback
+        self._memory = ApprovalMemory() if memory is None else memory
+        self.config = config or {}
+
+    @property
+    def id(self) -> str | None:
+        """That of the toolset inside."""
+        return self.wrapped.id
+
+    def __getattr__(self, name: str) -> Any:
+        # What this one does not have is looked for inside: `approved.sandbox`.
+        if name.startswith("__") or "wrapped" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self.wrapped, name)
+
+    async def for_run(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
+        """This toolset around what the one inside is for a run."""
+        return self._around(await self.wrapped.for_run(ctx))
+
+    async def for_run_step(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
+        """This toolset around what the one inside is for a step."""
+        return self._around(await self.wrapped.for_run_step(ctx))
+
+    def visit_and_replace(
+        self, visitor: Callable[[AbstractToolset[Any]], AbstractToolset[Any]]
+    ) -> AbstractToolset[Any]:
+        """This toolset around what a visitor makes of the one inside."""
+        return self._around(self.wrapped.visit_and_replace(visitor))
+
+    def _around(self, inner: AbstractToolset[Any]) -> ApprovalToolset:
+        if inner is self.wrapped:
+            return self
+        other = copy.copy(self)
+        other.wrapped = inner
+        return other
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        """Calls a tool, if that is approved or need not be."""
+        result = await self._result(name, tool_args, ctx)
+        if result.is_blocked:
+            return result.block_reason
+        if result.is_pre_approved or getattr(ctx, "tool_call_approved", False) is True:
+            return await self.wrapped.call_tool(name, tool_args, ctx, tool)
+        asking = _Asking(self, name, tool_args, await self._description(name, tool_args, ctx))
+        asks_itself = getattr(self.wrapped, "call_tool_asking", None)
+        if asks_itself is not None:
+            answer = await asks_itself(name, tool_args, ctx, tool, asking.decides)
+            return asking.outcome(answer)
+        approved, _ = await asking.decides(None)
+        return asking.outcome(await self.wrapped.call_tool(name, tool_args, ctx, tool) if approved else None)
+
+    async def _result(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any]) -> ApprovalResult:
+        if isinstance(self.wrapped, SupportsNeedsApproval):
+            return await _now(self.wrapped.needs_approval(name, tool_args, ctx))
+        if self.config.get(name, {}).get("pre_approved"):
+            return ApprovalResult.pre_approved()
+        return ApprovalResult.needs_approval()
+
+    async def _description(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any]) -> str:
+        if isinstance(self.wrapped, SupportsApprovalDescription):
+            return await _now(self.wrapped.get_approval_description(name, tool_args, ctx))
+        return f"{name}({', '.join(f'{key}={value!r}' for key, value in tool_args.items())})"
+
+
+class _Asking:
+    """One call about which somebody is asked, at most once."""
+
+    def __init__(self, toolset: ApprovalToolset, name: str, tool_args: dict[str, Any], description: str) -> None:
+        self._toolset = toolset
+        self._request = ApprovalRequest(tool_name=name, tool_args=tool_args, description=description)
+        self._decision: ApprovalDecision | None = None
+        self._raised: Exception | None = None
+
+    async def decides(self, preview: str | None) -> tuple[bool, str | None]:
+        """Asks, and remembers the answer if it is to be remembered."""
+        if self._decision is None:
+            try:
+                self._decision = await self._asked(preview)
+            except Exception as raised:
+                # The toolset inside takes this for a no; whoever called it is told what it was.
+                self._raised = raised
+                return False, None
+        return self._decision.approved, self._decision.note
+
+    async def _asked(self, preview: str | None) -> ApprovalDecision:
+        memory, request = self._toolset._memory, self._request
+        known = memory.lookup(request.tool_name, request.tool_args)
+        if known is not None and known.approved:
+            return known
+        request = request.model_copy(update={"preview": preview})
+        decision: ApprovalDecision = await _now(self._toolset._approval_callback(request))
+        memory.store(request.tool_name, request.tool_args, decision)
+        return decision
+
+    def outcome(self, answer: Any) -> Any:
+        """What the model is told: the answer of the tool, or that it was denied."""
+        if self._raised is not None:
+            raise self._raised
+        if self._decision is None or self._decision.approved:
+            return answer
+        return f"User denied {self._request.tool_name}: {self._decision.note or 'no reason given'}"
+
+
+async def _now(value: Any) -> Any:
+    return await value if inspect.isawaitable(value) else value

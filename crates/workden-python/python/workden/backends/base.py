@@ -1,0 +1,185 @@
+"""`BaseSandbox`: a sandbox of your own, of which only commands have to be written."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import time
+import uuid
+from abc import ABC, abstractmethod
+
+from workden.backends import _patterns, _shell
+from workden.types import EditResult, ExecuteResponse, FileInfo, GrepMatch, WriteResult
+
+__all__ = ["CODE_EXT", "TEXT_EXT", "BaseSandbox"]
+
+CODE_EXT = frozenset("c cpp cs css go h html java js jsx php py rb rs sh sql ts tsx".split())
+"""Endings of files that hold programs."""
+TEXT_EXT = frozenset("csv json log md toml txt xml yaml yml".split())
+"""Endings of files that hold other text."""
+
+
+class BaseSandbox(ABC):
+    """A sandbox that is made of its `execute`: all else is done by shell commands.
+
+    They need `sh`, `find`, `grep`, `awk`, `stat`, `base64` and the like, those of GNU or of busybox. `edit` has to
+    be written too, and may be what there is:
+
+    ```python
+    import subprocess
+    from workden import BaseSandbox, EditResult, ExecuteResponse
+
+    class Shell(BaseSandbox):
+        def execute(self, command, timeout=None):
+            ran = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=timeout)
+            return ExecuteResponse(ran.stdout + ran.stderr, ran.returncode)
+
+        def edit(self, path, old_string, new_string, replace_all=False):
+            return super().edit(path, old_string, new_string, replace_all)
+
+    assert Shell().exists("/etc/passwd")
+    ```
+    """
+
+    def __init__(self, sandbox_id: str | None = None) -> None:
+        self._id = sandbox_id or str(uuid.uuid4())
+        self._last_activity = time.time()
+
+    @property
+    def id(self) -> str:
+        """What this sandbox is called."""
+        return self._id
+
+    def start(self) -> None:  # noqa: B027  not everybody has something to start
+        """Starts it now, before anybody needs it."""
+
+    def stop(self) -> None:  # noqa: B027
+        """Ends it."""
+
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return False
+
+    @abstractmethod
+    def execute(self, command: str, timeout: int | None = None) -> ExecuteResponse:
+        """Runs a line in a shell to its end, or until `timeout` seconds are over."""
+
+    @abstractmethod
+    def edit(self, path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
+        """Replaces text that is in the file once, or everywhere. The rest of the file keeps its bytes."""
+        path = os.fspath(path)
+        ran = self._run(_shell.all_of(path), path)
+        if ran.code:
+            return EditResult(error=f"File '{path}' not found")
+        old = old_string.encode()
+        times = ran.output.count(old) if old else 0
+        if times == 0:
+            return EditResult(error=f"String '{old_string}' not found in file")
+        if times > 1 and not replace_all:
+            return EditResult(
+                error=f"String '{old_string}' found {times} times. "
+                "Use replace_all=True to replace all, or provide more context."
+            )
+        written = self.write(path, ran.output.replace(old, new_string.encode()))
+        if written.error:
+            return EditResult(error=written.error)
+        return EditResult(path=path, occurrences=times)
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file. Directories and bad paths are `False`."""
+        path = os.fspath(path)
+        return "\0" not in path and self.execute(f"test -f {_shell.quoted(path)}").exit_code == 0
+
+    def ls_info(self, path: str) -> list[FileInfo]:
+        """What is in a directory: directories first, then by name. Nothing, if there is no such directory."""
+        path = os.fspath(path)
+        ran = self._run(_shell.listing(path), path)
+        infos = [_info(posixpath.normpath(told.path), told) for told in _shell.told(ran.output)]
+        return sorted(infos, key=lambda info: (not info["is_dir"], info["name"]))
+
+    def read_bytes(self, path: str) -> bytes:
+        """The content of a file; nothing, if there is none that may be read."""
+        path = os.fspath(path)
+        ran = self._run(_shell.all_of(path), path)
+        return b"" if ran.code else ran.output
+
+    def read(self, path: str, offset: int = 0, limit: int = 2000) -> str:
+        """Lines with their numbers, `offset` lines into the file; or a text that starts with `Error: `."""
+        path, offset = os.fspath(path), max(offset, 0)
+        ran = self._run(_shell.reading(path, offset, max(limit, 0)), path)
+        if ran.code == _shell.NOT_FOUND:
+            return f"Error: File '{path}' not found"
+        if ran.code == _shell.IS_DIRECTORY:
+            return f"Error: '{path}' is a directory"
+        if ran.code:
+            return f"Error: {ran.complaint or f'{path!r} is not a file that can be read'}"
+        count, _, text = ran.output.partition(b"\n")
+        total = int(count)
+        if offset >= total and offset > 0:
+            return f"Error: Offset {offset} exceeds file length ({total} lines)"
+        lines = text.decode(errors="replace").split("\n")
+        lines = lines[:-1] if lines[-1] == "" else lines
+        shown = "\n".join(f"{offset + nth:>6}\t{line.rstrip(chr(13))}" for nth, line in enumerate(lines, 1))
+        more = total - offset - len(lines)
+        return f"{shown}\n\n... ({more} more lines)" if more > 0 else shown
+
+    def write(self, path: str, content: str | bytes) -> WriteResult:
+        """Writes a file, whole or not at all, and makes the directories on the way."""
+        path = os.fspath(path)
+        if "\0" in path:
+            return WriteResult(error=_NUL)
+        try:
+            error = _shell.write(self._hear, path, content.encode() if isinstance(content, str) else bytes(content))
+        except UnicodeEncodeError as why:
+            error = f"the content cannot be written as UTF-8: {why.reason}"
+        return WriteResult(error=error) if error else WriteResult(path=path)
+
+    def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
+        """Files below `path` whose path matches, by name. `*` stops at a `/`, and `**` does not."""
+        path, pattern = os.fspath(path), pattern.lstrip("/")
+        start = _named_start(path)
+        ran = self._run(_shell.searching(start, _patterns.below(start, pattern)), path + pattern)
+        matches, prefix = _patterns.expression(pattern), start.rstrip("/") + "/"
+        found = [told for told in _shell.told(ran.output) if matches.fullmatch(told.path.removeprefix(prefix))]
+        return sorted((_info(posixpath.normpath(told.path), told) for told in found), key=lambda info: info["path"])
+
+    def grep_raw(
+        self, pattern: str, path: str | None = None, glob: str | None = None, ignore_hidden: bool = True
+    ) -> list[GrepMatch] | str:
+        """Lines that match an extended regular expression, as `grep -E` knows them; or why there was no search.
+
+        `glob` is about names of files, at any depth.
+        """
+        start = _named_start(os.fspath(path or "."))
+        hidden = _patterns.not_hidden(start) if ignore_hidden else ""
+        script = _shell.grepping(_patterns.extended(pattern), start, _patterns.named(glob), hidden)
+        ran = self._run(script, start + pattern + (glob or ""))
+        if ran.code == _shell.NOT_FOUND:
+            return f"Error: Path '{path}' not found"
+        if ran.code == _shell.BAD_PATTERN:
+            return f"Error: Invalid regex pattern: {ran.complaint}"
+        if ran.code:
+            return f"Error: {ran.complaint}"
+        found = sorted(_shell.matches(ran.output), key=lambda match: match[:2])
+        return [GrepMatch(path=posixpath.normpath(at), line_number=number, line=line) for at, number, line in found]
+
+    def _hear(self, command: str) -> ExecuteResponse:
+        return self.execute(command)
+
+    def _run(self, script: str, typed: str) -> _shell.Ran:
+        if "\0" in typed:
+            return _shell.Ran(1, b"", _NUL)
+        return _shell.run(self._hear, script)
+
+
+_NUL = "a path has no NUL in it"
+
+
+def _named_start(path: str) -> str:
+    """Where a search starts, as `find` will spell it in front of all that it finds."""
+    path = posixpath.normpath(path)
+    return f"./{path}" if path.startswith("-") else path
+
+
+def _info(path: str, told: _shell.Told) -> FileInfo:
+    return FileInfo(name=posixpath.basename(path), path=path, is_dir=told.is_dir, size=told.size)

@@ -1,0 +1,185 @@
+"""`DockerSandbox`: files and commands in a container of a Docker or Podman daemon."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from workden import _native
+from workden._asking import asker
+from workden._program import container_keepers, program
+from workden._sandbox import PlaceSandbox
+from workden._shown import Volumes, mounts, rules, said, shown
+from workden._steps import Steps, waits
+from workden.backends.base import BaseSandbox
+from workden.types import ExecuteResponse, FileInfo
+
+if TYPE_CHECKING:
+    from workden._runtime_config import RuntimeConfig
+    from workden.permissions import AskCallback, AskFallback, PermissionRuleset
+
+__all__ = ["DockerSandbox"]
+
+
+@BaseSandbox.register
+class DockerSandbox(PlaceSandbox):
+    """A sandbox in a container. It starts when it is first needed.
+
+    The daemon is the one that `DOCKER_HOST` names, or the one at the usual socket. The container has no network,
+    few privileges, and at most 512 processes; nothing has to be installed in the image.
+
+    ```python no-run
+    from workden import DockerSandbox
+
+    with DockerSandbox(image="python:3.12-slim") as sandbox:
+        sandbox.write("hello.py", "print(6 * 7)")
+        print(sandbox.execute("python hello.py").output)
+    ```
+    """
+
+    def __init__(
+        self,
+        image: str = "python:3.12-slim",
+        sandbox_id: str | None = None,
+        work_dir: str = "/workspace",
+        auto_remove: bool = True,
+        runtime: RuntimeConfig | str | None = None,
+        session_id: str | None = None,
+        idle_timeout: float = 3600,
+        volumes: Volumes | None = None,
+        network_mode: str | None = None,
+        container_name: str | None = None,
+        *,
+        env: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] | None = None,
+        memory: int | str | None = None,
+        swap: int | str | None = None,
+        cpus: float | None = None,
+        pids: int | None = None,
+        tmpfs: Mapping[str, int | str] | None = None,
+        user: str | int | None = None,
+        privileges: Literal["few", "none", "of_daemon"] | None = None,
+        read_only_root: bool = False,
+        read_only: Sequence[str] = (),
+        masked: Sequence[str] = (),
+        git_files: Literal["protected", "writable"] = "protected",
+        init: Literal["keeper", "of_daemon"] = "keeper",
+        oci_runtime: str | None = None,
+        lease: float | None = None,
+        build_network: str | None = None,
+        docker_host: str | None = None,
+        permissions: PermissionRuleset | None = None,
+        ask_callback: AskCallback | None = None,
+        ask_fallback: AskFallback = "error",
+    ) -> None:
+        """What the container is given.
+
+        - `image`, `work_dir`: what is in it and where commands run, unless there is a `runtime`, which says both.
+        - `volumes`: `{"/srv/data": "/data:ro"}`; a name without a `/` is a volume of the daemon.
+        - `network_mode`: `"bridge"`, `"host"` or a network of the daemon; nothing is none.
+        - `container_name`: a container of this name is found again, and kept when it is stopped, as it is without
+          `auto_remove`.
+        - `env`, `labels`: variables of commands, and labels of the container.
+        - `memory`, `swap`, `cpus`, `pids`, `tmpfs`: limits, and places in memory, `{"/tmp": "64M"}`.
+        - `user`: `"1000:1000"`, a name, or `""` for whoever the image says. If nothing is said, whoever owns the
+          directory that is mounted where commands run, so that new files are theirs.
+        - `privileges`: what commands may become; `few` is what package managers need.
+        - `read_only_root`: the files of the image cannot be changed.
+        - `read_only`, `masked`, `git_files`, `permissions`, `ask_callback`, `ask_fallback`: as in `LinuxSandbox`,
+          for what is mounted from the host.
+        - `init`, `oci_runtime`: the first process, and the runtime of the daemon (`"runsc"`).
+        - `lease`: seconds that it lives while nobody is connected.
+        - `build_network`: the network of an image that is built; `docker_host`: the address of the daemon.
+        """
+        if isinstance(runtime, str):
+            from workden.backends.docker.runtimes import get_runtime
+
+            runtime = get_runtime(runtime)
+        self._runtime = runtime
+        self._image = image
+        self._work_dir = work_dir if runtime is None else runtime.work_dir
+        self._container_name = container_name
+        self._auto_remove = auto_remove and container_name is None
+        self._network_mode = network_mode
+        self._ask_fallback: AskFallback = ask_fallback
+        self._permissions = permissions
+        named, of_host = _volumes(volumes)
+        self._wanted = said(
+            daemon={"host": docker_host, "keeper": program(), "keepers": container_keepers()},
+            image=image,
+            runtime=None if runtime is None else runtime.model_dump(mode="json"),
+            work_dir=self._work_dir,
+            volumes=of_host,
+            named_volumes=named,
+            read_only=list(read_only),
+            masked=list(masked),
+            git_files=git_files,
+            network=network_mode,
+            build_network=build_network,
+            container_name=container_name,
+            keep=not self._auto_remove,
+            labels=dict(labels or {}),
+            variables=dict(env or {}),
+            memory=memory,
+            swap=swap,
+            cpus=cpus,
+            processes=pids,
+            tmpfs=dict(tmpfs or {}),
+            privileges=privileges,
+            user=_user(user),
+            read_only_root=read_only_root,
+            daemons_init=init == "of_daemon",
+            oci_runtime=oci_runtime,
+            lease=lease,
+            rules=rules(permissions),
+        )
+        self._asks = asker(ask_callback)
+        super().__init__(session_id or sandbox_id, idle_timeout)
+
+    def _new_place(self) -> _native.Place:
+        return _native.Place.docker(self._wanted, self._asks)
+
+    @property
+    def runtime(self) -> RuntimeConfig | None:
+        """What it has installed, if it is a runtime."""
+        return self._runtime
+
+    @property
+    def work_dir(self) -> str:
+        """Where relative paths start and commands run."""
+        return self._work_dir
+
+    @waits
+    def execute(self, command: str, timeout: float | None = None) -> Steps[ExecuteResponse]:
+        """Runs a line in a shell to its end, or until `timeout` seconds are over, if that is said."""
+        seconds = math.inf if timeout is None else timeout
+        return (yield from PlaceSandbox.execute.steps(self, command, seconds))  # type: ignore[attr-defined]
+
+    @waits
+    def glob_info(self, pattern: str, path: str = "/") -> Steps[list[FileInfo]]:
+        """Files below `path` whose path matches, newest first. `/` is the whole container, `.` is `work_dir`."""
+        return (yield from PlaceSandbox.glob_info.steps(self, pattern, path))  # type: ignore[attr-defined]
+
+
+def _volumes(volumes: Volumes | None) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Volumes of the daemon, and files of the host."""
+    names = {source: at for source, at in (volumes or {}).items() if isinstance(source, str) and _is_name(source)}
+    of_host = {source: at for source, at in (volumes or {}).items() if source not in names}
+    return [shown(name, at) for name, at in names.items()], mounts(of_host)
+
+
+def _is_name(source: str) -> bool:
+    return os.sep not in source and not source.startswith((".", "~"))
+
+
+def _user(user: str | int | None) -> object:
+    if user is None:
+        return None
+    user, _, group = str(user).partition(":")
+    if not user:
+        return "of_image"
+    if user.isdecimal() and (group or user).isdecimal():
+        return {"ids": [int(user), int(group or user)]}
+    return {"named": f"{user}:{group}" if group else user}

@@ -1,0 +1,24 @@
+"""Who decides about the call at hand.
+
+A sandbox has its native place twice: one in which nothing has to be approved, and one in which everything has to be.
+A call that somebody has to approve is made in the second. It puts its question when all that can be refused has been
+refused, and does what was approved or nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import Optional
+
+Decides = Callable[[Optional[str]], Awaitable["tuple[bool, str | None]"]]
+"""Is shown what would change, if anything does, and says whether to go ahead, and perhaps why not."""
+
+DECIDES: ContextVar[Decides] = ContextVar("workden_filesystem_decides")
+"""Whom the calls of this task ask."""
+
+
+async def ask(question: str) -> tuple[bool, str | None]:
+    """Answers the native half."""
+    return await DECIDES.get()(json.loads(question).get("preview"))

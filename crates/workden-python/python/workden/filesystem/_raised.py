@@ -1,0 +1,108 @@
+"""From failures of the native half to the exceptions that programs catch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workden import _said
+from workden.filesystem._mounts import normal
+from workden.filesystem.errors import (
+    EditError,
+    FileTooLargeError,
+    PathNotInSandboxError,
+    PathNotWritableError,
+    SandboxError,
+    SuffixNotAllowedError,
+)
+
+if TYPE_CHECKING:
+    from workden._native import Failure
+    from workden.filesystem.sandbox import Sandbox
+
+_NO_PLACE = ("escapes", "link_loop", "invalid_path")
+_NOT_MEANT = ("invalid_argument", "invalid_pattern", "out_of_range")
+
+
+def exception(failure: Failure, sandbox: Sandbox, doing: str, *given: str, old_text: str = "") -> Exception:
+    """What is raised for a failure of `doing` something (`read`, `move`, ...) with the paths that were given."""
+    path = _meant(failure, given)
+    return (
+        _misnamed(failure, sandbox, doing, path)
+        or _refused(failure, sandbox, path)
+        or _of_edit(failure, path, old_text)
+        or _of_file(failure, doing, path, given)
+        or _other(failure, sandbox, doing, path)
+    )
+
+
+def _meant(failure: Failure, given: tuple[str, ...]) -> str:
+    """The one of the given paths that a failure is about, as it was typed."""
+    about = _said.refusal(failure)[1].get("path")
+    for path in given:
+        place = normal(path)
+        if place is None or place == about or (about is None and f"`{place}`" in failure.sentence):
+            return path
+    return given[0]
+
+
+def _misnamed(failure: Failure, sandbox: Sandbox, doing: str, path: str) -> Exception | None:
+    """What is better called something else: a link out of the sandbox is no missing file, a directory no bad name."""
+    if failure.kind == "not_found" and not sandbox._leads_somewhere(path):
+        return PathNotInSandboxError(path, sandbox.readable_roots)
+    name, parts = _said.refusal(failure)
+    if name == "suffix" and not parts["suffix"] and sandbox._leads_somewhere(path) and sandbox.resolve(path).is_dir():
+        return IsADirectoryError(f"Cannot copy directory: {path}" if doing == "copy" else f"Not a file: {path}")
+    return None
+
+
+def _refused(failure: Failure, sandbox: Sandbox, path: str) -> Exception | None:
+    name, parts = _said.refusal(failure)
+    if name == "outside":
+        return PathNotInSandboxError(path, sandbox.readable_roots)
+    if name == "read_only":
+        return PathNotWritableError(path, sandbox.writable_roots)
+    if name == "suffix":
+        return SuffixNotAllowedError(path, parts["suffix"], parts["allowed"])
+    if name == "too_large":
+        return FileTooLargeError(path, parts["size"], parts["limit"])
+    return None
+
+
+def _of_edit(failure: Failure, path: str, old_text: str) -> Exception | None:
+    if failure.kind == "no_match":
+        return EditError(path, "text not found in file", old_text)
+    if failure.kind == "ambiguous":
+        times = _said.refusal(failure)[1].get("matches", "several")
+        return EditError(path, f"text found {times} times (must be unique)", old_text)
+    return None
+
+
+def _of_file(failure: Failure, doing: str, path: str, given: tuple[str, ...]) -> Exception | None:
+    has_source = doing in ("move", "copy")
+    if failure.kind == "not_found" or (failure.kind == "not_directory" and doing in ("read", "edit", "delete")):
+        return FileNotFoundError(f"{'Source file' if has_source else 'File'} not found: {path}")
+    if failure.kind == "is_directory":
+        return IsADirectoryError(f"Cannot {doing} directory: {path}" if has_source else f"Not a file: {path}")
+    if failure.kind == "not_regular":
+        return IsADirectoryError(f"Not a file: {path}")
+    if failure.kind == "already_exists":
+        return FileExistsError(f"Destination already exists: {given[-1]}")
+    if failure.kind == "not_directory":
+        return NotADirectoryError(f"Not a directory: {path.rpartition('/')[0]}")
+    return None
+
+
+def _other(failure: Failure, sandbox: Sandbox, doing: str, path: str) -> Exception:
+    if failure.kind in _NO_PLACE:
+        return PathNotInSandboxError(path, sandbox.readable_roots)
+    if failure.kind == "not_text":
+        what = "edit" if doing == "edit" else "read"
+        return SandboxError(
+            f"Cannot {what} '{path}': file appears to be binary or not UTF-8 encoded.\n"
+            f"This tool only {what}s text files. For binary files, pass them as attachments."
+        )
+    if failure.kind in _NOT_MEANT:
+        return ValueError(str(failure))
+    if failure.kind == "permission_denied":
+        return PermissionError(str(failure))
+    return SandboxError(str(failure))

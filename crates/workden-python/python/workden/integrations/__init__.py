@@ -1,0 +1,1 @@
+"""Backends of this package for other agent frameworks."""

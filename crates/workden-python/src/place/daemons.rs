@@ -1,0 +1,66 @@
+//! Daemons and container keepers, one of each for all containers of a process: they share a connection, turns
+//! at what is hard work for the daemon, and a keeper that was read and hashed once.
+
+use std::{
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
+
+use serde::Deserialize;
+use workden_core::Result;
+use workden_sandboxes::{
+    HostEnvironment,
+    docker::{ContainerKeepers, Daemon},
+};
+
+use crate::per_process::PerProcess;
+
+/// Variables that say which daemon, or which keeper.
+const DECIDE: [&str; 6] =
+    ["DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "HOME", "XDG_RUNTIME_DIR", "WORKDEN_KEEPER"];
+/// What the keepers of a directory are called.
+const NAMES: [&str; 2] = ["workden-keeper-amd64", "workden-keeper-arm64"];
+
+/// Which daemon, and where the keepers for its containers are.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Daemons {
+    /// The address of the daemon; what the environment says, if nothing is said.
+    host: Option<String>,
+    /// The program `workden`, which is a keeper itself where it is static, and has others beside it.
+    keeper: Option<PathBuf>,
+    /// A directory with a keeper for each architecture.
+    keepers: Option<PathBuf>,
+}
+
+struct Known {
+    wanted: Daemons,
+    decided_by: Vec<Option<String>>,
+    both: (Daemon, ContainerKeepers),
+}
+
+static KNOWN: PerProcess<Mutex<Vec<Known>>> = PerProcess::new();
+
+/// The daemon and the keepers, the same for whoever wants the same.
+pub(super) fn of_this_process(wanted: &Daemons) -> Result<(Daemon, ContainerKeepers)> {
+    let host = HostEnvironment::from_process();
+    let decided_by: Vec<_> = DECIDE.iter().map(|name| host.variable(name).map(str::to_owned)).collect();
+    let mut known = KNOWN.get_or_make(|| Ok(Mutex::default()))?.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(same) = known.iter().find(|known| known.wanted == *wanted && known.decided_by == decided_by) {
+        return Ok(same.both.clone());
+    }
+    let daemon = match &wanted.host {
+        Some(address) => Daemon::at(address)?,
+        None => Daemon::of_environment(&host)?,
+    };
+    let both = (daemon, keepers(wanted, &host));
+    known.push(Known { wanted: wanted.clone(), decided_by, both: both.clone() });
+    Ok(both)
+}
+
+fn keepers(wanted: &Daemons, host: &HostEnvironment) -> ContainerKeepers {
+    let program = wanted.keeper.clone().unwrap_or_default();
+    let found = ContainerKeepers::found(host, &program);
+    let named = wanted.keepers.iter().flat_map(|directory| NAMES.map(|name| directory.join(name)));
+    named.fold(found, ContainerKeepers::and)
+}

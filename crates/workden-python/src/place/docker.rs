@@ -1,0 +1,226 @@
+//! A sandbox in a container, started when the first call comes.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
+
+use pyo3::prelude::*;
+use serde::Deserialize;
+use workden::Workspace;
+use workden_core::{Result, Sandbox, VirtualPath};
+use workden_policy::Surroundings;
+use workden_sandboxes::{
+    LateSandbox,
+    docker::{ContainerUser, DockerSandbox, DockerSandboxBuilder, Init, Privileges, RootAccess, WhenItEnds},
+    runtimes::RuntimeConfig,
+};
+
+use super::{
+    Den, Place,
+    daemons::{self, Daemons},
+    life::Life,
+    shown::{self, RunOutside, Shown, Size},
+};
+use crate::{asking, failure, rules};
+
+/// What a container is to be.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    daemon: Daemons,
+    #[serde(default)]
+    image: String,
+    #[serde(default)]
+    runtime: Option<RuntimeConfig>,
+    work_dir: String,
+    #[serde(default)]
+    volumes: Vec<Shown>,
+    #[serde(default)]
+    named_volumes: Vec<Shown>,
+    #[serde(default)]
+    read_only: Vec<String>,
+    #[serde(default)]
+    masked: Vec<String>,
+    #[serde(default)]
+    git_files: RunOutside,
+    #[serde(default)]
+    network: Option<String>,
+    #[serde(default)]
+    build_network: Option<String>,
+    #[serde(default)]
+    container_name: Option<String>,
+    /// Whether a container that has ended is kept: as the builder says, if nothing is said.
+    #[serde(default)]
+    keep: Option<bool>,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    #[serde(default)]
+    variables: BTreeMap<String, String>,
+    #[serde(default)]
+    memory: Option<Size>,
+    #[serde(default)]
+    swap: Option<Size>,
+    #[serde(default)]
+    cpus: Option<f64>,
+    #[serde(default)]
+    processes: Option<u64>,
+    #[serde(default)]
+    tmpfs: BTreeMap<String, Size>,
+    #[serde(default)]
+    privileges: Option<WantedPrivileges>,
+    #[serde(default)]
+    user: Option<User>,
+    #[serde(default)]
+    read_only_root: bool,
+    #[serde(default)]
+    daemons_init: bool,
+    #[serde(default)]
+    oci_runtime: Option<String>,
+    /// Seconds.
+    #[serde(default)]
+    lease: Option<f64>,
+    #[serde(default)]
+    rules: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WantedPrivileges {
+    Few,
+    None,
+    OfDaemon,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum User {
+    OfImage,
+    Ids(u32, u32),
+    Named(String),
+}
+
+#[pymethods]
+impl Place {
+    /// A container. `wanted` is JSON; `asks` answers what the rules ask about.
+    #[staticmethod]
+    #[pyo3(signature = (wanted, asks=None))]
+    fn docker(wanted: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {
+        let wanted: Wanted =
+            serde_json::from_str(wanted).map_err(|error| failure::raised(failure::invalid("a container", error)))?;
+        let (wanted, approvals) = (Arc::new(wanted), asking::approvals(asks));
+        Self::made_by(move || {
+            let plan = plan(&wanted)?;
+            let shown = plan.shown_files();
+            let (late, made) = late(Arc::clone(&wanted), plan)?;
+            let mut builder = Workspace::builder().sandbox(Arc::new(late)).approvals(approvals.clone());
+            builder = wanted.git_files.held(builder, &shown);
+            if let Some(rules) = &wanted.rules {
+                builder = builder.rules(rules::of_reference(rules, Surroundings::Machine)?);
+            }
+            let life = Life::told_by(move || made.get().is_some_and(|made| made.container_id().is_some()));
+            Ok(Den { life: Some(life), ..Den::new(builder.build()?) })
+        })
+    }
+}
+
+fn plan(wanted: &Wanted) -> Result<DockerSandboxBuilder> {
+    let (daemon, keepers) = daemons::of_this_process(&wanted.daemon)?;
+    let mut plan = DockerSandbox::builder(daemon, &wanted.image)
+        .keepers(keepers)
+        .work_dir(&wanted.work_dir)
+        .git_files(wanted.git_files.git_files());
+    if let Some(runtime) = &wanted.runtime {
+        plan = plan.runtime(runtime.clone());
+    }
+    for volume in &wanted.volumes {
+        plan = plan.volume(&volume.source, &volume.at, volume.access);
+    }
+    for volume in &wanted.named_volumes {
+        plan = plan.named_volume(volume.source.to_string_lossy(), &volume.at, volume.access);
+    }
+    for at in &wanted.read_only {
+        plan = plan.read_only(VirtualPath::parse(at)?);
+    }
+    for at in &wanted.masked {
+        plan = plan.masked(VirtualPath::parse(at)?);
+    }
+    if let Some(network) = &wanted.network {
+        plan = plan.network(network);
+    }
+    if let Some(network) = &wanted.build_network {
+        plan = plan.build_network(network);
+    }
+    if let Some(name) = &wanted.container_name {
+        plan = plan.container_name(name);
+    }
+    if let Some(keep) = wanted.keep {
+        plan = plan.when_it_ends(if keep { WhenItEnds::Keep } else { WhenItEnds::Remove });
+    }
+    plan = wanted.labels.iter().fold(plan, |plan, (name, value)| plan.label(name, value));
+    plan = wanted.variables.iter().fold(plan, |plan, (name, value)| plan.variable(name, value));
+    plan = confined(plan, wanted);
+    match wanted.lease {
+        Some(time) => Ok(plan.lease(shown::seconds("lease", time)?)),
+        None => Ok(plan),
+    }
+}
+
+/// How much, and who.
+fn confined(mut plan: DockerSandboxBuilder, wanted: &Wanted) -> DockerSandboxBuilder {
+    if let Some(Size(bytes)) = wanted.memory {
+        plan = plan.memory(bytes);
+    }
+    if let Some(Size(bytes)) = wanted.swap {
+        plan = plan.swap(bytes);
+    }
+    if let Some(cpus) = wanted.cpus {
+        plan = plan.cpus(cpus);
+    }
+    if let Some(most) = wanted.processes {
+        plan = plan.processes(most);
+    }
+    plan = wanted.tmpfs.iter().fold(plan, |plan, (at, Size(bytes))| plan.tmpfs(at, *bytes));
+    plan = match wanted.privileges {
+        None => plan,
+        Some(WantedPrivileges::Few) => plan.privileges(Privileges::Few),
+        Some(WantedPrivileges::None) => plan.privileges(Privileges::None),
+        Some(WantedPrivileges::OfDaemon) => plan.privileges(Privileges::OfDaemon),
+    };
+    plan = match wanted.user.clone() {
+        None => plan,
+        Some(User::OfImage) => plan.user(ContainerUser::OfImage),
+        Some(User::Ids(user, group)) => plan.user(ContainerUser::Ids { user, group }),
+        Some(User::Named(name)) => plan.user(ContainerUser::Named(name)),
+    };
+    if wanted.read_only_root {
+        plan = plan.root_access(RootAccess::ReadOnly);
+    }
+    if wanted.daemons_init {
+        plan = plan.init(Init::OfDaemon);
+    }
+    match &wanted.oci_runtime {
+        Some(name) => plan.oci_runtime(name),
+        None => plan,
+    }
+}
+
+/// The container that somebody needed, once there is one.
+type MadeLater = Arc<OnceLock<Arc<DockerSandbox>>>;
+
+fn late(wanted: Arc<Wanted>, plan: DockerSandboxBuilder) -> Result<(LateSandbox, MadeLater)> {
+    let made = MadeLater::default();
+    let directory = VirtualPath::parse(&wanted.work_dir)?;
+    let late = LateSandbox::new(directory, {
+        let made = Arc::clone(&made);
+        move || {
+            let (wanted, plan, made) = (Arc::clone(&wanted), plan.clone(), Arc::clone(&made));
+            async move {
+                let denied = shown::masks(wanted.rules.as_ref(), &plan.shown_files()).await?;
+                let sandbox = Arc::clone(made.get_or_init(|| Arc::new(plan.mask(denied).build())));
+                Ok(sandbox as Arc<dyn Sandbox>)
+            }
+        }
+    });
+    Ok((late, made))
+}

@@ -1,0 +1,89 @@
+//! What sandboxes of every kind are told of the host: what is shown to commands, and what is kept from them.
+
+use std::{path::PathBuf, time::Duration};
+
+use serde::Deserialize;
+use workden::{FixedNames, WorkspaceBuilder};
+use workden_core::{
+    Result, VirtualPath,
+    sandbox::{Mount, MountAccess},
+};
+use workden_policy::{Policy, Surroundings};
+use workden_sandboxes::GitFiles;
+
+use crate::{failure, rules};
+
+/// A file or directory of the host, or a volume of the daemon.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Shown {
+    pub(super) source: PathBuf,
+    pub(super) at: String,
+    pub(super) access: MountAccess,
+}
+
+/// Whether commands and file calls may change what git and other programs run by themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RunOutside {
+    #[default]
+    Protected,
+    Writable,
+}
+
+impl RunOutside {
+    pub(super) fn git_files(self) -> GitFiles {
+        match self {
+            Self::Protected => GitFiles::Protected,
+            Self::Writable => GitFiles::Writable,
+        }
+    }
+
+    /// The same for file calls, which no wall of the sandbox holds.
+    pub(super) fn held(self, mut builder: WorkspaceBuilder, shown: &[Mount]) -> WorkspaceBuilder {
+        let writable = shown.iter().filter(|mount| mount.access == MountAccess::ReadWrite);
+        for mount in writable.filter(|_| self == Self::Protected) {
+            builder = builder.fixed_names(mount.at.as_str(), FixedNames::run_outside());
+        }
+        builder
+    }
+}
+
+/// The files that the rules deny, for whoever starts the sandbox that shows them.
+pub(super) async fn masks(rules: Option<&String>, shown: &[Mount]) -> Result<Vec<VirtualPath>> {
+    match rules {
+        Some(rules) => {
+            let rules = rules::of_reference(rules, Surroundings::Machine)?;
+            workden::masks(shown, &Policy::new().with_rules(&rules)?).await
+        }
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Bytes: a number of them, or as people write it, `512M`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "WrittenSize")]
+pub(super) struct Size(pub(super) u64);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenSize {
+    Bytes(u64),
+    Text(String),
+}
+
+impl TryFrom<WrittenSize> for Size {
+    type Error = workden_core::Error;
+
+    fn try_from(written: WrittenSize) -> Result<Self> {
+        match written {
+            WrittenSize::Bytes(bytes) => Ok(Self(bytes)),
+            WrittenSize::Text(text) => workden_core::parse_size(&text).map(Self),
+        }
+    }
+}
+
+/// Seconds, as Python counts them.
+pub(super) fn seconds(what: &str, time: f64) -> Result<Duration> {
+    Duration::try_from_secs_f64(time).map_err(|error| failure::invalid(what, error))
+}

@@ -1,0 +1,44 @@
+//! Runtimes: those that there are, and what is made of one. Each goes in and out as JSON.
+
+use pyo3::prelude::*;
+use workden_core::Result;
+use workden_sandboxes::runtimes::{BUILTIN_RUNTIMES, BuiltinRuntime, RuntimeConfig};
+
+use crate::failure;
+
+/// Those that come with the package, in order.
+#[pyfunction]
+fn builtin_runtimes() -> PyResult<String> {
+    let all: Vec<RuntimeConfig> = BUILTIN_RUNTIMES.iter().map(BuiltinRuntime::config).collect();
+    serde_json::to_string(&all).map_err(|error| failure::raised(failure::invalid("the runtimes", error)))
+}
+
+/// Raises a `Failure` if a runtime makes no sense.
+#[pyfunction]
+fn check_runtime(runtime: &str) -> PyResult<()> {
+    read(runtime).and_then(|runtime| runtime.check()).map_err(failure::raised)
+}
+
+/// What its image is built by; `None` for one whose image is used as it is.
+#[pyfunction]
+fn runtime_dockerfile(runtime: &str) -> PyResult<Option<String>> {
+    read(runtime).and_then(|runtime| runtime.dockerfile()).map_err(failure::raised)
+}
+
+/// What its image is called once it is built; `None` for one whose image is used as it is.
+#[pyfunction]
+fn runtime_tag(runtime: &str) -> PyResult<Option<String>> {
+    let tag = read(runtime).and_then(|runtime| runtime.tag()).map_err(failure::raised)?;
+    Ok(tag.map(|tag| tag.to_string()))
+}
+
+fn read(runtime: &str) -> Result<RuntimeConfig> {
+    serde_json::from_str(runtime).map_err(|error| failure::invalid("a runtime", error))
+}
+
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(builtin_runtimes, module)?)?;
+    module.add_function(wrap_pyfunction!(check_runtime, module)?)?;
+    module.add_function(wrap_pyfunction!(runtime_dockerfile, module)?)?;
+    module.add_function(wrap_pyfunction!(runtime_tag, module)?)
+}

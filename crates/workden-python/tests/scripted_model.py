@@ -1,0 +1,38 @@
+"""A model for tests of agents: it calls what it is told to call, and keeps what it is answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, RetryPromptPart, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.toolsets import AbstractToolset
+
+
+class Run:
+    """An agent that has made these calls, one a step: `(tool, arguments)`, where arguments may be text."""
+
+    def __init__(self, toolset: AbstractToolset[Any], *calls: tuple[str, Any], **options: Any) -> None:
+        self.answers: list[Any] = []
+        """What it was answered, one for each call."""
+        self.outcomes: list[str] = []
+        """How each went: `success`, or that it is to try again."""
+        self.tools: list[Any] = []
+        """The tools it was given."""
+        self._calls = list(calls)
+        agent = Agent(FunctionModel(self._next), toolsets=[toolset], **options)
+        self.result = agent.run_sync("go")
+
+    def _next(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        self.tools = info.function_tools
+        last = messages[-1]
+        assert isinstance(last, ModelRequest)
+        for part in last.parts:
+            if isinstance(part, (ToolReturnPart, RetryPromptPart)):
+                self.answers.append(part.content)
+                self.outcomes.append(getattr(part, "outcome", "retry"))
+        if not self._calls:
+            return ModelResponse(parts=[TextPart("done")])
+        name, arguments = self._calls.pop(0)
+        return ModelResponse(parts=[ToolCallPart(name, arguments)])

@@ -1,0 +1,150 @@
+"""Forks, signals, threads and tasks: what happens around a call."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from workden import LocalBackend, StateBackend, ensure_async
+
+
+def _child(backend: LocalBackend, results: multiprocessing.Queue) -> None:
+    backend.write("child.txt", "from the child")
+    results.put((backend.execute("echo child").output, backend.read("parent.txt")))
+
+
+def test_a_forked_child_makes_its_own(tmp_path: Path) -> None:
+    backend = LocalBackend(tmp_path)
+    backend.write("parent.txt", "x")
+    assert backend.execute("echo parent").output == "parent\n"
+    context = multiprocessing.get_context("fork")
+    results: multiprocessing.Queue = context.Queue()
+    children = [context.Process(target=_child, args=(backend, results)) for _ in range(2)]
+    for child in children:
+        child.start()
+    assert [results.get(timeout=60) for _ in children] == [("child\n", "     1\tx")] * 2
+    for child in children:
+        child.join(60)
+        assert child.exitcode == 0
+    # The parent's sandbox is none the worse for it.
+    assert backend.execute("cat child.txt").output == "from the child"
+
+
+def test_a_child_of_a_child(tmp_path: Path) -> None:
+    backend = LocalBackend(tmp_path)
+    backend.execute("true")
+    pid = os.fork()
+    if pid == 0:
+        backend.execute("true")
+        grandchild = os.fork()
+        if grandchild == 0:
+            said = backend.execute("echo deep").output
+            os._exit(0 if said == "deep\n" else 1)
+        _, status = os.waitpid(grandchild, 0)
+        os._exit(os.waitstatus_to_exitcode(status))
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_ctrl_c_interrupts_a_call_that_waits(tmp_path: Path) -> None:
+    script = """
+import sys
+from workden import LocalBackend
+backend = LocalBackend(sys.argv[1])
+print("ready", flush=True)
+try:
+    backend.execute("sleep 64200")
+except KeyboardInterrupt:
+    print("interrupted", backend.execute("echo still works").output, flush=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout and process.stdout.readline() == "ready\n"
+    time.sleep(1)
+    started = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=30)[0]
+    assert said == "interrupted still works\n\n" and time.monotonic() - started < 15
+    assert subprocess.run(["pgrep", "-f", "sleep 64200"], capture_output=True).returncode == 1
+
+
+def test_other_threads_go_on_while_one_waits(tmp_path: Path) -> None:
+    backend = LocalBackend(tmp_path)
+    backend.execute("true")
+    waiting = threading.Thread(target=backend.execute, args=("sleep 1",))
+    waiting.start()
+    turns = 0
+    while waiting.is_alive():
+        turns += 1
+        time.sleep(0.01)
+    assert turns > 30
+
+
+async def test_a_call_that_waits_may_be_made_where_a_loop_runs(tmp_path: Path) -> None:
+    # As in a notebook: the loop is held up meanwhile, and nothing breaks.
+    backend = LocalBackend(tmp_path)
+    assert backend.write("x", "1").error is None and backend.execute("cat x").output == "1"
+    assert (await ensure_async(backend).read("x")) == "     1\t1"
+
+
+async def test_the_loop_goes_on_while_a_call_is_awaited(tmp_path: Path) -> None:
+    backend = LocalBackend(tmp_path)
+    running = asyncio.create_task(backend.async_execute("sleep 0.5"))
+    turns = 0
+    while not running.done():
+        turns += 1
+        await asyncio.sleep(0.01)
+    assert turns > 15
+
+
+def resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize("kind", ["local", "state"])
+def test_many_threads_and_tasks_lose_no_edit(tmp_path: Path, kind: str) -> None:
+    """The short form of a minute with 64 threads and 1,000 tasks; WORKDEN_TEST_SECONDS makes it longer."""
+    backend = LocalBackend(tmp_path) if kind == "local" else StateBackend()
+    path = "count.txt" if kind == "local" else "/count.txt"
+    threads, tasks = 64, 1000
+    seconds = float(os.environ.get("WORKDEN_TEST_SECONDS", "2"))
+    backend.write(path, "".join(f"t{n}=0\n" for n in range(threads)) + "".join(f"a{n}=0\n" for n in range(tasks)))
+    end = time.monotonic() + seconds
+    done = [0] * threads
+    begun = resident()
+
+    def edits(nth: int) -> None:
+        while done[nth] == 0 or time.monotonic() < end:
+            edited = backend.edit(path, f"t{nth}={done[nth]}\n", f"t{nth}={done[nth] + 1}\n")
+            assert edited.error is None, edited.error
+            done[nth] += 1
+            assert backend.exists(path) and backend.read(path, 0, 1)
+
+    async def awaited() -> None:
+        adapter = ensure_async(backend)
+
+        async def one(nth: int) -> None:
+            edited = await adapter.edit(path, f"a{nth}=0\n", f"a{nth}=1\n")
+            assert edited.error is None, edited.error
+            assert await adapter.exists(path)
+
+        await asyncio.gather(*[one(nth) for nth in range(tasks)])
+
+    with ThreadPoolExecutor(threads + 1) as pool:
+        running = [pool.submit(edits, nth) for nth in range(threads)]
+        running.append(pool.submit(lambda: asyncio.run(awaited())))
+        for each in running:
+            each.result(timeout=seconds + 240)
+    text = backend.read_bytes(path).decode()
+    assert text == "".join(f"t{n}={done[n]}\n" for n in range(threads)) + "".join(f"a{n}=1\n" for n in range(tasks))
+    assert resident() - begun < 200 * 1024 * 1024

@@ -1,0 +1,56 @@
+"""An agent for the command line: it works in a directory of this machine, and asks before it runs a command.
+
+    python examples/python/local_agent.py [DIRECTORY [PROMPT]]
+
+With `--yes` nobody is asked.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import dataclass
+
+from _model import model
+from pydantic_ai import Agent
+
+from workden import LocalBackend, create_console_toolset
+
+FIBONACCI = "a, b = 0, 1\nfor _ in range(10):\n    print(a, end=' ')\n    a, b = b, a + b\nprint()\n"
+
+
+@dataclass
+class Deps:
+    """Where the tools of the console work."""
+
+    backend: LocalBackend
+
+
+agent = Agent(
+    model(
+        ("write_file", {"path": "fibonacci.py", "content": FIBONACCI}),
+        ("execute", {"command": "python3 fibonacci.py"}),
+    ),
+    deps_type=Deps,
+    toolsets=[create_console_toolset()],
+)
+
+
+def main(arguments: list[str]) -> str:
+    """Lets the agent work; what it says in the end."""
+    words = [argument for argument in arguments if argument != "--yes"]
+    directory = words[0] if words else tempfile.mkdtemp(prefix="workden-example-")
+    prompt = words[1] if len(words) > 1 else "Create a Python script that calculates fibonacci and run it"
+
+    def approves(operation: str, target: str, reason: str) -> bool:
+        if len(words) < len(arguments):
+            return True
+        return input(f"{operation} `{target}`? [y/N] ").strip().lower() == "y"
+
+    with LocalBackend(root_dir=directory, ask_callback=approves) as backend:
+        result = agent.run_sync(prompt, deps=Deps(backend))
+    return result.output
+
+
+if __name__ == "__main__":
+    print(main(sys.argv[1:]))

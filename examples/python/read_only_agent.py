@@ -1,0 +1,43 @@
+"""An agent that reviews code: it may look at everything but secrets, and change nothing.
+
+    python examples/python/read_only_agent.py [DIRECTORY]
+
+What it may not do it is not even offered.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from _model import model
+from pydantic_ai import Agent
+
+from workden import ConsoleCapability, LocalBackend
+from workden.permissions import READONLY_RULESET
+
+
+def main(directory: Path) -> str:
+    """A review of the directory."""
+    agent = Agent(
+        model(
+            ("grep", {"pattern": "TODO", "output_mode": "content"}),
+            ("read_file", {"path": ".env"}),  # Refused, and the run goes on.
+            ("grep", {"pattern": "TODO", "output_mode": "content"}),
+        ),
+        capabilities=[ConsoleCapability(backend=LocalBackend(root_dir=directory), permissions=READONLY_RULESET)],
+    )
+    return agent.run_sync("What is left to do in this project?").output
+
+
+def sample() -> Path:
+    """A project with something left to do."""
+    directory = Path(tempfile.mkdtemp(prefix="workden-example-"))
+    (directory / "app.py").write_text("def main():\n    pass  # TODO: say hello\n")
+    (directory / ".env").write_text("KEY=secret\n")
+    return directory
+
+
+if __name__ == "__main__":
+    print(main(Path(sys.argv[1]) if len(sys.argv) > 1 else sample()))

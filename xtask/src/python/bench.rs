@@ -1,0 +1,29 @@
+//! `cargo xtask bench python`: the package as it is shipped, beside the two libraries that it stands in for.
+//!
+//! Those come from PyPI, into an environment of their own, of the same Python.
+
+use std::{fs, process::Command};
+
+use super::{environment_for, home, native, test_environment, text, whole_path};
+use crate::{Outcome, keeper};
+
+pub(crate) fn run(arguments: &[&str]) -> Outcome {
+    let ours = test_environment()?;
+    let theirs = environment_for("reference", "bench/requirements-reference.txt")?;
+    native::module(native::Profile::Release)?;
+    let program = whole_path(&keeper::build_command_line()?)?;
+    let ground = home()?.join("bench");
+    fs::create_dir_all(&ground).map_err(|error| format!("cannot make {}: {error}", ground.display()))?;
+    let status = Command::new(&ours)
+        .arg(native::crate_directory().join("bench/run.py"))
+        .arg("--home")
+        .arg(&ground)
+        .arg("--reference")
+        .arg(&theirs)
+        .args(arguments)
+        .env("PYTHONPATH", text(&whole_path(&native::source())?))
+        .env("WORKDEN_PROGRAM", text(&program))
+        .status()
+        .map_err(|error| format!("cannot start {}: {error}", ours.display()))?;
+    if status.success() { Ok(()) } else { Err("the benchmark `python` failed".to_owned()) }
+}

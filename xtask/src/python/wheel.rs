@@ -1,0 +1,113 @@
+//! `cargo xtask wheel`: one wheel for every Python that the package is for, and the proof that it works in each.
+//!
+//! The wheel carries the program and the keeper for containers, so that `pip install workden` is all there is to do.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use super::{
+    home,
+    interpreters::{self, Python},
+    native, test_environment,
+};
+use crate::{Outcome, installed, keeper};
+
+/// What is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As it is shipped.
+    Shipped,
+    /// Of a debug build: whether all is in its place, without the minutes that optimising takes.
+    Short,
+}
+
+pub(crate) fn run(form: Form) -> Outcome {
+    let carried = Carried::put(form)?;
+    let built = build(form);
+    // While working, the program that was just built is to be found, and not this one.
+    carried.remove();
+    let wheel = built?;
+    #[expect(clippy::cast_precision_loss, reason = "a size for people")]
+    let megabytes = fs::metadata(&wheel).map_or(0, |file| file.len()) as f64 / (1024.0 * 1024.0);
+    println!("{}\n  {megabytes:.1} MB", wheel.display());
+    for python in interpreters::all()? {
+        try_in(&python, &wheel)?;
+    }
+    Ok(())
+}
+
+/// The programs among the Python files, for as long as a wheel is made of them.
+struct Carried {
+    directory: PathBuf,
+}
+
+impl Carried {
+    fn put(form: Form) -> Outcome<Self> {
+        let keeper = keeper::build()?;
+        let directory = native::source().join("workden/_bin");
+        let program = match form {
+            Form::Shipped => keeper::build_command_line()?,
+            Form::Short => native::program()?,
+        };
+        let name = keeper.file_name().unwrap_or_default();
+        fs::create_dir_all(&directory).map_err(|error| format!("cannot make {}: {error}", directory.display()))?;
+        native::strip(&program, &directory.join("workden"))?;
+        native::strip(&keeper, &directory.join(name))?;
+        Ok(Self { directory })
+    }
+
+    fn remove(self) {
+        let _ = fs::remove_dir_all(self.directory);
+    }
+}
+
+/// Has maturin build; the wheel.
+fn build(form: Form) -> Outcome<PathBuf> {
+    let python = test_environment()?;
+    let place = home()?.join("wheels");
+    let cannot = |error: std::io::Error| format!("cannot use {}: {error}", place.display());
+    if place.exists() {
+        fs::remove_dir_all(&place).map_err(cannot)?;
+    }
+    let release: &[&str] = match form {
+        Form::Shipped => &["--release"],
+        Form::Short => &[],
+    };
+    let status = Command::new(python.with_file_name("maturin"))
+        .args(["build", "--quiet", "--strip"])
+        .args(release)
+        .arg("--interpreter")
+        .arg(&python)
+        .arg("--out")
+        .arg(&place)
+        .current_dir(native::crate_directory())
+        .status()
+        .map_err(|error| format!("cannot start maturin: {error}"))?;
+    if !status.success() {
+        return Err(format!("maturin failed ({status})"));
+    }
+    let made = fs::read_dir(&place).map_err(cannot)?.flatten().map(|entry| entry.path());
+    let wheel = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "whl");
+    made.into_iter().find(wheel).ok_or_else(|| "maturin made no wheel".to_owned())
+}
+
+/// Installs it where there is nothing else, and uses it.
+fn try_in(python: &Python, wheel: &Path) -> Outcome {
+    let environment = home()?.join(format!("smoke-{}", python.version()));
+    installed::environment(&python.program, &environment)?;
+    installed::succeed(installed::pip_install(&environment).arg(wheel))?;
+    let status = Command::new(environment.join("bin/python"))
+        // Only what is installed is to be found: neither this directory nor what the user has set.
+        .arg("-I")
+        .arg(native::crate_directory().join("tests/smoke.py"))
+        .env_remove("WORKDEN_PROGRAM")
+        .env_remove("WORKDEN_KEEPERS")
+        .current_dir(env::temp_dir())
+        .status()
+        .map_err(|error| format!("cannot start Python {}: {error}", python.version()))?;
+    let _ = fs::remove_dir_all(&environment);
+    if status.success() { Ok(()) } else { Err(format!("the wheel does not work with Python {}", python.version())) }
+}
