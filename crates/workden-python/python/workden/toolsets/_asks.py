@@ -10,8 +10,6 @@ When there is none of them, nobody is asked: the call is refused, and the model 
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import json
 from collections.abc import Sequence
 from typing import Any, cast, get_args
@@ -20,7 +18,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.tools import DeferredToolRequests, ToolApproved, ToolDenied
 
-from workden._asking import asked
+from workden._asking import asked, called
 from workden.toolsets import _terminal
 
 Answer = bool | tuple[bool, str] | None
@@ -114,9 +112,7 @@ class Asking:
     async def _by_callback(self, summary: dict[str, Any]) -> Answer:
         if self._callback is None:
             return None
-        # It may wait for somebody: not in the loop.
-        answer = await asyncio.to_thread(self._callback, summary["operation"], summary["target"], summary["reason"])
-        return bool(await answer if inspect.isawaitable(answer) else answer)
+        return await called(self._callback, (summary["operation"], summary["target"], summary["reason"]))
 
     async def _at_terminal(self, summary: dict[str, Any]) -> Answer:
         if not self._terminal or not _terminal.is_there():

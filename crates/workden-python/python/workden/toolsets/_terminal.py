@@ -18,7 +18,11 @@ _one_at_a_time = threading.Lock()
 
 def is_there() -> bool:
     """Whether somebody could read a question and answer it."""
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+    try:
+        return sys.stdin.isatty() and sys.stderr.isatty()
+    except (AttributeError, ValueError):
+        # There are none, as in a service, or they are closed.
+        return False
 
 
 async def answer(asked: dict[str, Any]) -> bool | None:
