@@ -7,7 +7,10 @@ use std::sync::OnceLock;
 
 use workden_core::{
     Error, ErrorKind, Result, RuleCase, VirtualPath,
-    search::glob::{PathRules, PatternOf},
+    search::{
+        TextPattern,
+        glob::{PathRules, PatternOf},
+    },
 };
 
 use crate::{
@@ -29,6 +32,8 @@ pub struct CompiledRuleset {
 struct CommandRule {
     pattern: ArgvPattern,
     except: Vec<ArgvPattern>,
+    /// The pattern over a whole line as it is written, where the rule forbids and has no exceptions.
+    line: Option<TextPattern>,
 }
 
 /// What a ruleset says, and why.
@@ -145,6 +150,15 @@ impl CompiledRuleset {
         }
     }
 
+    /// What holds for a whole command line as it is written: by the first rule, of those before `before`,
+    /// that forbids and whose pattern is the line. Words say nothing of pipes and redirections, and
+    /// `curl * | sh` means both.
+    pub(crate) fn decide_line(&self, line: &str, before: usize) -> Option<Decision<'_>> {
+        let mut earlier = self.commands.iter().take(before);
+        let first = earlier.position(|rule| rule.line.as_ref().is_some_and(|pattern| pattern.is_match(line)))?;
+        Some(self.by_rule(Operation::Execute, first))
+    }
+
     /// What holds for an operation where no rule of it matches.
     #[must_use]
     pub fn default_of(&self, operation: Operation) -> Action {
@@ -181,7 +195,12 @@ impl CommandRule {
                 .hint("leave `case` out"));
         }
         let except = rule.except.iter().map(|except| ArgvPattern::new(except)).collect::<Result<_>>()?;
-        let compiled = Self { pattern: ArgvPattern::new(&rule.pattern)?, except };
+        let pattern = ArgvPattern::new(&rule.pattern)?;
+        let line = match rule.action {
+            Action::Ask | Action::Deny if rule.except.is_empty() => Some(TextPattern::new(rule.pattern.trim())?),
+            Action::Allow | Action::Ask | Action::Deny => None,
+        };
+        let compiled = Self { pattern, except, line };
         check_examples(rule, |example| {
             let argv: Vec<&str> = example.split_whitespace().collect();
             Ok(compiled.matches(rule.action, &argv))

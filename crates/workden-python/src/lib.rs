@@ -10,6 +10,7 @@ mod calls;
 mod convert;
 mod failure;
 mod foreign;
+mod hashline;
 mod keepers;
 mod per_process;
 mod place;
@@ -30,6 +31,11 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Failure", module.py().get_type::<failure::Failure>())?;
     module.add_class::<place::Place>()?;
     module.add_class::<tools::Tools>()?;
+    module.add_class::<rules::Rules>()?;
+    module.add_function(wrap_pyfunction!(rules::native_ruleset, module)?)?;
+    module.add_function(wrap_pyfunction!(hashline::line_hash, module)?)?;
+    module.add_function(wrap_pyfunction!(hashline::format_hashlines, module)?)?;
+    module.add_function(wrap_pyfunction!(hashline::apply_hashline, module)?)?;
     runtimes::add_to(module)?;
     sessions::add_to(module)
 }

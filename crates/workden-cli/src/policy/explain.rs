@@ -86,6 +86,7 @@ fn reasons(command: &CommandJudgement, line: &mut impl FnMut(usize, String)) {
         let rule = reason.rule.as_ref().map_or_else(String::new, |rule| format!(", rule `{rule}`"));
         let kind = match reason.kind {
             ReasonKind::Program(_) => "program",
+            ReasonKind::Line => "line",
             ReasonKind::File(_) => "file",
             ReasonKind::Doubt => "doubt",
             ReasonKind::Danger => "danger",

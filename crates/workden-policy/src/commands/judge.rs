@@ -13,8 +13,10 @@ use crate::{Action, Because, CompiledRuleset, Decision, Operation, shell::Word};
 
 /// What a ruleset says of a command line: everything that is stricter than `Allow`, and what allowed
 /// it where there is nothing.
-pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts) -> Vec<Reason> {
+pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts, script: &str) -> Vec<Reason> {
     let mut reasons = Vec::new();
+    // The rules that decided about programs. What comes after the last of them decides nothing.
+    let mut deciding = Vec::new();
     if let Some(most) = rules.source().dangerous_commands {
         reasons.extend(facts.dangers.iter().map(|danger| Reason {
             action: danger.action.min(most),
@@ -27,11 +29,20 @@ pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts) -> Vec<Rea
     for invocation in &facts.analysis.invocations {
         let argv: Vec<&str> = invocation.argv.iter().map(Word::shown).collect();
         let words = argv.iter().map(|word| (*word).to_owned()).collect();
-        reasons.push(reason(rules.decide_argv(&argv), ReasonKind::Program(words), argv.join(" ")));
+        let decision = rules.decide_argv(&argv);
+        deciding.push(if let Because::Rule { index, .. } = decision.because { index } else { usize::MAX });
+        reasons.push(reason(decision, ReasonKind::Program(words), argv.join(" ")));
     }
     if facts.analysis.invocations.is_empty() {
         let about = if facts.doubts.is_empty() { "no program" } else { "nothing in it was understood" };
         reasons.push(reason(rules.decide_argv(&[]), ReasonKind::Program(Vec::new()), about.to_owned()));
+    }
+    let last = deciding.iter().max().copied().unwrap_or(usize::MAX);
+    match rules.decide_line(script.trim(), last) {
+        // It has been said of a program already.
+        Some(Decision { because: Because::Rule { index, .. }, .. }) if deciding.contains(&index) => {}
+        Some(decision) => reasons.push(reason(decision, ReasonKind::Line, "the line as a whole".to_owned())),
+        None => {}
     }
     reasons.extend(doubts(facts));
     for (touch, place) in &facts.files {

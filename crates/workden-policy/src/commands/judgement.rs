@@ -43,6 +43,8 @@ pub struct Reason {
 pub enum ReasonKind {
     /// A program is run: these words.
     Program(Vec<String>),
+    /// The line as it is written.
+    Line,
     /// A file is touched.
     File(Operation),
     /// Something was not understood.
@@ -89,7 +91,7 @@ impl CommandJudgement {
         let asked = || self.reasons.iter().filter(|reason| reason.action == Action::Ask);
         let understood = asked().map(|reason| match &reason.kind {
             ReasonKind::Program(argv) => Some(argv.clone()),
-            ReasonKind::File(_) | ReasonKind::Doubt | ReasonKind::Danger => None,
+            ReasonKind::Line | ReasonKind::File(_) | ReasonKind::Doubt | ReasonKind::Danger => None,
         });
         let understood = if self.stays() { understood.collect() } else { None };
         CommandLine { script: self.script.clone(), directory: self.directory.clone(), understood }

@@ -46,7 +46,7 @@ impl Policy {
         let mut reasons = Vec::new();
         for layer in self.layers() {
             match layer {
-                PolicyLayer::Rules(rules) => reasons.extend(by_rules(rules, &facts)),
+                PolicyLayer::Rules(rules) => reasons.extend(by_rules(rules, &facts, script)),
                 PolicyLayer::Mounts(_) | PolicyLayer::AllowList(_) => {
                     reasons.extend(doubts(&facts));
                     let files = facts.files.iter();

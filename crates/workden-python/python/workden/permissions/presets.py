@@ -1,0 +1,163 @@
+"""The rulesets that come with workden, and a function that makes others.
+
+What is written here is what can be looked at, copied and added to. Enforced, the complete lists of secrets,
+of the system's directories and of dangerous commands protect more than their patterns say: see
+`docs/compatibility.md`.
+"""
+
+from __future__ import annotations
+
+from workden.permissions.types import (
+    OperationPermissions,
+    PermissionAction,
+    PermissionRule,
+    PermissionRuleset,
+)
+
+__all__ = [
+    "DANGEROUS_COMMANDS",
+    "DEFAULT_RULESET",
+    "PERMISSIVE_RULESET",
+    "READONLY_RULESET",
+    "SECRETS_PATTERNS",
+    "STRICT_RULESET",
+    "SYSTEM_PATTERNS",
+    "create_ruleset",
+]
+
+SECRETS_PATTERNS = [
+    "**/.env",
+    "**/.env.*",
+    "**/*.pem",
+    "**/*.key",
+    "**/*.crt",
+    "**/credentials*",
+    "**/secrets*",
+    "**/*secret*",
+    "**/*password*",
+    "**/.aws/**",
+    "**/.ssh/**",
+    "**/.gnupg/**",
+]
+"""Where secrets are kept. Denied as a whole, it stands for all that workden knows of secrets."""
+
+SYSTEM_PATTERNS = [f"/{name}/**" for name in ("etc", "var", "usr", "bin", "sbin", "boot", "sys", "proc")]
+"""What belongs to the system."""
+
+DANGEROUS_COMMANDS = [
+    "rm -rf /*",
+    "rm -rf /",
+    ":(){:|:&};:",
+    "dd if=*of=/dev/*",
+    "mkfs*",
+    "> /dev/sda",
+    "chmod -R 777 /",
+]
+"""Commands that nobody means. Each of them, denied, stands for all that workden knows to be dangerous."""
+
+_SECRETS = "Protect sensitive files"
+_SYSTEM = "Protect sensitive and system files"
+_DANGEROUS = "Block dangerous commands"
+
+
+def _but(default: PermissionAction, denied: list[str], description: str) -> OperationPermissions:
+    rules = [PermissionRule(pattern=each, action="deny", description=description) for each in denied]
+    return OperationPermissions(default=default, rules=rules)
+
+
+def _always(action: PermissionAction) -> OperationPermissions:
+    return OperationPermissions(default=action)
+
+
+DEFAULT_RULESET = PermissionRuleset(
+    default="ask",
+    read=_but("allow", SECRETS_PATTERNS, _SECRETS),
+    write=_but("ask", SECRETS_PATTERNS, _SECRETS),
+    edit=_but("ask", SECRETS_PATTERNS, _SECRETS),
+    execute=_but("ask", DANGEROUS_COMMANDS, _DANGEROUS),
+    glob=_always("allow"),
+    grep=_always("allow"),
+    ls=_always("allow"),
+)
+"""Reads and searches; asks before it changes anything or runs a command."""
+
+PERMISSIVE_RULESET = PermissionRuleset(
+    default="allow",
+    read=_but("allow", SECRETS_PATTERNS, _SECRETS),
+    write=_but("allow", SECRETS_PATTERNS + SYSTEM_PATTERNS, _SYSTEM),
+    edit=_but("allow", SECRETS_PATTERNS + SYSTEM_PATTERNS, _SYSTEM),
+    execute=_but("allow", DANGEROUS_COMMANDS, _DANGEROUS),
+    glob=_always("allow"),
+    grep=_always("allow"),
+    ls=_always("allow"),
+)
+"""Does everything but touch secrets and the system."""
+
+READONLY_RULESET = PermissionRuleset(
+    default="deny",
+    read=_but("allow", SECRETS_PATTERNS, _SECRETS),
+    write=_always("deny"),
+    edit=_always("deny"),
+    execute=_always("deny"),
+    glob=_always("allow"),
+    grep=_always("allow"),
+    ls=_always("allow"),
+)
+"""Reads and searches, and changes nothing."""
+
+STRICT_RULESET = PermissionRuleset(
+    default="ask",
+    read=_but("ask", SECRETS_PATTERNS, _SECRETS),
+    write=_but("ask", SECRETS_PATTERNS, _SECRETS),
+    edit=_but("ask", SECRETS_PATTERNS, _SECRETS),
+    execute=_but("ask", DANGEROUS_COMMANDS, _DANGEROUS),
+    glob=_always("ask"),
+    grep=_always("ask"),
+    ls=_always("ask"),
+)
+"""Asks before everything."""
+
+
+def create_ruleset(
+    *,
+    default: PermissionAction = "ask",
+    allow_read: bool = True,
+    allow_write: bool = False,
+    allow_edit: bool = False,
+    allow_execute: bool = False,
+    allow_glob: bool = True,
+    allow_grep: bool = True,
+    allow_ls: bool = True,
+    deny_secrets: bool = True,
+) -> PermissionRuleset:
+    """A ruleset by what is allowed without asking. The rest asks.
+
+        >>> create_ruleset(allow_write=True).write.default
+        'allow'
+
+    Args:
+        default: What holds where nothing else does.
+        allow_read: Whether reading is allowed.
+        allow_write: Whether writing whole files is allowed.
+        allow_edit: Whether changing parts of files is allowed.
+        allow_execute: Whether running commands is allowed. None is singled out as dangerous.
+        allow_glob: Whether finding paths is allowed.
+        allow_grep: Whether finding lines is allowed.
+        allow_ls: Whether listing is allowed.
+        deny_secrets: Whether secrets are denied to read, write and edit.
+    """
+
+    def action(is_allowed: bool) -> PermissionAction:
+        return "allow" if is_allowed else "ask"
+
+    secrets = SECRETS_PATTERNS if deny_secrets else []
+    return PermissionRuleset(
+        default=default,
+        read=_but(action(allow_read), secrets, _SECRETS),
+        write=_but(action(allow_write), secrets, _SECRETS),
+        edit=_but(action(allow_edit), secrets, _SECRETS),
+        execute=_always(action(allow_execute)),
+        glob=_always(action(allow_glob)),
+        grep=_always(action(allow_grep)),
+        ls=_always(action(allow_ls)),
+    )

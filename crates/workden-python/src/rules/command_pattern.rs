@@ -1,0 +1,129 @@
+//! A pattern over commands as the reference reads it, in our words.
+//!
+//! There it is over the text of a command, and a star is any text but a slash. Ours are over words: a star
+//! that stands for several words is said as such, and one rule becomes as many as there are ways to say it.
+
+use workden_core::{Error, ErrorKind, Result};
+use workden_policy::Action;
+
+use super::path_pattern::class;
+
+/// Stars within a word that may be several words: each doubles the ways to say the pattern.
+const MOST_INNER_STARS: usize = 4;
+
+/// A piece of a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Star,
+}
+
+/// Our patterns for one of the reference. What forbids is held against the line as it is written, too.
+///
+/// # Errors
+///
+/// `InvalidPattern` when it cannot be said in our words.
+pub(super) fn command_patterns(pattern: &str, action: Action) -> Result<Vec<String>> {
+    let words = words(pattern)?;
+    let inner: usize = words.iter().map(|word| inner_stars(word)).sum();
+    if inner > MOST_INNER_STARS {
+        return Err(Error::new(ErrorKind::InvalidPattern, format!("more than {MOST_INNER_STARS} stars within words"))
+            .hint("put blanks around a star that stands for whole words"));
+    }
+    let mut all: Vec<String> = match action {
+        Action::Allow => Vec::new(),
+        Action::Ask | Action::Deny => vec![as_written(&words)],
+    };
+    for split in 0..1_usize << inner {
+        let said = in_words(&words, split);
+        // Nothing but a star, or nothing at all, is said already.
+        if !all.contains(&said) {
+            all.push(said);
+        }
+    }
+    Ok(all)
+}
+
+fn words(pattern: &str) -> Result<Vec<Vec<Piece>>> {
+    let mut all: Vec<Vec<Piece>> = Vec::new();
+    let mut word: Vec<Piece> = Vec::new();
+    let mut rest = pattern.chars().peekable();
+    while let Some(c) = rest.next() {
+        let text = match c {
+            c if c.is_whitespace() => {
+                all.push(std::mem::take(&mut word));
+                continue;
+            }
+            '*' => {
+                word.push(Piece::Star);
+                continue;
+            }
+            '[' => class(&mut rest)?,
+            '{' | '}' | '\\' => format!("\\{c}"),
+            c => c.to_string(),
+        };
+        if text.contains(char::is_whitespace) {
+            return Err(Error::new(ErrorKind::InvalidPattern, "there is a blank in a class")
+                .hint("words are matched one by one: write the blank between them"));
+        }
+        match word.last_mut() {
+            Some(Piece::Text(before)) => before.push_str(&text),
+            Some(Piece::Star) | None => word.push(Piece::Text(text)),
+        }
+    }
+    all.push(word);
+    all.retain(|word| !word.is_empty());
+    all.iter_mut().for_each(|word| word.dedup_by(|later, before| *later == Piece::Star && *before == Piece::Star));
+    Ok(all)
+}
+
+fn inner_stars(word: &[Piece]) -> usize {
+    let stars = word.iter().enumerate().filter(|(_, piece)| **piece == Piece::Star);
+    stars.filter(|(nth, _)| *nth > 0 && nth + 1 < word.len()).count()
+}
+
+/// The pattern as it stands, for the text of a line.
+fn as_written(words: &[Vec<Piece>]) -> String {
+    let word = |word: &Vec<Piece>| -> String {
+        word.iter().map(|piece| if let Piece::Text(text) = piece { text } else { "*" }).collect()
+    };
+    words.iter().map(word).collect::<Vec<String>>().join(" ")
+}
+
+/// The pattern over words; the bits of `split` say of which stars within a word it is made two.
+fn in_words(words: &[Vec<Piece>], mut split: usize) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for word in words {
+        if *word == [Piece::Star] {
+            said.push("**".to_owned());
+            continue;
+        }
+        let mut one = String::new();
+        for (nth, piece) in word.iter().enumerate() {
+            match piece {
+                // Quotes are taken off the words of a command.
+                Piece::Text(text) => one.extend(text.chars().filter(|c| !matches!(c, '"' | '\''))),
+                Piece::Star if nth == 0 => {
+                    said.push("**".to_owned());
+                    one.push('*');
+                }
+                Piece::Star if nth + 1 == word.len() => one.push('*'),
+                Piece::Star => {
+                    one.push('*');
+                    if split & 1 == 1 {
+                        said.extend([std::mem::take(&mut one), "**".to_owned()]);
+                        one.push('*');
+                    }
+                    split >>= 1;
+                }
+            }
+        }
+        said.push(one);
+        if word.last() == Some(&Piece::Star) {
+            said.push("**".to_owned());
+        }
+    }
+    said.dedup_by(|later, before| later == "**" && before == "**");
+    said.retain(|word| !word.is_empty());
+    said.join(" ")
+}

@@ -1,0 +1,74 @@
+//! The lists that the reference publishes, and what they stand for here.
+//!
+//! Its users put them into rulesets of their own. Where a list is denied as a whole, what is meant is what
+//! it is called, secrets or the system, and ours knows more of those; parts of it mean what they say.
+
+use workden_policy::{
+    Action, Rule, Surroundings,
+    secrets::{SECRETS, SYSTEM},
+};
+
+use super::reference::WrittenRule;
+
+/// `SECRETS_PATTERNS`.
+const SECRETS_PATTERNS: [&str; 12] = [
+    "**/.env",
+    "**/.env.*",
+    "**/*.pem",
+    "**/*.key",
+    "**/*.crt",
+    "**/credentials*",
+    "**/secrets*",
+    "**/*secret*",
+    "**/*password*",
+    "**/.aws/**",
+    "**/.ssh/**",
+    "**/.gnupg/**",
+];
+
+/// `SYSTEM_PATTERNS`.
+const SYSTEM_PATTERNS: [&str; 8] =
+    ["/etc/**", "/var/**", "/usr/**", "/bin/**", "/sbin/**", "/boot/**", "/sys/**", "/proc/**"];
+
+/// `DANGEROUS_COMMANDS`.
+const DANGEROUS_COMMANDS: [&str; 7] =
+    ["rm -rf /*", "rm -rf /", ":(){:|:&};:", "dd if=*of=/dev/*", "mkfs*", "> /dev/sda", "chmod -R 777 /"];
+
+/// The rules that a list at the beginning of these stands for, and how many of them it is.
+pub(super) fn files(rules: &[WrittenRule], surroundings: Surroundings) -> Option<(usize, Vec<Rule>)> {
+    let description = &rules.first()?.description;
+    let denies = |list: &[&str]| {
+        let both = rules.iter().zip(list);
+        rules.len() >= list.len()
+            && both.clone().all(|(rule, known)| rule.action == Action::Deny && rule.pattern == *known)
+            && both.clone().all(|(rule, _)| rule.description == *description)
+    };
+    if denies(&SECRETS_PATTERNS) {
+        let ours = SECRETS.iter().map(|protected| protected.rule(description));
+        return Some((SECRETS_PATTERNS.len(), ours.collect()));
+    }
+    if denies(&SYSTEM_PATTERNS) {
+        let ours = match surroundings {
+            Surroundings::Machine => SYSTEM,
+            Surroundings::FilesOnly => &[],
+        };
+        return Some((SYSTEM_PATTERNS.len(), ours.iter().map(|protected| protected.rule(description)).collect()));
+    }
+    None
+}
+
+/// Whether this is one of the dangerous commands.
+pub(super) fn is_dangerous(pattern: &str) -> bool {
+    DANGEROUS_COMMANDS.contains(&pattern)
+}
+
+/// The rule for one of the dangerous commands, where the analysis of commands leaves something to be said.
+pub(super) fn command(rule: &WrittenRule) -> Option<Rule> {
+    let known = Rule { description: rule.description.clone(), ..Rule::new(rule.pattern.as_str(), rule.action) };
+    match rule.pattern.as_str() {
+        // A star of ours would take in everything below, such as what was built just now.
+        "rm -rf /*" => Some(Rule { except: vec!["rm -rf /*/?* **".to_owned()], ..known }),
+        "rm -rf /" | "mkfs*" | "chmod -R 777 /" => Some(known),
+        _ => None,
+    }
+}

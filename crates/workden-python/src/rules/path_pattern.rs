@@ -1,0 +1,99 @@
+//! A pattern over paths as the reference reads it, in our words.
+//!
+//! There, braces and backslashes are characters like any other, a `[` that is never closed is one, too, and
+//! `**` means something within a name.
+
+use std::iter::Peekable;
+
+use workden_core::{Error, ErrorKind, Result};
+
+/// How far a pattern reaches that does not say where it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// From the root, and a directory is the directory alone.
+    AsWritten,
+    /// In every directory, and a directory is everything in it.
+    Wide,
+}
+
+/// Our words for a pattern of the reference.
+///
+/// # Errors
+///
+/// `InvalidPattern` for a class that says something else there than here.
+pub(super) fn path_pattern(pattern: &str, reach: Reach) -> Result<String> {
+    let body = translated(pattern)?;
+    let named = body.trim_end_matches('/');
+    let is_directory = !named.is_empty() && named.len() < body.len();
+    let is_rooted = body.starts_with('/') || body.starts_with("**/") || body == "**";
+    // What is refused is refused as it was written.
+    let is_refused = body.starts_with('!') || body.starts_with("~/") || body.trim() != body;
+    let from = match reach {
+        _ if is_rooted || is_refused => "",
+        Reach::AsWritten => "/",
+        Reach::Wide => "**/",
+    };
+    Ok(match reach {
+        _ if body.is_empty() => body,
+        Reach::AsWritten if is_directory => format!("{from}{named}"),
+        Reach::Wide if is_directory => format!("{from}{{{named},{named}/**}}"),
+        Reach::AsWritten | Reach::Wide => format!("{from}{body}"),
+    })
+}
+
+fn translated(pattern: &str) -> Result<String> {
+    let mut out = String::with_capacity(pattern.len() + 8);
+    let mut rest = pattern.chars().peekable();
+    // Whether a name starts here.
+    let mut at_start = true;
+    while let Some(c) = rest.next() {
+        let was_at_start = std::mem::replace(&mut at_start, c == '/');
+        match c {
+            '*' if rest.next_if_eq(&'*').is_some() => {
+                let is_last = rest.peek().is_none();
+                match (was_at_start, rest.next_if_eq(&'/').is_some()) {
+                    (true, true) => {
+                        out.push_str("**/");
+                        at_start = true;
+                    }
+                    // The directories may be none, and then what is in front and behind is one name.
+                    (false, true) => out.push_str("{,*/**/}"),
+                    (true, false) => out.push_str(if is_last { "**" } else { "**/*" }),
+                    (false, false) => out.push_str(if is_last { "{*,*/**}" } else { "{*,*/**/*}" }),
+                }
+            }
+            '[' => out.push_str(&class(&mut rest)?),
+            '{' | '}' | '\\' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    Ok(out)
+}
+
+/// The class after a `[`, or the character where there is none.
+///
+/// # Errors
+///
+/// `InvalidPattern` when there is a backslash in it: there it means any digit, any letter and the like.
+pub(super) fn class(rest: &mut Peekable<std::str::Chars<'_>>) -> Result<String> {
+    let mut ahead = rest.clone();
+    let mut text = String::from("[");
+    text.extend(ahead.next_if(|c| matches!(c, '!' | '^')));
+    text.extend(ahead.next_if_eq(&']'));
+    for c in ahead.by_ref() {
+        text.push(c);
+        if c == ']' {
+            break;
+        }
+        if c == '\\' {
+            return Err(Error::new(ErrorKind::InvalidPattern, "there is a backslash in a class")
+                .hint("write the characters out: `[0-9]`, `[A-Za-z0-9_]`"));
+        }
+    }
+    let is_closed = text.len() > 2 && text.ends_with(']') && text != "[]" && text != "[!]" && text != "[^]";
+    if !is_closed {
+        return Ok("\\[".to_owned());
+    }
+    *rest = ahead;
+    Ok(text)
+}

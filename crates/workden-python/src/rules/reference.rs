@@ -1,0 +1,167 @@
+//! A ruleset as pydantic-ai-backend writes it down, and what it is in our words.
+//!
+//! Invariant: a rule is made to match more than it does there only where that makes nothing looser. A rule
+//! that allows never is; one that asks is where nothing behind it denies.
+
+use serde::Deserialize;
+use workden_core::{Error, Result, RuleCase};
+use workden_policy::{Action, Operation, OperationRules, Rule, Ruleset, Surroundings};
+
+use super::{
+    command_pattern::command_patterns,
+    known,
+    path_pattern::{Reach, path_pattern},
+};
+use crate::failure;
+
+#[derive(Debug, Deserialize)]
+struct Written {
+    default: Action,
+    read: Option<WrittenOperation>,
+    write: Option<WrittenOperation>,
+    edit: Option<WrittenOperation>,
+    execute: Option<WrittenOperation>,
+    glob: Option<WrittenOperation>,
+    grep: Option<WrittenOperation>,
+    ls: Option<WrittenOperation>,
+}
+
+#[derive(Debug, Deserialize)]
+struct WrittenOperation {
+    default: Action,
+    rules: Vec<WrittenRule>,
+}
+
+/// A rule of the reference.
+#[derive(Debug, Deserialize)]
+pub(super) struct WrittenRule {
+    pub(super) pattern: String,
+    pub(super) action: Action,
+    #[serde(default)]
+    pub(super) description: String,
+}
+
+/// One of our rulesets, and which rules of the reference's its own come from.
+#[derive(Debug)]
+pub(super) struct Converted {
+    pub(super) ruleset: Ruleset,
+    /// For each operation, for each of our rules, the one that it comes from.
+    pub(super) origins: Vec<Vec<Origin>>,
+    /// The first rule of `execute` that is about dangerous commands.
+    pub(super) dangerous: Option<usize>,
+}
+
+/// The rule that one of ours comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    /// Its place among those of its operation.
+    pub(super) index: usize,
+    /// Whether its pattern starts with a `/` as it was written.
+    pub(super) is_rooted: bool,
+}
+
+/// A ruleset of the reference, `model_dump_json()`, as one of ours.
+///
+/// # Errors
+///
+/// `InvalidArgument` when it is none, `InvalidPattern` when a pattern cannot be read. Patterns that are read
+/// but mean nothing are found when it is compiled.
+pub(crate) fn of_reference(json: &str, surroundings: Surroundings) -> Result<Ruleset> {
+    converted(json, surroundings).map(|converted| converted.ruleset)
+}
+
+/// The same, with where everything comes from.
+pub(super) fn converted(json: &str, surroundings: Surroundings) -> Result<Converted> {
+    let written: Written = serde_json::from_str(json).map_err(|error| failure::invalid("a ruleset", error))?;
+    let mut converted = Converted {
+        ruleset: Ruleset::all(written.default),
+        origins: vec![Vec::new(); Operation::ALL.len()],
+        dangerous: None,
+    };
+    let files = [
+        (Operation::Read, &written.read),
+        (Operation::Write, &written.write),
+        (Operation::Edit, &written.edit),
+        (Operation::Glob, &written.glob),
+        (Operation::Grep, &written.grep),
+        (Operation::Ls, &written.ls),
+    ];
+    for (operation, own) in files {
+        if let Some(own) = own {
+            let rules = path_rules(operation, own, surroundings)?;
+            converted.put(operation, own, rules);
+        }
+    }
+    if let Some(own) = &written.execute {
+        let denied = |rule: &WrittenRule| known::is_dangerous(&rule.pattern) && rule.action > Action::Allow;
+        let dangerous = own.rules.iter().filter(|rule| denied(rule));
+        converted.ruleset.dangerous_commands = dangerous.map(|rule| rule.action).max();
+        converted.dangerous = own.rules.iter().position(denied);
+        converted.put(Operation::Execute, own, command_rules(own)?);
+    }
+    Ok(converted)
+}
+
+impl Converted {
+    fn put(&mut self, operation: Operation, own: &WrittenOperation, rules: Vec<(usize, Rule)>) {
+        let origin = |index: usize| Origin { index, is_rooted: own.rules[index].pattern.starts_with('/') };
+        let (origins, rules) = rules.into_iter().map(|(index, rule)| (origin(index), rule)).unzip();
+        self.origins[operation as usize] = origins;
+        *self.ruleset.of_mut(operation) = Some(OperationRules { default: Some(own.default), rules });
+    }
+}
+
+fn path_rules(
+    operation: Operation,
+    own: &WrittenOperation,
+    surroundings: Surroundings,
+) -> Result<Vec<(usize, Rule)>> {
+    let mut rules = Vec::new();
+    let mut nth = 0;
+    while let Some(rule) = own.rules.get(nth) {
+        if let Some((length, known)) = known::files(&own.rules[nth..], surroundings) {
+            rules.extend(known.into_iter().map(|rule| (nth, rule)));
+            nth += length;
+            continue;
+        }
+        let (reach, case) = match rule.action {
+            Action::Allow => (Reach::AsWritten, None),
+            Action::Ask | Action::Deny if hides_nothing_stricter(own, nth) => (Reach::Wide, None),
+            Action::Ask | Action::Deny => (Reach::AsWritten, Some(RuleCase::Sensitive)),
+        };
+        let pattern = path_pattern(&rule.pattern, reach).map_err(|error| about(operation, nth, rule, &error))?;
+        rules.push((nth, Rule { case, ..ours(pattern, rule) }));
+        nth += 1;
+    }
+    Ok(rules)
+}
+
+/// Whether nothing that comes after a rule is stricter than it.
+fn hides_nothing_stricter(own: &WrittenOperation, nth: usize) -> bool {
+    let action = own.rules[nth].action;
+    own.default <= action && own.rules[nth..].iter().all(|later| later.action <= action)
+}
+
+fn command_rules(own: &WrittenOperation) -> Result<Vec<(usize, Rule)>> {
+    let mut rules = Vec::new();
+    for (nth, rule) in own.rules.iter().enumerate() {
+        if known::is_dangerous(&rule.pattern) && rule.action > Action::Allow {
+            rules.extend(known::command(rule).map(|rule| (nth, rule)));
+            continue;
+        }
+        let patterns = command_patterns(&rule.pattern, rule.action);
+        let patterns = patterns.map_err(|error| about(Operation::Execute, nth, rule, &error))?;
+        rules.extend(patterns.into_iter().map(|pattern| (nth, ours(pattern, rule))));
+    }
+    Ok(rules)
+}
+
+fn ours(pattern: String, rule: &WrittenRule) -> Rule {
+    Rule { description: rule.description.clone(), ..Rule::new(pattern, rule.action) }
+}
+
+fn about(operation: Operation, nth: usize, rule: &WrittenRule, error: &Error) -> Error {
+    let pattern: String = rule.pattern.chars().take(200).flat_map(char::escape_debug).collect();
+    let told = format!("rule {} of `{operation}` (pattern `{pattern}`): {}", nth + 1, error.sentence());
+    Error::new(error.kind(), told).hint(error.hint_text().unwrap_or("correct the pattern"))
+}
