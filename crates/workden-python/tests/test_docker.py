@@ -155,12 +155,12 @@ def test_who_commands_run_as(label: dict[str, str], tmp_path: Path) -> None:
 def test_a_name_is_found_again(label: dict[str, str]) -> None:
     name = f"workden-test-{uuid.uuid4().hex[:12]}"
     first = DockerSandbox(BUSYBOX, container_name=name, labels=label)
-    first.execute("echo kept > /root/f")
+    first.execute("echo kept > /var/f")
     second = DockerSandbox(BUSYBOX, container_name=name, labels=label)
-    assert second.execute("cat /root/f").output == "kept\n" and len(_labelled(label)) == 1
+    assert second.execute("cat /var/f").output == "kept\n" and len(_labelled(label)) == 1
     first.stop()
     assert not second.is_alive() and len(_labelled(label)) == 1
-    assert first.execute("cat /root/f").output == "kept\n", "it is started again"
+    assert first.execute("cat /var/f").output == "kept\n", "it is started again"
     first.stop()
 
 
