@@ -7,4 +7,5 @@ def missing(error: ImportError) -> ImportError:
     """The same, with what to do about it; or as it is, if it is something else that is missing."""
     if (error.name or "").partition(".")[0] != "pydantic_ai":
         return error
-    return ImportError("this needs Pydantic AI, which is not installed: pip install 'workden[console]'", name=error.name)
+    said = "this needs Pydantic AI, which is not installed: pip install 'workden[console]'"
+    return ImportError(said, name=error.name)

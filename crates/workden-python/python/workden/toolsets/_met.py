@@ -25,7 +25,6 @@ Asked = Literal["as_policy", "always"]
 
 def _place_of(backend: Any) -> Place:
     """Where a backend works: its own place, or whatever its methods do."""
-    backend = unwrapped(backend)
     own = own_place(backend)
     if own is not None:
         return own
@@ -62,6 +61,8 @@ class Met:
         """The tools over a backend, with commands that are asked about as the rules say, or always."""
         # What belongs to one process is of no use in another.
         key = (os.getpid(), execute)
+        # Adapters come and go around the same backend.
+        backend = unwrapped(backend)
         with self._lock:
             place, known = self._of(backend)
             if key not in known:
@@ -84,8 +85,8 @@ class Met:
             self._held.append(number)
             if len(self._held) > _MOST_HELD:
                 known.pop(self._held.pop(0), None)
-        known[number] = (referred, met)
-        return met
+        known[number] = (referred, tools)
+        return tools
 
 
 class _Held:

@@ -1,4 +1,4 @@
-"""The console as a toolset of Pydantic AI: schemas from the native half, calls into it, and answers that no run ends of."""
+"""The console as a toolset of Pydantic AI: schemas from the native half, calls into it, answers that end no run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from pydantic_ai import ApprovalRequired, BinaryContent, FunctionToolset, ModelRetry, RunContext, Tool, ToolDefinition, UserError
+from pydantic_ai import (
+    ApprovalRequired,
+    BinaryContent,
+    FunctionToolset,
+    ModelRetry,
+    RunContext,
+    Tool,
+    ToolDefinition,
+    UserError,
+)
 from pydantic_core import SchemaValidator, core_schema
 
 from workden._asking import CALLING
@@ -70,9 +79,7 @@ class Console:
             return replace(definition, description=offered.specs[name]["description"], kind="function")
 
         call.__name__ = call.__qualname__ = name
-        schema: dict[str, Any] = spec["parameters"]
-        made = Tool.from_schema(call, name, spec["description"], schema, takes_ctx=True)  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
-        tool = cast("Any", made)
+        tool: Tool[Any] = cast("Any", Tool).from_schema(call, name, spec["description"], spec["parameters"], takes_ctx=True)
         tool.function_schema.validator = _OBJECT
         tool.prepare = prepare
         # For those who look: calls are asked about when they are made, and only if somebody has to be asked.
@@ -144,7 +151,10 @@ class Console:
         inner = unwrapped(backend)
         callback = self.ask_callback or getattr(inner, "_ask_callback", None)
         terminal = self.terminal and getattr(inner, "_ask_fallback", None) != "deny"
-        before = getattr(ctx, "tool_call_metadata", None) or self._questions.pop(getattr(ctx, "tool_call_id", None) or "", None)
+        before = self._questions.pop(getattr(ctx, "tool_call_id", None) or "", None)
+        handed_on: object = getattr(ctx, "tool_call_metadata", None)
+        if isinstance(handed_on, dict) and "found" in handed_on:
+            before = cast("dict[str, Any]", handed_on)
         return Asking(ctx, deferred=self.deferred, callback=callback, terminal=terminal, before=before)
 
     def _remember(self, ctx: RunContext[Any], question: dict[str, Any]) -> None:
