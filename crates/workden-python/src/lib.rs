@@ -8,6 +8,7 @@
 mod asking;
 mod calls;
 mod convert;
+mod crossing;
 mod failure;
 mod foreign;
 mod hashline;
@@ -27,6 +28,7 @@ use pyo3::prelude::*;
 #[pymodule]
 #[pyo3(name = "_native")]
 fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    crossing::ends_with_the_program(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("Failure", module.py().get_type::<failure::Failure>())?;
     module.add_class::<place::Place>()?;

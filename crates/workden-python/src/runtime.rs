@@ -15,7 +15,7 @@ use pyo3_async_runtimes::{
 use tokio::task;
 use workden_core::{Error, ErrorKind, Result};
 
-use crate::{failure, per_process::PerProcess};
+use crate::{crossing, failure, per_process::PerProcess};
 
 /// How often a caller that waits looks whether somebody pressed Ctrl-C.
 const LOOKS_FOR_SIGNALS: Duration = Duration::from_millis(50);
@@ -77,8 +77,9 @@ pub(crate) fn awaited_by() -> Option<TaskLocals> {
 
 /// Runs something that may take its time, or take the interpreter's lock, beside the runtime's own threads.
 pub(crate) async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    let done = task::spawn_blocking(work).await;
-    done.map_err(|_| Error::new(ErrorKind::Io, "a thread ended before its work was done"))
+    let done = task::spawn_blocking(|| crossing::cross(work)).await;
+    let done = done.map_err(|_| Error::new(ErrorKind::Io, "a thread ended before its work was done"))?;
+    done.ok_or_else(|| Error::new(ErrorKind::Gone, "the program is ending"))
 }
 
 /// The runtime as pyo3-async-runtimes wants to see it.
@@ -122,7 +123,7 @@ impl generic::Runtime for Calls {
     {
         match runtime() {
             Ok(runtime) => {
-                let running = runtime.spawn_blocking(work);
+                let running = runtime.spawn_blocking(|| crossing::cross(work).unwrap_or_default());
                 Box::pin(async { running.await.map_err(Ended) })
             }
             Err(_) => Box::pin(std::future::ready(Ok(()))),

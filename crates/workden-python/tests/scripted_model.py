@@ -21,8 +21,8 @@ class Run:
         self.tools: list[Any] = []
         """The tools it was given."""
         self._calls = list(calls)
-        agent = Agent(FunctionModel(self._next), toolsets=[toolset], **options)
-        self.result = agent.run_sync("go")
+        self.agent: Agent[Any, Any] = Agent(FunctionModel(self._next), toolsets=[toolset], **options)
+        self.result = self.agent.run_sync("go")
 
     def _next(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         self.tools = info.function_tools

@@ -7,10 +7,11 @@ import datetime
 import io
 import os
 import pty
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 import pytest
 import workden.approval
@@ -232,23 +233,23 @@ PROGRAM = """
 def test_a_person_is_asked_at_a_real_terminal(tmp_path: Path):
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(PROGRAM))
-    python_path = os.pathsep.join(path for path in sys.path if path)
-    pid, terminal = pty.fork()
-    if pid == 0:  # pragma: no cover: the child is another program at once
-        os.environ["PYTHONPATH"] = python_path
-        os.execv(sys.executable, [sys.executable, str(program)])
-    seen = b""
-    while b"for the session: " not in seen:
-        seen += os.read(terminal, 1024)
-    assert b"Approval needed: push(to='a')" in seen
-    os.write(terminal, b"no not today\n")
-    try:
-        while part := os.read(terminal, 1024):
-            seen += part
-    except OSError:
-        pass  # How a terminal says that its program has ended.
-    assert os.waitpid(pid, 0)[1] == 0
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    terminal, other_end = pty.openpty()
+    ends = {"stdin": other_end, "stdout": other_end, "stderr": other_end}
+    with subprocess.Popen([sys.executable, str(program)], env=environment, **ends) as running:
+        os.close(other_end)
+        seen = b""
+        while b"for the session: " not in seen:
+            seen += os.read(terminal, 1024)
+        assert b"Approval needed: push(to='a')" in seen
+        os.write(terminal, b"no not today\n")
+        try:
+            while part := os.read(terminal, 1024):
+                seen += part
+        except OSError:
+            pass  # How a terminal says that its program has ended.
     os.close(terminal)
+    assert running.returncode == 0
     assert b'{"push":"User denied push: not today"}' in seen
 
 
@@ -315,6 +316,27 @@ def test_what_pydantic_ai_has_had_approved_is_not_asked_about_twice():
     answers = first.output.build_results(approve_all=True)
     agent.run_sync(message_history=first.all_messages(), deferred_tool_results=answers)
     assert done == ["a"]
+
+
+@pytest.mark.parametrize("output_type", [[str, DeferredToolRequests], Union[str, DeferredToolRequests]])
+def test_without_a_callback_an_agent_that_takes_questions_is_given_them(output_type: Any):
+    toolset, done = pushing()
+    agent = Agent(TestModel(), toolsets=[ApprovalToolset(toolset)], output_type=output_type)
+    first = agent.run_sync("go")
+    assert isinstance(first.output, DeferredToolRequests) and done == []
+    ((_, question),) = first.output.metadata.items()
+    assert question == {"description": "push(to='a')", "preview": None}
+    answers = first.output.build_results(approve_all=True)
+    agent.run_sync(message_history=first.all_messages(), deferred_tool_results=answers)
+    assert done == ["a"]
+
+
+def test_without_a_callback_another_agent_asks_at_the_terminal(monkeypatch: pytest.MonkeyPatch):
+    toolset, done = pushing()
+    monkeypatch.setattr(sys, "stdin", Terminal("n\ny\n"))
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    run = Run(ApprovalToolset(toolset), ("push", {"to": "main"}), ("push", {"to": "dev"}))
+    assert run.answers == ["User denied push: no reason given", "pushed to dev"] and done == ["dev"]
 
 
 def test_what_a_callback_raises_is_raised():

@@ -74,6 +74,11 @@ async def test_it_works_with_the_backend_of_the_dependencies() -> None:
     assert answers(result.all_messages()) == ["Wrote 1 lines to /a"] and "/a" in backend.files
 
 
+async def test_the_instructions_are_about_the_tools_that_are_there() -> None:
+    assert "`execute`" in ConsoleCapability().get_instructions()
+    assert "`execute`" not in ConsoleCapability(backend=StateBackend()).get_instructions()
+
+
 async def test_edits_are_made_as_it_is_told(tmp_path: Path) -> None:
     capability = ConsoleCapability(edit_format="hashline", backend=tmp_path)
     script, _ = await ran(capability)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import fcntl
+import io
 import os
 import pty
 import select
 import subprocess
 import sys
+import termios
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +25,11 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.tools import ToolApproved
 from scripted import Deps, PlainBackend, PlainSandbox, Script, answers, run
 
+from workden import _asking
+from workden.adapter import ensure_async
+from workden.backends.composite import CompositeBackend
 from workden.backends.local import LocalBackend
+from workden.backends.state import StateBackend
 from workden.permissions import DEFAULT_RULESET, PermissionRuleset
 from workden.toolsets import _asks, _terminal, _toolset
 from workden.toolsets.console import create_console_toolset
@@ -179,6 +189,20 @@ async def test_reads_ask_too_where_rules_say_so(tmp_path: Path) -> None:
     assert rounds == 2 and (tmp_path / "a.txt").read_text() == "y"
 
 
+async def test_rules_of_a_backend_inside_of_another_ask_the_same(tmp_path: Path) -> None:
+    inner = LocalBackend(root_dir=tmp_path, permissions=DEFAULT_RULESET)
+    backend = CompositeBackend(default=inner, routes={"/notes/": StateBackend()})
+    calls = [WRITE, EXECUTE, ("write_file", {"path": "/notes/a.txt", "content": "x"})]
+    agent = asking(calls)
+    result = await agent.run("go", deps=Deps(backend))
+    for name in ("a.txt", "ran.txt"):
+        assert isinstance(result.output, DeferredToolRequests) and not (tmp_path / name).exists()
+        results = result.output.build_results(approve_all=True)
+        result = await agent.run(message_history=result.all_messages(), deferred_tool_results=results, deps=Deps(backend))
+        assert (tmp_path / name).exists()
+    assert result.output == "done" and answers(result.all_messages())[-1] == "Wrote 1 lines to /notes/a.txt"
+
+
 # A capability of the agent
 
 
@@ -283,6 +307,29 @@ async def test_a_tool_that_is_called_by_hand_asks_the_callback(tmp_path: Path) -
     assert "approv" in await tool.function(ctx, **WRITE[1])
 
 
+async def test_outside_of_tools_the_callback_of_the_backend_is_asked(tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    def callback(operation: str, target: str, reason: str) -> bool:
+        asked.append((operation, target))
+        return True
+
+    backend = LocalBackend(root_dir=tmp_path, permissions=DEFAULT_RULESET, ask_callback=callback)  # type: ignore[arg-type]
+    assert (await ensure_async(backend).write("a.txt", "x")).error is None
+    assert backend.write("b.txt", "x").error is None
+    assert asked == [("write", str(tmp_path / "a.txt")), ("write", str(tmp_path / "b.txt"))]
+    alone = LocalBackend(root_dir=tmp_path, permissions=DEFAULT_RULESET, ask_fallback="deny")
+    assert "(approval required)" in (await ensure_async(alone).write("c.txt", "x")).error
+
+
+def test_a_question_without_a_rule_is_about_what_is_done() -> None:
+    why = {"why": "it is said so", "refusal": None}
+    about = _asking.asked({**why, "call": "move", "paths": [{"typed": "/a"}, {"typed": "/b"}], "command": None})
+    assert about == ("move", "/a, /b", "it is said so")
+    about = _asking.asked({**why, "call": "execute", "paths": [], "command": {"script": "ls"}})
+    assert about == ("execute", "ls", "it is said so")
+
+
 # The terminal
 
 AT_TERMINAL = """
@@ -298,11 +345,20 @@ print("ANSWERS", answers(result.all_messages()))
 """
 
 
-def at_terminal(root: Path, types: bytes, fallback: str = "error", command: str = "echo hi") -> str:
+def at_terminal(
+    root: Path, types: bytes, fallback: str = "error", command: str = "echo hi", ends: int | None = 0
+) -> str:
     """What is on a terminal after such a program, when somebody types this, a line for each question."""
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-c", AT_TERMINAL, str(root), fallback, command], stdin=slave, stdout=slave, stderr=slave
+        [sys.executable, "-c", AT_TERMINAL, str(root), fallback, command],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        start_new_session=True,
+        # Its own terminal, so that Ctrl-C is a signal.
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
     )
     os.close(slave)
     shown, typed, deadline = b"", types.splitlines(keepends=True), time.monotonic() + 60
@@ -317,7 +373,8 @@ def at_terminal(root: Path, types: bytes, fallback: str = "error", command: str 
             if shown.count(b"Allow it? [y/N]") > asked and typed:
                 asked += 1
                 os.write(master, typed.pop(0))
-        assert process.wait(10) == 0, shown
+        code = process.wait(10)
+        assert ends is None or code == ends, shown
     finally:
         process.kill()
         process.wait()
@@ -343,26 +400,71 @@ def test_nobody_is_asked_at_a_terminal_that_is_not_to_be_used(tmp_path: Path) ->
     assert "Allow it?" not in shown and "ANSWERS ['Error: " in shown
 
 
-def test_the_terminal_as_such(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    import io
+@contextlib.contextmanager
+def terminal() -> Iterator[int]:
+    """A terminal that this program has, by its other end."""
+    master, slave = pty.openpty()
+    with open(slave) as typed, open(slave, "w", closefd=False) as shown, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", typed)
+        patch.setattr("sys.stderr", shown)
+        yield master
+    os.close(master)
 
+
+async def test_the_terminal_as_such() -> None:
     asked = {"operation": "execute", "target": "rm\u202e -rf", "reason": "Block dangerous commands", "preview": "+\n" * 50}
-    for typed, expected in [("y\n", True), ("YES\n", True), ("\n", False), ("", None)]:
-        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-        assert _terminal.ask(asked) is expected
-    said = capsys.readouterr().err
+    with terminal() as other_end:
+        assert _terminal.is_there()
+        for typed, expected in [(b"y\n", True), (b"YES\n", True), (b"\n", False), (b"\x04", None)]:
+            os.write(other_end, typed)
+            assert await _terminal.answer(asked) is expected
+        said = os.read(other_end, 65536).decode()
     assert "The agent wants to execute: rm\\u202e -rf" in said and "... and 10 more lines" in said
     assert "This has to be approved: Block dangerous commands" in said
+
+
+async def test_a_question_that_is_given_up_does_not_wait_for_an_answer() -> None:
+    asked = {"operation": "execute", "target": "ls", "reason": "", "preview": None}
+    with terminal() as other_end:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(_terminal.answer(asked), 0.1)
+        os.write(other_end, b"y\n")
+        assert await _terminal.answer(asked) is True
+
+
+def test_a_terminal_is_there_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not _terminal.is_there()
-    monkeypatch.setattr("sys.stdin", None)
-    assert not _terminal.is_there()
+    for stream in (None, SimpleNamespace(isatty=io.StringIO().isatty)):
+        monkeypatch.setattr("sys.stdin", stream)
+        assert not _terminal.is_there()
+
+
+def test_ctrl_c_at_a_question_ends_the_program(tmp_path: Path) -> None:
+    shown = at_terminal(tmp_path, b"\x03\n", ends=None)
+    assert "KeyboardInterrupt" in shown and "ANSWERS" not in shown
 
 
 async def test_the_terminal_is_the_last_to_be_asked(local: LocalBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_terminal, "is_there", lambda: True)
-    monkeypatch.setattr(_terminal, "ask", lambda asked: asked["operation"] == "execute")
+    monkeypatch.setattr(_terminal, "ask", lambda asked, _: asked["operation"] == "execute")
     wrote, ran = await run(create_console_toolset(require_write_approval=True), local, WRITE, EXECUTE)
     assert wrote.startswith("Error: ") and ran == "(no output)"
+
+
+async def test_a_run_that_is_cancelled_ends_its_command(local: LocalBackend, tmp_path: Path) -> None:
+    script = Script([("execute", {"command": "echo $$ > pid; sleep 60; echo on >> pid"})])
+    running = asyncio.create_task(script.agent(create_console_toolset()).run("go", deps=Deps(local)))
+    pid = tmp_path / "pid"
+    while not (pid.exists() and pid.read_text()):
+        await asyncio.sleep(0.05)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    for _ in range(100):
+        if not Path(f"/proc/{pid.read_text().strip()}").exists():
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("it still runs")
 
 
 def test_it_works_without_a_running_loop(local: LocalBackend) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import inspect
-import subprocess
 import sys
 import weakref
 from pathlib import Path
@@ -158,17 +158,17 @@ def test_texts_are_there_as_constants() -> None:
     assert (console.DEFAULT_MAX_IMAGE_DIMENSION, console.DEFAULT_MAX_DOCUMENT_BYTES) == (1568, 50 * 1024 * 1024)
 
 
-def test_without_pydantic_ai_the_command_that_installs_it_is_said() -> None:
-    code = "import sys; sys.modules['pydantic_ai'] = None\n{}"
-    for use in (
-        "from workden.toolsets.console import LS_DESCRIPTION, create_console_toolset; create_console_toolset()",
-        "import workden.capability",
-    ):
-        done = subprocess.run([sys.executable, "-c", code.format(use)], capture_output=True, text=True, check=False)
-        assert "ImportError: this needs Pydantic AI, which is not installed: pip install 'workden[console]'" in done.stderr
-    broken = "import sys; sys.modules['pydantic_core'] = None\nfrom workden.toolsets.console import create_console_toolset\n"
-    done = subprocess.run([sys.executable, "-c", broken + "create_console_toolset()"], capture_output=True, text=True, check=False)
-    assert "pip install" not in done.stderr and "pydantic_core" in done.stderr
+@pytest.mark.parametrize("missing", ["pydantic_ai", "pydantic_core"])
+def test_without_pydantic_ai_the_command_that_installs_it_is_said(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    for module in ("workden.toolsets._toolset", "workden.toolsets._asks", "workden.capability", "pydantic_ai.capabilities"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, missing, None)
+    said = r"^this needs Pydantic AI, which is not installed: pip install 'workden\[console\]'$"
+    with pytest.raises(ImportError, match=said if missing == "pydantic_ai" else "pydantic_core"):
+        create_console_toolset()
+    if missing == "pydantic_ai":
+        with pytest.raises(ImportError, match=said):
+            importlib.import_module("workden.capability")
 
 
 async def test_without_a_backend_it_is_said_where_one_is_looked_for() -> None:

@@ -14,12 +14,14 @@ from typing import Any
 
 import pytest
 from deepagents import create_deep_agent
+from deepagents.backends import CompositeBackend
 from deepagents.backends.protocol import SandboxBackendProtocol, execute_accepts_timeout
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 import workden.integrations.deepagents
+from workden.backends.linux import LinuxSandbox
 from workden.backends.local import LocalBackend
 from workden.integrations.deepagents import WorkdenBackend, WorkdenSandbox, deep_backend
 
@@ -46,10 +48,11 @@ class Scripted(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
 
-def script(root: Path) -> list[tuple[str, dict[str, Any]]]:
-    program = str(root / "fibonacci.py")
+def script(root: str | Path) -> list[tuple[str, dict[str, Any]]]:
+    program = f"{root}/fibonacci.py"
+    content = "a, b = 0, 1\nfor _ in range(9):\n    a, b = b, a + b\nprint(b)\n"
     return [
-        ("write_file", {"file_path": program, "content": "a, b = 0, 1\nfor _ in range(9):\n    a, b = b, a + b\nprint(b)\n"}),
+        ("write_file", {"file_path": program, "content": content}),
         ("edit_file", {"file_path": program, "old_string": "print(b)", "new_string": "print('answer', a)"}),
         ("grep", {"pattern": "print('answer', a)", "path": str(root), "output_mode": "content"}),
         ("execute", {"command": f"python3 {program}"}),
@@ -63,8 +66,8 @@ def answers(messages: list[BaseMessage]) -> list[str]:
     return [str(message.content) for message in messages if isinstance(message, ToolMessage)]
 
 
-def expect(said: list[str], root: Path) -> None:
-    program = str(root / "fibonacci.py")
+def expect(said: list[str], root: str | Path) -> None:
+    program = f"{root}/fibonacci.py"
     written, edited, found, ran, read, listed, globbed = said
     assert written == f"Updated file {program}"
     assert "1" in edited and program in edited
@@ -72,7 +75,6 @@ def expect(said: list[str], root: Path) -> None:
     assert "answer 34" in ran
     assert "print('answer', a)" in read and "print(b)" not in read
     assert program in listed and program in globbed
-    assert subprocess.run(["python3", program], capture_output=True, text=True).stdout == "answer 34\n"
 
 
 def test_an_agent_writes_edits_greps_and_executes(tmp_path: Path) -> None:
@@ -81,6 +83,8 @@ def test_an_agent_writes_edits_greps_and_executes(tmp_path: Path) -> None:
         said = agent.invoke({"messages": [("user", "fibonacci, please")]})
     assert said["messages"][-1].content == "done"
     expect(answers(said["messages"]), tmp_path)
+    program = str(tmp_path / "fibonacci.py")
+    assert subprocess.run(["python3", program], capture_output=True, text=True).stdout == "answer 34\n"
 
 
 def test_an_agent_that_is_awaited_does_the_same(tmp_path: Path) -> None:
@@ -91,6 +95,24 @@ def test_an_agent_that_is_awaited_does_the_same(tmp_path: Path) -> None:
         expect(answers(said["messages"]), tmp_path)
 
     asyncio.run(main())
+
+
+def test_an_agent_does_the_same_in_a_sandbox() -> None:
+    with LinuxSandbox() as sandbox:
+        agent = create_deep_agent(model=Scripted(script=script("/workspace")), backend=deep_backend(sandbox))
+        said = agent.invoke({"messages": [("user", "fibonacci, please")]})
+    expect(answers(said["messages"]), "/workspace")
+
+
+def test_results_that_are_too_long_are_put_into_files_of_the_backend(tmp_path: Path) -> None:
+    with LocalBackend(root_dir=tmp_path) as local:
+        backend = CompositeBackend(default=deep_backend(local), routes={}, artifacts_root=str(tmp_path))
+        model = Scripted(script=[("execute", {"command": "seq -f 'line number %g' 6000"})])
+        agent = create_deep_agent(model=model, backend=backend)
+        said = answers(agent.invoke({"messages": [("user", "go")]})["messages"])
+    [kept] = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert str(kept) in said[0] and len(said[0]) < 20_000
+    assert "line number 1\n" in kept.read_text() and "line number 6000" in kept.read_text()
 
 
 def test_an_agent_without_commands_is_told_so(tmp_path: Path) -> None:

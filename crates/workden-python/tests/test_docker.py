@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from workden import _native
 from workden._runtime_config import RuntimeConfig
 from workden.backends.base import BaseSandbox
 from workden.backends.docker.sandbox import DockerSandbox
@@ -154,12 +155,12 @@ def test_who_commands_run_as(label: dict[str, str], tmp_path: Path) -> None:
 def test_a_name_is_found_again(label: dict[str, str]) -> None:
     name = f"workden-test-{uuid.uuid4().hex[:12]}"
     first = DockerSandbox(BUSYBOX, container_name=name, labels=label)
-    first.execute("echo kept > /root/f")
+    first.execute("echo kept > /var/f")
     second = DockerSandbox(BUSYBOX, container_name=name, labels=label)
-    assert second.execute("cat /root/f").output == "kept\n" and len(_labelled(label)) == 1
+    assert second.execute("cat /var/f").output == "kept\n" and len(_labelled(label)) == 1
     first.stop()
     assert not second.is_alive() and len(_labelled(label)) == 1
-    assert first.execute("cat /root/f").output == "kept\n", "it is started again"
+    assert first.execute("cat /var/f").output == "kept\n", "it is started again"
     first.stop()
 
 
@@ -197,20 +198,24 @@ def test_one_that_nobody_holds_is_removed(label: dict[str, str]) -> None:
 @pytest.mark.docker
 def test_a_runtime_is_built_once(label: dict[str, str]) -> None:
     runtime = RuntimeConfig(
-        name="workden-test",
+        name=f"test-{uuid.uuid4().hex[:8]}",
         base_image=PYTHON,
         setup_commands=["echo made > /made"],
         env_vars={"GREETING": "it's here"},
         work_dir="/app",
     )
+    tag = _native.runtime_tag(runtime.model_dump_json())
+    assert tag is not None
+    images: set[str] = set()
     try:
         for _ in range(2):
             with DockerSandbox(runtime=runtime, labels=label) as sandbox:
                 ran = sandbox.execute("pwd; cat /made; echo $GREETING; python3 -c 'print(6 * 7)'")
                 assert ran.output == "/app\nmade\nit's here\n42\n"
-        assert len(set(docker("images", "-q", "workden-runtime").split())) == 1
+            images.add(docker("images", "-q", tag))
+        assert len(images) == 1
     finally:
-        docker("rmi", "-f", *set(docker("images", "-q", "workden-runtime").split()))
+        docker("rmi", "-f", tag)
 
 
 @pytest.mark.docker

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
 import pickle
 import subprocess
@@ -84,6 +85,15 @@ def test_a_sandbox_does_without_pydantic_ai():
         "f.Sandbox(f.SandboxConfig(paths={})); a.ApprovalController(); assert 'pydantic_ai' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+
+
+@pytest.mark.parametrize("module", ["workden.filesystem.toolset", "workden.approval.toolset"])
+def test_without_pydantic_ai_it_is_said_what_to_do(module: str, monkeypatch: pytest.MonkeyPatch):
+    found = importlib.util.find_spec(module)
+    assert found is not None and found.loader is not None
+    monkeypatch.setitem(sys.modules, "pydantic_ai.exceptions", None)
+    with pytest.raises(ImportError, match=r"pip install 'workden\[console\]'"):
+        found.loader.exec_module(importlib.util.module_from_spec(found))
 
 
 # Configurations
@@ -286,10 +296,24 @@ def test_mounts_are_found_by_the_longest_place(host: Path):
     with pytest.raises(PathNotInSandboxError):
         sandbox.get_mount_root("/other")
     assert FileSystemToolset(sandbox).list_files("/") == ["/data/special/f.md"]
-    # What a mount covers is not there, by no way.
-    (host / "data/way.md").symlink_to("special/shadowed.md")
-    with pytest.raises(PathNotInSandboxError):
-        sandbox.resolve("/data/way.md")
+    # What a mount covers is not there, by no way: a link leads to what is seen in its place.
+    (host / "data/way.md").symlink_to("special/f.md")
+    assert sandbox.resolve("/data/way.md") == host / "special/f.md"
+    assert FileSystemToolset(sandbox).read("/data/way.md").content == "special"
+    assert sandbox.can_read("/data/way.md") and not sandbox.can_write("/data/way.md")
+    (host / "data/covered.md").symlink_to("special/shadowed.md")
+    assert not sandbox.resolve("/data/covered.md").exists()
+    with pytest.raises(FileNotFoundError):
+        FileSystemToolset(sandbox).read("/data/covered.md")
+
+
+def test_a_link_into_a_mount_needs_what_is_needed_there(host: Path):
+    outer = Mount(host_path=host / "out", mount_point="/", mode="rw", write_approval=False)
+    inner = Mount(host_path=host / "in", mount_point="/in", mode="rw", read_approval=True)
+    (host / "out/way.md").symlink_to("in/a.md")
+    sandbox = Sandbox(SandboxConfig(mounts=[outer, inner]))
+    assert sandbox.needs_read_approval("/way.md") and sandbox.needs_write_approval("/way.md")
+    assert not sandbox.needs_read_approval("/b.md") and not sandbox.needs_write_approval("/b.md")
 
 
 def test_a_path_is_for_reading_or_for_writing(host: Path):
@@ -502,7 +526,7 @@ def test_writing_and_editing(host: Path):
         with pytest.raises(EditError) as raised:
             files.edit("output/b.md", old, "x")
         assert (raised.value.path, raised.value.reason, raised.value.old_text) == ("output/b.md", reason, old)
-    with pytest.raises(ValueError, match="empty"):
+    with pytest.raises(EditError, match="^Cannot edit 'output/b.md': the text to replace is empty.\nSearched for: ''$"):
         files.edit("output/b.md", "", "x")
     with pytest.raises(FileTooLargeError) as large:
         files.write("output/not/made/x.md", "ü" * 11)

@@ -11,6 +11,7 @@ import pytest
 from pydantic_ai import Agent, ModelRetry
 from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.models.test import TestModel
+from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDenied
 from pydantic_ai.toolsets import AbstractToolset
 from scripted_model import Run
 from workden.approval import ApprovalController, ApprovalDecision, ApprovalRequest, ApprovalToolset
@@ -331,6 +332,22 @@ def test_callbacks_are_awaited_in_the_loop_of_the_run(host: Path):
 
     asyncio.run(run())
     assert sorted(path.name for path in (host / "out").iterdir()) == ["1.md", "b.md"]
+
+
+def test_questions_can_end_a_run_which_goes_on_with_the_answer(host: Path):
+    toolset = ApprovalToolset(ApprovableFileSystemToolset(sandbox(host)))
+    write = ("write_file", {"path": "output/b.md", "content": "new"})
+    run = Run(toolset, write, output_type=[str, DeferredToolRequests])
+    requests = run.result.output
+    assert isinstance(requests, DeferredToolRequests) and (host / "out/b.md").read_text() == "of the output"
+    ((_, question),) = requests.metadata.items()
+    assert question["description"] == "Write 3 chars to output/b.md" and "+new" in question["preview"]
+    for approve, content in ((False, "of the output"), (True, "new")):
+        results = requests.build_results(approve_all=True) if approve else DeferredToolResults(
+            approvals={call.tool_call_id: ToolDenied("no") for call in requests.approvals}
+        )  # fmt: skip
+        run.agent.run_sync(message_history=run.result.all_messages(), deferred_tool_results=results)
+        assert (host / "out/b.md").read_text() == content
 
 
 def test_what_a_callback_raises_in_the_middle_is_raised_and_nothing_done(host: Path):

@@ -16,6 +16,7 @@ from workden import _native
 from workden.backends import linux
 from workden.backends.base import BaseSandbox
 from workden.backends.linux import LinuxSandbox
+from workden.permissions import DEFAULT_RULESET, STRICT_RULESET, PermissionAskError
 from workden.protocol import BackgroundSandboxProtocol
 
 
@@ -273,3 +274,58 @@ def test_many_threads() -> None:
         for thread in threads:
             thread.join()
         assert done == [True] * 32 and "<" not in sandbox.read_bytes("f").decode()
+
+
+def test_whoever_holds_its_place_goes_on_after_its_end(tmp_path: Path) -> None:
+    with LinuxSandbox(tmp_path) as sandbox:
+        sandbox.write("f", "kept")
+        place = sandbox._place
+        sandbox.stop()
+        assert not place.is_alive() and place.execute("cat f")[0] == "kept" and sandbox.is_alive()
+
+
+def test_a_stop_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    class Stuck:
+        def end(self) -> None:
+            raise _native.Failure("nobody answers")
+
+        async def end_async(self) -> None:
+            self.end()
+
+        def is_alive(self) -> bool:
+            return True
+
+        def usage(self) -> str:
+            raise _native.Failure("gone meanwhile")
+
+    sandbox = LinuxSandbox()
+    monkeypatch.setattr(sandbox, "_current", Stuck())
+    sandbox.stop()
+    asyncio.run(sandbox.async_stop())
+    assert caplog.text.count("ends by itself: nobody answers") == 2
+    sandbox._last_activity = time.time() - 100
+    assert sandbox.idle_for() >= 100
+
+
+def test_rules_hold_for_files_and_for_commands(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("KEY=secret")
+    (tmp_path / "f").write_text("plain")
+    asked: list[tuple[str, str]] = []
+
+    def ask(operation: str, target: str, reason: str) -> bool:
+        asked.append((operation, target))
+        return "yes" in target
+
+    with LinuxSandbox(tmp_path, permissions=DEFAULT_RULESET, ask_callback=ask) as sandbox:
+        assert sandbox.read("f") == "     1\tplain"
+        assert sandbox.read(".env").startswith("Error: Permission denied")
+        assert sandbox.execute("cat f # yes").output == "plain"
+        assert "KEY" not in sandbox.execute("cat .env # yes").output
+        refused = sandbox.execute("cat f # no")
+        assert refused.exit_code == 1 and refused.output.startswith("Error: Permission denied")
+        assert asked[0] == ("execute", "cat f # yes")
+    with LinuxSandbox(tmp_path, permissions=STRICT_RULESET) as sandbox:
+        with pytest.raises(PermissionAskError):
+            sandbox.read("f")
+    with LinuxSandbox(tmp_path, permissions=STRICT_RULESET, ask_fallback="deny") as sandbox:
+        assert sandbox.read("f").startswith("Error: Permission denied") and sandbox.ls_info(".") == []

@@ -39,6 +39,7 @@ from workden._workspace.grounds import private_directory
 from workden.backends.state import StateBackend
 from workden.workspace import WorkdenFilesWorkspaceBackend, WorkdenWorkspace, WorkdenWorkspaceBackend
 
+IMAGE = "workden-test/busybox:latest"
 New = Callable[..., WorkdenWorkspaceBackend]
 
 
@@ -99,7 +100,7 @@ def docker() -> Iterator[New]:
     made: list[WorkdenWorkspaceBackend] = []
 
     def new(options: dict[str, Any] | None = None, **more: Any) -> WorkdenWorkspaceBackend:
-        usual = {"image": "workden-test/busybox:latest", "user": "1000:1000", "work_dir": "/home/work", "tmpfs": {}}
+        usual = {"image": IMAGE, "user": "1000:1000"}
         made.append(WorkdenWorkspaceBackend("docker", {**usual, **(options or {})}, **more))
         return made[-1]
 
@@ -274,7 +275,7 @@ def test_arguments_that_make_no_sense(linux: New) -> None:
         linux(ref=WorkspaceRef(provider="local", id="/"))
 
 
-def test_a_working_directory_that_is_gone_is_a_workspace_that_is(linux: New, tmp_path: Path) -> None:
+def test_a_directory_of_the_host_can_be_worked_in(linux: New, tmp_path: Path) -> None:
     backend = linux({"root_dir": tmp_path / "work"})
     assert asyncio.run(backend.run("pwd", shell=True)).stdout == "/workspace\n"
     asyncio.run(backend.write_bytes("/workspace/deep/file", b"on the host, too"))
@@ -341,6 +342,59 @@ def test_each_kind_of_failure_is_an_error_of_pythons() -> None:
     assert type(failures.of_attach(failed("unreachable"))) is Failure
 
 
+# Beyond the suite, in containers.
+
+
+def run_docker(*words: str) -> str:
+    return subprocess.run(["docker", *words], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.docker
+def test_a_container_that_somebody_removes_is_unavailable(docker: New) -> None:
+    backend = docker()
+
+    async def main() -> None:
+        await backend.working_dir()
+        assert backend.ref is not None
+        running = asyncio.create_task(backend.run("sleep 60", shell=True))
+        await asyncio.sleep(0.5)
+        run_docker("rm", "--force", backend.ref.id)
+        with pytest.raises(WorkspaceUnavailableError):
+            await asyncio.wait_for(running, 20)
+        with pytest.raises(WorkspaceUnavailableError):
+            await backend.read_bytes("/workspace/a")
+        with pytest.raises(WorkspaceUnavailableError):
+            await docker(ref=backend.ref).working_dir()
+
+    asyncio.run(main())
+
+
+@pytest.mark.docker
+def test_a_container_that_is_done_with_is_removed(docker: New) -> None:
+    backend = docker({"container_name": f"workden-test-{os.getpid()}"})
+    asyncio.run(backend.working_dir())
+    assert backend.ref == WorkspaceRef(provider="workden-docker", id=f"workden-test-{os.getpid()}")
+    assert run_docker("ps", "--quiet", "--filter", f"name={backend.ref.id}") != ""
+    asyncio.run(docker(ref=backend.ref).destroy())
+    assert run_docker("ps", "--all", "--quiet", "--filter", f"name={backend.ref.id}") == ""
+
+
+@pytest.mark.docker
+def test_a_container_of_somebodys_own_is_reached_by_its_name_and_left_as_it_was(docker: New) -> None:
+    name = f"workden-test-own-{os.getpid()}"
+    run_docker("run", "--detach", "--rm", "--name", name, "--workdir", "/srv/own", IMAGE, "sleep", "600")
+    try:
+        backend = docker(ref=WorkspaceRef(provider="workden-docker", id=name))
+        assert asyncio.run(backend.run("pwd; touch was-here", shell=True)).stdout == "/srv/own\n"
+        assert asyncio.run(backend.run("cd / && rm -r /srv/own", shell=True)).exit_code == 0
+        with pytest.raises(WorkspaceUnavailableError, match="working directory"):
+            asyncio.run(backend.working_dir())
+        asyncio.run(backend.destroy())
+        assert run_docker("ps", "--quiet", "--filter", f"name={name}") != ""
+    finally:
+        run_docker("rm", "--force", name)
+
+
 # Files in memory.
 
 
@@ -352,6 +406,26 @@ def test_files_in_memory_have_one_ref_whoever_asks() -> None:
     assert first.ref == second.ref and first.ref is not None
     assert not isinstance(first, SupportsCommands)
     assert state.read("/a.txt").endswith("one")
+
+
+def test_directories_in_memory_are_those_of_the_files_and_those_that_were_made() -> None:
+    state = StateBackend()
+    workspace = WorkdenFilesWorkspaceBackend(state)
+
+    async def main() -> None:
+        await workspace.make_dir("/made/empty")
+        state.write("/files/a.txt", "one")
+        assert [entry.name for entry in await workspace.list_dir("/")] == ["files", "made"]
+        assert list(await workspace.list_dir("/made/empty")) == []
+        await workspace.write_bytes("/made/b.txt", b"two")
+        await workspace.remove("/made/b.txt")
+        # As on a disk, the directory is still there.
+        assert [entry.path for entry in await workspace.list_dir("/made")] == ["/made/empty"]
+        await workspace.remove("/made")
+        assert not await workspace.exists("/made/empty")
+        assert await WorkdenFilesWorkspaceBackend(state).exists("/files")
+
+    asyncio.run(main())
 
 
 # As a capability of an agent.
@@ -375,16 +449,34 @@ def test_an_agent_works_in_a_sandbox_and_goes_on_in_it(tmp_path: Path) -> None:
         ran = await ctx.workspace.run(line, shell=True)
         return ran.stdout + ran.stderr
 
-    first = agent.run_sync("echo remembered > note.txt; id -u")
-    assert int(first.output) != 0
-    again = agent.run_sync("cat note.txt", message_history=first.all_messages())
-    assert again.output == "remembered\n" and len(os.listdir(leases)) == 1
-    other = agent.run_sync("cat note.txt", message_history=first.all_messages(), workspace="new")
-    assert "No such file" in other.output and len(os.listdir(leases)) == 2
-    for id in os.listdir(leases):
-        ref = WorkspaceRef(provider="workden-linux", id=id)
-        asyncio.run(WorkdenWorkspaceBackend(ref=ref, leases=leases).destroy())
+    try:
+        first = agent.run_sync("echo remembered > note.txt; id -u")
+        assert int(first.output) != 0
+        again = agent.run_sync("cat note.txt", message_history=first.all_messages())
+        assert again.output == "remembered\n" and len(os.listdir(leases)) == 1
+        other = agent.run_sync("cat note.txt", message_history=first.all_messages(), workspace="new")
+        assert "No such file" in other.output and len(os.listdir(leases)) == 2
+    finally:
+        refs = [WorkspaceRef(provider="workden-linux", id=id) for id in os.listdir(leases)]
+        ended([WorkdenWorkspaceBackend(ref=ref, leases=leases) for ref in refs])
     assert os.listdir(leases) == []
+
+
+def test_an_agent_is_described_with_its_workspace(tmp_path: Path) -> None:
+    described = {"on": "linux", "options": {"env": {"WHO": "spec"}}, "leases": str(tmp_path / "leases")}
+    spec = {"model": "test", "capabilities": [{"WorkdenWorkspace": described}]}
+    agent = Agent.from_spec(spec, custom_capability_types=[WorkdenWorkspace])
+    seen: list[WorkdenWorkspaceBackend] = []
+
+    @agent.tool
+    async def work(ctx: RunContext[Any]) -> str:
+        seen.append(ctx.workspace.backend)  # type: ignore[arg-type]
+        return (await ctx.workspace.run("printf %s $WHO", shell=True)).stdout
+
+    try:
+        assert agent.run_sync("go").output == '{"work":"spec"}'
+    finally:
+        ended(seen)
 
 
 def workspace_of(capability: WorkdenWorkspace[None], ref: WorkspaceRef | None = None) -> WorkspaceBackend | None:
@@ -398,6 +490,8 @@ def test_a_capability_takes_its_own_refs_and_no_others() -> None:
         (linux, "workden-linux", "0123456789abcdef", "../x"),
         (docker, "workden-docker", "workden-0123456789abcdef", "database"),
         (docker, "workden-docker", "mine", "yours"),
+        # Which could be the id of a container.
+        (docker, "workden-docker", "mine", "0123456789abcdef"),
     ):
         found = workspace_of(capability, WorkspaceRef(provider=provider, id=own))
         assert found is not None and found.ref == WorkspaceRef(provider=provider, id=own)

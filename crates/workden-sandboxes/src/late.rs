@@ -1,10 +1,16 @@
 //! `LateSandbox`: a sandbox that starts when it is first needed, so that whoever only reads and edits files
 //! waits for no sandbox.
 //!
-//! Invariant: at most one is ever started. A start that fails is told to whoever needed it, and tried again by
+//! Invariant: at most one at a time is started, and another only after somebody has ended the first. A start that fails is told to whoever needed it, and tried again by
 //! whoever comes next.
 
-use std::{fmt, future::Future, pin::Pin, sync::Arc};
+use std::{
+    fmt,
+    future::Future,
+    mem,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
@@ -30,9 +36,12 @@ pub struct LateSandbox {
     shared: Arc<Shared>,
 }
 
+/// The sandbox, once it has been started.
+type Started = Arc<OnceCell<Arc<dyn Sandbox>>>;
+
 struct Shared {
     start: Box<dyn Fn() -> Starting + Send + Sync>,
-    started: OnceCell<Arc<dyn Sandbox>>,
+    started: Mutex<Started>,
     /// Where the files are, if somebody can reach them without the sandbox.
     files: Option<Arc<dyn Backend>>,
     /// Where commands run.
@@ -46,7 +55,7 @@ impl LateSandbox {
         F: Future<Output = Result<Arc<dyn Sandbox>>> + Send + 'static,
     {
         let start = Box::new(move || -> Starting { Box::pin(start()) });
-        Self { shared: Arc::new(Shared { start, started: OnceCell::new(), files: None, directory }) }
+        Self { shared: Arc::new(Shared { start, started: Mutex::default(), files: None, directory }) }
     }
 
     /// The same, where all of its files can be reached without it.
@@ -60,13 +69,13 @@ impl LateSandbox {
     {
         let start = Box::new(move || -> Starting { Box::pin(start()) });
         let files: Option<Arc<dyn Backend>> = Some(Arc::new(files));
-        Self { shared: Arc::new(Shared { start, started: OnceCell::new(), files, directory }) }
+        Self { shared: Arc::new(Shared { start, started: Mutex::default(), files, directory }) }
     }
 
     /// Whether somebody has needed it.
     #[must_use]
     pub fn has_started(&self) -> bool {
-        self.shared.started.initialized()
+        self.sandbox().is_some()
     }
 
     /// The sandbox, started now if it was not before.
@@ -74,24 +83,46 @@ impl LateSandbox {
     /// # Errors
     ///
     /// What the start says.
-    pub async fn started(&self) -> Result<&Arc<dyn Sandbox>> {
-        self.shared.started.get_or_try_init(|| (self.shared.start)()).await
+    pub async fn started(&self) -> Result<Arc<dyn Sandbox>> {
+        let started = Arc::clone(&self.cell());
+        started.get_or_try_init(|| (self.shared.start)()).await.cloned()
     }
 
-    async fn files(&self) -> Result<&dyn Backend> {
+    /// Ends the sandbox, if it was started, and starts another when it is needed again: unlike after
+    /// [`stop`](Sandbox::stop), later calls are not `Gone`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sandbox::stop`]. What could not be stopped is not used again either.
+    pub async fn end(&self) -> Result<()> {
+        let over = mem::take(&mut *self.cell());
+        match over.get() {
+            Some(sandbox) => sandbox.stop().await,
+            None => Ok(()),
+        }
+    }
+
+    fn cell(&self) -> MutexGuard<'_, Started> {
+        self.shared.started.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The sandbox, if it was started. Nothing is started by asking.
+    #[must_use]
+    pub fn sandbox(&self) -> Option<Arc<dyn Sandbox>> {
+        self.cell().get().cloned()
+    }
+
+    async fn files(&self) -> Result<Arc<dyn Backend>> {
         match &self.shared.files {
-            Some(files) => Ok(files.as_ref()),
-            None => {
-                let sandbox: &dyn Sandbox = self.started().await?.as_ref();
-                Ok(sandbox)
-            }
+            Some(files) => Ok(Arc::clone(files)),
+            None => Ok(self.started().await?),
         }
     }
 }
 
 impl fmt::Debug for LateSandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LateSandbox").field("started", &self.shared.started.get()).finish_non_exhaustive()
+        f.debug_struct("LateSandbox").field("started", &self.sandbox()).finish_non_exhaustive()
     }
 }
 
@@ -173,7 +204,7 @@ impl Sandbox for LateSandbox {
         self.started().await?.start_job(request).await
     }
     async fn jobs(&self) -> Result<Vec<Job>> {
-        match self.shared.started.get() {
+        match self.sandbox() {
             Some(sandbox) => sandbox.jobs().await,
             // Nobody has started any.
             None => Ok(Vec::new()),
@@ -195,7 +226,7 @@ impl Sandbox for LateSandbox {
         Ok(self.shared.directory.clone())
     }
     async fn stop(&self) -> Result<()> {
-        match self.shared.started.get() {
+        match self.sandbox() {
             Some(sandbox) => sandbox.stop().await,
             None => Ok(()),
         }
@@ -226,6 +257,27 @@ mod tests {
         assert!(late.jobs().await.unwrap().is_empty() && late.origins().await.unwrap().is_empty());
         late.stop().await.unwrap();
         assert!(!late.has_started() && count.load(Ordering::Relaxed) == 0);
+    }
+
+    #[tokio::test]
+    async fn after_its_end_another_is_started() {
+        let count: Arc<AtomicUsize> = Arc::default();
+        let counted = Arc::clone(&count);
+        let late = LateSandbox::new(VirtualPath::root(), move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            // One that has never started is a sandbox as well, and says what is asked of it here.
+            let inner: Arc<dyn Sandbox> = Arc::new(failing(&Arc::default()));
+            async move { Ok(inner) }
+        });
+        late.end().await.unwrap();
+        assert!(!late.has_started() && late.sandbox().is_none());
+        for nth in 1..=2 {
+            let first = late.started().await.unwrap();
+            assert!(late.has_started() && Arc::ptr_eq(&first, &late.started().await.unwrap()));
+            assert_eq!(count.load(Ordering::Relaxed), nth);
+            late.end().await.unwrap();
+            assert!(!late.has_started());
+        }
     }
 
     #[tokio::test]

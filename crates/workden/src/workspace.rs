@@ -75,14 +75,17 @@ impl Workspace {
         }
     }
 
-    /// The same workspace behind these rules as well, on top of those it has; whoever is named here is asked
-    /// instead of whoever was asked before.
+    /// The same workspace behind these rules as well, if there are any, on top of those it has; whoever is named
+    /// here is asked instead of whoever was asked before.
     ///
     /// # Errors
     ///
     /// When a pattern is wrong.
-    pub fn behind(&self, rules: &Ruleset, approvals: Option<Approvals>) -> Result<Self> {
-        let policy = Arc::new(self.parts.policy.as_ref().clone().with_rules(rules)?);
+    pub fn behind(&self, rules: Option<&Ruleset>, approvals: Option<Approvals>) -> Result<Self> {
+        let policy = match rules {
+            Some(rules) => Arc::new(self.parts.policy.as_ref().clone().with_rules(rules)?),
+            None => Arc::clone(&self.parts.policy),
+        };
         let approvals = approvals.unwrap_or_else(|| self.parts.approvals.clone());
         Ok(Self::of(Parts { policy, approvals, ..(*self.parts).clone() }))
     }

@@ -4,27 +4,44 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workden.permissions import AskCallback
 
 
-def asker(callback: AskCallback | None) -> Callable[[str], Any] | None:
-    """What the native half calls, for a callback `(operation, target, reason) -> bool`, sync or async."""
-    if callback is None:
-        return None
+CALLING: ContextVar[Callable[[str], Awaitable[Any]] | None] = ContextVar("workden_calling", default=None)
+"""Who is asked about the call of a tool that is under way, in place of the callbacks of backends: also of those that
+are inside of another."""
 
-    def asks(question: str) -> bool | Awaitable[bool]:
-        operation, target, reason = asked(json.loads(question))
-        return callback(operation, target, reason)
+
+def asker(callback: AskCallback | None) -> Callable[[str], Any]:
+    """What the native half calls, for a callback `(operation, target, reason) -> bool`, sync or async."""
+
+    async def asks(question: str) -> Any:
+        calling = CALLING.get()
+        if calling is not None:
+            return await calling(question)
+        if callback is None:
+            return None
+        return await called(callback, asked(json.loads(question)))
 
     return asks
 
 
+async def called(callback: Callable[..., Any], question: tuple[Any, str, str]) -> bool:
+    """What a callback says. It may wait for somebody: that is not done in the loop."""
+    import asyncio
+    import inspect
+
+    answer = await asyncio.to_thread(callback, *question)
+    return bool(await answer if inspect.isawaitable(answer) else answer)
+
+
 def asked(request: dict[str, Any]) -> tuple[Any, str, str]:
     """The operation, what it is about, and why somebody is asked."""
-    refusal: dict[str, Any] = request.get("refusal") or {}
+    refusal: dict[str, dict[str, str]] = request.get("refusal") or {}
     for parts in refusal.values():
         return parts["operation"], parts["target"], parts["description"] or request["why"]
     target = request["command"]["script"] if request.get("command") else ", ".join(p["typed"] for p in request["paths"])

@@ -29,6 +29,6 @@ def own_place(backend: Any) -> Place | None:
     if not isinstance(place, Place):
         return None
     names = [*_FILES, *(_COMMANDS if place.has_commands() else ())]
-    own = cast("dict[str, Any]", vars(backend))
-    is_ours = all(is_native(backend, name) for name in names) and own.keys().isdisjoint(names)
+    put_on_it = cast("dict[str, object]", vars(backend))
+    is_ours = all(is_native(backend, name) and name not in put_on_it for name in names)
     return place if is_ours else None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import threading
 import time
 import uuid
+from abc import abstractmethod
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,10 +31,9 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
         self._id = sandbox_id or str(uuid.uuid4())
         self._idle_timeout = idle_timeout
         self._last_activity = time.time()
-        self._lock = threading.Lock()
         self._commands_begin()
         with _said_plainly():
-            self._current = self._new_place()
+            self._current = self._made()
 
     _ask_fallback: AskFallback = "error"
 
@@ -45,9 +44,9 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
 
             raise PermissionAskError(parts["operation"], parts["target"], "Approval required but no callback") from None
 
-    def _new_place(self) -> Place:
+    @abstractmethod
+    def _made(self) -> Place:
         """The place, of which nothing runs yet."""
-        raise NotImplementedError
 
     @property
     def _place(self) -> Place:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -77,23 +76,23 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
 
         Raises `RuntimeError` with what stands in the way.
         """
-        place = self._place
         try:
-            return place.start()
-        except Failure as failure:
-            self._go_on_after(failure, place)
-        with _said_plainly():
             self._place.start()
+        except Failure as failure:
+            _raise_unless_gone(failure)
+            self.stop()
+            with _said_plainly():
+                self._place.start()
 
     async def async_start(self) -> None:
         """The same, awaited."""
-        place = self._place
         try:
-            return await place.start_async()
-        except Failure as failure:
-            self._go_on_after(failure, place)
-        with _said_plainly():
             await self._place.start_async()
+        except Failure as failure:
+            _raise_unless_gone(failure)
+            await self.async_stop()
+            with _said_plainly():
+                await self._place.start_async()
 
     def is_alive(self) -> bool:
         """Whether it has been started, and runs. Nothing is started by asking."""
@@ -105,30 +104,19 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
 
     def stop(self) -> None:
         """Ends it, with all that runs in it. The next call starts it anew."""
+        self._commands_begin()
         try:
-            self._replaced(self._current).stop()
+            self._current.end()
         except Failure as failure:
             _tell(failure)
 
     async def async_stop(self) -> None:
         """The same, awaited."""
+        self._commands_begin()
         try:
-            await self._replaced(self._current).stop_async()
+            await self._current.end_async()
         except Failure as failure:
             _tell(failure)
-
-    def _replaced(self, over: Place) -> Place:
-        """`over`, in whose place there is a new one from now on. Nothing of the new one runs yet."""
-        with self._lock:
-            if self._current is over:
-                self._current = self._new_place()
-                self._commands_begin()
-        return over
-
-    def _go_on_after(self, failure: Failure, place: Place) -> None:
-        if failure.kind != "gone":
-            raise _as_exception(failure) from None
-        self._replaced(place)
 
     # What it is like
 
@@ -181,6 +169,11 @@ def _said_plainly() -> Generator[None, None, None]:
     try:
         yield
     except Failure as failure:
+        raise _as_exception(failure) from None
+
+
+def _raise_unless_gone(failure: Failure) -> None:
+    if failure.kind != "gone":
         raise _as_exception(failure) from None
 
 

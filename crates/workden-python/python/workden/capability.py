@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from workden._place_of import place_of
 from workden.toolsets import _extra, _rules, _texts
 from workden.toolsets._media import DEFAULT_MAX_DOCUMENT_BYTES, DEFAULT_MAX_IMAGE_BYTES
 from workden.toolsets._texts import EditFormat
@@ -155,11 +156,13 @@ class ConsoleCapability(AbstractCapability[Any]):
         return self._toolset
 
     def get_instructions(self) -> str:
-        """What a model is told about the tools at the beginning: nothing of those that the rules deny everywhere."""
+        """What a model is told about the tools at the beginning: nothing of those that are not there."""
         options = {
             "include_execute": self.include_execute,
             "include_background": self.include_background,
             "edit_format": self.edit_format,
             "extra_tools": list(self.extra_tools),
         }
-        return _texts.tools_anywhere(options, _rules.rules_of(self.permissions)).prompt()
+        # Which backend the dependencies have is not known here: then it may have everything.
+        place = _texts.anywhere() if self.backend is None else place_of(self.backend)
+        return _texts.tools_over(place, options, _rules.rules_of(self.permissions)).prompt()

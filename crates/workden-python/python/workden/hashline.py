@@ -1,7 +1,7 @@
 """Lines with a number and a short hash, so that an edit by line number notices when a file has changed.
 
     >>> format_hashline_output("def f():\\n    return 1\\n")
-    '1:ea|def f():\\n2:9b|    return 1'
+    '1:00|def f():\\n2:dc|    return 1'
     >>> apply_hashline_edit("a\\nb\\n", 2, line_hash("b"), "B")
     ('a\\nB\\n', None)
 """

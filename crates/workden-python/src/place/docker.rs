@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use pyo3::prelude::*;
@@ -113,12 +113,11 @@ impl Place {
             let plan = plan(&wanted)?;
             let shown = plan.shown_files();
             let (late, made) = late(Arc::clone(&wanted), plan)?;
-            let mut builder = Workspace::builder().sandbox(Arc::new(late)).approvals(approvals.clone());
+            let mut builder = Workspace::builder().sandbox(Arc::new(late.clone())).approvals(approvals.clone());
             builder = wanted.git_files.held(builder, &shown);
-            if let Some(rules) = &wanted.rules {
-                builder = builder.rules(rules::of_reference(rules, Surroundings::Machine)?);
-            }
-            let life = Life::told_by(move || made.get().is_some_and(|made| made.container_id().is_some()));
+            builder = rules::hold(builder, wanted.rules.as_ref(), Surroundings::Machine)?;
+            let has_started = move || held(&made).as_ref().is_some_and(|made| made.container_id().is_some());
+            let life = Life::of_late(late, has_started);
             Ok(Den { life: Some(life), ..Den::new(builder.build()?) })
         })
     }
@@ -205,8 +204,12 @@ fn confined(mut plan: DockerSandboxBuilder, wanted: &Wanted) -> DockerSandboxBui
     }
 }
 
-/// The container that somebody needed, once there is one.
-type MadeLater = Arc<OnceLock<Arc<DockerSandbox>>>;
+/// The container that somebody needed last, once there is one.
+type MadeLater = Arc<Mutex<Option<Arc<DockerSandbox>>>>;
+
+fn held(made: &MadeLater) -> MutexGuard<'_, Option<Arc<DockerSandbox>>> {
+    made.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn late(wanted: Arc<Wanted>, plan: DockerSandboxBuilder) -> Result<(LateSandbox, MadeLater)> {
     let made = MadeLater::default();
@@ -217,7 +220,8 @@ fn late(wanted: Arc<Wanted>, plan: DockerSandboxBuilder) -> Result<(LateSandbox,
             let (wanted, plan, made) = (Arc::clone(&wanted), plan.clone(), Arc::clone(&made));
             async move {
                 let denied = shown::masks(wanted.rules.as_ref(), &plan.shown_files()).await?;
-                let sandbox = Arc::clone(made.get_or_init(|| Arc::new(plan.mask(denied).build())));
+                let sandbox = Arc::new(plan.mask(denied).build());
+                *held(&made) = Some(Arc::clone(&sandbox));
                 Ok(sandbox as Arc<dyn Sandbox>)
             }
         }

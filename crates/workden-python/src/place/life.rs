@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use workden_core::Sandbox;
+use workden_sandboxes::LateSandbox;
 
 use super::Place;
 use crate::{calls::calls, failure, runtime};
@@ -15,12 +16,19 @@ pub(crate) struct Life {
 
 struct Shared {
     has_started: Option<Box<dyn Fn() -> bool + Send + Sync>>,
+    /// What starts once more after its end.
+    late: Option<LateSandbox>,
 }
 
 impl Life {
     /// That of a sandbox of which this function knows it. What the function holds is let go last of all.
     pub(super) fn told_by(has_started: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self { shared: Arc::new(Shared { has_started: Some(Box::new(has_started)) }) }
+        Self { shared: Arc::new(Shared { has_started: Some(Box::new(has_started)), late: None }) }
+    }
+
+    /// The same of one that starts once more after its end.
+    pub(super) fn of_late(late: LateSandbox, has_started: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { shared: Arc::new(Shared { has_started: Some(Box::new(has_started)), late: Some(late) }) }
     }
 
     fn has_started(&self) -> bool {
@@ -32,7 +40,7 @@ impl Drop for Shared {
     /// A container that nobody holds any more is removed by a task, and Python lets go of things on threads that
     /// could not start one.
     fn drop(&mut self) {
-        let held = self.has_started.take();
+        let held = (self.late.take(), self.has_started.take());
         runtime::entered(|| drop(held));
     }
 }
@@ -53,9 +61,24 @@ calls! {
 
     /// Whether the sandbox has been started, and is there. Nothing is started by asking.
     fn is_alive | is_alive_async (den) -> bool {
-        match (&den.life, den.workspace.commands()) {
-            (Some(life), Ok(commands)) if life.has_started() => Ok(commands.usage().await.is_ok()),
-            _ => Ok(false),
+        let Some(life) = den.life.as_ref().filter(|life| life.has_started()) else { return Ok(false) };
+        Ok(match (&life.shared.late, den.workspace.commands()) {
+            // Not by way of the workspace, which would start another if this one is ended meanwhile.
+            (Some(late), _) => match late.sandbox() {
+                Some(sandbox) => sandbox.usage().await.is_ok(),
+                None => false,
+            },
+            (None, Ok(commands)) => commands.usage().await.is_ok(),
+            (None, Err(_)) => false,
+        })
+    }
+
+    /// Ends the sandbox with all that runs in it. One that we start is started once more when it is needed again.
+    fn end | end_async (den) -> () {
+        match (den.life.as_ref().and_then(|life| life.shared.late.as_ref()), den.workspace.commands()) {
+            (Some(late), _) => late.end().await,
+            (None, Ok(commands)) => commands.stop().await,
+            (None, Err(_)) => Ok(()),
         }
     }
 

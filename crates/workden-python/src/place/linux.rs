@@ -105,10 +105,8 @@ impl Place {
             if wanted.level == Level::Namespaces {
                 builder = wanted.git_files.held(builder, &shown);
             }
-            if let Some(rules) = &wanted.rules {
-                builder = builder.rules(rules::of_reference(rules, Surroundings::Machine)?);
-            }
-            let life = Life::told_by(move || late.has_started());
+            builder = rules::hold(builder, wanted.rules.as_ref(), Surroundings::Machine)?;
+            let life = Life::of_late(late.clone(), move || late.has_started());
             Ok(Den { life: Some(life), ..Den::new(builder.build()?) })
         })
     }

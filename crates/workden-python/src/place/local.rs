@@ -69,13 +69,11 @@ impl Place {
             let root = names::host_name(&canonical(&wanted.root)?)?;
             let files = mounted(&real, wanted.durable)?;
             let mut builder = Workspace::builder().working_directory(root.as_str()).approvals(approvals.clone());
-            if let Some(rules) = &wanted.rules {
-                let surroundings = match wanted.commands {
-                    Commands::None => Surroundings::FilesOnly,
-                    Commands::Host | Commands::Linux => Surroundings::Machine,
-                };
-                builder = builder.rules(rules::of_reference(rules, surroundings)?);
-            }
+            let surroundings = match wanted.commands {
+                Commands::None => Surroundings::FilesOnly,
+                Commands::Host | Commands::Linux => Surroundings::Machine,
+            };
+            builder = rules::hold(builder, wanted.rules.as_ref(), surroundings)?;
             builder = match wanted.commands {
                 Commands::None => builder.mount("/", files),
                 Commands::Host | Commands::Linux => {

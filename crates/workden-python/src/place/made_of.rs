@@ -59,8 +59,8 @@ impl Place {
         let approvals = asks.map(|asks| asking::approvals(Some(asks)));
         Self::made_by(move || {
             let den = slf.get().den()?;
-            let rules = rules::of_reference(&rules, den.surroundings())?;
-            Ok(Den { workspace: den.workspace.behind(&rules, approvals.clone())?, ..den })
+            let rules = rules::enforced(&rules, den.surroundings())?;
+            Ok(Den { workspace: den.workspace.behind(rules.as_ref(), approvals.clone())?, ..den })
         })
     }
 
@@ -105,9 +105,7 @@ impl Place {
                     (false, _) => builder.mount(at.as_str(), below(files, at.clone())),
                 };
             }
-            if let Some(rules) = &rules {
-                builder = builder.rules(rules::of_reference(rules, first.surroundings())?);
-            }
+            builder = rules::hold(builder, rules.as_ref(), first.surroundings())?;
             Ok(Den::new(builder.build()?))
         })
     }

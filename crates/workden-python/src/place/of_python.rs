@@ -23,9 +23,7 @@ impl Place {
                 builder = builder.working_directory(directory.as_str());
             }
             let surroundings = if runs { Surroundings::Machine } else { Surroundings::FilesOnly };
-            if let Some(rules) = &rules {
-                builder = builder.rules(rules::of_reference(rules, surroundings)?);
-            }
+            builder = rules::hold(builder, rules.as_ref(), surroundings)?;
             builder = match runs {
                 true => builder.sandbox(Arc::new(foreign.clone())),
                 false => builder.mount("/", foreign.clone()),
@@ -41,9 +39,7 @@ impl Place {
         let (files, approvals) = (LiveFiles::new(files.unbind()), asking::approvals(asks));
         Self::made_by(move || {
             let mut builder = Workspace::builder().approvals(approvals.clone()).mount("/", files.clone());
-            if let Some(rules) = &rules {
-                builder = builder.rules(rules::of_reference(rules, Surroundings::FilesOnly)?);
-            }
+            builder = rules::hold(builder, rules.as_ref(), Surroundings::FilesOnly)?;
             Ok(Den::new(builder.build()?))
         })
     }

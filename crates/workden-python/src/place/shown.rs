@@ -51,11 +51,9 @@ impl RunOutside {
 
 /// The files that the rules deny, for whoever starts the sandbox that shows them.
 pub(super) async fn masks(rules: Option<&String>, shown: &[Mount]) -> Result<Vec<VirtualPath>> {
+    let rules = rules.map(|rules| rules::enforced(rules, Surroundings::Machine)).transpose()?.flatten();
     match rules {
-        Some(rules) => {
-            let rules = rules::of_reference(rules, Surroundings::Machine)?;
-            workden::masks(shown, &Policy::new().with_rules(&rules)?).await
-        }
+        Some(rules) => workden::masks(shown, &Policy::new().with_rules(&rules)?).await,
         None => Ok(Vec::new()),
     }
 }

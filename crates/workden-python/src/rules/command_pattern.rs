@@ -4,9 +4,8 @@
 //! that stands for several words is said as such, and one rule becomes as many as there are ways to say it.
 
 use workden_core::{Error, ErrorKind, Result};
-use workden_policy::Action;
 
-use super::path_pattern::class;
+use super::path_pattern::{Reach, class};
 
 /// Stars within a word that may be several words: each doubles the ways to say the pattern.
 const MOST_INNER_STARS: usize = 4;
@@ -18,25 +17,37 @@ enum Piece {
     Star,
 }
 
-/// Our patterns for one of the reference. What forbids is held against the line as it is written, too.
+/// One of our patterns, and what it does not match all the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) pattern: String,
+    pub(super) except: Vec<String>,
+}
+
+/// Our patterns for one of the reference. A wide one is held against the line as it is written, too.
 ///
 /// # Errors
 ///
 /// `InvalidPattern` when it cannot be said in our words.
-pub(super) fn command_patterns(pattern: &str, action: Action) -> Result<Vec<String>> {
+pub(super) fn command_patterns(pattern: &str, reach: Reach) -> Result<Vec<Said>> {
     let words = words(pattern)?;
     let inner: usize = words.iter().map(|word| inner_stars(word)).sum();
     if inner > MOST_INNER_STARS {
         return Err(Error::new(ErrorKind::InvalidPattern, format!("more than {MOST_INNER_STARS} stars within words"))
             .hint("put blanks around a star that stands for whole words"));
     }
-    let mut all: Vec<String> = match action {
-        Action::Allow => Vec::new(),
-        Action::Ask | Action::Deny => vec![as_written(&words)],
+    let mut all: Vec<Said> = match reach {
+        Reach::AsWritten => Vec::new(),
+        Reach::Wide => vec![Said { pattern: as_written(&words), except: Vec::new() }],
     };
     for split in 0..1_usize << inner {
-        let said = in_words(&words, split);
-        // Nothing but a star, or nothing at all, is said already.
+        let pattern = in_words(&words, split, reach);
+        let except = match reach {
+            // More words behind it are another command.
+            Reach::AsWritten if !pattern.ends_with("**") && !pattern.is_empty() => vec![format!("{pattern} * **")],
+            Reach::AsWritten | Reach::Wide => Vec::new(),
+        };
+        let said = Said { pattern, except };
         if !all.contains(&said) {
             all.push(said);
         }
@@ -91,10 +102,14 @@ fn as_written(words: &[Vec<Piece>]) -> String {
 }
 
 /// The pattern over words; the bits of `split` say of which stars within a word it is made two.
-fn in_words(words: &[Vec<Piece>], mut split: usize) -> String {
+fn in_words(words: &[Vec<Piece>], mut split: usize, reach: Reach) -> String {
     let mut said: Vec<String> = Vec::new();
     for word in words {
         if *word == [Piece::Star] {
+            // With blanks around it, it is one word at least.
+            if reach == Reach::AsWritten && words.len() > 1 {
+                said.push("*".to_owned());
+            }
             said.push("**".to_owned());
             continue;
         }

@@ -68,6 +68,8 @@ pub(super) fn command(rule: &WrittenRule) -> Option<Rule> {
     match rule.pattern.as_str() {
         // A star of ours would take in everything below, such as what was built just now.
         "rm -rf /*" => Some(Rule { except: vec!["rm -rf /*/?* **".to_owned()], ..known }),
+        // Written without blanks it is no bomb, and not what anybody means either.
+        ":(){:|:&};:" => Some(Rule { pattern: ":()\\{:|:&\\};:".to_owned(), ..known }),
         "rm -rf /" | "mkfs*" | "chmod -R 777 /" => Some(known),
         _ => None,
     }

@@ -12,9 +12,10 @@ mod reference;
 mod seen;
 
 pub(crate) use checker::Rules;
-pub(crate) use reference::of_reference;
+use reference::of_reference;
 
 use pyo3::prelude::*;
+use workden::WorkspaceBuilder;
 use workden_core::Result;
 use workden_policy::{Action, Operation, Ruleset, Surroundings};
 
@@ -35,8 +36,24 @@ pub(crate) fn native_ruleset(ruleset: &str, surroundings: &str) -> PyResult<Opti
     serde_json::to_string(&ours).map(Some).map_err(|error| failure::raised(failure::invalid("a ruleset", error)))
 }
 
+/// The rules that a place is to hold to, if there is anything to hold to: rules that allow everything would still
+/// have somebody asked about commands that nobody can understand.
+pub(crate) fn enforced(ruleset: &str, surroundings: Surroundings) -> Result<Option<Ruleset>> {
+    Ok(Some(of_reference(ruleset, surroundings)?).filter(|ours| !allows_everything(ours)))
+}
+
+/// A workspace that holds to these rules, if there are any.
+pub(crate) fn hold(
+    builder: WorkspaceBuilder,
+    ruleset: Option<&String>,
+    surroundings: Surroundings,
+) -> Result<WorkspaceBuilder> {
+    let rules = ruleset.map(|ruleset| enforced(ruleset, surroundings)).transpose()?.flatten();
+    Ok(rules.into_iter().fold(builder, WorkspaceBuilder::rules))
+}
+
 /// Whether there is nothing in it that says anything but yes.
-pub(crate) fn allows_everything(ruleset: &Ruleset) -> bool {
+fn allows_everything(ruleset: &Ruleset) -> bool {
     let is_open = |operation: &Operation| {
         let rules = ruleset.of(*operation).map_or(&[][..], |own| &own.rules);
         ruleset.default_of(*operation) == Action::Allow && rules.iter().all(|rule| rule.action == Action::Allow)

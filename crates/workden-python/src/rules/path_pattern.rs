@@ -10,35 +10,47 @@ use workden_core::{Error, ErrorKind, Result};
 /// How far a pattern reaches that does not say where it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// From the root, and a directory is the directory alone.
+    /// From the root.
     AsWritten,
     /// In every directory, and a directory is everything in it.
     Wide,
 }
 
-/// Our words for a pattern of the reference.
+/// Our words for a pattern of the reference; `None` when no path is ever written so that it matches.
 ///
 /// # Errors
 ///
 /// `InvalidPattern` for a class that says something else there than here.
-pub(super) fn path_pattern(pattern: &str, reach: Reach) -> Result<String> {
-    let body = translated(pattern)?;
-    let named = body.trim_end_matches('/');
-    let is_directory = !named.is_empty() && named.len() < body.len();
+pub(super) fn path_pattern(pattern: &str, reach: Reach) -> Result<Option<String>> {
+    if reach == Reach::AsWritten
+        && let Some(before) = without_directories(pattern)
+    {
+        return path_pattern(before, reach);
+    }
+    let named = pattern.trim_end_matches('/');
+    let is_directory = !named.is_empty() && named.len() < pattern.len();
+    let body = translated(if is_directory { named } else { pattern })?;
     let is_rooted = body.starts_with('/') || body.starts_with("**/") || body == "**";
     // What is refused is refused as it was written.
-    let is_refused = body.starts_with('!') || body.starts_with("~/") || body.trim() != body;
+    let is_refused = body.is_empty() || body.starts_with('!') || body.starts_with("~/") || body.trim() != body;
     let from = match reach {
         _ if is_rooted || is_refused => "",
         Reach::AsWritten => "/",
         Reach::Wide => "**/",
     };
     Ok(match reach {
-        _ if body.is_empty() => body,
-        Reach::AsWritten if is_directory => format!("{from}{named}"),
-        Reach::Wide if is_directory => format!("{from}{{{named},{named}/**}}"),
-        Reach::AsWritten | Reach::Wide => format!("{from}{body}"),
+        Reach::AsWritten if is_directory => None,
+        Reach::Wide if is_directory => Some(format!("{from}{{{body},{body}/**}}")),
+        Reach::AsWritten | Reach::Wide => Some(format!("{from}{body}")),
     })
+}
+
+/// What is in front of a `**/` at the end, within a name: the directories may be none, and then that is all.
+fn without_directories(pattern: &str) -> Option<&str> {
+    let before = pattern.strip_suffix("**/")?;
+    let stars = before.len() - before.trim_end_matches('*').len();
+    // Stars are read two by two: of an odd number, the last one stands alone in front of the slash.
+    (!before.is_empty() && !before.ends_with('/') && stars % 2 == 0).then_some(before)
 }
 
 fn translated(pattern: &str) -> Result<String> {

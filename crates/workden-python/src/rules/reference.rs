@@ -111,11 +111,7 @@ impl Converted {
     }
 }
 
-fn path_rules(
-    operation: Operation,
-    own: &WrittenOperation,
-    surroundings: Surroundings,
-) -> Result<Vec<(usize, Rule)>> {
+fn path_rules(operation: Operation, own: &WrittenOperation, surroundings: Surroundings) -> Result<Vec<(usize, Rule)>> {
     let mut rules = Vec::new();
     let mut nth = 0;
     while let Some(rule) = own.rules.get(nth) {
@@ -124,22 +120,23 @@ fn path_rules(
             nth += length;
             continue;
         }
-        let (reach, case) = match rule.action {
-            Action::Allow => (Reach::AsWritten, None),
-            Action::Ask | Action::Deny if hides_nothing_stricter(own, nth) => (Reach::Wide, None),
-            Action::Ask | Action::Deny => (Reach::AsWritten, Some(RuleCase::Sensitive)),
+        let reach = reach(own, nth);
+        let case = match (rule.action, reach) {
+            (Action::Ask, Reach::AsWritten) => Some(RuleCase::Sensitive),
+            _ => None,
         };
         let pattern = path_pattern(&rule.pattern, reach).map_err(|error| about(operation, nth, rule, &error))?;
-        rules.push((nth, Rule { case, ..ours(pattern, rule) }));
+        rules.extend(pattern.map(|pattern| (nth, Rule { case, ..ours(pattern, rule) })));
         nth += 1;
     }
     Ok(rules)
 }
 
-/// Whether nothing that comes after a rule is stricter than it.
-fn hides_nothing_stricter(own: &WrittenOperation, nth: usize) -> bool {
+/// How far a rule may reach: where nothing that comes after it is stricter, as far as it could mean.
+fn reach(own: &WrittenOperation, nth: usize) -> Reach {
     let action = own.rules[nth].action;
-    own.default <= action && own.rules[nth..].iter().all(|later| later.action <= action)
+    let hides_nothing = own.default <= action && own.rules[nth..].iter().all(|later| later.action <= action);
+    if action > Action::Allow && hides_nothing { Reach::Wide } else { Reach::AsWritten }
 }
 
 fn command_rules(own: &WrittenOperation) -> Result<Vec<(usize, Rule)>> {
@@ -149,9 +146,9 @@ fn command_rules(own: &WrittenOperation) -> Result<Vec<(usize, Rule)>> {
             rules.extend(known::command(rule).map(|rule| (nth, rule)));
             continue;
         }
-        let patterns = command_patterns(&rule.pattern, rule.action);
-        let patterns = patterns.map_err(|error| about(Operation::Execute, nth, rule, &error))?;
-        rules.extend(patterns.into_iter().map(|pattern| (nth, ours(pattern, rule))));
+        let said = command_patterns(&rule.pattern, reach(own, nth));
+        let said = said.map_err(|error| about(Operation::Execute, nth, rule, &error))?;
+        rules.extend(said.into_iter().map(|said| (nth, Rule { except: said.except, ..ours(said.pattern, rule) })));
     }
     Ok(rules)
 }

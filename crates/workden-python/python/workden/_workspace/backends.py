@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import posixpath
@@ -165,8 +166,7 @@ class WorkdenWorkspaceBackend(WorkspaceFiles, SupportsCommands):
     ) -> CommandResult:
         """Runs a program with its arguments, or a line of shell, to its end. Cancelling it ends all of it."""
         words, line = _form(command, is_line=shell)
-        if timeout is not None and not (isinstance(timeout, (int, float)) and 0 < timeout < math.inf):
-            raise ValueError("a timeout is a number of seconds, more than none and less than forever")
+        _check_time(timeout)
         code, output, errors, is_over, is_too_much = await self._call(
             "run", words, line, dict(env or {}), timeout, MOST_PRINTED
         )
@@ -184,8 +184,9 @@ class WorkdenWorkspaceBackend(WorkspaceFiles, SupportsCommands):
                 stderr=_text(errors[:_SHOWN]),
             )
         if code >= _SIGNALLED:
-            # Perhaps with everything around it.
-            await self.working_dir()
+            # Perhaps with everything around it: a sandbox that ends takes no more commands before it ends any.
+            with contextlib.suppress(Failure, OSError):
+                await self._call("run", ["true"], None, {}, timeout, MOST_PRINTED)
         return CommandResult(exit_code=code, stdout=_text(output), stderr=_text(errors))
 
 
@@ -204,6 +205,11 @@ def ground_of(
     raise ValueError(f"there are workspaces on `linux` and on `docker`, and none on `{on}`")
 
 
+def _check_time(timeout: Any) -> None:
+    if timeout is not None and not (isinstance(timeout, (int, float)) and 0 < timeout < math.inf):
+        raise ValueError("a timeout is a number of seconds, more than none and less than forever")
+
+
 def _form(command: WorkspaceCommand, *, is_line: bool) -> tuple[list[str] | None, str | None]:
     if isinstance(command, str):
         if not is_line:
@@ -211,7 +217,7 @@ def _form(command: WorkspaceCommand, *, is_line: bool) -> tuple[list[str] | None
         return None, command
     if is_line:
         raise TypeError("with `shell=True` a command is one string")
-    words = list(command)
+    words: list[Any] = list(command)
     if not all(isinstance(word, str) for word in words):
         raise TypeError("each word of a command is a string")
     if not words:

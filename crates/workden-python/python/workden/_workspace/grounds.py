@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 Opened = tuple[Any, Place]
 """A backend, which is not to be let go of, and where it works."""
 
-_RANDOM = re.compile(r"(workden-)?[0-9a-f]{16}")
+_RANDOM = re.compile(r"[0-9a-f]{16}")
+_PREFIX = "workden-"
 
 
 class Ground(Protocol):
@@ -99,7 +100,7 @@ class DockerGround:
         self._ttl = ttl
 
     def new_id(self) -> str:
-        return self._name or f"workden-{secrets.token_hex(8)}"
+        return self._name or f"{_PREFIX}{secrets.token_hex(8)}"
 
     def make(self, id: str) -> Opened:
         like = self._sandbox()
@@ -119,7 +120,8 @@ class DockerGround:
 
     def is_own(self, id: str) -> bool:
         # Other containers of the machine are nobody's workspace.
-        return id == self._name or _RANDOM.fullmatch(id) is not None
+        is_made_here = id.startswith(_PREFIX) and _RANDOM.fullmatch(id[len(_PREFIX) :]) is not None
+        return is_made_here or id == self._name
 
 
 class StateGround:

@@ -42,10 +42,11 @@ class WorkdenFilesWorkspaceBackend(WorkspaceFiles):
 
     async def read_bytes(self, path: str) -> bytes:
         """The content of a file."""
+        directories = await self._directories()
         try:
             return await super().read_bytes(path)
         except FileNotFoundError:
-            if (await self.stat(path)).is_dir:
+            if _plain(path) in directories:
                 raise IsADirectoryError(path) from None
             raise
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast, get_args
 
-from pydantic_ai.tools import RunContext
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
-
+from workden.approval import _terminal
 from workden.approval.memory import ApprovalMemory
 from workden.approval.types import (
     ApprovalCallback,
@@ -19,6 +17,14 @@ from workden.approval.types import (
     SupportsApprovalDescription,
     SupportsNeedsApproval,
 )
+from workden.toolsets import _extra
+
+try:
+    from pydantic_ai.exceptions import ApprovalRequired
+    from pydantic_ai.tools import DeferredToolRequests, RunContext
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
+except ImportError as error:
+    raise _extra.missing(error) from error
 
 __all__ = ["ApprovalToolset"]
 
@@ -29,12 +35,15 @@ class ApprovalToolset(WrapperToolset[Any]):
     A toolset with a method `needs_approval` says itself what has to be approved. Of another, everything has to be,
     but for the tools for which `config` has `{"pre_approved": True}`. A call that is not approved is answered with a
     sentence.
+
+    Without a callback, an agent whose `output_type` has `DeferredToolRequests` ends its run with the question, and goes
+    on with the answer, as Pydantic AI does it; of another agent, whoever sits at the terminal is asked.
     """
 
     def __init__(
         self,
         inner: AbstractToolset[Any],
-        approval_callback: ApprovalCallback,
+        approval_callback: ApprovalCallback | None = None,
         memory: ApprovalMemory | None = None,
         config: dict[str, dict[str, Any]] | None = None,
     ) -> None:
@@ -84,7 +93,7 @@ class ApprovalToolset(WrapperToolset[Any]):
             return result.block_reason
         if result.is_pre_approved or getattr(ctx, "tool_call_approved", False) is True:
             return await self.wrapped.call_tool(name, tool_args, ctx, tool)
-        asking = _Asking(self, name, tool_args, await self._description(name, tool_args, ctx))
+        asking = _Asking(self, name, tool_args, await self._description(name, tool_args, ctx), takes_deferred(ctx))
         asks_itself = getattr(self.wrapped, "call_tool_asking", None)
         if asks_itself is not None:
             answer = await asks_itself(name, tool_args, ctx, tool, asking.decides)
@@ -108,8 +117,11 @@ class ApprovalToolset(WrapperToolset[Any]):
 class _Asking:
     """One call about which somebody is asked, at most once."""
 
-    def __init__(self, toolset: ApprovalToolset, name: str, tool_args: dict[str, Any], description: str) -> None:
+    def __init__(
+        self, toolset: ApprovalToolset, name: str, tool_args: dict[str, Any], description: str, deferred: bool
+    ) -> None:
         self._toolset = toolset
+        self._deferred = deferred
         self._request = ApprovalRequest(tool_name=name, tool_args=tool_args, description=description)
         self._decision: ApprovalDecision | None = None
         self._raised: Exception | None = None
@@ -131,7 +143,10 @@ class _Asking:
         if known is not None and known.approved:
             return known
         request = request.model_copy(update={"preview": preview})
-        decision: ApprovalDecision = await _now(self._toolset._approval_callback(request))
+        callback = self._toolset._approval_callback
+        if callback is None and self._deferred:
+            raise ApprovalRequired(metadata={"description": request.description, "preview": preview})
+        decision: ApprovalDecision = await _now((callback or _terminal.prompt)(request))
         memory.store(request.tool_name, request.tool_args, decision)
         return decision
 
@@ -142,6 +157,18 @@ class _Asking:
         if self._decision is None or self._decision.approved:
             return answer
         return f"User denied {self._request.tool_name}: {self._decision.note or 'no reason given'}"
+
+
+def takes_deferred(ctx: RunContext[Any]) -> bool:
+    """Whether the run of an agent may end with questions."""
+    agent = getattr(ctx, "agent", None)
+    return agent is not None and _has_requests(agent.output_type)
+
+
+def _has_requests(output_type: object) -> bool:
+    if isinstance(output_type, (list, tuple)):
+        return any(_has_requests(one) for one in cast("list[object]", output_type))
+    return output_type is DeferredToolRequests or any(_has_requests(one) for one in get_args(output_type))
 
 
 async def _now(value: Any) -> Any:

@@ -18,10 +18,19 @@ class Mounted:
     """Where it is seen: a path that starts with `/`."""
     name: str
     """What it is called."""
-    host: Path
+    host: str
     """The directory itself, without links in its path."""
     config: PathConfig | Mount
     """Its limits."""
+
+    def host_path(self, place: str) -> str:
+        """Where a path in here is on the host."""
+        return _joined(self.host, _below(self.at, place) or "")
+
+    def seen(self, host_path: str) -> str | None:
+        """What a path of the host is in here, if it is."""
+        rest = _below(self.host, host_path)
+        return None if rest is None else _joined(self.at, rest)
 
 
 def mounted(config: SandboxConfig, base: Path) -> list[Mounted]:
@@ -46,9 +55,18 @@ def mounted(config: SandboxConfig, base: Path) -> list[Mounted]:
     return all
 
 
-def _made(directory: Path) -> Path:
+def _made(directory: Path) -> str:
     directory.mkdir(parents=True, exist_ok=True)
-    return directory.resolve()
+    return str(directory.resolve())
+
+
+def _below(directory: str, path: str) -> str | None:
+    """The rest of a path that is in a directory."""
+    return path[len(directory) :].lstrip("/") if is_within(path, directory) else None
+
+
+def _joined(directory: str, rest: str) -> str:
+    return f"{directory.rstrip('/')}/{rest}" if rest else directory
 
 
 def _place_of(name: str) -> str:
@@ -66,7 +84,7 @@ def wanted(mounts: list[Mounted], *, asks: bool) -> str:
 
 def _one(mount: Mounted, asks: bool) -> dict[str, object]:
     return {
-        "host_path": str(mount.host),
+        "host_path": mount.host,
         "mount_point": mount.at,
         "mode": mount.config.mode,
         "suffixes": mount.config.suffixes,

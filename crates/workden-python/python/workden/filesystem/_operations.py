@@ -137,7 +137,7 @@ class FileOperations:
     def _check_links(self, path: str) -> None:
         # A link to another place of the host would be taken from the top of its directory here: safe, but new
         # directories in there are not what anybody who follows it means.
-        if not self._sandbox._leads_somewhere(path):
+        if self._sandbox._led_to(path) is None:
             raise PathNotInSandboxError(path, self._sandbox.readable_roots)
 
     @waits

@@ -29,7 +29,7 @@ def exception(failure: Failure, sandbox: Sandbox, doing: str, *given: str, old_t
     return (
         _misnamed(failure, sandbox, doing, path)
         or _refused(failure, sandbox, path)
-        or _of_edit(failure, path, old_text)
+        or _of_edit(failure, doing, path, old_text)
         or _of_file(failure, doing, path, given)
         or _other(failure, sandbox, doing, path)
     )
@@ -47,10 +47,10 @@ def _meant(failure: Failure, given: tuple[str, ...]) -> str:
 
 def _misnamed(failure: Failure, sandbox: Sandbox, doing: str, path: str) -> Exception | None:
     """What is better called something else: a link out of the sandbox is no missing file, a directory no bad name."""
-    if failure.kind == "not_found" and not sandbox._leads_somewhere(path):
+    if failure.kind == "not_found" and sandbox._led_to(path) is None:
         return PathNotInSandboxError(path, sandbox.readable_roots)
     name, parts = _said.refusal(failure)
-    if name == "suffix" and not parts["suffix"] and sandbox._leads_somewhere(path) and sandbox.resolve(path).is_dir():
+    if name == "suffix" and not parts["suffix"] and sandbox._is_directory(path):
         return IsADirectoryError(f"Cannot copy directory: {path}" if doing == "copy" else f"Not a file: {path}")
     return None
 
@@ -68,7 +68,9 @@ def _refused(failure: Failure, sandbox: Sandbox, path: str) -> Exception | None:
     return None
 
 
-def _of_edit(failure: Failure, path: str, old_text: str) -> Exception | None:
+def _of_edit(failure: Failure, doing: str, path: str, old_text: str) -> Exception | None:
+    if failure.kind == "invalid_argument" and doing == "edit" and not old_text:
+        return EditError(path, "the text to replace is empty", old_text)
     if failure.kind == "no_match":
         return EditError(path, "text not found in file", old_text)
     if failure.kind == "ambiguous":

@@ -46,7 +46,7 @@ class EditFileArgs(_Arguments):
     """Arguments of `edit_file`."""
 
     path: str = Field(description="The file to edit")
-    old_text: str = Field(description="The text to replace, exactly as it stands in the file; it has to stand there once")
+    old_text: str = Field(description="The text to replace, exactly as it stands in the file, where it stands once")
     new_text: str = Field(description="The text to put in its place")
 
 

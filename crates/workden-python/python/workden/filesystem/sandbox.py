@@ -98,25 +98,27 @@ class Sandbox:
 
     def can_read(self, path: str) -> bool:
         """Whether something may be read there, with or without approval. Endings and sizes aside."""
-        try:
-            return self._may_read(self._found(path))
-        except PathNotInSandboxError:
-            return False
+        places = self._led_to(path)
+        return places is not None and self._may_read(places)
 
     def can_write(self, path: str) -> bool:
         """Whether something may be written there, with or without approval. Endings and sizes aside."""
-        try:
-            return self._may_write(self._found(path))
-        except PathNotInSandboxError:
-            return False
+        places = self._led_to(path)
+        return places is not None and self._may_write(places)
 
     def needs_read_approval(self, path: str) -> bool:
         """Whether somebody has to approve reading there; not where it is not possible at all."""
-        return self.can_read(path) and self._limits(path).read_approval
+        places = self._led_to(path)
+        if places is None or not self._may_read(places):
+            return False
+        return any(self._mount_of(place, path).config.read_approval for place in places)
 
     def needs_write_approval(self, path: str) -> bool:
         """Whether somebody has to approve writing there; not where it is not possible at all."""
-        return self.can_write(path) and self._limits(path).write_approval
+        places = self._led_to(path)
+        if places is None or not self._may_write(places):
+            return False
+        return any(self._mount_of(place, path).config.write_approval for place in places)
 
     # Where it is
 
@@ -142,13 +144,13 @@ class Sandbox:
         if op == "write" and not may_write:
             raise PathNotWritableError(os.fspath(path), self.writable_roots)
         mount = self._mount_of(places[-1], path)
-        return mount.name, mount.host / os.path.relpath(places[-1], mount.at), mount.config
+        return mount.name, Path(mount.host_path(places[-1])), mount.config
 
     def get_mount_root(self, mount_point: str) -> Path:
         """The host directory of a mount."""
         for mount in self._mounts:
             if mount.at == normal(mount_point):
-                return mount.host
+                return Path(mount.host)
         raise PathNotInSandboxError(mount_point, self.readable_roots)
 
     # Limits
@@ -213,8 +215,9 @@ class Sandbox:
     def _seen(self, host: Path) -> str:
         """A path of the host as it is seen in here."""
         for mount in self._mounts:
-            if host.is_relative_to(mount.host):
-                return self._spelled(f"{mount.at}/{host.relative_to(mount.host).as_posix()}")
+            place = mount.seen(str(host))
+            if place is not None:
+                return self._label(place)
         return host.name
 
     def _normal(self, path: str) -> str:
@@ -230,26 +233,30 @@ class Sandbox:
         return mount
 
     def _found(self, path: str) -> tuple[str, str]:
-        """A path in its normal form, and where it leads: also in here, and in the same directory."""
-        place = self._normal(path)
-        mount = self._mount_of(place, path)
-        host = Path(os.path.realpath(mount.host / os.path.relpath(place, mount.at)))
-        if host.is_relative_to(mount.host) and not host.is_symlink():
-            real = self._normal(f"{mount.at}/{host.relative_to(mount.host).as_posix()}")
-            if holding(self._mounts, real) is mount:
-                return place, real
-        raise PathNotInSandboxError(os.fspath(path), self.readable_roots)
+        """A path in its normal form, and where it leads through links: also in here."""
+        place = leads = self._normal(path)
+        while True:
+            mount = self._mount_of(leads, path)
+            host = os.path.realpath(mount.host_path(leads))
+            seen = mount.seen(host)
+            # What is still a link now is one of a circle.
+            if seen is None or os.path.islink(host):
+                raise PathNotInSandboxError(os.fspath(path), self.readable_roots)
+            if holding(self._mounts, seen) is mount:
+                return place, seen
+            # Another directory is mounted there, further in, and what it covers is not to be seen.
+            leads = seen
 
-    def _leads_somewhere(self, path: str) -> bool:
-        """Whether a path, also through links, is one of a directory in here."""
+    def _led_to(self, path: str) -> tuple[str, str] | None:
+        """The same, and nothing if it leads out of here."""
         try:
-            self._found(path)
+            return self._found(path)
         except PathNotInSandboxError:
-            return False
-        return True
+            return None
 
-    def _limits(self, path: str) -> PathConfig | Mount:
-        return self._mount_of(self._normal(path), path).config
+    def _is_directory(self, path: str) -> bool:
+        places = self._led_to(path)
+        return places is not None and os.path.isdir(self._mount_of(places[-1], path).host_path(places[-1]))
 
     def _may_read(self, places: tuple[str, str]) -> bool:
         return all(any(is_within(place, root) for root in self._readable) for place in places)

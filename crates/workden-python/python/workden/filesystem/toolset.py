@@ -7,10 +7,6 @@ import copy
 import os
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic_ai.exceptions import ModelRetry
-from pydantic_ai.tools import RunContext, ToolDefinition
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
-
 from workden._steps import awaited, is_native
 from workden.filesystem._deciding import DECIDES
 from workden.filesystem._operations import FileOperations
@@ -19,6 +15,14 @@ from workden.filesystem.config import PathConfig, SandboxConfig
 from workden.filesystem.errors import EditError, SandboxError
 from workden.filesystem.results import DEFAULT_MAX_READ_CHARS, ReadResult
 from workden.filesystem.sandbox import Sandbox
+from workden.toolsets import _extra
+
+try:
+    from pydantic_ai.exceptions import ModelRetry
+    from pydantic_ai.tools import RunContext, ToolDefinition
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+except ImportError as error:
+    raise _extra.missing(error) from error
 
 if TYPE_CHECKING:
     from typing_extensions import Self

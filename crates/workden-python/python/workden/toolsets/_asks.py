@@ -10,17 +10,15 @@ When there is none of them, nobody is asked: the call is refused, and the model 
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import json
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast, get_args
 
 from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.tools import DeferredToolRequests, ToolApproved, ToolDenied
 
-from workden._asking import asked
+from workden._asking import asked, called
 from workden.toolsets import _terminal
 
 Answer = bool | tuple[bool, str] | None
@@ -66,15 +64,15 @@ class Asking:
         """The same, for a call that somebody has said yes to."""
         return Asking(self._run, deferred=self._deferred, callback=None, terminal=False, approved=True)
 
-    def __call__(self, question: str) -> Answer | Awaitable[Answer]:
-        """Called by the native half, from any thread."""
+    async def __call__(self, question: str) -> Answer:
+        """Called by the native half, and awaited where the tool was called."""
         summary = summarized(json.loads(question))
         if self._approved and not self._is_another(summary):
             return True
         if self._defers():
             self.question = summary
             return None
-        return self._asked(summary)
+        return await self._asked(summary)
 
     def _is_another(self, summary: dict[str, Any]) -> bool:
         """Whether what was approved has changed since: the file is no longer what it was when somebody said yes."""
@@ -114,14 +112,12 @@ class Asking:
     async def _by_callback(self, summary: dict[str, Any]) -> Answer:
         if self._callback is None:
             return None
-        # It may wait for somebody: not in the loop.
-        answer = await asyncio.to_thread(self._callback, summary["operation"], summary["target"], summary["reason"])
-        return bool(await answer if inspect.isawaitable(answer) else answer)
+        return await called(self._callback, (summary["operation"], summary["target"], summary["reason"]))
 
     async def _at_terminal(self, summary: dict[str, Any]) -> Answer:
         if not self._terminal or not _terminal.is_there():
             return None
-        return await asyncio.to_thread(_terminal.ask, summary)
+        return await _terminal.answer(summary)
 
 
 def summarized(request: dict[str, Any]) -> dict[str, Any]:

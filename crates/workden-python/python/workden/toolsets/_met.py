@@ -70,15 +70,15 @@ class Met:
 
     def _of(self, backend: Any) -> _Tools:
         number = id(backend)
-        referred, tools = self._known.get(number, (None, None))
-        if referred is not None and tools is not None and referred() is backend:
-            return tools
+        met = self._known.get(number)
+        if met is not None and met[0]() is backend:
+            return met[1]
         # One place for all of its tools: a command that one of them started is known to the others.
         place = _place_of(backend)
-        met: _Tools = (place if self._rules is None else place.guarded(self._rules), {})
+        tools: _Tools = (place if self._rules is None else place.guarded(self._rules), {})
         known = self._known
         try:
-            referred = weakref.ref(backend, lambda _: known.pop(number, None) and None)
+            referred: Callable[[], Any] = weakref.ref(backend, lambda _: known.pop(number, None) and None)
         except TypeError:
             referred = _Held(backend)
             self._held.append(number)

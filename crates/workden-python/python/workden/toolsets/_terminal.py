@@ -2,22 +2,55 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import select
 import sys
 import threading
 import unicodedata
 from typing import Any
 
 _MOST_LINES = 40
+_PATIENCE = 0.2
+"""Seconds after which it is seen that a question was given up."""
 _one_at_a_time = threading.Lock()
 
 
 def is_there() -> bool:
     """Whether somebody could read a question and answer it."""
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+    try:
+        return sys.stdin.isatty() and sys.stderr.isatty()
+    except (AttributeError, ValueError):
+        # There are none, as in a service, or they are closed.
+        return False
 
 
-def ask(asked: dict[str, Any]) -> bool | None:
-    """Puts a question, and waits for the answer; none, if the terminal has gone."""
+async def answer(asked: dict[str, Any]) -> bool | None:
+    """What somebody says to a question; none, if the terminal has gone. Whoever gives up leaves nobody waiting."""
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[bool | None] = loop.create_future()
+    given_up = threading.Event()
+
+    def told(said: bool | None) -> None:
+        if not answered.done():
+            answered.set_result(said)
+
+    def wait() -> None:
+        said = ask(asked, given_up)
+        # The loop may have been closed meanwhile: then nobody wants to know.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(told, said)
+
+    # Not one of the threads that Python waits for at its end: Ctrl-C at the question ends the program.
+    threading.Thread(target=wait, name="workden-terminal", daemon=True).start()
+    try:
+        return await answered
+    finally:
+        given_up.set()
+
+
+def ask(asked: dict[str, Any], given_up: threading.Event) -> bool | None:
+    """Puts a question, and waits for the answer until it is given up."""
     lines = [f"The agent wants to {asked['operation']}: {asked['target']}"]
     if asked["reason"]:
         lines.append(f"This has to be approved: {asked['reason']}")
@@ -28,8 +61,14 @@ def ask(asked: dict[str, Any]) -> bool | None:
     question = "\n".join(plain(line) for line in lines)
     with _one_at_a_time:
         print(f"\n{question}\nAllow it? [y/N] ", end="", file=sys.stderr, flush=True)
-        answer = sys.stdin.readline()
-    return answer.strip().lower() in ("y", "yes") if answer else None
+        has_answer = False
+        while not has_answer:
+            has_answer = bool(select.select([sys.stdin], [], [], _PATIENCE)[0])
+            # What is typed after that is for somebody else.
+            if given_up.is_set():
+                return None
+        said = sys.stdin.readline()
+    return said.strip().lower() in ("y", "yes") if said else None
 
 
 def plain(line: str) -> str:

@@ -40,9 +40,13 @@ class _Anywhere:
     def execute(self) -> None: ...
 
 
-def tools_anywhere(options: dict[str, Any], rules: str | None = None) -> Tools:
-    """The tools as they are where everything can be done that the rules do not deny everywhere."""
-    place = Place.foreign(_Anywhere())
+def anywhere() -> Place:
+    """Where everything can be done."""
+    return Place.foreign(_Anywhere())
+
+
+def tools_over(place: Place, options: dict[str, Any], rules: str | None = None) -> Tools:
+    """The tools over a place, but for those that the rules deny everywhere."""
     if rules is not None:
         place = place.guarded(rules)
     return place.tools(json.dumps(options))
@@ -55,7 +59,7 @@ def specs(tools: Tools) -> dict[str, dict[str, Any]]:
 
 @functools.cache
 def _console(edit_format: EditFormat) -> tuple[dict[str, dict[str, Any]], str]:
-    tools = tools_anywhere({"edit_format": edit_format, "images": False, "documents": False})
+    tools = tools_over(anywhere(), {"edit_format": edit_format, "images": False, "documents": False})
     return specs(tools), tools.prompt()
 
 

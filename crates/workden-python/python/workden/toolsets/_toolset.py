@@ -11,6 +11,7 @@ from typing import Any, cast
 from pydantic_ai import ApprovalRequired, BinaryContent, FunctionToolset, ModelRetry, RunContext, Tool, ToolDefinition, UserError
 from pydantic_core import SchemaValidator, core_schema
 
+from workden._asking import CALLING
 from workden._native import Failure
 from workden._place_of import unwrapped
 from workden.toolsets import _rules, _texts, _words
@@ -49,7 +50,7 @@ class Console:
     def toolset(self, id: str | None, max_retries: int) -> FunctionToolset[Any]:
         """The toolset."""
         try:
-            specs = _texts.specs(_texts.tools_anywhere(self.options, self.rules))
+            specs = _texts.specs(_texts.tools_over(_texts.anywhere(), self.options, self.rules))
         except Failure as failure:
             raise ValueError(str(failure)) from None
         tools = [self._tool(spec) for spec in specs.values()]
@@ -69,7 +70,9 @@ class Console:
             return replace(definition, description=offered.specs[name]["description"], kind="function")
 
         call.__name__ = call.__qualname__ = name
-        tool: Tool[Any] = cast("Any", Tool).from_schema(call, name, spec["description"], spec["parameters"], takes_ctx=True)
+        schema: dict[str, Any] = spec["parameters"]
+        made = Tool.from_schema(call, name, spec["description"], schema, takes_ctx=True)  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+        tool = cast("Any", made)
         tool.function_schema.validator = _OBJECT
         tool.prepare = prepare
         # For those who look: calls are asked about when they are made, and only if somebody has to be asked.
@@ -122,7 +125,7 @@ class Console:
         if name not in offered.specs:
             return _words.not_offered(name, unwrapped(backend))
         try:
-            answer = await offered.tools.call_async(name, _as_json(arguments), asking)
+            answer = await _call(offered, name, arguments, asking)
         except Failure:
             if asking.instead is not None:
                 arguments, asking = asking.instead, asking.approving()
@@ -131,7 +134,7 @@ class Console:
                 offered = self._offered(backend, name, insists=False)
             else:
                 raise
-            answer = await offered.tools.call_async(name, _as_json(arguments), asking)
+            answer = await _call(offered, name, arguments, asking)
         text, beside, _ = answer
         for _, media_type, _, content in beside:
             return BinaryContent(data=content, media_type=media_type)
@@ -148,6 +151,16 @@ class Console:
         self._questions[ctx.tool_call_id or ""] = question
         if len(self._questions) > _MOST_QUESTIONS:
             self._questions.popitem(last=False)
+
+
+async def _call(offered: Offered, name: str, arguments: dict[str, Any], asking: Asking) -> Any:
+    # Rules of backends that are inside of another ask the same: the call takes this along.
+    before = CALLING.set(asking)
+    try:
+        answer = offered.tools.call_async(name, _as_json(arguments), asking)
+    finally:
+        CALLING.reset(before)
+    return await answer
 
 
 def _as_json(arguments: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ assert "is empty" in result.output
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from workden.toolsets import _extra, _texts
 from workden.toolsets._media import (
@@ -106,7 +106,7 @@ class _Unsaid(int):
         return "True"
 
 
-_UNSAID_TRUE = cast("bool", _Unsaid(1))
+_UNSAID_TRUE: Any = _Unsaid(1)
 
 
 def create_console_toolset(
@@ -184,7 +184,7 @@ def create_console_toolset(
         options,
         rules=rules,
         asks_for_commands=bool(require_execute_approval) and rules is None,
-        insists=not isinstance(require_execute_approval, _Unsaid),
+        insists=require_execute_approval is not _UNSAID_TRUE,
         backend=backend,
         ask_callback=ask_callback,
         terminal=ask_fallback != "deny",

@@ -138,7 +138,7 @@ class DockerSandbox(PlaceSandbox):
         self._asks = asker(ask_callback)
         super().__init__(session_id or sandbox_id, idle_timeout)
 
-    def _new_place(self) -> _native.Place:
+    def _made(self) -> _native.Place:
         return _native.Place.docker(self._wanted, self._asks)
 
     @property
