@@ -84,8 +84,8 @@ class Met:
             self._held.append(number)
             if len(self._held) > _MOST_HELD:
                 known.pop(self._held.pop(0), None)
-        known[number] = (referred, met)
-        return met
+        known[number] = (referred, tools)
+        return tools
 
 
 class _Held:
