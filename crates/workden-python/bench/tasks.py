@@ -255,7 +255,7 @@ def _(ground: Ground) -> Timed:
 def _(ground: Ground) -> Timed:
     child = ground.lib.StateBackend()
     backend = ground.lib.CompositeBackend(default=ground.lib.StateBackend(), routes={"/data/": child})
-    backend.write("/data/a.txt", "one\ntwo\n")
+    backend.write("/data/a.txt", "one\ntwo")
     return lambda: backend.read("/data/a.txt")
 
 
@@ -278,7 +278,7 @@ def _(ground: Ground) -> Timed:
 @task("execute, 20 MB of output")
 def _(ground: Ground) -> Timed:
     backend = scratch(ground)
-    return lambda: len(backend.execute("head -c 20000000 /dev/zero | tr '\\0' x").output)
+    return lambda: backend.execute("head -c 20000000 /dev/zero | tr '\\0' x").truncated
 
 
 def toolset(ground: Ground) -> Any:

@@ -161,7 +161,7 @@ def test_presets_deny_dangerous_commands(command: str) -> None:
         assert index is not None
 
 
-@pytest.mark.parametrize("command", ["ls -la", "rm -rf build", "rm -rf /home/u/p/build", "git status", "dd if=a of=b"])
+@pytest.mark.parametrize("command", ["ls -la", "rm -rf build", "rm -rf /home/user/p/build", "git status", "dd if=a of=b"])
 def test_ordinary_commands_are_left_to_the_default(command: str) -> None:
     assert PermissionChecker(PERMISSIVE_RULESET).check_sync("execute", command) == "allow"
     assert PermissionChecker(DEFAULT_RULESET).check_sync("execute", command) == "ask"

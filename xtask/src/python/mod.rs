@@ -9,16 +9,20 @@ mod native;
 pub(crate) mod wheel;
 
 use std::{
+    env,
     path::{Path, PathBuf, absolute},
     process::Command,
 };
 
+use self::interpreters::Python;
 use crate::{Outcome, installed, keeper::target_directory, workspace};
 
 /// What tests are run with.
 struct Ready {
     /// The Python of the environment that they are run in.
     python: PathBuf,
+    /// Which one that is.
+    version: Python,
     /// By which the package is found, and what it finds.
     variables: Vec<(&'static str, String)>,
 }
@@ -27,12 +31,9 @@ struct Ready {
 pub(crate) fn whole(environment: &[(&'static str, String)]) -> Outcome {
     let ready = prepare(environment)?;
     let mut pytest = vec!["pytest", "--cov=workden", "--cov-report=term-missing:skip-covered"];
-    if interpreters::newest()?.sees_all_threads() {
-        pytest.push("--cov-fail-under=100");
-    } else {
-        println!(
-            "=== this Python does not tell of lines run in threads of Rust: that there are none left is not checked"
-        );
+    match ready.hides_lines() {
+        None => pytest.push("--cov-fail-under=100"),
+        Some(why) => println!("=== that every line is run is not checked: {why}"),
     }
     ready.run(&pytest)?;
     let python = ready.python.display().to_string();
@@ -45,6 +46,7 @@ pub(crate) fn some(arguments: &[&str]) -> Outcome {
 }
 
 fn prepare(environment: &[(&'static str, String)]) -> Outcome<Ready> {
+    let version = interpreters::newest()?;
     let python = test_environment()?;
     native::module(native::Profile::Debug)?;
     let mut variables = vec![
@@ -55,14 +57,27 @@ fn prepare(environment: &[(&'static str, String)]) -> Outcome<Ready> {
     ];
     variables.push(("COVERAGE_FILE", text(&home()?.join("coverage"))));
     // The way of counting that sees all threads, where Python has it.
-    if interpreters::newest()?.sees_all_threads() {
+    if version.sees_all_threads() {
         variables.push(("COVERAGE_CORE", "sysmon".to_owned()));
     }
     variables.extend(environment.iter().cloned());
-    Ok(Ready { python, variables })
+    Ok(Ready { python, version, variables })
 }
 
 impl Ready {
+    /// Why some lines are not run, or not seen to be, if that is so.
+    fn hides_lines(&self) -> Option<&'static str> {
+        let daemon =
+            self.variables.iter().any(|(name, _)| *name == "DOCKER_HOST") || env::var_os("DOCKER_HOST").is_some();
+        match (self.version.sees_all_threads(), daemon) {
+            (false, _) => Some("a Python before 3.12 does not tell of those that threads of Rust call"),
+            (true, false) => {
+                Some("there is no daemon for those about containers\nhint: cargo xtask docker -- cargo xtask python")
+            }
+            (true, true) => None,
+        }
+    }
+
     /// Runs a module of the environment in the directory of the package, which has its settings.
     fn run(&self, module: &[&str]) -> Outcome {
         println!("=== python -m {}", module.join(" "));

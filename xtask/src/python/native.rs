@@ -99,7 +99,7 @@ mod tests {
         let home = env::temp_dir().join(format!("workden-put-{}", std::process::id()));
         fs::create_dir_all(&home).unwrap();
         let (fresh, place) = (home.join("fresh"), home.join("place"));
-        let mut put_text = |text: &str| {
+        let put_text = |text: &str| {
             fs::write(&fresh, text).unwrap();
             put(&fresh, &place).unwrap();
             assert!(!fresh.exists());
