@@ -68,7 +68,8 @@ impl Foreign {
         Python::attach(|py| {
             let object = self.object.bind(py);
             let named = ["root_dir", "work_dir", "_work_dir"].into_iter().find_map(|name| object.getattr(name).ok());
-            VirtualPath::parse(&named?.str().ok()?.to_string_lossy()).ok()
+            let named = named?.str().ok()?.to_string_lossy().into_owned();
+            named.starts_with('/').then(|| VirtualPath::parse(&named).ok()).flatten()
         })
     }
 
