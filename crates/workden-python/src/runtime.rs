@@ -4,6 +4,7 @@
 use std::{
     future::Future,
     pin::{Pin, pin},
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
@@ -82,6 +83,24 @@ pub(crate) async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 
     done.ok_or_else(|| Error::new(ErrorKind::Gone, "the program is ending"))
 }
 
+/// Whether somebody will see to it.
+static LETS_GO: AtomicBool = AtomicBool::new(false);
+/// How long what a call held of Python may stay after it, so that many calls are seen to at once.
+const LETS_GO_IN: Duration = Duration::from_millis(20);
+
+/// Has Python let go of what calls held. A thread without the interpreter's lock can only put it aside, to be let
+/// go by the next one that has it, and there may be no next one for long.
+fn let_go_soon() {
+    if LETS_GO.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    task::spawn(async {
+        tokio::time::sleep(LETS_GO_IN).await;
+        LETS_GO.store(false, Ordering::Release);
+        let _ = beside(|| Python::attach(|_| ())).await;
+    });
+}
+
 /// The runtime as pyo3-async-runtimes wants to see it.
 struct Calls;
 
@@ -109,7 +128,10 @@ impl generic::Runtime for Calls {
     {
         match runtime() {
             Ok(runtime) => {
-                let running = runtime.spawn(call);
+                let running = runtime.spawn(async {
+                    call.await;
+                    let_go_soon();
+                });
                 Box::pin(async { running.await.map_err(Ended) })
             }
             // `awaitable` has seen to it that there is one.
