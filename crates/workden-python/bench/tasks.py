@@ -149,7 +149,7 @@ def _(ground: Ground) -> Timed:
     return lambda: len(backend.glob_info("**/*.py"))
 
 
-@task("glob *.py, 50 files", repeat=20, at_least=10)
+@task("glob *.py, 50 files", repeat=20)
 def _(ground: Ground) -> Timed:
     backend = local(ground, "few")
     return lambda: len(backend.glob_info("*.py"))

@@ -58,18 +58,25 @@ impl<'py> IntoPyObject<'py> for Matches {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let all = PyList::empty(py);
+        // A copy of a dictionary with the right keys is had for less than one that grows them.
+        let (path, number, text) =
+            (pyo3::intern!(py, "path"), pyo3::intern!(py, "line_number"), pyo3::intern!(py, "line"));
+        let blank = PyDict::new(py);
+        for key in [path, number, text] {
+            blank.set_item(key, py.None())?;
+        }
+        let mut all = Vec::with_capacity(self.0.kept_lines());
         for file in &self.0.files {
-            let path = PyString::new(py, file.path.as_str());
+            let named = PyString::new(py, file.path.as_str());
             for line in file.lines.iter().filter(|line| line.role == LineRole::Match) {
-                let info = PyDict::new(py);
-                info.set_item(pyo3::intern!(py, "path"), &path)?;
-                info.set_item(pyo3::intern!(py, "line_number"), line.number)?;
-                info.set_item(pyo3::intern!(py, "line"), &line.text)?;
-                all.append(info)?;
+                let info = blank.copy()?;
+                info.set_item(path, &named)?;
+                info.set_item(number, line.number)?;
+                info.set_item(text, &line.text)?;
+                all.push(info);
             }
         }
-        Ok(all)
+        PyList::new(py, all)
     }
 }
 

@@ -5,6 +5,7 @@ use std::{
     future::Future,
     pin::{Pin, pin},
     sync::atomic::{AtomicBool, Ordering},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
@@ -41,6 +42,14 @@ pub(crate) fn wait<T: Send>(py: Python<'_>, call: impl Future<Output = Result<T>
     let runtime = runtime().map_err(failure::raised)?;
     py.detach(|| {
         let mut call = pin!(call);
+        // Most calls about files are done at once, and need nobody to wake them.
+        let at_once = {
+            let _entered = runtime.enter();
+            call.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+        };
+        if let Poll::Ready(answer) = at_once {
+            return answer.map_err(failure::raised);
+        }
         loop {
             match runtime.block_on(async { tokio::time::timeout(LOOKS_FOR_SIGNALS, call.as_mut()).await }) {
                 Ok(answer) => return answer.map_err(failure::raised),

@@ -38,6 +38,28 @@ impl StateBackend {
         Self::with_tree(Tree::new(clock.now()), clock)
     }
 
+    /// A workspace with these files, and with these directories beyond those that the files are in. Of two with one
+    /// path the last one stays; what is below a file is left out.
+    pub fn of_files(
+        files: impl IntoIterator<Item = (VirtualPath, Bytes)>,
+        directories: impl IntoIterator<Item = VirtualPath>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let now = clock.now();
+        let mut tree = Tree::new(now);
+        for (path, content) in files {
+            let way = path.parent().map(|parent| tree.make_directories("load", &parent, &path, now));
+            if way.is_some_and(|way| way.is_ok()) && !matches!(tree.get(&path), Some(Node::Directory { .. })) {
+                tree.insert_file(path, File { content, created: now, modified: now });
+            }
+        }
+        for path in directories {
+            // One that a file is in the way of cannot be there.
+            let _ = tree.make_directories("load", &path, &path, now);
+        }
+        Self::with_tree(tree, clock)
+    }
+
     fn with_tree(tree: Tree, clock: Arc<dyn Clock>) -> Self {
         Self { tree: Arc::new(RwLock::new(Arc::new(tree))), clock, most_bytes: limits::STATE_BYTES }
     }

@@ -1,5 +1,7 @@
 //! Files of a place: reading, writing, editing, listing and searching.
 
+use bytes::Bytes;
+use pyo3::pybacked::PyBackedBytes;
 use workden_core::{
     BackendExt, Expect, Result, VirtualPath,
     search::{GlobRequest, GrepRequest, Hidden, ListRequest},
@@ -61,9 +63,9 @@ calls! {
     }
 
     /// Writes a file, and makes the directories on the way. Its path.
-    fn write | write_async (den, path: String, content: Vec<u8>) -> String {
+    fn write | write_async (den, path: String, content: PyBackedBytes) -> String {
         let path = den.path(&path).await?;
-        let written = den.workspace.files().write_path(&path, content.into(), Expect::Anything).await?;
+        let written = den.workspace.files().write_path(&path, Bytes::from_owner(content), Expect::Anything).await?;
         Ok(written.path.to_string())
     }
 

@@ -1,36 +1,48 @@
 //! The dictionary as a backend.
 
 use async_trait::async_trait;
+use futures_util::StreamExt;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, Existing, Expect, FileIdentity, Last, Removal, Resolved,
-    Result, Slice, VirtualPath, Written,
+    Backend, Before, ByteRange, Changed, Content, Entry, Error, Existing, Expect, FileIdentity, Last, Refusal, Removal,
+    Resolved, Result, Slice, Version, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Change, Excerpt, TextWindow},
+    text::{Change, Excerpt, TextWindow, scan, splice},
 };
 
 use super::{LiveFiles, Needs};
 
 impl LiveFiles {
-    async fn one(&self, at: &Resolved) -> Result<workden_core::StateBackend> {
-        self.taken(Needs::One(at.real.clone())).await
-    }
-
-    /// A file on the way to another is no directory.
-    async fn check_way(&self, verb: &str, path: &VirtualPath) -> Result<()> {
-        let mut above = path.parent();
-        while let Some(directory) = above.filter(|directory| !directory.is_root()) {
-            let is_file = pyo3::Python::attach(|py| self.find(py, &directory).map(|found| found.is_some()))?;
-            if is_file {
-                return Err(Error::below_file(verb, path, &directory));
+    /// What stands in the way of a file: a directory in its place, or a file on the way to it.
+    fn check_way(&self, verb: &str, path: &VirtualPath) -> Result<()> {
+        pyo3::Python::attach(|py| {
+            let mut above = path.parent();
+            while let Some(directory) = above.filter(|directory| !directory.is_root()) {
+                if self.find(py, &directory)?.is_some() {
+                    return Err(Error::below_file(verb, path, &directory));
+                }
+                above = directory.parent();
             }
-            above = directory.parent();
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
-    async fn put_back(&self, from: &workden_core::StateBackend, at: &Resolved) -> Result<()> {
-        let content = from.read(at, ByteRange::Whole { most: u64::MAX }).await?;
-        self.put(&at.real, &content.bytes).await
+    /// What is there before a write, if anything may be.
+    fn before(&self, path: &VirtualPath, expect: Expect) -> Result<Before> {
+        let there = pyo3::Python::attach(|py| match (self.find(py, path)?, expect) {
+            (Some(file), Expect::Version(_)) => file.bytes().map(Some),
+            (Some(_), _) => Ok(Some(Vec::new())),
+            (None, _) if self.has_below(py, path) => Err(Error::is_directory("write", path)),
+            (None, _) => Ok(None),
+        })?;
+        match (expect, there) {
+            (Expect::Absent, Some(_)) => Err(Error::already_exists("write", path)),
+            (Expect::Version(_), None) => Err(Error::not_found("write", path)),
+            (Expect::Version(version), Some(there)) if Version::of(&there) != version => {
+                Err(Error::conflict("write", path))
+            }
+            (_, Some(_)) => Ok(Before::File),
+            (_, None) => self.check_way("write", path).map(|()| Before::Nothing),
+        }
     }
 }
 
@@ -42,61 +54,93 @@ impl Backend for LiveFiles {
     }
 
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
-        self.one(at).await?.stat(at).await
+        self.taken(&Needs::One(at.real.clone()))?.stat(at).await
     }
 
     async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
-        self.taken(Needs::Children(at.real.clone())).await?.list(at, request).await
+        self.taken(&Needs::Children(at.real.clone()))?.list(at, request).await
     }
 
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
-        self.one(at).await?.read(at, range).await
+        let content = self.content("read", &at.real)?;
+        let size = content.len() as u64;
+        let bytes = match range {
+            ByteRange::Whole { most } if size > most => return Err(Error::too_large("read", &at.real, size, most)),
+            ByteRange::Whole { .. } => content,
+            ByteRange::Part { offset, length } => {
+                let index = |at: u64| usize::try_from(at.min(size)).unwrap_or(content.len());
+                content.slice(index(offset)..index(offset.saturating_add(length)))
+            }
+        };
+        Ok(Slice { bytes, size, modified: None })
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
-        self.one(at).await?.read_text(at, window).await
+        let content = self.content("read", &at.real)?;
+        scan::excerpt(&at.real, &&content[..], window)
     }
 
     async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
+        let path = &at.real;
+        let content = match content {
+            Content::Whole(bytes) => bytes,
+            Content::Stream(mut stream) => {
+                let mut all = bytes::BytesMut::new();
+                while let Some(piece) = stream.next().await {
+                    all.extend_from_slice(&piece?);
+                }
+                all.freeze()
+            }
+        };
         let _one_at_a_time = self.changes.lock().await;
-        self.check_way("write", &at.real).await?;
-        let state = self.one(at).await?;
-        let written = state.write(at, content, expect).await?;
-        self.put_back(&state, at).await?;
-        Ok(written)
+        let before = self.before(path, expect)?;
+        self.put(path, &content)?;
+        Ok(Written { path: path.clone(), version: Version::of(&content), before })
     }
 
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
+        let path = &at.real;
         let _one_at_a_time = self.changes.lock().await;
-        let state = self.one(at).await?;
-        let changed = Backend::change(&state, at, change, expect, most).await?;
-        self.put_back(&state, at).await?;
-        Ok(changed)
+        let content = self.content("edit", path)?;
+        match expect {
+            Expect::Absent => return Err(Error::already_exists("edit", path)),
+            Expect::Version(version) if Version::of(&content) != version => return Err(Error::conflict("edit", path)),
+            Expect::Anything | Expect::Version(_) => {}
+        }
+        Refusal::check_size(path, content.len() as u64, most)?;
+        let plan = change.plan(path, &content)?;
+        let edited = splice::apply_splices(&content, &plan.splices)?;
+        Refusal::check_size(path, edited.len() as u64, most)?;
+        self.put(path, &edited)?;
+        Ok(Changed { path: path.clone(), version: Version::of(&edited), outcome: plan.outcome })
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {
         // The dictionary has no directories: they are there as long as something is in them.
-        match self.one(at).await?.stat(at).await {
-            Ok(entry) if !entry.is_dir() => Err(Error::file_in_place("make", &at.real)),
-            _ => self.check_way("make", &at.real).await,
+        match self.stat(at).await {
+            Ok(entry) if !entry.is_dir() => Err(Error::already_exists("make", &at.real)),
+            _ => self.check_way("make", &at.real),
         }
     }
 
     async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
         let _one_at_a_time = self.changes.lock().await;
-        let state = self.taken(Needs::Below(at.real.clone())).await?;
+        let state = self.taken(&Needs::Below(at.real.clone()))?;
         state.remove(at, what).await?;
         self.below(&at.real).iter().try_for_each(|file| self.forget(file))
     }
 
     async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
         let _one_at_a_time = self.changes.lock().await;
-        self.check_way("move to", &to.real).await?;
-        let state = self.taken(Needs::Below(VirtualPath::root())).await?;
+        self.check_way("move to", &to.real)?;
+        let state = self.taken(&Needs::Below(VirtualPath::root()))?;
         state.rename(from, to, existing).await?;
         for file in self.below(&from.real) {
             let Some(below) = file.strip_prefix(&from.real) else { continue };
-            self.put_back(&state, &Resolved::literal(below.below(&to.real))).await?;
+            let moved = below.below(&to.real);
+            let whole = ByteRange::Whole { most: u64::MAX };
+            let content = state.read(&Resolved::literal(moved.clone()), whole).await?;
+            self.put(&moved, &content.bytes)?;
             self.forget(&file)?;
         }
         Ok(())
@@ -112,11 +156,11 @@ impl Backend for LiveFiles {
     }
 
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
-        self.taken(Needs::Below(at.real.clone())).await?.glob(at, request).await
+        self.taken(&Needs::Below(at.real.clone()))?.glob(at, request).await
     }
 
     async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
-        self.taken(Needs::Below(at.real.clone())).await?.grep(at, request).await
+        self.taken(&Needs::Below(at.real.clone()))?.grep(at, request).await
     }
 
     async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {

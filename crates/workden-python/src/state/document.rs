@@ -3,6 +3,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use pyo3::{
     prelude::*,
+    sync::PyOnceLock,
     types::{PyDict, PyList, PyString},
 };
 use workden_core::{Result, VirtualPath};
@@ -68,20 +69,24 @@ pub(super) fn put(files: &Bound<'_, PyDict>, path: &VirtualPath, content: &[u8])
         Err(_) => (PyList::new(py, [STANDARD.encode(content)])?, true),
     };
     let file = PyDict::new(py);
-    file.set_item("content", lines)?;
+    file.set_item(pyo3::intern!(py, "content"), lines)?;
     let before = files.get_item(path.as_str())?.and_then(|before| before.cast_into::<PyDict>().ok());
     let created = before.and_then(|before| before.get_item("created_at").ok().flatten());
-    file.set_item("created_at", created.unwrap_or_else(|| now.clone()))?;
-    file.set_item("modified_at", now)?;
+    file.set_item(pyo3::intern!(py, "created_at"), created.unwrap_or_else(|| now.clone()))?;
+    file.set_item(pyo3::intern!(py, "modified_at"), now)?;
     if is_base64 {
-        file.set_item("encoding", BASE64)?;
+        file.set_item(pyo3::intern!(py, "encoding"), BASE64)?;
     }
     files.set_item(path.as_str(), file)
 }
 
 /// The time, as such files have it.
 fn now(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    let datetime = py.import("datetime")?;
-    let utc = datetime.getattr("timezone")?.getattr("utc")?;
-    datetime.getattr("datetime")?.call_method1("now", (utc,))?.call_method0("isoformat")
+    static NOW: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
+    let (now, utc) = NOW.get_or_try_init(py, || {
+        let datetime = py.import("datetime")?;
+        let utc = datetime.getattr("timezone")?.getattr("utc")?;
+        PyResult::Ok((datetime.getattr("datetime")?.getattr("now")?.unbind(), utc.unbind()))
+    })?;
+    now.bind(py).call1((utc,))?.call_method0(pyo3::intern!(py, "isoformat"))
 }

@@ -5,13 +5,16 @@
 //! the interpreter's lock, and what changed is put back.
 
 mod backend;
+mod directories;
 mod document;
 
 use std::{collections::HashSet, sync::Arc};
 
+use bytes::Bytes;
+use directories::Directories;
 use document::FileText;
 use pyo3::{prelude::*, types::PyDict};
-use workden_core::{Clock, Error, ErrorKind, Expect, Resolved, Result, StateBackend, VirtualPath, names};
+use workden_core::{Clock, Error, ErrorKind, Result, StateBackend, VirtualPath, names};
 
 use crate::failure;
 
@@ -21,6 +24,7 @@ pub(crate) struct LiveFiles {
     files: Arc<Py<PyDict>>,
     /// Held while something is read, changed and put back.
     changes: Arc<tokio::sync::Mutex<()>>,
+    directories: Arc<Directories>,
 }
 
 /// What of the dictionary a call needs.
@@ -37,23 +41,39 @@ enum Needs {
 impl LiveFiles {
     /// This dictionary.
     pub(crate) fn new(files: Py<PyDict>) -> Self {
-        Self { files: Arc::new(files), changes: Arc::default() }
+        Self { files: Arc::new(files), changes: Arc::default(), directories: Arc::default() }
     }
 
     /// The core's backend in memory with what a call needs.
-    async fn taken(&self, needs: Needs) -> Result<StateBackend> {
-        let taken = Python::attach(|py| self.take(py, &needs))?;
-        // Nothing is ordered by time: a file has the time at which Python wrote it, as text.
-        let state = StateBackend::new(Arc::new(Still)).with_most_bytes(u64::MAX);
+    fn taken(&self, needs: &Needs) -> Result<StateBackend> {
+        let taken = Python::attach(|py| self.take(py, needs))?;
+        let (mut files, mut directories) = (Vec::new(), Vec::new());
         for (path, content) in taken {
-            use workden_core::Backend;
-            let at = Resolved::literal(path);
             match content {
-                Some(content) => state.write(&at, content.into(), Expect::Anything).await.map(drop)?,
-                None => state.make_dir(&at).await?,
+                Some(content) => files.push((path, Bytes::from(content))),
+                None => directories.push(path),
             }
         }
-        Ok(state)
+        // Nothing is ordered by time: a file has the time at which Python wrote it, as text.
+        Ok(StateBackend::of_files(files, directories, Arc::new(Still)))
+    }
+
+    /// The content of a file.
+    fn content(&self, verb: &str, path: &VirtualPath) -> Result<Bytes> {
+        Python::attach(|py| match self.find(py, path)? {
+            Some(file) => file.bytes().map(Bytes::from),
+            None if self.has_below(py, path) => Err(Error::is_directory(verb, path)),
+            None => Err(Error::not_found(verb, path)),
+        })
+    }
+
+    /// Whether something is below a path, which makes it a directory.
+    fn has_below(&self, py: Python<'_>, path: &VirtualPath) -> bool {
+        let files = self.files.bind(py);
+        let all = || files.iter().filter_map(|(key, _)| path_of(&key)).collect();
+        let is_below = |key: &Bound<'_, PyAny>| path_below(key, path).is_some_and(|file| file != *path);
+        path.is_root()
+            || (self.directories.may_have(path, files.len(), all) && files.iter().any(|(key, _)| is_below(&key)))
     }
 
     fn take(&self, py: Python<'_>, needs: &Needs) -> Result<Vec<(VirtualPath, Option<Vec<u8>>)>> {
@@ -98,10 +118,17 @@ impl LiveFiles {
     }
 
     /// Puts a file into the dictionary.
-    async fn put(&self, path: &VirtualPath, content: &[u8]) -> Result<()> {
+    fn put(&self, path: &VirtualPath, content: &[u8]) -> Result<()> {
         names::check_names("write", path)?;
-        let (files, path, content) = (Arc::clone(&self.files), path.clone(), content.to_vec());
-        Python::attach(|py| document::put(files.bind(py), &path, &content).map_err(|error| broken(&error)))
+        Python::attach(|py| {
+            let files = self.files.bind(py);
+            let before = files.len();
+            document::put(files, path, content).map_err(|error| broken(&error))?;
+            if files.len() > before {
+                self.directories.added(path, files.len());
+            }
+            Ok(())
+        })
     }
 
     /// Takes a file out of the dictionary.
