@@ -1,7 +1,7 @@
 //! Rulesets of pydantic-ai-backend, enforced by ours: its JSON becomes one of our rulesets, once, and what
 //! is asked of it is asked there.
 //!
-//! Invariant: what the reference denies stays denied but for what `COMPAT-permissions.md` lists, and what
+//! Invariant: what the reference denies stays denied but for what `docs/compatibility-python.md` lists, and what
 //! cannot be understood is an error when the rules are made, never a rule that is passed over.
 
 mod checker;
