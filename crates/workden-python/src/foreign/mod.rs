@@ -75,7 +75,7 @@ impl Foreign {
 
     /// What is in a directory, as it says.
     async fn entries(&self, directory: &VirtualPath) -> Result<Vec<Entry>> {
-        self.call("ls_info", (directory.to_string(),), |answer| entries(answer)).await
+        self.call("ls_info", (directory.to_string(),), entries).await
     }
 
     /// One file or directory: what its directory says of it, or whether it says that there is a file.

@@ -42,7 +42,7 @@ pub(super) async fn list(foreign: &Foreign, at: &VirtualPath, request: &ListRequ
 pub(super) async fn glob(foreign: &Foreign, at: &VirtualPath, request: &GlobRequest) -> Result<Globbed> {
     let screen = Screen::for_glob(request, at)?;
     let arguments = (request.pattern.clone(), at.to_string());
-    let found = foreign.call("glob_info", arguments, |answer| entries(answer)).await?;
+    let found = foreign.call("glob_info", arguments, entries).await?;
     let (mut kept, mut skipped) = (KeptEntries::new(request.keep), Skipped::default());
     for entry in found {
         if is_shown(&screen, &entry.path, entry.is_dir(), &mut skipped) {
