@@ -253,10 +253,9 @@ def _(ground: Ground) -> Timed:
 
 @task("composite: read through a route", repeat=200)
 def _(ground: Ground) -> Timed:
-    child = ground.lib.StateBackend()
-    backend = ground.lib.CompositeBackend(default=ground.lib.StateBackend(), routes={"/data/": child})
-    backend.write("/data/a.txt", "one\ntwo")
-    return lambda: backend.read("/data/a.txt")
+    routes = {"/d7/": _state(ground, 100)}
+    backend = ground.lib.CompositeBackend(default=ground.lib.StateBackend(), routes=routes)
+    return lambda: backend.read("/d7/file_7.py")
 
 
 @task("execute true", repeat=20)

@@ -65,8 +65,9 @@ pub(super) fn put(files: &Bound<'_, PyDict>, path: &VirtualPath, content: &[u8])
     let py = files.py();
     let now = now(py)?;
     let (lines, is_base64) = match std::str::from_utf8(content) {
-        Ok(text) => (PyList::new(py, text.split('\n'))?, false),
-        Err(_) => (PyList::new(py, [STANDARD.encode(content)])?, true),
+        // Python takes its own texts apart faster than anybody can hand it the pieces.
+        Ok(text) => (PyString::new(py, text).call_method1(pyo3::intern!(py, "split"), ("\n",))?, false),
+        Err(_) => (PyList::new(py, [STANDARD.encode(content)])?.into_any(), true),
     };
     let file = PyDict::new(py);
     file.set_item(pyo3::intern!(py, "content"), lines)?;
