@@ -40,8 +40,13 @@ pub(super) fn become_first(
     sources: Vec<Source>,
     supervisor: &Link,
 ) -> Result<First, Error> {
-    // A session of its own has no terminal that a command could type into.
-    setsid().map_err(|errno| refused("a session of its own", errno))?;
+    // A session of its own has no terminal that a command could type into. Whoever starts commands over and over
+    // has one for all of them. A single command gets its own before it begins, and this process, which only waits
+    // for it, needs none: to the kernel a new session is somebody new, who waits behind all others that want the
+    // processor.
+    if purpose == Purpose::Keeper {
+        setsid().map_err(|errno| refused("a session of its own", errno))?;
+    }
     umask(Mode::from_raw_mode(0o022));
     raise_ceiling_for_cores();
     match ids {
