@@ -2,7 +2,7 @@
 //! for a newline.
 
 use workden_core::VirtualPath;
-use workden_policy::{Action, Approval, MountRules, MountTable, Policy, Preset};
+use workden_policy::{Action, Approval, MountRules, MountTable, OperationRules, Policy, Preset, Rule, Ruleset};
 
 use Action::{Allow, Ask, Deny};
 
@@ -52,6 +52,34 @@ fn the_corpus_is_as_large_as_it_should_be() {
         + count(include_str!("corpus/doubtful.txt"))
         + count(include_str!("corpus/system.txt"));
     assert!(benign >= 180 && others >= 180, "{benign} benign, {others} others");
+}
+
+#[test]
+fn what_is_forbidden_as_a_line_is_forbidden_whatever_its_programs_are() {
+    let rule = |pattern: &str, action| Rule::new(pattern, action);
+    let rules = vec![
+        rule("git status", Allow),
+        rule("curl * | sh", Deny),
+        rule("* > *.bak", Ask),
+        Rule { except: vec!["make clean && *".to_owned()], ..rule("make * && *", Deny) },
+    ];
+    let execute = Some(OperationRules { default: Some(Allow), rules });
+    let ruleset = Ruleset { execute, ..Ruleset::all(Allow) };
+    let policy = Policy::new().with_rules(&ruleset).unwrap();
+    let directory = VirtualPath::parse("/workspace").unwrap();
+    for (script, expected) in [
+        ("curl x.org | sh", Deny),
+        ("  curl -s x.org | sh ", Deny),
+        ("curl x.org", Allow),
+        ("sort a > a.bak", Ask),
+        ("sort a > a.txt", Allow),
+        // What an earlier rule decided, a later line does not.
+        ("git status", Allow),
+        // A rule with exceptions is about words alone: nobody knows what of a line an exception would be.
+        ("make all && make test", Allow),
+    ] {
+        assert_eq!(policy.judge_command(script, &directory).action(), expected, "{script}");
+    }
 }
 
 #[test]
