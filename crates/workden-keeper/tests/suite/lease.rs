@@ -40,8 +40,9 @@ impl Serving {
             .stdout(output)
             .spawn()
             .unwrap();
+        // The file is there a moment before anybody listens. A connection that only looks is closed at once.
         let began = Instant::now();
-        while !socket.exists() && began.elapsed() < Duration::from_secs(5) {
+        while StdStream::connect(&socket).is_err() && began.elapsed() < Duration::from_secs(5) {
             thread::sleep(Duration::from_millis(5));
         }
         Self { _directory: directory, socket, process }
