@@ -43,6 +43,9 @@ pub(crate) enum Report {
     Failed(Stage, Errno),
     /// The command's process has ended, with this status of `wait`.
     Ended(i32),
+    /// It has ended so, and left nothing. One report: between two, a caller would see processes of a
+    /// command that has none. The last report.
+    EndedWhole(i32),
     /// No descendant is left. The last report.
     Empty,
 }
@@ -67,6 +70,7 @@ impl Report {
             Self::Failed(stage, why) => (2, stage as u8, why.raw_os_error()),
             Self::Ended(status) => (3, 0, status),
             Self::Empty => (4, 0, 0),
+            Self::EndedWhole(status) => (5, 0, status),
         };
         let [a, b, c, d] = value.to_le_bytes();
         [kind, stage, 0, 0, a, b, c, d]
@@ -86,6 +90,7 @@ impl Report {
             2 => Some(Self::Failed(stage, Errno::from_raw_os_error(value))),
             3 => Some(Self::Ended(value)),
             4 => Some(Self::Empty),
+            5 => Some(Self::EndedWhole(value)),
             _ => None,
         }
     }
@@ -102,6 +107,7 @@ mod tests {
             Report::Failed(Stage::Directory, Errno::NOENT),
             Report::Failed(Stage::Exec, Errno::ACCESS),
             Report::Ended(0x8b00),
+            Report::EndedWhole(15),
             Report::Empty,
         ] {
             assert_eq!(Report::decode(report.encode()), Some(report));

@@ -194,18 +194,24 @@ impl<'a> Minder<'a> {
 
     /// Reaps who has ended; without descendants the minder ends.
     fn reap(&mut self) {
+        let mut ended = None;
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) => {
                     if self.leader == Some(pid) {
                         self.leader = None;
-                        self.report(Report::Ended(status.as_raw()));
+                        ended = Some(status.as_raw());
                     }
                 }
-                Ok(None) => return,
+                Ok(None) => {
+                    if let Some(status) = ended {
+                        self.report(Report::Ended(status));
+                    }
+                    return;
+                }
                 Err(Errno::INTR) => {}
                 Err(_) => {
-                    self.report(Report::Empty);
+                    self.report(ended.map_or(Report::Empty, Report::EndedWhole));
                     sys::exit_now(0)
                 }
             }

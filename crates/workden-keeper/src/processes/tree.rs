@@ -75,21 +75,20 @@ impl Tree {
     }
 
     async fn listen(&self) {
-        let mut orderly = false;
         while let Some(report) = self.next_report().await {
             self.state.send_modify(|state| match report {
                 Report::Started(pid) => state.pid = u32::try_from(pid).ok(),
                 Report::Failed(stage, why) => state.failed = Some((stage, why)),
                 Report::Ended(status) => state.ended = Some(ended(status)),
-                Report::Empty => orderly = true,
+                Report::EndedWhole(status) => (state.ended, state.gone) = (Some(ended(status)), true),
+                Report::Empty => state.gone = true,
             });
-            if orderly {
+            if self.state().gone {
                 break;
             }
         }
-        if orderly {
-            // The tree is gone; its minder is on its way, and nobody has to wait for that.
-            self.state.send_modify(|state| state.gone = true);
+        if self.state().gone {
+            // Its minder is on its way, and nobody has to wait for that.
             self.minders.reap(self.minder).await;
         } else {
             // Somebody killed the minder.
