@@ -25,6 +25,7 @@ mod entry;
 mod error;
 mod guard;
 mod identity;
+pub mod in_memory;
 pub mod limits;
 pub mod names;
 mod path;

@@ -10,15 +10,15 @@ mod tree;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 pub use document::StateDocument;
 use tree::{File, Node, Tree};
 
 use crate::{
-    Backend, Before, ByteRange, Changed, Clock, Content, ContentStream, Entry, Error, ErrorKind, Existing, Expect,
-    FileIdentity, Last, Refusal, Removal, Resolved, Result, Slice, Version, VirtualPath, Written, limits, names,
+    Backend, Before, ByteRange, Changed, Clock, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
+    Removal, Resolved, Result, Slice, Version, VirtualPath, Written, in_memory, limits, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Change, Excerpt, Outcome, TextWindow, scan, splice},
+    text::{Change, Excerpt, Outcome, TextWindow, scan},
 };
 
 /// Files in memory, ordered by path.
@@ -187,16 +187,7 @@ impl Backend for StateBackend {
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         let tree = self.snapshot();
         let file = tree.file("read", &at.real)?;
-        let size = file.content.len() as u64;
-        let bytes = match range {
-            ByteRange::Whole { most } if size > most => return Err(Error::too_large("read", &at.real, size, most)),
-            ByteRange::Whole { .. } => file.content.clone(),
-            ByteRange::Part { offset, length } => {
-                let index = |at: u64| usize::try_from(at.min(size)).unwrap_or(file.content.len());
-                file.content.slice(index(offset)..index(offset.saturating_add(length)))
-            }
-        };
-        Ok(Slice { bytes, size, modified: Some(file.modified) })
+        in_memory::slice(&at.real, &file.content, Some(file.modified), range)
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
@@ -207,40 +198,22 @@ impl Backend for StateBackend {
 
     async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
         let path = &at.real;
-        let content = match content {
-            Content::Whole(bytes) => bytes,
-            Content::Stream(stream) => collect(path, stream).await?,
-        };
-        self.put("write", path, |before| match (expect, before) {
-            (Expect::Absent, Some(_)) => Err(Error::already_exists("write", path)),
-            (Expect::Version(_), None) => Err(Error::not_found("write", path)),
-            (Expect::Version(version), Some(file)) if Version::of(&file.content) != version => {
-                Err(Error::conflict("write", path))
-            }
-            _ => Ok(content),
+        let content = in_memory::collect(path, content, limits::STATE_FILE_BYTES).await?;
+        self.put("write", path, |before| {
+            in_memory::check_before_write(path, before.map(|file| &file.content[..]), expect)?;
+            Ok(content)
         })
     }
 
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
         let path = &at.real;
-        let mut outcome = None;
+        let mut outcome = Outcome::Replaced(0);
         let written = self.put("edit", path, |before| {
-            let content = match (expect, before) {
-                (_, None) => return Err(Error::not_found("edit", path)),
-                (Expect::Absent, Some(_)) => return Err(Error::already_exists("edit", path)),
-                (Expect::Version(version), Some(file)) if Version::of(&file.content) != version => {
-                    return Err(Error::conflict("edit", path));
-                }
-                (Expect::Anything | Expect::Version(_), Some(file)) => &file.content,
-            };
-            Refusal::check_size(path, content.len() as u64, most)?;
-            let plan = change.plan(path, content)?;
-            let edited = splice::apply_splices(content, &plan.splices)?;
-            Refusal::check_size(path, edited.len() as u64, most)?;
-            outcome = Some(plan.outcome);
-            Ok(Bytes::from(edited))
+            let file = before.ok_or_else(|| Error::not_found("edit", path))?;
+            let (edited, what) = in_memory::edit(path, &file.content, change, expect, most)?;
+            outcome = what;
+            Ok(edited)
         })?;
-        let outcome = outcome.unwrap_or(Outcome::Replaced(0));
         Ok(Changed { path: written.path, version: written.version, outcome })
     }
 
@@ -291,18 +264,6 @@ impl Backend for StateBackend {
     async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
         Ok(vec![Vec::new(); files.len()])
     }
-}
-
-async fn collect(path: &VirtualPath, mut stream: ContentStream) -> Result<Bytes> {
-    let mut content = BytesMut::new();
-    while let Some(piece) = std::future::poll_fn(|context| stream.as_mut().poll_next(context)).await {
-        content.extend_from_slice(&piece?);
-        let size = content.len() as u64;
-        if size > limits::STATE_FILE_BYTES {
-            return Err(Error::too_large("write", path, size, limits::STATE_FILE_BYTES));
-        }
-    }
-    Ok(content.freeze())
 }
 
 #[cfg(test)]

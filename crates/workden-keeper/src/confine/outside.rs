@@ -41,6 +41,11 @@ impl Outside {
         self.first
     }
 
+    /// By what that is watched.
+    pub(crate) fn process(&self) -> BorrowedFd<'_> {
+        self.process.as_fd()
+    }
+
     /// Gives the new process what it needs, and becomes its supervisor. Comes back only with the
     /// reason why there will be no sandbox; nothing is left of it then.
     ///

@@ -123,7 +123,10 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
         Pump::new(Some(Ends::Out(err_read, stderr))),
     ];
     sys::forget_used_pages();
-    let end = attend(&ours, &signals, pumps, timeout);
+    let end = match outside.as_ref() {
+        Some(outside) => attend(&ours, outside.process(), &signals, pumps, timeout),
+        None => Err(gone()),
+    };
     // The end of the line is the end of what is left.
     drop(ours);
     if !matches!(end, Ok(End::Command(..))) {
@@ -138,7 +141,15 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
 }
 
 /// Carries the streams and waits for the end, and brings it about when it is time.
-fn attend(line: &OwnedFd, signals: &OwnedFd, mut pumps: [Pump<'_>; 3], timeout: Option<Duration>) -> Result<End> {
+///
+/// What PID 1 says comes with its end and is heard then: to listen for it would be to wake up twice.
+fn attend(
+    line: &OwnedFd,
+    first: BorrowedFd<'_>,
+    signals: &OwnedFd,
+    mut pumps: [Pump<'_>; 3],
+    timeout: Option<Duration>,
+) -> Result<End> {
     let mut deadline = timeout.map(|timeout| Instant::now() + timeout);
     let mut why = None;
     let mut heard = None;
@@ -149,7 +160,7 @@ fn attend(line: &OwnedFd, signals: &OwnedFd, mut pumps: [Pump<'_>; 3], timeout: 
         }
         let mut watched = vec![PollFd::new(signals, PollFlags::IN)];
         if heard.is_none() {
-            watched.push(PollFd::new(line, PollFlags::IN));
+            watched.push(PollFd::new(&first, PollFlags::IN));
         }
         let first_pump = watched.len();
         watched.extend(pumps.iter().filter_map(Pump::wanted));

@@ -2,13 +2,12 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::StreamExt;
 use pyo3::prelude::*;
 use workden_core::{
     Backend, Before, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    Refusal, Removal, Resolved, Result, Slice, Version, VirtualPath, Written,
+    Removal, Resolved, Result, Slice, Version, VirtualPath, Written, in_memory,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Change, Excerpt, TextWindow, scan, splice},
+    text::{Change, Excerpt, TextWindow, scan},
 };
 
 use super::{Foreign, search};
@@ -51,17 +50,7 @@ impl Backend for Foreign {
     }
 
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
-        let content = self.content("read", &at.real).await?;
-        let size = content.len() as u64;
-        let bytes = match range {
-            ByteRange::Whole { most } if size > most => return Err(Error::too_large("read", &at.real, size, most)),
-            ByteRange::Whole { .. } => content,
-            ByteRange::Part { offset, length } => {
-                let index = |at: u64| usize::try_from(at.min(size)).unwrap_or(content.len());
-                content.slice(index(offset)..index(offset.saturating_add(length)))
-            }
-        };
-        Ok(Slice { bytes, size, modified: None })
+        in_memory::slice(&at.real, &self.content("read", &at.real).await?, None, range)
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
@@ -71,16 +60,7 @@ impl Backend for Foreign {
 
     async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
         let path = &at.real;
-        let content = match content {
-            Content::Whole(bytes) => bytes,
-            Content::Stream(mut stream) => {
-                let mut all = bytes::BytesMut::new();
-                while let Some(piece) = stream.next().await {
-                    all.extend_from_slice(&piece?);
-                }
-                all.freeze()
-            }
-        };
+        let content = in_memory::collect(path, content, u64::MAX).await?;
         let _one_at_a_time = self.changes.lock().await;
         let before = match expect {
             Expect::Anything => Before::File,
@@ -100,23 +80,15 @@ impl Backend for Foreign {
         let path = &at.real;
         let _one_at_a_time = self.changes.lock().await;
         let content = self.content("edit", path).await?;
-        match expect {
-            Expect::Absent => return Err(Error::already_exists("edit", path)),
-            Expect::Version(version) if Version::of(&content) != version => return Err(Error::conflict("edit", path)),
-            Expect::Anything | Expect::Version(_) => {}
-        }
-        Refusal::check_size(path, content.len() as u64, most)?;
-        let plan = change.plan(path, &content)?;
-        let edited = splice::apply_splices(&content, &plan.splices)?;
-        Refusal::check_size(path, edited.len() as u64, most)?;
-        let written = self.put(path, edited.into(), Before::File).await?;
-        Ok(Changed { path: written.path, version: written.version, outcome: plan.outcome })
+        let (edited, outcome) = in_memory::edit(path, &content, change, expect, most)?;
+        let written = self.put(path, edited, Before::File).await?;
+        Ok(Changed { path: written.path, version: written.version, outcome })
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {
         // Directories come and go with their files here: there is nothing to make that a write would not.
         match self.entry(&at.real).await {
-            Ok(entry) if !entry.is_dir() => Err(Error::file_in_place("make", &at.real)),
+            Ok(entry) if !entry.is_dir() => Err(Error::already_exists("make", &at.real)),
             _ => Ok(()),
         }
     }

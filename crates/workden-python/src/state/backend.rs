@@ -1,12 +1,11 @@
 //! The dictionary as a backend.
 
 use async_trait::async_trait;
-use futures_util::StreamExt;
 use workden_core::{
-    Backend, Before, ByteRange, Changed, Content, Entry, Error, Existing, Expect, FileIdentity, Last, Refusal, Removal,
-    Resolved, Result, Slice, Version, VirtualPath, Written,
+    Backend, Before, ByteRange, Changed, Content, Entry, Error, Existing, Expect, FileIdentity, Last, Removal,
+    Resolved, Result, Slice, Version, VirtualPath, Written, in_memory,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Change, Excerpt, TextWindow, scan, splice},
+    text::{Change, Excerpt, TextWindow, scan},
 };
 
 use super::{LiveFiles, Needs};
@@ -29,19 +28,16 @@ impl LiveFiles {
     /// What is there before a write, if anything may be.
     fn before(&self, path: &VirtualPath, expect: Expect) -> Result<Before> {
         let there = pyo3::Python::attach(|py| match (self.find(py, path)?, expect) {
+            // Its content is looked at only where that decides.
             (Some(file), Expect::Version(_)) => file.bytes().map(Some),
             (Some(_), _) => Ok(Some(Vec::new())),
             (None, _) if self.has_below(py, path) => Err(Error::is_directory("write", path)),
             (None, _) => Ok(None),
         })?;
-        match (expect, there) {
-            (Expect::Absent, Some(_)) => Err(Error::already_exists("write", path)),
-            (Expect::Version(_), None) => Err(Error::not_found("write", path)),
-            (Expect::Version(version), Some(there)) if Version::of(&there) != version => {
-                Err(Error::conflict("write", path))
-            }
-            (_, Some(_)) => Ok(Before::File),
-            (_, None) => self.check_way("write", path).map(|()| Before::Nothing),
+        in_memory::check_before_write(path, there.as_deref(), expect)?;
+        match there {
+            Some(_) => Ok(Before::File),
+            None => self.check_way("write", path).map(|()| Before::Nothing),
         }
     }
 }
@@ -62,17 +58,7 @@ impl Backend for LiveFiles {
     }
 
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
-        let content = self.content("read", &at.real)?;
-        let size = content.len() as u64;
-        let bytes = match range {
-            ByteRange::Whole { most } if size > most => return Err(Error::too_large("read", &at.real, size, most)),
-            ByteRange::Whole { .. } => content,
-            ByteRange::Part { offset, length } => {
-                let index = |at: u64| usize::try_from(at.min(size)).unwrap_or(content.len());
-                content.slice(index(offset)..index(offset.saturating_add(length)))
-            }
-        };
-        Ok(Slice { bytes, size, modified: None })
+        in_memory::slice(&at.real, &self.content("read", &at.real)?, None, range)
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
@@ -82,16 +68,7 @@ impl Backend for LiveFiles {
 
     async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
         let path = &at.real;
-        let content = match content {
-            Content::Whole(bytes) => bytes,
-            Content::Stream(mut stream) => {
-                let mut all = bytes::BytesMut::new();
-                while let Some(piece) = stream.next().await {
-                    all.extend_from_slice(&piece?);
-                }
-                all.freeze()
-            }
-        };
+        let content = in_memory::collect(path, content, u64::MAX).await?;
         let _one_at_a_time = self.changes.lock().await;
         let before = self.before(path, expect)?;
         self.put(path, &content)?;
@@ -102,17 +79,9 @@ impl Backend for LiveFiles {
         let path = &at.real;
         let _one_at_a_time = self.changes.lock().await;
         let content = self.content("edit", path)?;
-        match expect {
-            Expect::Absent => return Err(Error::already_exists("edit", path)),
-            Expect::Version(version) if Version::of(&content) != version => return Err(Error::conflict("edit", path)),
-            Expect::Anything | Expect::Version(_) => {}
-        }
-        Refusal::check_size(path, content.len() as u64, most)?;
-        let plan = change.plan(path, &content)?;
-        let edited = splice::apply_splices(&content, &plan.splices)?;
-        Refusal::check_size(path, edited.len() as u64, most)?;
+        let (edited, outcome) = in_memory::edit(path, &content, change, expect, most)?;
         self.put(path, &edited)?;
-        Ok(Changed { path: path.clone(), version: Version::of(&edited), outcome: plan.outcome })
+        Ok(Changed { path: path.clone(), version: Version::of(&edited), outcome })
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {
