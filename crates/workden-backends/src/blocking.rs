@@ -1,6 +1,7 @@
 //! File I/O off the async threads, and a way for it to notice that nobody waits any more.
 
 use std::{
+    cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         Arc, Mutex, PoisonError,
@@ -11,9 +12,30 @@ use std::{
 
 use workden_core::{Error, ErrorKind, Result};
 
-/// Runs blocking work on the runtime's pool for it, or right here where there is no runtime, or no
-/// thread to be had for its pool.
+thread_local! {
+    static MAY_BLOCK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Polls a call of a backend on a thread that may block: what is to be done on the disk is done right here, and no
+/// other thread has to be woken for it and to wake this one. For whoever would only wait, and for short calls: none
+/// can be abandoned meanwhile.
+pub fn may_block<T>(poll: impl FnOnce() -> T) -> T {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            MAY_BLOCK.set(self.0);
+        }
+    }
+    let _before = Before(MAY_BLOCK.replace(true));
+    poll()
+}
+
+/// Runs blocking work on the runtime's pool for it; or right here where that [may be](may_block), where there is
+/// no runtime, or no thread to be had for its pool.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    if MAY_BLOCK.get() {
+        return work();
+    }
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return work() };
     let work = Arc::new(Mutex::new(Some(work)));
     let in_pool = Arc::clone(&work);
@@ -58,5 +80,25 @@ impl Abandoned {
 impl Drop for Abandoned {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn thread_of_work() -> thread::ThreadId {
+        blocking(|| Ok(thread::current().id())).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn work_is_done_elsewhere_unless_this_thread_may_block() {
+        let here = thread::current().id();
+        assert_ne!(thread_of_work().await, here);
+        let mut call = std::pin::pin!(thread_of_work());
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let polled = may_block(|| call.as_mut().poll(&mut context));
+        assert_eq!(polled, std::task::Poll::Ready(here));
+        assert_ne!(thread_of_work().await, here, "only for that one");
     }
 }

@@ -18,7 +18,7 @@ macro_rules! calls {
                 $(#[pyo3(signature = $signature)])?
                 fn $waits(&self, py: pyo3::Python<'_> $(, $argument: $kind)*) -> pyo3::PyResult<$answer> {
                     let $place = self.$open().map_err($crate::failure::raised)?;
-                    $crate::runtime::wait(py, async move { $body })
+                    $crate::runtime::wait(py, $place.lock, async move { $body })
                 }
 
                 $(#[$doc])*

@@ -29,6 +29,7 @@ use pyo3::prelude::*;
 #[pyo3(name = "_native")]
 fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     crossing::ends_with_the_program(module)?;
+    per_process::hear_of_forks(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("Failure", module.py().get_type::<failure::Failure>())?;
     module.add_class::<place::Place>()?;

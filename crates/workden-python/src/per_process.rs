@@ -4,24 +4,42 @@
 //! inherits are those of its parent's sandboxes: whatever has threads or connections belongs to the
 //! process that made it, and is neither used nor dropped by another.
 
-use std::{mem::ManuallyDrop, process, sync::OnceLock};
+use std::{
+    mem::ManuallyDrop,
+    sync::{
+        OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
+use pyo3::{prelude::*, types::PyDict};
 use workden_core::{Error, ErrorKind, Result};
 
 /// How deep processes may fork one another and each have a value of their own.
 const GENERATIONS: usize = 16;
 
+/// How many forks this process is away from the one that imported the package. Python tells of every one it makes;
+/// to ask the system who one is would take every call longer than what it does with the answer.
+static GENERATION: AtomicUsize = AtomicUsize::new(0);
+
+#[pyfunction]
+fn forked() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Has Python tell of forks.
+pub(crate) fn hear_of_forks(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let hears = PyDict::new(module.py());
+    hears.set_item("after_in_child", wrap_pyfunction!(forked, module)?)?;
+    module.py().import("os")?.getattr("register_at_fork")?.call((), Some(&hears))?;
+    Ok(())
+}
+
 /// One value for each process that asks. There is no lock that a fork could leave locked behind: a place
 /// is only ever filled with a value that is finished.
 #[derive(Debug)]
 pub(crate) struct PerProcess<T> {
-    made: [OnceLock<Made<T>>; GENERATIONS],
-}
-
-#[derive(Debug)]
-struct Made<T> {
-    process: u32,
-    value: ManuallyDrop<T>,
+    made: [OnceLock<ManuallyDrop<T>>; GENERATIONS],
 }
 
 impl<T> PerProcess<T> {
@@ -32,9 +50,7 @@ impl<T> PerProcess<T> {
 
     /// That of this process, if it has made one.
     pub(crate) fn get(&self) -> Option<&T> {
-        let process = process::id();
-        let own = |made: &&Made<T>| made.process == process;
-        self.made.iter().map_while(OnceLock::get).find(own).map(|made| &*made.value)
+        self.made.get(GENERATION.load(Ordering::Relaxed))?.get().map(|made| &**made)
     }
 
     /// That of this process, made now if it has none.
@@ -42,32 +58,19 @@ impl<T> PerProcess<T> {
         if let Some(value) = self.get() {
             return Ok(value);
         }
-        let mut made = Made { process: process::id(), value: ManuallyDrop::new(make()?) };
-        for place in &self.made {
-            match place.set(made) {
-                // Another thread may have been quicker: then that one is everybody's.
-                Ok(()) => return self.get().ok_or_else(too_deep),
-                Err(back) if place.get().is_some_and(|there| there.process == back.process) => {
-                    drop(ManuallyDrop::into_inner(back.value));
-                    return self.get().ok_or_else(too_deep);
-                }
-                Err(back) => made = back,
-            }
+        let place = self.made.get(GENERATION.load(Ordering::Relaxed)).ok_or_else(too_deep)?;
+        if let Err(second) = place.set(ManuallyDrop::new(make()?)) {
+            // Another thread was quicker: that one is everybody's.
+            drop(ManuallyDrop::into_inner(second));
         }
-        Err(too_deep())
+        self.get().ok_or_else(too_deep)
     }
 }
 
 impl<T> Drop for PerProcess<T> {
     fn drop(&mut self) {
-        let process = process::id();
-        for place in &mut self.made {
-            if let Some(Made { process: of, value }) = place.take()
-                && of == process
-            {
-                drop(ManuallyDrop::into_inner(value));
-            }
-        }
+        let own = self.made.get_mut(GENERATION.load(Ordering::Relaxed)).and_then(OnceLock::take);
+        own.into_iter().for_each(|value| drop(ManuallyDrop::into_inner(value)));
     }
 }
 

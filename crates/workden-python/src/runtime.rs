@@ -2,7 +2,7 @@
 //! an event loop.
 
 use std::{
-    future::Future,
+    future::{Future, poll_fn},
     pin::{Pin, pin},
     sync::atomic::{AtomicBool, Ordering},
     task::{Context, Poll, Waker},
@@ -15,6 +15,7 @@ use pyo3_async_runtimes::{
     generic::{self, ContextExt, JoinError},
 };
 use tokio::task;
+use workden_backends::may_block;
 use workden_core::{Error, ErrorKind, Result};
 
 use crate::{crossing, failure, per_process::PerProcess};
@@ -27,6 +28,19 @@ static RUNTIME: PerProcess<tokio::runtime::Runtime> = PerProcess::new();
 tokio::task_local! {
     /// The event loop and the context of the coroutine that awaits this call.
     static AWAITED_BY: TaskLocals;
+    /// A thread waits for this call, and does nothing else.
+    static WAITED_FOR: ();
+}
+
+/// A call that does not take long: whoever waits for it does its work, too, instead of having another thread woken
+/// for it and being woken by that. Ctrl-C comes after it.
+pub(crate) async fn short<T>(call: impl Future<Output = T>) -> T {
+    let mut call = pin!(call);
+    poll_fn(|context| match WAITED_FOR.try_with(|()| ()) {
+        Ok(()) => may_block(|| call.as_mut().poll(context)),
+        Err(_) => call.as_mut().poll(context),
+    })
+    .await
 }
 
 /// The runtime of this process.
@@ -37,17 +51,33 @@ fn runtime() -> Result<&'static tokio::runtime::Runtime> {
     })
 }
 
+/// What becomes of the interpreter's lock while a call works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Lock {
+    /// Others have it.
+    #[default]
+    LetGo,
+    /// The call keeps it until it waits for something, or lets go by itself: what it works on is Python's own, and
+    /// to take the lock again for every look at that takes longer than the work.
+    Kept,
+}
+
 /// Waits for a call. Ctrl-C ends the wait and, with it, the call.
-pub(crate) fn wait<T: Send>(py: Python<'_>, call: impl Future<Output = Result<T>> + Send) -> PyResult<T> {
+pub(crate) fn wait<T: Send>(py: Python<'_>, lock: Lock, call: impl Future<Output = Result<T>> + Send) -> PyResult<T> {
     let runtime = runtime().map_err(failure::raised)?;
+    let mut call = pin!(call);
+    // Most calls about files are done at once, and need nobody to wake them.
+    let poll = |call: Pin<&mut _>| {
+        let _entered = runtime.enter();
+        Future::poll(call, &mut Context::from_waker(Waker::noop()))
+    };
+    if lock == Lock::Kept
+        && let Poll::Ready(answer) = poll(call.as_mut())
+    {
+        return answer.map_err(failure::raised);
+    }
     py.detach(|| {
-        let mut call = pin!(call);
-        // Most calls about files are done at once, and need nobody to wake them.
-        let at_once = {
-            let _entered = runtime.enter();
-            call.as_mut().poll(&mut Context::from_waker(Waker::noop()))
-        };
-        if let Poll::Ready(answer) = at_once {
+        if let Poll::Ready(answer) = WAITED_FOR.sync_scope((), || poll(call.as_mut())) {
             return answer.map_err(failure::raised);
         }
         loop {

@@ -146,7 +146,7 @@ impl Tools {
     #[pyo3(signature = (name, arguments, asks=None))]
     fn call(&self, py: Python<'_>, name: String, arguments: &str, asks: Option<Py<PyAny>>) -> PyResult<Answer> {
         let call = self.called(name, arguments, asks)?;
-        runtime::wait(py, call)
+        runtime::wait(py, runtime::Lock::LetGo, call)
     }
 
     /// Calls a tool, to be awaited.

@@ -12,6 +12,7 @@ use super::{Den, Place};
 use crate::{
     calls::calls,
     convert::{Blob, Entries, Matches},
+    runtime::short,
 };
 
 /// More than anybody can look at, and few enough to hold.
@@ -53,19 +54,22 @@ calls! {
 
     /// Lines with their numbers: the text, how many lines there are, and whether it was cut.
     fn read | read_async (den, path: String, offset: u64, limit: u64) -> (String, u64, bool) {
-        let read = den.workspace.files().read_numbered(&den.path(&path).await?, offset, limit).await?;
+        let path = den.path(&path).await?;
+        let read = short(den.workspace.files().read_numbered(&path, offset, limit)).await?;
         Ok((read.text, read.total, read.cut != workden_core::text::Cut::No))
     }
 
     /// The bytes of a file.
     fn read_bytes | read_bytes_async (den, path: String) -> Blob {
+        // Not `short`: Python's own heap would give back and fetch again the memory of every large file.
         den.workspace.files().read_bytes(&den.path(&path).await?).await.map(Blob)
     }
 
     /// Writes a file, and makes the directories on the way. Its path.
     fn write | write_async (den, path: String, content: PyBackedBytes) -> String {
         let path = den.path(&path).await?;
-        let written = den.workspace.files().write_path(&path, Bytes::from_owner(content), Expect::Anything).await?;
+        let write = den.workspace.files().write_path(&path, Bytes::from_owner(content), Expect::Anything);
+        let written = short(write).await?;
         Ok(written.path.to_string())
     }
 
@@ -73,7 +77,7 @@ calls! {
     fn edit | edit_async (den, path: String, old: String, new: String, all: bool) -> u64 {
         let path = den.path(&path).await?;
         let replacement = if all { Replacement::all(old, new) } else { Replacement::once(old, new) };
-        den.workspace.files().edit(&path, &[replacement]).await
+        short(den.workspace.files().edit(&path, &[replacement])).await
     }
 
     /// Files whose path matches, newest first.

@@ -131,7 +131,7 @@ impl Place {
         let operation = Operation::ALL.into_iter().find(|known| known.name() == operation).ok_or_else(|| {
             failure::raised(failure::invalid("a verdict", format!("there is no operation `{operation}`")))
         })?;
-        let verdict = crate::runtime::wait(py, async move {
+        let verdict = crate::runtime::wait(py, den.lock, async move {
             let path = den.path(&path).await?;
             Ok(den.judged(operation, &path).await)
         })?;

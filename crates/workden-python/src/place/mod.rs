@@ -27,7 +27,7 @@ use pyo3::prelude::*;
 use workden::Workspace;
 use workden_core::Result;
 
-use crate::{failure, per_process::PerProcess};
+use crate::{failure, per_process::PerProcess, runtime::Lock};
 
 /// Somewhere to work. Made by one of its constructors, one for each kind; safe to use from any thread.
 #[pyclass(frozen, weakref, module = "workden._native")]
@@ -43,12 +43,13 @@ pub(crate) struct Den {
     names: Arc<Names>,
     /// Of a place that is a sandbox.
     life: Option<Life>,
+    pub(crate) lock: Lock,
 }
 
 impl Den {
     /// A den in which every path is one of the workspace.
     pub(crate) fn new(workspace: Workspace) -> Self {
-        Self { workspace, names: Arc::default(), life: None }
+        Self { workspace, names: Arc::default(), life: None, lock: Lock::LetGo }
     }
 }
 

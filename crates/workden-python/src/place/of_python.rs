@@ -7,7 +7,7 @@ use workden::Workspace;
 use workden_policy::Surroundings;
 
 use super::{Den, Place};
-use crate::{asking, foreign::Foreign, rules, state::LiveFiles};
+use crate::{asking, foreign::Foreign, rules, runtime::Lock, state::LiveFiles};
 
 #[pymethods]
 impl Place {
@@ -40,7 +40,7 @@ impl Place {
         Self::made_by(move || {
             let mut builder = Workspace::builder().approvals(approvals.clone()).mount("/", files.clone());
             builder = rules::hold(builder, rules.as_ref(), Surroundings::FilesOnly)?;
-            Ok(Den::new(builder.build()?))
+            Ok(Den { lock: Lock::Kept, ..Den::new(builder.build()?) })
         })
     }
 }

@@ -1,6 +1,8 @@
 //! The dictionary as a backend.
 
 use async_trait::async_trait;
+use bytes::Bytes;
+use pyo3::Python;
 use workden_core::{
     Backend, Before, ByteRange, Changed, Content, Entry, Error, Existing, Expect, FileIdentity, Last, Removal,
     Resolved, Result, Slice, Version, VirtualPath, Written, in_memory,
@@ -8,36 +10,34 @@ use workden_core::{
     text::{Change, Excerpt, TextWindow, scan},
 };
 
-use super::{LiveFiles, Needs};
+use super::{LiveFiles, Needs, at_once};
 
 impl LiveFiles {
     /// What stands in the way of a file: a directory in its place, or a file on the way to it.
-    fn check_way(&self, verb: &str, path: &VirtualPath) -> Result<()> {
-        pyo3::Python::attach(|py| {
-            let mut above = path.parent();
-            while let Some(directory) = above.filter(|directory| !directory.is_root()) {
-                if self.find(py, &directory)?.is_some() {
-                    return Err(Error::below_file(verb, path, &directory));
-                }
-                above = directory.parent();
+    fn check_way(&self, py: Python<'_>, verb: &str, path: &VirtualPath) -> Result<()> {
+        let mut above = path.parent();
+        while let Some(directory) = above.filter(|directory| !directory.is_root()) {
+            if self.find(py, &directory)?.is_some() {
+                return Err(Error::below_file(verb, path, &directory));
             }
-            Ok(())
-        })
+            above = directory.parent();
+        }
+        Ok(())
     }
 
     /// What is there before a write, if anything may be.
-    fn before(&self, path: &VirtualPath, expect: Expect) -> Result<Before> {
-        let there = pyo3::Python::attach(|py| match (self.find(py, path)?, expect) {
+    fn before(&self, py: Python<'_>, path: &VirtualPath, expect: Expect) -> Result<Before> {
+        let there = match (self.find(py, path)?, expect) {
             // Its content is looked at only where that decides.
-            (Some(file), Expect::Version(_)) => file.bytes().map(Some),
-            (Some(_), _) => Ok(Some(Vec::new())),
-            (None, _) if self.has_below(py, path) => Err(Error::is_directory("write", path)),
-            (None, _) => Ok(None),
-        })?;
+            (Some(file), Expect::Version(_)) => Some(file.bytes()?),
+            (Some(_), _) => Some(Bytes::new()),
+            (None, _) if self.has_below(py, path) => return Err(Error::is_directory("write", path)),
+            (None, _) => None,
+        };
         in_memory::check_before_write(path, there.as_deref(), expect)?;
         match there {
             Some(_) => Ok(Before::File),
-            None => self.check_way("write", path).map(|()| Before::Nothing),
+            None => self.check_way(py, "write", path).map(|()| Before::Nothing),
         }
     }
 }
@@ -50,11 +50,11 @@ impl Backend for LiveFiles {
     }
 
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
-        self.taken(&Needs::One(at.real.clone()))?.stat(at).await
+        self.in_memory(&Needs::One(at.real.clone()), |state| at_once(state.stat(at)))
     }
 
     async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
-        self.taken(&Needs::Children(at.real.clone()))?.list(at, request).await
+        self.in_memory(&Needs::Children(at.real.clone()), |state| at_once(state.list(at, request)))
     }
 
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
@@ -70,8 +70,10 @@ impl Backend for LiveFiles {
         let path = &at.real;
         let content = in_memory::collect(path, content, u64::MAX).await?;
         let _one_at_a_time = self.changes.lock().await;
-        let before = self.before(path, expect)?;
-        self.put(path, &content)?;
+        let before = Python::attach(|py| {
+            let before = self.before(py, path, expect)?;
+            self.put(py, path, &content).map(|()| before)
+        })?;
         Ok(Written { path: path.clone(), version: Version::of(&content), before })
     }
 
@@ -80,7 +82,7 @@ impl Backend for LiveFiles {
         let _one_at_a_time = self.changes.lock().await;
         let content = self.content("edit", path)?;
         let (edited, outcome) = in_memory::edit(path, &content, change, expect, most)?;
-        self.put(path, &edited)?;
+        Python::attach(|py| self.put(py, path, &edited))?;
         Ok(Changed { path: path.clone(), version: Version::of(&edited), outcome })
     }
 
@@ -88,31 +90,32 @@ impl Backend for LiveFiles {
         // The dictionary has no directories: they are there as long as something is in them.
         match self.stat(at).await {
             Ok(entry) if !entry.is_dir() => Err(Error::already_exists("make", &at.real)),
-            _ => self.check_way("make", &at.real),
+            _ => Python::attach(|py| self.check_way(py, "make", &at.real)),
         }
     }
 
     async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
         let _one_at_a_time = self.changes.lock().await;
-        let state = self.taken(&Needs::Below(at.real.clone()))?;
-        state.remove(at, what).await?;
+        self.in_memory(&Needs::Below(at.real.clone()), |state| at_once(state.remove(at, what)))?;
         self.below(&at.real).iter().try_for_each(|file| self.forget(file))
     }
 
     async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
         let _one_at_a_time = self.changes.lock().await;
-        self.check_way("move to", &to.real)?;
-        let state = self.taken(&Needs::Below(VirtualPath::root()))?;
-        state.rename(from, to, existing).await?;
-        for file in self.below(&from.real) {
-            let Some(below) = file.strip_prefix(&from.real) else { continue };
-            let moved = below.below(&to.real);
-            let whole = ByteRange::Whole { most: u64::MAX };
-            let content = state.read(&Resolved::literal(moved.clone()), whole).await?;
-            self.put(&moved, &content.bytes)?;
-            self.forget(&file)?;
-        }
-        Ok(())
+        Python::attach(|py| self.check_way(py, "move to", &to.real))?;
+        let files = self.below(&from.real);
+        let moved = self.in_memory(&Needs::Below(VirtualPath::root()), |state| {
+            at_once(state.rename(from, to, existing))?;
+            let moved = files.iter().filter_map(|file| {
+                let now = Resolved::literal(file.strip_prefix(&from.real)?.below(&to.real));
+                Some(
+                    at_once(state.read(&now, ByteRange::Whole { most: u64::MAX })).map(|slice| (now.real, slice.bytes)),
+                )
+            });
+            moved.collect::<Result<Vec<_>>>()
+        })?;
+        Python::attach(|py| moved.iter().try_for_each(|(path, content)| self.put(py, path, content)))?;
+        files.iter().filter(|file| !moved.iter().any(|(path, _)| path == *file)).try_for_each(|file| self.forget(file))
     }
 
     async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
@@ -125,11 +128,11 @@ impl Backend for LiveFiles {
     }
 
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
-        self.taken(&Needs::Below(at.real.clone()))?.glob(at, request).await
+        self.in_memory(&Needs::Below(at.real.clone()), |state| at_once(state.glob(at, request)))
     }
 
     async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
-        self.taken(&Needs::Below(at.real.clone()))?.grep(at, request).await
+        self.in_memory(&Needs::Below(at.real.clone()), |state| at_once(state.grep(at, request)))
     }
 
     async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {

@@ -1,9 +1,10 @@
 //! A file of the dictionary: lines without their ends, and when they were written.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use bytes::Bytes;
 use pyo3::{
     prelude::*,
-    sync::PyOnceLock,
+    pybacked::PyBackedStr,
     types::{PyDict, PyList, PyString},
 };
 use workden_core::{Result, VirtualPath};
@@ -31,39 +32,43 @@ impl<'py> FileText<'py> {
     }
 
     /// As bytes.
-    pub(super) fn bytes(&self) -> Result<Vec<u8>> {
-        let text = self.text()?;
+    pub(super) fn bytes(&self) -> Result<Bytes> {
+        let text = Bytes::from_owner(Utf8(self.text()?));
         match self.is_base64 {
-            true => STANDARD.decode(text).map_err(|_| invalid("its content is no base64")),
+            true => STANDARD.decode(text).map(Bytes::from).map_err(|_| invalid("its content is no base64")),
             false => Ok(text),
         }
     }
 
-    fn text(&self) -> Result<Vec<u8>> {
-        if let Ok(whole) = self.lines.cast::<PyString>() {
-            return Ok(utf8(whole)?.as_bytes().to_vec());
-        }
-        let lines = self.lines.cast::<PyList>().map_err(|_| invalid("its `content` is no list of lines"))?;
-        let mut text = Vec::new();
-        for (nth, line) in lines.iter().enumerate() {
-            if nth > 0 {
-                text.push(b'\n');
+    fn text(&self) -> Result<PyBackedStr> {
+        let py = self.lines.py();
+        let text = match self.lines.cast::<PyString>() {
+            Ok(whole) => whole.clone(),
+            Err(_) => {
+                let lines = self.lines.cast::<PyList>().map_err(|_| invalid("its `content` is no list of lines"))?;
+                // Python puts its own texts together faster than anybody can fetch the pieces.
+                let joined = pyo3::intern!(py, "\n").call_method1(pyo3::intern!(py, "join"), (lines,));
+                let joined = joined.map_err(|_| invalid("a line is no text"))?;
+                joined.cast_into::<PyString>().map_err(|_| invalid("a line is no text"))?
             }
-            let line = line.cast_into::<PyString>().map_err(|_| invalid("a line is no text"))?;
-            text.extend_from_slice(utf8(&line)?.as_bytes());
-        }
-        Ok(text)
+        };
+        PyBackedStr::try_from(text).map_err(|_| invalid("a line has characters that are none"))
     }
 }
 
-fn utf8<'a>(text: &'a Bound<'_, PyString>) -> Result<std::borrow::Cow<'a, str>> {
-    text.to_cow().map_err(|_| invalid("a line has characters that are none"))
+/// A text of Python's as the bytes that it is in UTF-8.
+struct Utf8(PyBackedStr);
+
+impl AsRef<[u8]> for Utf8 {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
 }
 
 /// Puts a file into the dictionary: into the entry that is there, or a new one.
 pub(super) fn put(files: &Bound<'_, PyDict>, path: &VirtualPath, content: &[u8]) -> PyResult<()> {
     let py = files.py();
-    let now = now(py)?;
+    let now = PyString::new(py, &now());
     let (lines, is_base64) = match std::str::from_utf8(content) {
         // Python takes its own texts apart faster than anybody can hand it the pieces.
         Ok(text) => (PyString::new(py, text).call_method1(pyo3::intern!(py, "split"), ("\n",))?, false),
@@ -73,7 +78,7 @@ pub(super) fn put(files: &Bound<'_, PyDict>, path: &VirtualPath, content: &[u8])
     file.set_item(pyo3::intern!(py, "content"), lines)?;
     let before = files.get_item(path.as_str())?.and_then(|before| before.cast_into::<PyDict>().ok());
     let created = before.and_then(|before| before.get_item("created_at").ok().flatten());
-    file.set_item(pyo3::intern!(py, "created_at"), created.unwrap_or_else(|| now.clone()))?;
+    file.set_item(pyo3::intern!(py, "created_at"), created.unwrap_or_else(|| now.clone().into_any()))?;
     file.set_item(pyo3::intern!(py, "modified_at"), now)?;
     if is_base64 {
         file.set_item(pyo3::intern!(py, "encoding"), BASE64)?;
@@ -81,13 +86,26 @@ pub(super) fn put(files: &Bound<'_, PyDict>, path: &VirtualPath, content: &[u8])
     files.set_item(path.as_str(), file)
 }
 
-/// The time, as such files have it.
-fn now(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    static NOW: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
-    let (now, utc) = NOW.get_or_try_init(py, || {
-        let datetime = py.import("datetime")?;
-        let utc = datetime.getattr("timezone")?.getattr("utc")?;
-        PyResult::Ok((datetime.getattr("datetime")?.getattr("now")?.unbind(), utc.unbind()))
-    })?;
-    now.bind(py).call1((utc,))?.call_method0(pyo3::intern!(py, "isoformat"))
+/// The time, as such files have it: as `datetime.now(timezone.utc).isoformat()`, to the microsecond.
+fn now() -> String {
+    let now = jiff::tz::Offset::UTC.to_datetime(jiff::Timestamp::now());
+    let (date, time) = (now.date(), now.time());
+    let year = date.year().unsigned_abs().into();
+    let microsecond = time.subsec_nanosecond().unsigned_abs() / 1_000;
+    let mut text = String::with_capacity(32);
+    // By hand: it is a good part of what it takes to write a small file.
+    for (separator, number, digits) in [
+        ("", year, 4),
+        ("-", date.month().unsigned_abs().into(), 2),
+        ("-", date.day().unsigned_abs().into(), 2),
+        ("T", time.hour().unsigned_abs().into(), 2),
+        (":", time.minute().unsigned_abs().into(), 2),
+        (":", time.second().unsigned_abs().into(), 2),
+        (".", microsecond, 6),
+    ] {
+        text.push_str(separator);
+        let digit = |place: u32| char::from_digit(number / 10_u32.pow(place) % 10, 10).unwrap_or('0');
+        text.extend((0..digits).rev().map(digit));
+    }
+    text + "+00:00"
 }

@@ -13,6 +13,7 @@ use std::{collections::HashSet, sync::Arc};
 use bytes::Bytes;
 use directories::Directories;
 use document::FileText;
+use futures_util::FutureExt;
 use pyo3::{prelude::*, types::PyDict};
 use workden_core::{Clock, Error, ErrorKind, Result, StateBackend, VirtualPath, names};
 
@@ -44,24 +45,29 @@ impl LiveFiles {
         Self { files: Arc::new(files), changes: Arc::default(), directories: Arc::default() }
     }
 
-    /// The core's backend in memory with what a call needs.
-    fn taken(&self, needs: &Needs) -> Result<StateBackend> {
-        let taken = Python::attach(|py| self.take(py, needs))?;
-        let (mut files, mut directories) = (Vec::new(), Vec::new());
-        for (path, content) in taken {
-            match content {
-                Some(content) => files.push((path, Bytes::from(content))),
-                None => directories.push(path),
-            }
-        }
-        // Nothing is ordered by time: a file has the time at which Python wrote it, as text.
-        Ok(StateBackend::of_files(files, directories, Arc::new(Still)))
+    /// Does something in the core's backend in memory, with what it needs of the dictionary, while others have the
+    /// interpreter's lock.
+    fn in_memory<T: Send>(&self, needs: &Needs, work: impl FnOnce(&StateBackend) -> Result<T> + Send) -> Result<T> {
+        Python::attach(|py| {
+            let taken = self.take(py, needs)?;
+            py.detach(|| {
+                let (mut files, mut directories) = (Vec::new(), Vec::new());
+                for (path, content) in taken {
+                    match content {
+                        Some(content) => files.push((path, content)),
+                        None => directories.push(path),
+                    }
+                }
+                // Nothing is ordered by time: a file has the time at which Python wrote it, as text.
+                work(&StateBackend::of_files(files, directories, Arc::new(Still)))
+            })
+        })
     }
 
     /// The content of a file.
     fn content(&self, verb: &str, path: &VirtualPath) -> Result<Bytes> {
         Python::attach(|py| match self.find(py, path)? {
-            Some(file) => file.bytes().map(Bytes::from),
+            Some(file) => file.bytes(),
             None if self.has_below(py, path) => Err(Error::is_directory(verb, path)),
             None => Err(Error::not_found(verb, path)),
         })
@@ -76,7 +82,7 @@ impl LiveFiles {
             || (self.directories.may_have(path, files.len(), all) && files.iter().any(|(key, _)| is_below(&key)))
     }
 
-    fn take(&self, py: Python<'_>, needs: &Needs) -> Result<Vec<(VirtualPath, Option<Vec<u8>>)>> {
+    fn take(&self, py: Python<'_>, needs: &Needs) -> Result<Vec<(VirtualPath, Option<Bytes>)>> {
         let wanted = match needs {
             Needs::One(path) | Needs::Children(path) | Needs::Below(path) => path,
         };
@@ -118,17 +124,15 @@ impl LiveFiles {
     }
 
     /// Puts a file into the dictionary.
-    fn put(&self, path: &VirtualPath, content: &[u8]) -> Result<()> {
+    fn put(&self, py: Python<'_>, path: &VirtualPath, content: &[u8]) -> Result<()> {
         names::check_names("write", path)?;
-        Python::attach(|py| {
-            let files = self.files.bind(py);
-            let before = files.len();
-            document::put(files, path, content).map_err(|error| broken(&error))?;
-            if files.len() > before {
-                self.directories.added(path, files.len());
-            }
-            Ok(())
-        })
+        let files = self.files.bind(py);
+        let before = files.len();
+        document::put(files, path, content).map_err(|error| broken(&error))?;
+        if files.len() > before {
+            self.directories.added(path, files.len());
+        }
+        Ok(())
     }
 
     /// Takes a file out of the dictionary.
@@ -146,6 +150,12 @@ impl LiveFiles {
         let all: Vec<VirtualPath> = Python::attach(keys);
         all.into_iter().filter(|file| file.is_within(path)).collect()
     }
+}
+
+/// What a call in memory comes to, which waits for nothing.
+fn at_once<T>(call: impl Future<Output = Result<T>>) -> Result<T> {
+    let waits = || Err(Error::new(ErrorKind::Io, "files in memory are waited for"));
+    call.now_or_never().unwrap_or_else(waits)
 }
 
 fn path_of(key: &Bound<'_, PyAny>) -> Option<VirtualPath> {

@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from workden._files import PlaceFiles
-from workden._native import Place
+from workden._native import Failure, Place
+from workden.types import EditResult, WriteResult
 
 if TYPE_CHECKING:
     from workden.types import FileData, FileInfo
@@ -38,6 +39,29 @@ class StateBackend(PlaceFiles):
     def files(self) -> dict[str, FileData]:
         """All files by path. The same dictionary always."""
         return self._files
+
+    def write(self, path: str, content: str | bytes) -> WriteResult:
+        """Writes a file, whole or not at all."""
+        # Files in memory are written faster than steps are taken; what fails is done again, step by step, for its words.
+        if type(path) is str and type(content) is str:
+            try:
+                return WriteResult(self._place.write(path, content.encode()))
+            except (Failure, UnicodeEncodeError):
+                pass
+        return super().write(path, content)
+
+    write.steps = PlaceFiles.write.steps  # type: ignore[attr-defined]
+
+    def edit(self, path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
+        """Replaces text that is in the file once, or everywhere."""
+        if type(path) is str:
+            try:
+                return EditResult(path, None, self._place.edit(path, old_string, new_string, replace_all))
+            except Failure:
+                pass
+        return super().edit(path, old_string, new_string, replace_all)
+
+    edit.steps = PlaceFiles.edit.steps  # type: ignore[attr-defined]
 
     def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
         """Files below `path` whose path matches, by path."""
