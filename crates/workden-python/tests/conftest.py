@@ -1,4 +1,4 @@
-"""What all tests share: which of them need a daemon, and whether there is one."""
+"""What many tests share: fixtures, and that those which need a daemon have one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import socket
 from pathlib import Path
 
 import pytest
+
+from workden.backends.local import LocalBackend
 
 _USUAL = "unix:///var/run/docker.sock"
 
@@ -42,4 +44,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty directory, in which the test runs."""
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> LocalBackend:
+    """An empty directory to work in."""
+    return LocalBackend(root_dir=tmp_path)
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Path:
+    """`in` and `out`, with a file each, and a file beside them."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out/reports").mkdir(parents=True)
+    (tmp_path / "in/a.md").write_text("of the input")
+    (tmp_path / "out/b.md").write_text("of the output")
+    (tmp_path / "out/reports/c.md").write_text("a report")
+    (tmp_path / "secret.md").write_text("secret")
     return tmp_path

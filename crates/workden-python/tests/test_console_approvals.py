@@ -39,11 +39,6 @@ EXECUTE = ("execute", {"command": "echo ran >> ran.txt"})
 QUESTIONS = [str, DeferredToolRequests]
 
 
-@pytest.fixture
-def local(tmp_path: Path) -> LocalBackend:
-    return LocalBackend(root_dir=tmp_path)
-
-
 def asking(calls: list[Any], **options: Any) -> Agent[Any, Any]:
     """An agent whose runs may end with questions."""
     return Script(calls).agent(create_console_toolset(**options), output_type=QUESTIONS)
