@@ -22,6 +22,7 @@ def all_examples() -> list[object]:
 
 @pytest.mark.parametrize("example", all_examples())
 def test_an_example_runs(example: Example, in_tmp: Path) -> None:
+    assert "mkdtemp" not in example.code, "it would leave a directory behind wherever it is copied to"
     example.run()
 
 

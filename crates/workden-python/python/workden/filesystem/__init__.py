@@ -4,13 +4,11 @@ The names of pydantic-ai-filesystem-sandbox: change the import, and keep the pro
 used; a `FileSystemToolset` gives it to an agent of Pydantic AI, which is loaded when that class is first named.
 
 ```python
-import tempfile
 from workden.filesystem import PathConfig, Sandbox, SandboxConfig
 
-root = tempfile.mkdtemp()
 sandbox = Sandbox(SandboxConfig(paths={
-    "input": PathConfig(root=f"{root}/input"),
-    "output": PathConfig(root=f"{root}/output", mode="rw"),
+    "input": PathConfig(root="./input"),
+    "output": PathConfig(root="./output", mode="rw"),
 }))
 assert sandbox.readable_roots == ["input", "output"]
 assert sandbox.can_write("output/report.md") and not sandbox.can_write("input/report.md")

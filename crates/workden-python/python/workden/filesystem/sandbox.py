@@ -37,10 +37,9 @@ class Sandbox:
     link and no `..` leads out of a directory. A sandbox does no work on files: a `FileSystemToolset` does.
 
     ```python
-    import tempfile
     from workden.filesystem import PathConfig, Sandbox, SandboxConfig
 
-    config = SandboxConfig(paths={"output": PathConfig(root=tempfile.mkdtemp(), mode="rw")})
+    config = SandboxConfig(paths={"output": PathConfig(root="./output", mode="rw")})
     sandbox = Sandbox(config)
     assert sandbox.resolve("output/a.txt").name == "a.txt"
     assert sandbox.derive(allow_read="output/reports").writable_roots == []
