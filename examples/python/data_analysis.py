@@ -59,12 +59,13 @@ def main(table: Path) -> str:
             return sandbox.read_bytes("report.md").decode()
 
 
-def sample() -> Path:
-    """A table."""
-    table = Path(tempfile.mkdtemp(prefix="workden-example-")) / "sales.csv"
-    table.write_text("region,amount\nnorth,10.5\nsouth,20\nnorth,12\n")
-    return table
+def sample() -> str:
+    """The same on a small table."""
+    with tempfile.TemporaryDirectory(prefix="workden-example-") as directory:
+        table = Path(directory, "sales.csv")
+        table.write_text("region,amount\nnorth,10.5\nsouth,20\nnorth,12\n")
+        return main(table)
 
 
 if __name__ == "__main__":
-    print(main(Path(sys.argv[1]) if len(sys.argv) > 1 else sample()))
+    print(main(Path(sys.argv[1])) if len(sys.argv) > 1 else sample())

@@ -39,7 +39,6 @@ agent = Agent(
 def main(arguments: list[str]) -> str:
     """Lets the agent work; what it says in the end."""
     words = [argument for argument in arguments if argument != "--yes"]
-    directory = words[0] if words else tempfile.mkdtemp(prefix="workden-example-")
     prompt = words[1] if len(words) > 1 else "Create a Python script that calculates fibonacci and run it"
 
     def approves(operation: str, target: str, reason: str) -> bool:
@@ -47,9 +46,9 @@ def main(arguments: list[str]) -> str:
             return True
         return input(f"{operation} `{target}`? [y/N] ").strip().lower() == "y"
 
-    with LocalBackend(root_dir=directory, ask_callback=approves) as backend:
-        result = agent.run_sync(prompt, deps=Deps(backend))
-    return result.output
+    with tempfile.TemporaryDirectory(prefix="workden-example-") as scratch:
+        with LocalBackend(root_dir=words[0] if words else scratch, ask_callback=approves) as backend:
+            return agent.run_sync(prompt, deps=Deps(backend)).output
 
 
 if __name__ == "__main__":

@@ -31,13 +31,13 @@ def main(directory: Path) -> str:
     return agent.run_sync("What is left to do in this project?").output
 
 
-def sample() -> Path:
-    """A project with something left to do."""
-    directory = Path(tempfile.mkdtemp(prefix="workden-example-"))
-    (directory / "app.py").write_text("def main():\n    pass  # TODO: say hello\n")
-    (directory / ".env").write_text("KEY=secret\n")
-    return directory
+def sample() -> str:
+    """The same, about a project with something left to do."""
+    with tempfile.TemporaryDirectory(prefix="workden-example-") as directory:
+        Path(directory, "app.py").write_text("def main():\n    pass  # TODO: say hello\n")
+        Path(directory, ".env").write_text("KEY=secret\n")
+        return main(Path(directory))
 
 
 if __name__ == "__main__":
-    print(main(Path(sys.argv[1]) if len(sys.argv) > 1 else sample()))
+    print(main(Path(sys.argv[1])) if len(sys.argv) > 1 else sample())

@@ -7,7 +7,6 @@ The planner reads; the writer writes below `src`, and nowhere else; the tester r
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,9 +64,8 @@ TESTER = Agent(
 )
 
 
-def main() -> dict[str, str]:
-    """What each of them says."""
-    directory = Path(tempfile.mkdtemp(prefix="workden-example-"))
+def main(directory: Path) -> dict[str, str]:
+    """What each of them says, after their work in this directory."""
     (directory / "README.md").write_text("A function that doubles is wanted.\n")
     runs_commands = create_ruleset(default="deny", allow_write=False, allow_execute=True)
     said: dict[str, str] = {}
@@ -83,6 +81,6 @@ def main() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    for who, what in main().items():
-        print(f"--- {who}\n{what}")
-    sys.exit()
+    with tempfile.TemporaryDirectory(prefix="workden-example-") as scratch:
+        for who, what in main(Path(scratch)).items():
+            print(f"--- {who}\n{what}")

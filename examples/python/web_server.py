@@ -75,13 +75,14 @@ async def main(arguments: list[str]) -> None:
     """Serves until it is interrupted."""
     kind = "docker" if "--docker" in arguments else "linux"
     port = next((int(word) for word in arguments if word.isdigit()), 8000)
-    sessions = manager(Path(tempfile.mkdtemp(prefix="workden-example-")), kind)
-    server = await Server(sessions).serve(port)
-    print(f"listening on http://127.0.0.1:{port}")
-    try:
-        await server.serve_forever()
-    finally:
-        await sessions.shutdown()
+    with tempfile.TemporaryDirectory(prefix="workden-example-") as directory:
+        sessions = manager(Path(directory), kind)
+        server = await Server(sessions).serve(port)
+        print(f"listening on http://127.0.0.1:{port}")
+        try:
+            await server.serve_forever()
+        finally:
+            await sessions.shutdown()
 
 
 if __name__ == "__main__":

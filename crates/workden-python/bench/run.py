@@ -8,10 +8,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -118,6 +121,22 @@ def measure(task: Task, ours: Contender, theirs: Contender, rounds: int) -> Row:
     return row
 
 
+def compared(tasks: list[Task], wanted: argparse.Namespace, ground: Path, rounds: int, others_path: str) -> list[Row]:
+    """Tasks, done by two new contenders, of which theirs has this search path."""
+    if not tasks:
+        return []
+    others = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"PATH": others_path}
+    ours = Contender(sys.executable, OURS, ground, wanted.home / "scratch-ours", os.environ)
+    theirs = Contender(wanted.reference, THEIRS, ground, wanted.home / "scratch-theirs", others)
+    rows: list[Row] = []
+    for task in tasks:
+        rows.append(measure(task, ours, theirs, rounds))
+        print(f"... {task.name}: {rows[-1].verdict}", file=sys.stderr, flush=True)
+    ours.end()
+    theirs.end()
+    return rows
+
+
 def table(rows: list[Row]) -> str:
     lines = [TITLES, *(row.cells() for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(TITLES))]
@@ -126,10 +145,22 @@ def table(rows: list[Row]) -> str:
     return "\n".join(written)
 
 
-def without_rg(path: str) -> str:
-    """A search path on which there is no `rg`: the same directories, but for those that have it."""
-    kept = [directory for directory in path.split(os.pathsep) if not (Path(directory) / "rg").exists()]
-    return os.pathsep.join(kept)
+@contextmanager
+def without_rg(path: str) -> Iterator[str]:
+    """A search path on which there is no `rg`. For a directory that has it, one with links to all else stands in."""
+    with tempfile.TemporaryDirectory(prefix="without-rg-") as made:
+        yield os.pathsep.join(
+            str(_all_but_rg(Path(directory), Path(made, str(number)))) if Path(directory, "rg").exists() else directory
+            for number, directory in enumerate(path.split(os.pathsep))
+        )
+
+
+def _all_but_rg(directory: Path, stand_in: Path) -> Path:
+    stand_in.mkdir()
+    for program in directory.absolute().iterdir():
+        if program.name != "rg":
+            (stand_in / program.name).symlink_to(program)
+    return stand_in
 
 
 def main() -> int:
@@ -144,23 +175,15 @@ def main() -> int:
     rounds = max(wanted.rounds, 5)
     print(f"{material.DIRECTORIES * material.FILES} files; {rounds} rounds each, in turn; times are minimum / median,")
     print("ratios of medians, peaks of memory theirs / ours\n", flush=True)
-    environment = dict(os.environ)
-    theirs_environment = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
-    rows: list[Row] = []
-    for rg in (False, True):
-        tasks = [task for task in TASKS if wanted.only in task.name and task.with_rg == rg]
-        path = environment["PATH"] if rg else without_rg(environment["PATH"])
-        if not tasks or (rg and path == without_rg(path)):
-            rows += [Row(task, error="there is no rg here") for task in tasks]
-            continue
-        ours = Contender(sys.executable, OURS, ground, wanted.home / "scratch-ours", environment)
-        others = {**theirs_environment, "PATH": path}
-        theirs = Contender(wanted.reference, THEIRS, ground, wanted.home / "scratch-theirs", others)
-        for task in tasks:
-            rows.append(measure(task, ours, theirs, rounds))
-            print(f"... {task.name}: {rows[-1].verdict}", file=sys.stderr, flush=True)
-        ours.end()
-        theirs.end()
+    tasks = [task for task in TASKS if wanted.only in task.name]
+    path = os.environ["PATH"]
+    with without_rg(path) as others_path:
+        rows = compared([task for task in tasks if not task.with_rg], wanted, ground, rounds, others_path)
+    with_rg = [task for task in tasks if task.with_rg]
+    if shutil.which("rg") is None:
+        rows += [Row(task, error="there is no rg here") for task in with_rg]
+    else:
+        rows += compared(with_rg, wanted, ground, rounds, path)
     print(table(rows))
     missed = [row.task.name for row in rows if row.verdict != "pass"]
     if missed:

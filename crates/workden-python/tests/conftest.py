@@ -1,4 +1,4 @@
-"""What all tests share: which of them need a daemon, and whether there is one."""
+"""What many tests share: fixtures, and that those which need a daemon have one."""
 
 from __future__ import annotations
 
@@ -8,37 +8,58 @@ from pathlib import Path
 
 import pytest
 
+from workden.backends.local import LocalBackend
+
 _USUAL = "unix:///var/run/docker.sock"
 
 
-def _daemon() -> str | None:
-    """The address of a daemon that takes connections."""
-    named = os.environ.get("DOCKER_HOST")
-    host = named or _USUAL
+def _no_daemon() -> str | None:
+    """Why containers cannot be tested here, if they cannot."""
+    host = os.environ.get("DOCKER_HOST") or _USUAL
     if not host.startswith("unix://"):
-        return host
+        return None
     try:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(5)
             connection.connect(host.removeprefix("unix://"))
     except OSError as error:
-        if named:
-            # Somebody meant these tests to run: that they cannot is not to pass for an answer.
-            raise pytest.UsageError(f"DOCKER_HOST is {named}, and nobody is there: {error}") from None
-        return None
-    return host
+        return f"nobody answers at {host}: {error}"
+    return None
 
 
+# After what `-m` and `-k` say: what they leave out needs nothing.
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    needing = [item for item in items if item.get_closest_marker("docker")]
-    if needing and _daemon() is None:
-        no_daemon = pytest.mark.skip(reason="no Docker daemon: cargo xtask docker -- cargo xtask python")
-        for item in needing:
-            item.add_marker(no_daemon)
+    needing = sum(item.get_closest_marker("docker") is not None for item in items)
+    why = _no_daemon() if needing else None
+    if why is not None:
+        # Skipped, they would look as if they had passed.
+        raise pytest.UsageError(
+            f"{needing} of these tests need a Docker daemon, and {why}\n"
+            'hint: cargo xtask docker -- cargo xtask python; without containers: -m "not docker"'
+        )
 
 
 @pytest.fixture
 def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty directory, in which the test runs."""
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> LocalBackend:
+    """An empty directory to work in."""
+    return LocalBackend(root_dir=tmp_path)
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Path:
+    """`in` and `out`, with a file each, and a file beside them."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out/reports").mkdir(parents=True)
+    (tmp_path / "in/a.md").write_text("of the input")
+    (tmp_path / "out/b.md").write_text("of the output")
+    (tmp_path / "out/reports/c.md").write_text("a report")
+    (tmp_path / "secret.md").write_text("secret")
     return tmp_path

@@ -31,3 +31,7 @@ def answers(messages: list[ModelMessage]) -> list[Any]:
 
 FIBONACCI = "a, b = 0, 1\nfor _ in range(10):\n    print(a, end=' ')\n    a, b = b, a + b\n"
 FIBONACCI_SAYS = "0 1 1 2 3 5 8 13 21 34"
+MAKES_FIBONACCI = (
+    ("write_file", {"path": "fibonacci.py", "content": FIBONACCI}),
+    ("execute", {"command": "python3 fibonacci.py"}),
+)

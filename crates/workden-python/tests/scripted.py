@@ -9,6 +9,7 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from workden.toolsets.console import create_console_toolset
 from workden.types import BackgroundHandle, BackgroundOutput, BackgroundProcessInfo, EditResult, ExecuteResponse, WriteResult
 
 
@@ -52,6 +53,11 @@ async def run(toolset: Any, backend: Any, *calls: tuple[str, dict[str, Any] | st
     result = await Script(list(calls)).agent(toolset, **others).run("go", deps=Deps(backend))
     assert result.output == "done"
     return answers(result.all_messages())
+
+
+async def answer(backend: Any, tool: str, arguments: dict[str, Any] | str, **options: Any) -> Any:
+    """The answer to one call, and nothing to try again."""
+    return (await run(create_console_toolset(max_retries=0, **options), backend, (tool, arguments)))[0]
 
 
 class PlainBackend:

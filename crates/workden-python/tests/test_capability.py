@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from media import PNG
 from pydantic_ai import Agent, BinaryContent, DeferredToolRequests
 from pydantic_ai.agent.spec import AgentSpec
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models.function import FunctionModel
 from scripted import Deps, Script, answers
-from test_console_toolset import PNG
 
 from workden.backends.local import LocalBackend
 from workden.backends.state import StateBackend

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
-import io
 import os
 import pty
 import select
@@ -26,22 +25,18 @@ from pydantic_ai.tools import ToolApproved
 from scripted import Deps, PlainBackend, PlainSandbox, Script, answers, run
 
 from workden import _asking
+from workden._terminal import is_there
 from workden.adapter import ensure_async
 from workden.backends.composite import CompositeBackend
 from workden.backends.local import LocalBackend
 from workden.backends.state import StateBackend
 from workden.permissions import DEFAULT_RULESET, PermissionRuleset
-from workden.toolsets import _asks, _terminal, _toolset
+from workden.toolsets import _asks, _deferred, _terminal, _toolset
 from workden.toolsets.console import create_console_toolset
 
 WRITE = ("write_file", {"path": "a.txt", "content": "new\n"})
 EXECUTE = ("execute", {"command": "echo ran >> ran.txt"})
 QUESTIONS = [str, DeferredToolRequests]
-
-
-@pytest.fixture
-def local(tmp_path: Path) -> LocalBackend:
-    return LocalBackend(root_dir=tmp_path)
 
 
 def asking(calls: list[Any], **options: Any) -> Agent[Any, Any]:
@@ -149,7 +144,7 @@ async def test_an_approval_may_change_the_arguments(local: LocalBackend, tmp_pat
 
 
 def test_what_an_agent_takes_is_seen_from_its_output_type() -> None:
-    takes = _asks.takes_deferred
+    takes = _deferred.takes_deferred
     assert takes(DeferredToolRequests) and takes([str, DeferredToolRequests]) and takes((str, [DeferredToolRequests]))
     assert takes(str | DeferredToolRequests)
     assert not takes(str) and not takes([str, int]) and not takes("DeferredToolRequests") and not takes(dict[str, int])
@@ -414,7 +409,7 @@ def terminal() -> Iterator[int]:
 async def test_the_terminal_as_such() -> None:
     asked = {"operation": "execute", "target": "rm\u202e -rf", "reason": "Block dangerous commands", "preview": "+\n" * 50}
     with terminal() as other_end:
-        assert _terminal.is_there()
+        assert is_there()
         for typed, expected in [(b"y\n", True), (b"YES\n", True), (b"\n", False), (b"\x04", None)]:
             os.write(other_end, typed)
             assert await _terminal.answer(asked) is expected
@@ -432,20 +427,13 @@ async def test_a_question_that_is_given_up_does_not_wait_for_an_answer() -> None
         assert await _terminal.answer(asked) is True
 
 
-def test_a_terminal_is_there_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not _terminal.is_there()
-    for stream in (None, SimpleNamespace(isatty=io.StringIO().isatty)):
-        monkeypatch.setattr("sys.stdin", stream)
-        assert not _terminal.is_there()
-
-
 def test_ctrl_c_at_a_question_ends_the_program(tmp_path: Path) -> None:
     shown = at_terminal(tmp_path, b"\x03\n", ends=None)
     assert "KeyboardInterrupt" in shown and "ANSWERS" not in shown
 
 
 async def test_the_terminal_is_the_last_to_be_asked(local: LocalBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_terminal, "is_there", lambda: True)
+    monkeypatch.setattr(_asks, "is_there", lambda: True)
     monkeypatch.setattr(_terminal, "ask", lambda asked, _: asked["operation"] == "execute")
     wrote, ran = await run(create_console_toolset(require_write_approval=True), local, WRITE, EXECUTE)
     assert wrote.startswith("Error: ") and ran == "(no output)"

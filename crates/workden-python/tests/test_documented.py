@@ -1,4 +1,4 @@
-"""Every example in a docstring and in docs/python.md runs, and there is none that the search misses."""
+"""Every example in a docstring, in docs/python.md and in README.md runs, and there is none that the search misses."""
 
 from __future__ import annotations
 
@@ -6,22 +6,32 @@ from pathlib import Path
 
 import pytest
 from documented import Example, in_docstrings, in_markdown
+from playing import FIBONACCI_SAYS, MAKES_FIBONACCI, plays
 
 ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / "crates/workden-python/python/workden"
 GUIDE = ROOT / "docs/python.md"
+README = ROOT / "README.md"
 
 
 def all_examples() -> list[object]:
     found = [example for file in sorted(PACKAGE.rglob("*.py")) for example in in_docstrings(file)]
-    if GUIDE.exists():
-        found += in_markdown(GUIDE)
+    found += in_markdown(GUIDE)
     return [example.parameter(ROOT) for example in found]
 
 
 @pytest.mark.parametrize("example", all_examples())
 def test_an_example_runs(example: Example, in_tmp: Path) -> None:
+    assert "mkdtemp" not in example.code, "it would leave a directory behind wherever it is copied to"
     example.run()
+
+
+def test_the_agent_of_the_readme_does_what_it_is_told(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # It has a model that is somewhere else; here is one that does what that one is asked to do.
+    monkeypatch.setattr("pydantic_ai.models.infer_model", lambda name, *_, **__: plays(*MAKES_FIBONACCI))
+    (example,) = in_markdown(README)
+    assert FIBONACCI_SAYS in example.run()["result"].output
+    assert (in_tmp / "workspace/fibonacci.py").exists()
 
 
 def test_a_failing_example_fails_at_its_own_line(tmp_path: Path) -> None:

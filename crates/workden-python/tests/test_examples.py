@@ -33,6 +33,7 @@ def test_an_example_says_what_it_is_about(name: str, in_tmp: Path, monkeypatch: 
     ran = subprocess.run([sys.executable, EXAMPLES / name, *arguments], capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr
     assert expected in ran.stdout
+    assert list(in_tmp.iterdir()) == [], "it leaves something behind"
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import json
 import os
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import ValidationError
@@ -25,6 +25,7 @@ from workden.permissions import (
     PermissionAskError,
     PermissionChecker,
     PermissionDeniedError,
+    PermissionOperation,
     PermissionRule,
     PermissionRuleset,
     create_ruleset,
@@ -182,6 +183,18 @@ def test_one_dangerous_command_stands_for_all() -> None:
     assert asking.check_sync("execute", "dd if=x of=/dev/sda") == "ask"
     assert asking.check_sync("execute", "ls") == "allow"
     assert checker("execute", rule("mkfs*", "allow"), default="deny").is_allowed("execute", "mkfs.ext4 x")
+
+
+@pytest.mark.parametrize("pattern", DANGEROUS_COMMANDS)
+def test_each_of_the_list_is_known_to_be_of_it(pattern: str) -> None:
+    denying = checker("execute", rule(pattern))
+    assert denying.is_denied("execute", "sudo rm -rf /etc") and denying.is_denied("execute", "dd if=x of=/dev/sdb")
+
+
+def test_a_rule_added_to_one_operation_of_a_preset_is_not_added_to_another() -> None:
+    for preset in (DEFAULT_RULESET, PERMISSIVE_RULESET, READONLY_RULESET, STRICT_RULESET):
+        parts = [preset.get_operation_permissions(name) for name in get_args(PermissionOperation)]
+        assert len({id(part) for part in parts}) == len({id(part.rules) for part in parts}) == 7
 
 
 def test_a_ruleset_that_allows_everything_doubts_nothing() -> None:

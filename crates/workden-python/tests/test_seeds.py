@@ -10,12 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playing import FIBONACCI, FIBONACCI_SAYS, answers, plays
-
-MAKES_FIBONACCI = (
-    ("write_file", {"path": "fibonacci.py", "content": FIBONACCI}),
-    ("execute", {"command": "python3 fibonacci.py"}),
-)
+from playing import FIBONACCI, FIBONACCI_SAYS, MAKES_FIBONACCI, answers, plays
 
 
 def test_quick_start(in_tmp: Path) -> None:

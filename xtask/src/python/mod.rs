@@ -31,6 +31,12 @@ struct Ready {
 pub(crate) fn whole(environment: &[(&'static str, String)]) -> Outcome {
     let ready = prepare(environment)?;
     let mut pytest = vec!["pytest", "--cov=workden", "--cov-report=term-missing:skip-covered"];
+    if !ready.has_daemon() {
+        println!(
+            "=== what needs containers is not tested: DOCKER_HOST names no daemon\nhint: cargo xtask docker -- cargo xtask python"
+        );
+        pytest.extend(["-m", "not docker"]);
+    }
     match ready.hides_lines() {
         None => pytest.push("--cov-fail-under=100"),
         Some(why) => println!("=== that every line is run is not checked: {why}"),
@@ -67,15 +73,16 @@ fn prepare(environment: &[(&'static str, String)]) -> Outcome<Ready> {
 impl Ready {
     /// Why some lines are not run, or not seen to be, if that is so.
     fn hides_lines(&self) -> Option<&'static str> {
-        let daemon =
-            self.variables.iter().any(|(name, _)| *name == "DOCKER_HOST") || env::var_os("DOCKER_HOST").is_some();
-        match (self.version.sees_all_threads(), daemon) {
+        match (self.version.sees_all_threads(), self.has_daemon()) {
             (false, _) => Some("a Python before 3.12 does not tell of those that threads of Rust call"),
-            (true, false) => {
-                Some("there is no daemon for those about containers\nhint: cargo xtask docker -- cargo xtask python")
-            }
+            (true, false) => Some("those about containers are not run"),
             (true, true) => None,
         }
+    }
+
+    /// Whether somebody has named a daemon for the tests of containers. One that is named has to answer.
+    fn has_daemon(&self) -> bool {
+        self.variables.iter().any(|(name, _)| *name == "DOCKER_HOST") || env::var_os("DOCKER_HOST").is_some()
     }
 
     /// Runs a module of the environment in the directory of the package, which has its settings.

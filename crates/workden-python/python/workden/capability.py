@@ -1,14 +1,12 @@
 """`ConsoleCapability`: the console as a capability of a Pydantic AI agent.
 
 ```python
-import tempfile
-
 from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 from workden import LocalBackend
 from workden.capability import ConsoleCapability
 
-console = ConsoleCapability(backend=LocalBackend(root_dir=tempfile.mkdtemp()), permissions="readonly")
+console = ConsoleCapability(backend=LocalBackend(root_dir="./workspace"), permissions="readonly")
 agent = Agent(TestModel(call_tools=["ls"]), capabilities=[console])
 assert "is empty" in agent.run_sync("What is there?").output
 ```

@@ -1,9 +1,10 @@
-"""Asking whoever sits at the terminal."""
+"""What is asked at the terminal about a call of a tool: yes, no and why, or yes for the session."""
 
 from __future__ import annotations
 
 import sys
 
+from workden._terminal import is_there, one_at_a_time, plain
 from workden.approval.types import ApprovalDecision, ApprovalRequest
 
 _NOBODY = (
@@ -15,11 +16,15 @@ _CHOICES = "[y]es, [n]o (and why), [s]ame call for the session: "
 
 def prompt(request: ApprovalRequest) -> ApprovalDecision:
     """Shows a request and reads the answer. Where there is no terminal, and where it ends, the answer is no."""
-    if not (_is_terminal(sys.stdin) and _is_terminal(sys.stderr)):
+    if not is_there():
         return ApprovalDecision(approved=False, note=_NOBODY)
-    print(f"\nApproval needed: {_plain(request.description)}", file=sys.stderr)
-    if request.preview:
-        print(_plain(request.preview), file=sys.stderr)
+    shown = f"Approval needed: {request.description}" + (f"\n{request.preview}" if request.preview else "")
+    with one_at_a_time:
+        print("\n" + "\n".join(plain(line) for line in shown.split("\n")), file=sys.stderr)
+        return _answer()
+
+
+def _answer() -> ApprovalDecision:
     while True:
         print(_CHOICES, end="", file=sys.stderr, flush=True)
         line = sys.stdin.readline()
@@ -40,16 +45,3 @@ def _decision(answer: str) -> ApprovalDecision | None:
     if word in ("n", "no"):
         return ApprovalDecision(approved=False, note=note)
     return None
-
-
-def _is_terminal(stream: object) -> bool:
-    try:
-        return bool(stream.isatty())  # type: ignore[attr-defined]
-    except (AttributeError, ValueError):
-        # None where there are no streams, as in a service; a closed one raises.
-        return False
-
-
-def _plain(text: str) -> str:
-    # A name that a model chose must not move the cursor over what the person is to read.
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

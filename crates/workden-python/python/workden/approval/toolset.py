@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
-from typing import Any, cast, get_args
+from typing import Any
 
 from workden.approval import _terminal
 from workden.approval.memory import ApprovalMemory
@@ -21,8 +21,10 @@ from workden.toolsets import _extra
 
 try:
     from pydantic_ai.exceptions import ApprovalRequired
-    from pydantic_ai.tools import DeferredToolRequests, RunContext
+    from pydantic_ai.tools import RunContext
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
+
+    from workden.toolsets._deferred import may_end_with_questions
 except ImportError as error:
     raise _extra.missing(error) from error
 
@@ -93,7 +95,7 @@ class ApprovalToolset(WrapperToolset[Any]):
             return result.block_reason
         if result.is_pre_approved or getattr(ctx, "tool_call_approved", False) is True:
             return await self.wrapped.call_tool(name, tool_args, ctx, tool)
-        asking = _Asking(self, name, tool_args, await self._description(name, tool_args, ctx), takes_deferred(ctx))
+        asking = _Asking(self, name, tool_args, await self._description(name, tool_args, ctx), may_end_with_questions(ctx))
         asks_itself = getattr(self.wrapped, "call_tool_asking", None)
         if asks_itself is not None:
             answer = await asks_itself(name, tool_args, ctx, tool, asking.decides)
@@ -157,18 +159,6 @@ class _Asking:
         if self._decision is None or self._decision.approved:
             return answer
         return f"User denied {self._request.tool_name}: {self._decision.note or 'no reason given'}"
-
-
-def takes_deferred(ctx: RunContext[Any]) -> bool:
-    """Whether the run of an agent may end with questions."""
-    agent = getattr(ctx, "agent", None)
-    return agent is not None and _has_requests(agent.output_type)
-
-
-def _has_requests(output_type: object) -> bool:
-    if isinstance(output_type, (list, tuple)):
-        return any(_has_requests(one) for one in cast("list[object]", output_type))
-    return output_type is DeferredToolRequests or any(_has_requests(one) for one in get_args(output_type))
 
 
 async def _now(value: Any) -> Any:

@@ -26,10 +26,10 @@ class CompositeBackend(PlaceFiles, PlaceCommands):
     if that one runs any. A search of everything looks into all of them at once.
 
     ```python
-    import tempfile
     from workden import CompositeBackend, FilesystemBackend, StateBackend
 
-    backend = CompositeBackend(default=StateBackend(), routes={"/project/": FilesystemBackend(tempfile.mkdtemp())})
+    project = FilesystemBackend("./project", virtual_mode=True)
+    backend = CompositeBackend(default=StateBackend(), routes={"/project/": project})
     backend.write("/project/src/main.py", "print('hello')")
     backend.write("/temp/scratch.txt", "hello, again")
     assert [match["path"] for match in backend.grep_raw("hello")] == ["/project/src/main.py", "/temp/scratch.txt"]

@@ -20,10 +20,9 @@ class FilesystemBackend(PlaceFiles):
     """A directory that is `/`: `/data/x` is `data/x` in it, and nothing leads out.
 
     ```python
-    import tempfile
     from workden import FilesystemBackend
 
-    backend = FilesystemBackend(tempfile.mkdtemp())
+    backend = FilesystemBackend("./workspace", virtual_mode=True)
     assert backend.write("/data/x.txt", "here").path == "/data/x.txt"
     assert (backend.root_dir / "data/x.txt").read_text() == "here"
     ```

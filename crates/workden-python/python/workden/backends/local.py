@@ -47,10 +47,9 @@ class LocalBackend(PlaceFiles, PlaceCommands):
     a sandbox that has nothing of the host but the programs and these directories.
 
     ```python
-    import tempfile
     from workden import LocalBackend
 
-    with LocalBackend(root_dir=tempfile.mkdtemp()) as backend:
+    with LocalBackend(root_dir="./workspace") as backend:
         backend.write("hello.py", "print(6 * 7)")
         assert backend.execute("python3 hello.py").output == "42\\n"
     ```

@@ -4,13 +4,11 @@ The names of pydantic-ai-filesystem-sandbox: change the import, and keep the pro
 used; a `FileSystemToolset` gives it to an agent of Pydantic AI, which is loaded when that class is first named.
 
 ```python
-import tempfile
 from workden.filesystem import PathConfig, Sandbox, SandboxConfig
 
-root = tempfile.mkdtemp()
 sandbox = Sandbox(SandboxConfig(paths={
-    "input": PathConfig(root=f"{root}/input"),
-    "output": PathConfig(root=f"{root}/output", mode="rw"),
+    "input": PathConfig(root="./input"),
+    "output": PathConfig(root="./output", mode="rw"),
 }))
 assert sandbox.readable_roots == ["input", "output"]
 assert sandbox.can_write("output/report.md") and not sandbox.can_write("input/report.md")
@@ -22,18 +20,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from workden.filesystem import errors
+from workden.filesystem.errors import *  # noqa: F403
+
 if TYPE_CHECKING:
     from workden.filesystem.approval_toolset import ApprovableFileSystemToolset
     from workden.filesystem.config import Mount, PathConfig, RootSandboxConfig, SandboxConfig
-    from workden.filesystem.errors import (
-        EditError,
-        FileTooLargeError,
-        PathNotInSandboxError,
-        PathNotWritableError,
-        SandboxError,
-        SandboxPermissionEscalationError,
-        SuffixNotAllowedError,
-    )
     from workden.filesystem.results import DEFAULT_MAX_READ_CHARS, ReadResult
     from workden.filesystem.sandbox import Sandbox
     from workden.filesystem.toolset import FileSystemToolset
@@ -41,21 +33,15 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_MAX_READ_CHARS",
     "ApprovableFileSystemToolset",
-    "EditError",
     "FileSystemToolset",
-    "FileTooLargeError",
     "Mount",
     "PathConfig",
-    "PathNotInSandboxError",
-    "PathNotWritableError",
     "ReadResult",
     "RootSandboxConfig",
     "Sandbox",
     "SandboxConfig",
-    "SandboxError",
-    "SandboxPermissionEscalationError",
-    "SuffixNotAllowedError",
 ]
+__all__ += errors.__all__
 
 _MODULES = {
     "config": ("Mount", "PathConfig", "RootSandboxConfig", "SandboxConfig"),
@@ -69,9 +55,9 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 def __getattr__(name: str) -> object:
     # Pydantic takes its time to load, and Pydantic AI more: only who uses them waits for them.
-    if name not in __all__:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{_MODULE_OF.get(name, 'errors')}")
+    module = importlib.import_module(f"{__name__}.{_MODULE_OF[name]}")
     return globals().setdefault(name, getattr(module, name))
 
 

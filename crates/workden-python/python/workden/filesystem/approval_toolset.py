@@ -21,11 +21,10 @@ class ApprovableFileSystemToolset(FileSystemToolset):
     """A `FileSystemToolset` for `ApprovalToolset`, which asks about what `read_approval` and `write_approval` say.
 
     ```python
-    import tempfile
     from workden.approval import ApprovalController, ApprovalToolset
     from workden.filesystem import ApprovableFileSystemToolset, PathConfig, Sandbox, SandboxConfig
 
-    sandbox = Sandbox(SandboxConfig(paths={"output": PathConfig(root=tempfile.mkdtemp(), mode="rw")}))
+    sandbox = Sandbox(SandboxConfig(paths={"output": PathConfig(root="./output", mode="rw")}))
     controller = ApprovalController(mode="strict")
     toolset = ApprovalToolset(
         inner=ApprovableFileSystemToolset(sandbox),

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from workden._native import Failure, Place
-from workden.filesystem import _deciding, _endings
+from workden.filesystem import _deciding, _endings, errors
+from workden.filesystem import config as configurations
 from workden.filesystem._mounts import Mounted, holding, is_within, mounted, normal, wanted
 from workden.filesystem._raised import exception
 from workden.filesystem.config import Mount, PathConfig, RootSandboxConfig, SandboxConfig
@@ -23,20 +24,10 @@ from workden.filesystem.errors import (
     SuffixNotAllowedError,
 )
 
-__all__ = [
-    "EditError",
-    "FileTooLargeError",
-    "Mount",
-    "PathConfig",
-    "PathNotInSandboxError",
-    "PathNotWritableError",
-    "RootSandboxConfig",
-    "Sandbox",
-    "SandboxConfig",
-    "SandboxError",
-    "SandboxPermissionEscalationError",
-    "SuffixNotAllowedError",
-]
+# Programs find here what a sandbox is made of, and what it raises.
+__all__ = ["Sandbox"]
+__all__ += configurations.__all__
+__all__ += errors.__all__
 
 
 class Sandbox:
@@ -46,10 +37,9 @@ class Sandbox:
     link and no `..` leads out of a directory. A sandbox does no work on files: a `FileSystemToolset` does.
 
     ```python
-    import tempfile
     from workden.filesystem import PathConfig, Sandbox, SandboxConfig
 
-    config = SandboxConfig(paths={"output": PathConfig(root=tempfile.mkdtemp(), mode="rw")})
+    config = SandboxConfig(paths={"output": PathConfig(root="./output", mode="rw")})
     sandbox = Sandbox(config)
     assert sandbox.resolve("output/a.txt").name == "a.txt"
     assert sandbox.derive(allow_read="output/reports").writable_roots == []

@@ -47,10 +47,9 @@ class FileSystemToolset(FileOperations, AbstractToolset[Any]):
     Nothing is approved by anybody here: for that, there are `ApprovableFileSystemToolset` and `ApprovalToolset`.
 
     ```python
-    import tempfile
     from workden.filesystem import FileSystemToolset
 
-    toolset = FileSystemToolset.create_default(tempfile.mkdtemp())
+    toolset = FileSystemToolset.create_default("./data")
     assert toolset.write("data/a.txt", "hello") == "Written 5 characters to data/a.txt"
     assert toolset.read("data/a.txt").content == "hello"
     ```

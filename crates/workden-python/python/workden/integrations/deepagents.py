@@ -1,11 +1,10 @@
 """deepagents (LangChain) over any backend of this package.
 
 ```python
-import tempfile
 from workden import LocalBackend
 from workden.integrations.deepagents import deep_backend
 
-backend = deep_backend(LocalBackend(root_dir=tempfile.mkdtemp()))
+backend = deep_backend(LocalBackend(root_dir="./workspace"))
 # agent = create_deep_agent(model=..., backend=backend)
 ```
 """

@@ -65,56 +65,57 @@ def _but(default: PermissionAction, denied: list[str], description: str) -> Oper
     return OperationPermissions(default=default, rules=rules)
 
 
+def _but_secrets(default: PermissionAction) -> OperationPermissions:
+    return _but(default, SECRETS_PATTERNS, _SECRETS)
+
+
+def _but_dangerous(default: PermissionAction) -> OperationPermissions:
+    return _but(default, DANGEROUS_COMMANDS, _DANGEROUS)
+
+
 def _always(action: PermissionAction) -> OperationPermissions:
     return OperationPermissions(default=action)
 
 
-DEFAULT_RULESET = PermissionRuleset(
-    default="ask",
-    read=_but("allow", SECRETS_PATTERNS, _SECRETS),
-    write=_but("ask", SECRETS_PATTERNS, _SECRETS),
-    edit=_but("ask", SECRETS_PATTERNS, _SECRETS),
-    execute=_but("ask", DANGEROUS_COMMANDS, _DANGEROUS),
-    glob=_always("allow"),
-    grep=_always("allow"),
-    ls=_always("allow"),
+def _preset(
+    default: PermissionAction,
+    *,
+    read: PermissionAction,
+    change: OperationPermissions,
+    execute: OperationPermissions,
+    search: PermissionAction,
+) -> PermissionRuleset:
+    return PermissionRuleset(
+        default=default,
+        read=_but_secrets(read),
+        write=change,
+        # Whoever adds a rule to the one does not mean the other.
+        edit=change.model_copy(deep=True),
+        execute=execute,
+        glob=_always(search),
+        grep=_always(search),
+        ls=_always(search),
+    )
+
+
+DEFAULT_RULESET = _preset(
+    "ask", read="allow", change=_but_secrets("ask"), execute=_but_dangerous("ask"), search="allow"
 )
 """Reads and searches; asks before it changes anything or runs a command."""
 
-PERMISSIVE_RULESET = PermissionRuleset(
-    default="allow",
-    read=_but("allow", SECRETS_PATTERNS, _SECRETS),
-    write=_but("allow", SECRETS_PATTERNS + SYSTEM_PATTERNS, _SYSTEM),
-    edit=_but("allow", SECRETS_PATTERNS + SYSTEM_PATTERNS, _SYSTEM),
-    execute=_but("allow", DANGEROUS_COMMANDS, _DANGEROUS),
-    glob=_always("allow"),
-    grep=_always("allow"),
-    ls=_always("allow"),
+PERMISSIVE_RULESET = _preset(
+    "allow",
+    read="allow",
+    change=_but("allow", SECRETS_PATTERNS + SYSTEM_PATTERNS, _SYSTEM),
+    execute=_but_dangerous("allow"),
+    search="allow",
 )
 """Does everything but touch secrets and the system."""
 
-READONLY_RULESET = PermissionRuleset(
-    default="deny",
-    read=_but("allow", SECRETS_PATTERNS, _SECRETS),
-    write=_always("deny"),
-    edit=_always("deny"),
-    execute=_always("deny"),
-    glob=_always("allow"),
-    grep=_always("allow"),
-    ls=_always("allow"),
-)
+READONLY_RULESET = _preset("deny", read="allow", change=_always("deny"), execute=_always("deny"), search="allow")
 """Reads and searches, and changes nothing."""
 
-STRICT_RULESET = PermissionRuleset(
-    default="ask",
-    read=_but("ask", SECRETS_PATTERNS, _SECRETS),
-    write=_but("ask", SECRETS_PATTERNS, _SECRETS),
-    edit=_but("ask", SECRETS_PATTERNS, _SECRETS),
-    execute=_but("ask", DANGEROUS_COMMANDS, _DANGEROUS),
-    glob=_always("ask"),
-    grep=_always("ask"),
-    ls=_always("ask"),
-)
+STRICT_RULESET = _preset("ask", read="ask", change=_but_secrets("ask"), execute=_but_dangerous("ask"), search="ask")
 """Asks before everything."""
 
 
@@ -150,12 +151,12 @@ def create_ruleset(
     def action(is_allowed: bool) -> PermissionAction:
         return "allow" if is_allowed else "ask"
 
-    secrets = SECRETS_PATTERNS if deny_secrets else []
+    files = _but_secrets if deny_secrets else _always
     return PermissionRuleset(
         default=default,
-        read=_but(action(allow_read), secrets, _SECRETS),
-        write=_but(action(allow_write), secrets, _SECRETS),
-        edit=_but(action(allow_edit), secrets, _SECRETS),
+        read=files(action(allow_read)),
+        write=files(action(allow_write)),
+        edit=files(action(allow_edit)),
         execute=_always(action(allow_execute)),
         glob=_always(action(allow_glob)),
         grep=_always(action(allow_grep)),

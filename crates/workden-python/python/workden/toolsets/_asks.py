@@ -11,26 +11,18 @@ When there is none of them, nobody is asked: the call is refused, and the model 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any, cast, get_args
+from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.tools import DeferredToolRequests, ToolApproved, ToolDenied
 
 from workden._asking import asked, called
+from workden._terminal import is_there
 from workden.toolsets import _terminal
+from workden.toolsets._deferred import may_end_with_questions
 
 Answer = bool | tuple[bool, str] | None
-
-
-def takes_deferred(output_type: object) -> bool:
-    """Whether runs with this output may end with questions."""
-    if output_type is DeferredToolRequests:
-        return True
-    if isinstance(output_type, Sequence) and not isinstance(output_type, str):
-        return any(takes_deferred(one) for one in cast("Sequence[object]", output_type))
-    return any(takes_deferred(one) for one in get_args(output_type))
 
 
 class Asking:
@@ -85,7 +77,7 @@ class Asking:
             return False
         if self._deferred is not None:
             return self._deferred
-        return self._run.agent is not None and takes_deferred(self._run.agent.output_type)
+        return may_end_with_questions(self._run)
 
     async def _asked(self, summary: dict[str, Any]) -> Answer:
         for way in (self._by_capability, self._by_callback, self._at_terminal):
@@ -115,7 +107,7 @@ class Asking:
         return await called(self._callback, (summary["operation"], summary["target"], summary["reason"]))
 
     async def _at_terminal(self, summary: dict[str, Any]) -> Answer:
-        if not self._terminal or not _terminal.is_there():
+        if not self._terminal or not is_there():
             return None
         return await _terminal.answer(summary)
 

@@ -1,4 +1,4 @@
-"""Asking whoever sits at the terminal."""
+"""What the console asks at the terminal: yes or no, while other things go on."""
 
 from __future__ import annotations
 
@@ -7,22 +7,13 @@ import contextlib
 import select
 import sys
 import threading
-import unicodedata
 from typing import Any
+
+from workden._terminal import one_at_a_time, plain
 
 _MOST_LINES = 40
 _PATIENCE = 0.2
 """Seconds after which it is seen that a question was given up."""
-_one_at_a_time = threading.Lock()
-
-
-def is_there() -> bool:
-    """Whether somebody could read a question and answer it."""
-    try:
-        return sys.stdin.isatty() and sys.stderr.isatty()
-    except (AttributeError, ValueError):
-        # There are none, as in a service, or they are closed.
-        return False
 
 
 async def answer(asked: dict[str, Any]) -> bool | None:
@@ -59,7 +50,7 @@ def ask(asked: dict[str, Any], given_up: threading.Event) -> bool | None:
     if len(preview) > _MOST_LINES:
         lines.append(f"... and {len(preview) - _MOST_LINES} more lines")
     question = "\n".join(plain(line) for line in lines)
-    with _one_at_a_time:
+    with one_at_a_time:
         print(f"\n{question}\nAllow it? [y/N] ", end="", file=sys.stderr, flush=True)
         has_answer = False
         while not has_answer:
@@ -69,14 +60,3 @@ def ask(asked: dict[str, Any], given_up: threading.Event) -> bool | None:
                 return None
         said = sys.stdin.readline()
     return said.strip().lower() in ("y", "yes") if said else None
-
-
-def plain(line: str) -> str:
-    """A line without anything that a terminal does not show as it is: what is approved is what is read."""
-    return "".join(_shown(letter) for letter in line)
-
-
-def _shown(letter: str) -> str:
-    # Control characters, invisible ones such as those that turn the direction of writing, lone surrogates.
-    hides = letter != "\t" and unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp")
-    return letter.encode("unicode_escape").decode() if hides else letter
