@@ -39,6 +39,7 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hashline::line_hash, module)?)?;
     module.add_function(wrap_pyfunction!(hashline::format_hashlines, module)?)?;
     module.add_function(wrap_pyfunction!(hashline::apply_hashline, module)?)?;
+    rules::publish(module)?;
     runtimes::add_to(module)?;
     sessions::add_to(module)
 }

@@ -30,7 +30,7 @@ use crate::{
     processes::{failure, limits_hit, prepare},
     setting::{Join, LimitCounts, MemoryRunsOut, Setting},
     supervisor::{self, LAST_WORD},
-    sys::{self, Place},
+    sys::{self, BorrowedStack, Place},
 };
 
 /// How many descendants are signalled at a time.
@@ -92,10 +92,13 @@ fn start(setting: &Setting, command: &Command) -> Result<Started> {
         memory_runs_out: MemoryRunsOut::AsUsual,
         grace: limits::TERM_TIME,
         room: &mut [],
+        stack: None,
     };
     let leader = match &setting.join {
         Join::CloneInto(group) => sys::fork_into(&Place::Cgroup(group.as_fd()), || command::become_program(&mut plan)),
-        Join::None | Join::Tasks(_) => sys::start_borrowing(|| command::become_program(&mut plan)),
+        Join::None | Join::Tasks(_) => {
+            sys::start_borrowing(&mut BorrowedStack::new(), || command::become_program(&mut plan))
+        }
     };
     let leader = leader.map_err(broken)?;
     drop(plan);

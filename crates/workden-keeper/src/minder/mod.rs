@@ -28,7 +28,7 @@ use seccompiler::BpfProgramRef;
 
 use crate::{
     setting::{Join, MemoryRunsOut},
-    sys::{self, Image, Place},
+    sys::{self, BorrowedStack, Image, Place},
 };
 
 /// Descriptors that a minder is given at most: its link, three streams, rules, a file for each controller.
@@ -64,6 +64,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) grace: Duration,
     /// Room for the ids of descendants; each minder has its own copy.
     pub(crate) room: &'a mut [i32],
+    /// The same for the stack on which its command begins.
+    pub(crate) stack: Option<&'a mut BorrowedStack>,
 }
 
 /// What the standard streams of a command are.
@@ -103,11 +105,13 @@ impl<'a> Minder<'a> {
             Ok(children) => children,
             Err(why) => give_up(link, why),
         };
-        let place = match plan.join {
-            Join::CloneInto(directory) => Place::Cgroup(directory.as_fd()),
-            Join::None | Join::Tasks(_) => Place::Here,
+        let started = match (plan.join, plan.stack.take()) {
+            (Join::CloneInto(group), _) => {
+                sys::fork_into(&Place::Cgroup(group.as_fd()), || command::become_program(&mut plan))
+            }
+            (_, Some(stack)) => sys::start_borrowing(stack, || command::become_program(&mut plan)),
+            (_, None) => sys::fork_into(&Place::Here, || command::become_program(&mut plan)),
         };
-        let started = sys::fork_into(&place, || command::become_program(&mut plan));
         let leader = match started {
             Ok(pid) => pid,
             Err(why) => give_up(link, why),

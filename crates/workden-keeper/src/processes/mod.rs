@@ -40,6 +40,7 @@ use self::{minders::Minders, records::Records, tree::Tree};
 use crate::{
     minder::{Plan, Terminal},
     setting::Setting,
+    sys::BorrowedStack,
 };
 
 /// Ids of descendants that one scan of a minder takes; more are taken by the next.
@@ -56,6 +57,7 @@ pub(crate) struct Engine {
     records: Mutex<Records>,
     /// For minders: each has its own copy from its fork, and nobody touches this one.
     room: Mutex<Vec<i32>>,
+    stack: Mutex<BorrowedStack>,
 }
 
 /// The trees that there are.
@@ -85,6 +87,7 @@ impl Engine {
             running: Mutex::default(),
             records: Mutex::new(Records::default()),
             room: Mutex::new(vec![0; ROOM]),
+            stack: Mutex::new(BorrowedStack::new()),
             setting,
         })
     }
@@ -114,6 +117,7 @@ impl Engine {
             memory_runs_out: self.setting.memory_runs_out,
             grace: limits::TERM_TIME,
             room: &mut self.room.lock().unwrap_or_else(PoisonError::into_inner),
+            stack: Some(&mut self.stack.lock().unwrap_or_else(PoisonError::into_inner)),
         });
         let minder = minder.map_err(|why| broken("make a process", why))?;
         let tree = Tree::follow(ours, minder, Arc::clone(&self.minders))

@@ -61,14 +61,28 @@ pub(crate) fn fork_into<Never>(place: &Place<'_>, child: impl FnOnce() -> Never)
 /// Room for the stack of a process that makes two system calls.
 const HOLDERS_STACK: usize = 16 * 1024;
 
-/// Room for the stack of a child that borrows the memory of its parent.
-const BORROWED_STACK: usize = 128 * 1024;
+/// The stack of a child that borrows the memory of its parent.
+#[derive(Debug)]
+pub(crate) struct BorrowedStack(Vec<u128>);
+
+impl BorrowedStack {
+    /// Bytes of it: for a few system calls and the search for a program.
+    const BYTES: usize = 128 * 1024;
+
+    /// A new one. What is not used of it costs nothing.
+    pub(crate) fn new() -> Self {
+        Self(vec![0; Self::BYTES / size_of::<u128>()])
+    }
+}
 
 /// Starts a child that borrows the memory of this process, which stands still until the child execs or
 /// ends: no memory is copied for the sake of a few system calls. It is as `fork_into` otherwise.
 ///
 /// This process must have one thread only, and `child` may change nothing that is of use afterwards.
-pub(crate) fn start_borrowing<Child: FnOnce() -> Infallible>(child: Child) -> Result<Pid, Errno> {
+pub(crate) fn start_borrowing<Child: FnOnce() -> Infallible>(
+    stack: &mut BorrowedStack,
+    child: Child,
+) -> Result<Pid, Errno> {
     extern "C" fn run<Child: FnOnce() -> Infallible>(child: *mut libc::c_void) -> libc::c_int {
         // SAFETY: the pointer is to the place of this type below, in a frame that stands still.
         let child = unsafe { (*child.cast::<Option<Child>>()).take() };
@@ -78,7 +92,7 @@ pub(crate) fn start_borrowing<Child: FnOnce() -> Infallible>(child: Child) -> Re
         }
     }
 
-    let mut stack = vec![0_u128; BORROWED_STACK / size_of::<u128>()];
+    let BorrowedStack(stack) = stack;
     let mut child = Some(child);
     let before = signals::block_all();
     // SAFETY: the stack is aligned to 16 bytes and grows down from its end; it and `child` live

@@ -3,6 +3,7 @@
 //! Its users put them into rulesets of their own. Where a list is denied as a whole, what is meant is what
 //! it is called, secrets or the system, and ours knows more of those; parts of it mean what they say.
 
+use pyo3::prelude::*;
 use workden_policy::{
     Action, Rule, Surroundings,
     secrets::{SECRETS, SYSTEM},
@@ -33,6 +34,13 @@ const SYSTEM_PATTERNS: [&str; 8] =
 /// `DANGEROUS_COMMANDS`.
 const DANGEROUS_COMMANDS: [&str; 7] =
     ["rm -rf /*", "rm -rf /", ":(){:|:&};:", "dd if=*of=/dev/*", "mkfs*", "> /dev/sda", "chmod -R 777 /"];
+
+/// Hands them to Python, where they are published under these names.
+pub(crate) fn publish(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("SECRETS_PATTERNS", SECRETS_PATTERNS)?;
+    module.add("SYSTEM_PATTERNS", SYSTEM_PATTERNS)?;
+    module.add("DANGEROUS_COMMANDS", DANGEROUS_COMMANDS)
+}
 
 /// The rules that a list at the beginning of these stands for, and how many of them it is.
 pub(super) fn files(rules: &[WrittenRule], surroundings: Surroundings) -> Option<(usize, Vec<Rule>)> {

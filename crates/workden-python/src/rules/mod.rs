@@ -12,6 +12,7 @@ mod reference;
 mod seen;
 
 pub(crate) use checker::Rules;
+pub(crate) use known::publish;
 use reference::of_reference;
 
 use pyo3::prelude::*;

@@ -24,9 +24,10 @@ impl<'py> FileText<'py> {
     /// That of this entry.
     pub(super) fn of(file: &Bound<'py, PyAny>) -> Result<Self> {
         let file = file.cast::<PyDict>().map_err(|_| invalid("it is no dictionary"))?;
-        let lines = file.get_item("content").map_err(|error| broken(&error))?;
+        let py = file.py();
+        let lines = file.get_item(pyo3::intern!(py, "content")).map_err(|error| broken(&error))?;
         let lines = lines.ok_or_else(|| invalid("it has no `content`"))?;
-        let encoding = file.get_item("encoding").map_err(|error| broken(&error))?;
+        let encoding = file.get_item(pyo3::intern!(py, "encoding")).map_err(|error| broken(&error))?;
         let is_base64 = encoding.is_some_and(|named| named.extract::<&str>().is_ok_and(|named| named == BASE64));
         Ok(Self { lines, is_base64 })
     }
@@ -76,14 +77,15 @@ pub(super) fn put(files: &Bound<'_, PyDict>, path: &VirtualPath, content: &[u8])
     };
     let file = PyDict::new(py);
     file.set_item(pyo3::intern!(py, "content"), lines)?;
-    let before = files.get_item(path.as_str())?.and_then(|before| before.cast_into::<PyDict>().ok());
-    let created = before.and_then(|before| before.get_item("created_at").ok().flatten());
+    let path = PyString::new(py, path.as_str());
+    let before = files.get_item(&path)?.and_then(|before| before.cast_into::<PyDict>().ok());
+    let created = before.and_then(|before| before.get_item(pyo3::intern!(py, "created_at")).ok().flatten());
     file.set_item(pyo3::intern!(py, "created_at"), created.unwrap_or_else(|| now.clone().into_any()))?;
     file.set_item(pyo3::intern!(py, "modified_at"), now)?;
     if is_base64 {
         file.set_item(pyo3::intern!(py, "encoding"), BASE64)?;
     }
-    files.set_item(path.as_str(), file)
+    files.set_item(path, file)
 }
 
 /// The time, as such files have it: as `datetime.now(timezone.utc).isoformat()`, to the microsecond.

@@ -249,14 +249,19 @@ class Sandbox:
         return places is not None and os.path.isdir(self._mount_of(places[-1], path).host_path(places[-1]))
 
     def _may_read(self, places: tuple[str, str]) -> bool:
-        return all(any(is_within(place, root) for root in self._readable) for place in places)
+        return all(any(is_within(place, root) for root in self._readable) for place in _once(places))
 
     def _may_write(self, places: tuple[str, str]) -> bool:
         return all(
             any(is_within(place, root) for root in self._writable)
             and self._mount_of(place, place).config.mode == "rw"
-            for place in places
+            for place in _once(places)
         )
+
+
+def _once(places: tuple[str, str]) -> tuple[str, ...]:
+    """Most paths lead nowhere else."""
+    return places if places[0] != places[1] else places[:1]
 
 
 def _listed(entries: str | os.PathLike[str] | list[str] | None) -> list[str] | None:

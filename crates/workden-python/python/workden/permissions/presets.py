@@ -7,6 +7,7 @@ of the system's directories and of dangerous commands protect more than their pa
 
 from __future__ import annotations
 
+from workden import _native
 from workden.permissions.types import (
     OperationPermissions,
     PermissionAction,
@@ -25,34 +26,13 @@ __all__ = [
     "create_ruleset",
 ]
 
-SECRETS_PATTERNS = [
-    "**/.env",
-    "**/.env.*",
-    "**/*.pem",
-    "**/*.key",
-    "**/*.crt",
-    "**/credentials*",
-    "**/secrets*",
-    "**/*secret*",
-    "**/*password*",
-    "**/.aws/**",
-    "**/.ssh/**",
-    "**/.gnupg/**",
-]
+SECRETS_PATTERNS = list(_native.SECRETS_PATTERNS)
 """Where secrets are kept. Denied as a whole, it stands for all that workden knows of secrets."""
 
-SYSTEM_PATTERNS = [f"/{name}/**" for name in ("etc", "var", "usr", "bin", "sbin", "boot", "sys", "proc")]
+SYSTEM_PATTERNS = list(_native.SYSTEM_PATTERNS)
 """What belongs to the system."""
 
-DANGEROUS_COMMANDS = [
-    "rm -rf /*",
-    "rm -rf /",
-    ":(){:|:&};:",
-    "dd if=*of=/dev/*",
-    "mkfs*",
-    "> /dev/sda",
-    "chmod -R 777 /",
-]
+DANGEROUS_COMMANDS = list(_native.DANGEROUS_COMMANDS)
 """Commands that nobody means. Each of them, denied, stands for all that workden knows to be dangerous."""
 
 _SECRETS = "Protect sensitive files"
