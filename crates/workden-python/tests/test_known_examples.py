@@ -1,7 +1,7 @@
 """The examples that users of pydantic-ai-backend know, with another import: they run, and do what they say.
 
 Of each example only the import, the model, directories of the host and what was left out are changed. Those about
-containers are in `test_seeds_containers.py`, those about the filesystem sandbox in `test_seeds_filesystem.py`.
+containers are in `test_known_examples_containers.py`, those about the filesystem sandbox in `test_known_examples_filesystem.py`.
 """
 
 from __future__ import annotations
