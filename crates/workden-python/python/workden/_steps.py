@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 S = TypeVar("S")
+M = TypeVar("M", bound=Callable[..., Any])
 
 Steps = Generator["tuple[str, tuple[Any, ...]]", Any, T]
 """Calls of a place, one after the other, and what they come to."""
@@ -44,8 +45,15 @@ def waits(method: Callable[Concatenate[S, P], Steps[T]]) -> Callable[Concatenate
         except StopIteration as done:
             return done.value
 
-    waiting.steps = method  # type: ignore[attr-defined]
-    return waiting
+    return with_steps(waiting, method)
+
+
+def with_steps(method: M, steps: Callable[..., Any]) -> M:
+    """A method that does what these steps do: whoever awaits it runs them."""
+    cast("Any", method).steps = steps
+    # A wrapper that somebody puts around it has the same attributes, and is another.
+    cast("Any", method).is_steps_of = method
+    return method
 
 
 async def awaited(backend: Any, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -66,5 +74,8 @@ async def awaited(backend: Any, name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def is_native(backend: object, name: str) -> bool:
-    """Whether a method of a backend has steps that can be awaited: a subclass may have its own instead."""
-    return hasattr(getattr(type(backend), name, None), "steps")
+    """Whether a method of a backend has steps that can be awaited: a subclass may have its own instead, and so may
+    this one object."""
+    method = getattr(type(backend), name, None)
+    is_own = getattr(method, "is_steps_of", None) is method
+    return method is not None and is_own and name not in getattr(backend, "__dict__", ())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workden._files import PlaceFiles
 from workden._native import Place
+from workden._steps import with_steps
 
 if TYPE_CHECKING:
     from workden.types import FileData, FileInfo
@@ -43,7 +44,7 @@ class StateBackend(PlaceFiles):
         """Files below `path` whose path matches, by path."""
         return super().glob_info(pattern, path)
 
-    glob_info.steps = PlaceFiles.glob_info.steps  # type: ignore[attr-defined]
+    with_steps(glob_info, PlaceFiles.glob_info.steps)  # type: ignore[attr-defined]
 
     def to_json(self) -> str:
         """All files as JSON."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import os
 from typing import TYPE_CHECKING, Any, Literal
 
+from workden._await import in_thread
 from workden._steps import awaited, is_native
 from workden.filesystem._deciding import DECIDES
 from workden.filesystem._operations import FileOperations
@@ -130,7 +130,7 @@ class FileSystemToolset(FileOperations, AbstractToolset[Any]):
             if is_native(doing, tool.method):
                 return await awaited(doing, tool.method, **arguments)
             # A subclass has its own.
-            return await asyncio.to_thread(getattr(doing, tool.method), **arguments)
+            return await in_thread(getattr(doing, tool.method), **arguments)
         except _MENDABLE as mistake:
             if ctx is not None and ctx.retry < ctx.max_retries:
                 raise ModelRetry(str(mistake)) from mistake
