@@ -12,6 +12,7 @@ import pytest
 
 from workden import LocalBackend, LocalSandbox
 from workden.backends import local
+from workden.permissions import OperationPermissions, PermissionRule, PermissionRuleset
 
 
 @pytest.fixture
@@ -232,6 +233,18 @@ async def test_a_cancelled_command_ends_with_all_it_started(backend: LocalBacken
             await task
         wait_until_gone("sleep 75310")
         assert (await backend.async_execute("echo hi")).output == "hi\n"
+
+
+def test_commands_in_a_sandbox_cannot_open_what_the_rules_deny(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("KEY=hidden")
+    (tmp_path / "read.py").write_text("print(open('.e' + 'nv').read())")
+    rules = PermissionRuleset(
+        default="allow", read=OperationPermissions(rules=[PermissionRule(pattern="**/.env", action="deny")], default="allow")
+    )
+    with LocalBackend(tmp_path, isolation="linux", permissions=rules, ask_callback=lambda *_: True) as backend:
+        # Nobody who judges a line can know what is in a file.
+        ran = backend.execute("python3 read.py; cat .e*")
+    assert ran.exit_code == 1 and "Permission denied" in ran.output and "hidden" not in ran.output
 
 
 def test_in_a_sandbox_nothing_of_the_host_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
