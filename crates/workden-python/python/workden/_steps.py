@@ -38,8 +38,8 @@ def waits(method: Callable[Concatenate[S, P], Steps[T]]) -> Callable[Concatenate
             while True:
                 try:
                     answer = getattr(place, name)(*arguments)
-                except Failure as failure:
-                    name, arguments = steps.throw(failure)
+                except (Failure, UnicodeEncodeError, OverflowError) as error:
+                    name, arguments = steps.throw(_failure(error))
                 else:
                     name, arguments = steps.send(answer)
         except StopIteration as done:
@@ -65,12 +65,22 @@ async def awaited(backend: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         while True:
             try:
                 answer = await getattr(place, call + "_async")(*arguments)
-            except Failure as failure:
-                call, arguments = steps.throw(failure)
+            except (Failure, UnicodeEncodeError, OverflowError) as error:
+                call, arguments = steps.throw(_failure(error))
             else:
                 call, arguments = steps.send(answer)
     except StopIteration as done:
         return done.value
+
+
+def _failure(error: Exception) -> Failure:
+    """What went wrong, as a failure: also that an argument is none, such as half a character, which a model can write."""
+    if isinstance(error, Failure):
+        return error
+    why = f"an argument is no text: {error.reason}" if isinstance(error, UnicodeEncodeError) else f"a number is none: {error}"
+    failure = Failure(why)
+    failure.kind, failure.sentence, failure.hint, failure.refusal = "invalid_argument", why, None, None
+    return failure
 
 
 def is_native(backend: object, name: str) -> bool:
