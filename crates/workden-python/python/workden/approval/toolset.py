@@ -91,10 +91,13 @@ class ApprovalToolset(WrapperToolset[Any]):
         result = await self._result(name, tool_args, ctx)
         if result.is_blocked:
             return result.block_reason
-        if result.is_pre_approved or getattr(ctx, "tool_call_approved", False) is True:
+        # A toolset that looks itself, when it comes to it, may have to ask nevertheless.
+        unasked = getattr(self.wrapped, "call_tool_unasked", None)
+        is_approved = getattr(ctx, "tool_call_approved", False) is True
+        if is_approved or (result.is_pre_approved and unasked is None):
             return await self.wrapped.call_tool(name, tool_args, ctx, tool)
         asking = _Asking(self, name, tool_args, await self._description(name, tool_args, ctx), takes_deferred(ctx))
-        asks_itself = getattr(self.wrapped, "call_tool_asking", None)
+        asks_itself = unasked if result.is_pre_approved else getattr(self.wrapped, "call_tool_asking", None)
         if asks_itself is not None:
             answer = await asks_itself(name, tool_args, ctx, tool, asking.decides)
             return asking.outcome(answer)

@@ -1,8 +1,9 @@
 """Who decides about the call at hand.
 
-A sandbox has its native place twice: one in which nothing has to be approved, and one in which everything has to be.
-A call that somebody has to approve is made in the second. It puts its question when all that can be refused has been
-refused, and does what was approved or nothing.
+A sandbox has its native place three times: one in which nothing has to be approved, one in which everything has to be,
+and one in which what its configuration says has to be. A call that somebody has to approve is made in the second. It
+puts its question when all that can be refused has been refused, and does what was approved or nothing. One that nobody
+has to approve is made in the third: it may be that it has to be after all.
 """
 
 from __future__ import annotations

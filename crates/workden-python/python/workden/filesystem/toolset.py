@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from workden._native import Place
     from workden.filesystem._deciding import Decides
+    from workden.filesystem._mounts import Asks
 
 __all__ = ["DEFAULT_MAX_READ_CHARS", "FileSystemToolset", "ReadResult"]
 
@@ -109,8 +110,13 @@ class FileSystemToolset(FileOperations, AbstractToolset[Any]):
             if not approved:
                 return note or "It was not approved."
             return await self.call_tool(name, tool_args, ctx, tool)
+        return await self._decided("everywhere", name, tool_args, ctx, decides)
+
+    async def _decided(
+        self, asks: Asks, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], decides: Decides
+    ) -> Any:
         asking = copy.copy(self)
-        asking._place = self._sandbox._asking()
+        asking._place = self._sandbox._asking(asks)
         asked = DECIDES.set(decides)
         try:
             return await self._answered(asking, name, tool_args, ctx)
