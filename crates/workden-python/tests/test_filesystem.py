@@ -475,6 +475,11 @@ def test_a_place_includes_the_mounts_in_it_and_may_be_a_file(host: Path):
     assert only.can_read("output/b.md") and not only.can_read("output/reports/c.md")
 
 
+def test_what_cannot_be_said_is_a_mistake(tmp_path: Path):
+    with pytest.raises(ValueError, match="a derived place"):
+        Sandbox(SandboxConfig(paths={"d": PathConfig(root=tmp_path)})).derive(readonly="yes")  # type: ignore[arg-type]
+
+
 def test_limits_and_approvals_are_inherited(host: Path):
     child = named(host, suffixes=[".md"], read_approval=True).derive(allow_write="output/reports")
     assert child.needs_read_approval("output/reports/c.md") and child.needs_write_approval("output/reports/c.md")

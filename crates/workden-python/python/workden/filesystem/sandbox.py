@@ -192,7 +192,7 @@ class Sandbox:
             if failure.refusal is None and failure.kind == "read_only":
                 raise SandboxPermissionEscalationError(failure.sentence) from None
             entries = [entry for entries in given.values() for entry in entries or []]
-            raise exception(failure, self, "derive", *entries) from None
+            raise exception(failure, self, "derive", *(entries or ["."])) from None
         child = copy.copy(self)
         child._parent, child._derivation = self, derivation
         child._began(place)
