@@ -22,6 +22,9 @@ use crate::{crossing, failure, per_process::PerProcess};
 
 /// How often a caller that waits looks whether somebody pressed Ctrl-C.
 const LOOKS_FOR_SIGNALS: Duration = Duration::from_millis(50);
+/// Threads that may wait for Python at a time. One that does may wait for a call that needs one more: with too few of
+/// them, all would wait for each other. They are started when they are needed.
+const MOST_WAITING: usize = 16_384;
 
 static RUNTIME: PerProcess<tokio::runtime::Runtime> = PerProcess::new();
 
@@ -46,7 +49,8 @@ pub(crate) async fn short<T>(call: impl Future<Output = T>) -> T {
 /// The runtime of this process.
 fn runtime() -> Result<&'static tokio::runtime::Runtime> {
     RUNTIME.get_or_make(|| {
-        let made = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("workden").build();
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let made = runtime.enable_all().thread_name("workden").max_blocking_threads(MOST_WAITING).build();
         made.map_err(|_| Error::new(ErrorKind::Busy, "the system has no threads to spare"))
     })
 }
@@ -80,12 +84,15 @@ pub(crate) fn wait<T: Send>(py: Python<'_>, lock: Lock, call: impl Future<Output
         if let Poll::Ready(answer) = WAITED_FOR.sync_scope((), || poll(call.as_mut())) {
             return answer.map_err(failure::raised);
         }
-        loop {
-            match runtime.block_on(async { tokio::time::timeout(LOOKS_FOR_SIGNALS, call.as_mut()).await }) {
-                Ok(answer) => return answer.map_err(failure::raised),
-                Err(_) => Python::attach(|py| py.check_signals())?,
+        // Answers of foreign backends are read by threads of the runtime, and may be code that calls us in turn.
+        task::block_in_place(|| {
+            loop {
+                match runtime.block_on(async { tokio::time::timeout(LOOKS_FOR_SIGNALS, call.as_mut()).await }) {
+                    Ok(answer) => return answer.map_err(failure::raised),
+                    Err(_) => Python::attach(|py| py.check_signals())?,
+                }
             }
-        }
+        })
     })
 }
 

@@ -10,7 +10,7 @@ import pytest
 
 from workden import FilesystemBackend, LocalBackend, PermissionAskError, PermissionRuleset
 from workden._await import run
-from workden.permissions import DEFAULT_RULESET, OperationPermissions, READONLY_RULESET
+from workden.permissions import DEFAULT_RULESET, OperationPermissions, PermissionChecker, READONLY_RULESET
 
 
 class Asked:
@@ -54,6 +54,24 @@ def test_a_no_is_a_no(tmp_path: Path) -> None:
     assert refused.exit_code == 1 and refused.output.startswith("Error: Permission denied")
     with pytest.raises(PermissionError, match="Permission denied"):
         backend.execute_background("echo hi")
+
+
+class Decision:
+    approved = False
+
+
+@pytest.mark.parametrize("answer", ["no", (False, "not now"), Decision(), [False]])
+def test_only_a_yes_is_a_yes(tmp_path: Path, answer: Any) -> None:
+    backend = LocalBackend(tmp_path, permissions=DEFAULT_RULESET, ask_callback=lambda *_: answer)
+    assert str(backend.write("x.txt", "1").error).startswith("Permission denied for write on ")
+    assert not (tmp_path / "x.txt").exists()
+    with pytest.raises(TypeError, match="True or False"):
+        run(PermissionChecker(DEFAULT_RULESET, lambda *_: answer).check("write", "/x.txt"))
+
+
+def test_somebody_who_raises_stop_iteration_leaves_nobody_waiting(tmp_path: Path) -> None:
+    backend = LocalBackend(tmp_path, permissions=DEFAULT_RULESET, ask_callback=lambda *_: next(iter([])))
+    assert str(backend.write("x.txt", "1").error).startswith("Permission denied for write on ")
 
 
 def test_nobody_to_ask_raises_or_refuses_as_was_said(tmp_path: Path) -> None:

@@ -243,3 +243,21 @@ def test_a_sandbox_that_does_not_answer(tmp_path: Path) -> None:
     assert silent.read_bytes("large") == b"" and silent.write("f", "x").error == "the command failed with exit code 1"
     (tmp_path / "small").write_text("a")
     assert silent.edit("small", "a", "b").error == "the command failed with exit code 1"
+
+
+def test_no_pattern_takes_long(shell: Shell) -> None:
+    shell.write("a/" * 20 + "x.py", "text")
+    shell.write("a" * 200, "text")
+    began = time.monotonic()
+    # Each of them would be tried in more ways than there is time for.
+    assert shell.glob_info("**/" * 25 + "?py", ".") == [] and shell.glob_info("*a" * 20 + "?b*", ".") == []
+    assert shell.glob_info("{a,b}" * 40, ".") == []
+    assert names(shell.glob_info("{" + ",".join(f"{n}" for n in range(999)) + ",**/x.py}", ".")) == ["x.py"]
+    assert str(shell.grep_raw("text", ".", "{a,b}" * 40)).startswith("Error: Invalid glob pattern")
+    assert time.monotonic() - began < 20
+
+
+def test_a_pattern_that_is_none_finds_nothing(shell: Shell) -> None:
+    shell.write("a", "text")
+    for pattern in ("[z-a]", "[]", "{a"):
+        assert shell.glob_info(pattern, ".") == []

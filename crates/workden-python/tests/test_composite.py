@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,39 @@ class Overriding(StateBackend):
 
     def read_bytes(self, path: str) -> bytes:
         return super().read_bytes(path).upper()
+
+
+async def test_an_answer_that_is_made_while_it_is_read_may_call_us(tmp_path: Path) -> None:
+    behind = LocalBackend(tmp_path)
+
+    class Lazy(Mine):
+        def ls_info(self, path: str) -> Any:
+            # A command is never done at once: whoever waits for it here waits on a thread of ours.
+            yield {"path": f"/{behind.execute('echo file').output.strip()}", "is_dir": False, "size": 1}
+
+        glob_info = lambda self, pattern, path="/": self.ls_info(path)  # noqa: E731
+
+    backend = CompositeBackend(Lazy())
+    for found in (backend.ls_info("/"), backend.glob_info("*"), await ensure_async(backend).ls_info("/")):
+        assert [info["name"] for info in found] == ["file"]
+
+
+async def test_calls_through_several_layers_do_not_wait_for_each_other() -> None:
+    class Behind(Mine):
+        inner: Any = None
+
+        def read_bytes(self, path: str) -> bytes:
+            time.sleep(0.2)
+            return self.inner.read_bytes(path) if self.inner else b"here"
+
+    outer: Any = None
+    for _ in range(3):
+        layer = Behind()
+        layer.inner = outer
+        outer = CompositeBackend(layer)
+    # More than there used to be threads: all of them waited for one more.
+    reads = [ensure_async(outer).read_bytes("/a") for _ in range(560)]
+    assert set(await asyncio.wait_for(asyncio.gather(*reads), 60)) == {b"here"}
 
 
 def test_what_a_subclass_overrides_is_what_is_called() -> None:

@@ -134,6 +134,24 @@ async def test_what_changed_since_the_question_is_asked_about_again(
     assert third.output == "done" and (tmp_path / "a.txt").read_text() == "new\n"
 
 
+@pytest.mark.parametrize("hands_on", [False, True])
+async def test_a_path_that_leads_elsewhere_since_the_question_is_asked_about_again(
+    local: LocalBackend, tmp_path: Path, hands_on: bool
+) -> None:
+    for name in ("a.txt", "other.txt"):
+        (tmp_path / name).write_text("the same\n")
+    agent = asking([WRITE], require_write_approval=True)
+    first = await agent.run("go", deps=Deps(local))
+    if hands_on:
+        agent = asking([WRITE], require_write_approval=True)
+    (tmp_path / "a.txt").unlink()
+    (tmp_path / "a.txt").symlink_to("other.txt")
+    results = DeferredToolResults(approvals={"call-0": True}, metadata=first.output.metadata if hands_on else {})
+    second = await agent.run(message_history=first.all_messages(), deferred_tool_results=results, deps=Deps(local))
+    assert second.output.metadata["call-0"]["leads_to"] == [str(tmp_path / "other.txt")]
+    assert (tmp_path / "other.txt").read_text() == "the same\n"
+
+
 async def test_an_approval_may_change_the_arguments(local: LocalBackend, tmp_path: Path) -> None:
     agent = asking([WRITE], require_write_approval=True)
     first = await agent.run("go", deps=Deps(local))

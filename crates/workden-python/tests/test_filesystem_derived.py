@@ -9,8 +9,11 @@ from sandboxes import mounts, named, rooted
 
 from workden.filesystem import (
     FileSystemToolset,
+    PathConfig,
     PathNotInSandboxError,
     PathNotWritableError,
+    Sandbox,
+    SandboxConfig,
     SandboxPermissionEscalationError,
     SuffixNotAllowedError,
 )
@@ -101,6 +104,11 @@ def test_a_place_includes_the_mounts_in_it_and_may_be_a_file(host: Path):
     assert child.can_read("/data/special/f.md") and not child.can_write("/data/special/f.md")
     only = named(host).derive(allow_read="output/b.md")
     assert only.can_read("output/b.md") and not only.can_read("output/reports/c.md")
+
+
+def test_what_cannot_be_said_is_a_mistake(tmp_path: Path):
+    with pytest.raises(ValueError, match="a derived place"):
+        Sandbox(SandboxConfig(paths={"d": PathConfig(root=tmp_path)})).derive(readonly="yes")  # type: ignore[arg-type]
 
 
 def test_limits_and_approvals_are_inherited(host: Path):

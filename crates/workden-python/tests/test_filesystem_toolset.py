@@ -140,6 +140,7 @@ MISTAKEN = [
     ("read_file", {"path": "x", "limit": 5, "offset": -1}, "The arguments of read_file cannot be used: 'offset' is wrong: Input should be greater than or equal to 0; 'limit' is no argument of it"),
     ("read_file", {"path": None}, "The arguments of read_file cannot be used: 'path' is wrong: Input should be a valid string"),
     ("read_file", '{"path": "output/', "The arguments of read_file have to be a JSON object, and are no JSON"),
+    ("read_file", "[" * 100_000, "The arguments of read_file have to be a JSON object, and are no JSON"),
     ("read_file", "[1]", "The arguments of read_file have to be a JSON object, and are of another kind (list)"),
 ]  # fmt: skip
 

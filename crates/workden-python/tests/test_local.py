@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from workden import LocalBackend, LocalSandbox
+from workden import LinuxSandbox, LocalBackend, LocalSandbox
 from workden.backends import local
+from workden.permissions import OperationPermissions, PermissionRule, PermissionRuleset
 
 
 @pytest.fixture
@@ -232,6 +233,38 @@ async def test_a_cancelled_command_ends_with_all_it_started(backend: LocalBacken
             await task
         wait_until_gone("sleep 75310")
         assert (await backend.async_execute("echo hi")).output == "hi\n"
+
+
+def test_a_text_is_no_list_of_its_letters(tmp_path: Path, in_tmp: Path) -> None:
+    # The first letter would be the root of the machine.
+    with pytest.raises(TypeError, match="allowed_directories is a list"):
+        LocalBackend(allowed_directories=str(tmp_path))
+    with pytest.raises(TypeError, match="env is a list"):
+        LocalBackend(env="HOME")  # type: ignore[arg-type]
+    for name in ("masked", "read_only", "pass_env", "toolchains"):
+        with pytest.raises(TypeError, match=f"{name} is a list"):
+            LinuxSandbox(**{name: "secret"})  # type: ignore[arg-type]
+    assert list(in_tmp.iterdir()) == []
+
+
+def test_no_directories_are_none(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("here")
+    backend = LocalBackend(tmp_path, allowed_directories=[], enable_execute=False)
+    assert backend.allowed_directories == [] and not backend.exists("a.txt") and backend.ls_info(".") == []
+    assert "here" not in backend.read("a.txt") and backend.write("b.txt", "x").error is not None
+    assert backend.glob_info("**/*") == [] and [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_commands_in_a_sandbox_cannot_open_what_the_rules_deny(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("KEY=hidden")
+    (tmp_path / "read.py").write_text("print(open('.e' + 'nv').read())")
+    rules = PermissionRuleset(
+        default="allow", read=OperationPermissions(rules=[PermissionRule(pattern="**/.env", action="deny")], default="allow")
+    )
+    with LocalBackend(tmp_path, isolation="linux", permissions=rules, ask_callback=lambda *_: True) as backend:
+        # Nobody who judges a line can know what is in a file.
+        ran = backend.execute("python3 read.py; cat .e*")
+    assert ran.exit_code == 1 and "Permission denied" in ran.output and "hidden" not in ran.output
 
 
 def test_in_a_sandbox_nothing_of_the_host_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic_ai.workspaces import (
@@ -23,6 +24,7 @@ from workspaces import New, in_linux
 from workden._native import Failure
 from workden._workspace import failures
 from workden._workspace.grounds import private_directory
+from workden.permissions import READONLY_RULESET
 from workden.workspace import WorkdenWorkspaceBackend
 
 
@@ -166,6 +168,29 @@ def test_a_directory_of_the_host_can_be_worked_in(linux: New, tmp_path: Path) ->
     assert asyncio.run(backend.run("pwd", shell=True)).stdout == "/workspace\n"
     asyncio.run(backend.write_bytes("/workspace/deep/file", b"on the host, too"))
     assert (tmp_path / "work" / "deep" / "file").read_bytes() == b"on the host, too"
+
+
+def test_what_holds_where_it_was_made_holds_where_it_is_found_again(linux: New, tmp_path: Path) -> None:
+    options = {"root_dir": tmp_path / "work", "permissions": READONLY_RULESET}
+    made = linux(options)
+    for backend in (made, lambda: linux(options, ref=made.ref)):
+        backend = backend() if callable(backend) else backend
+        with pytest.raises(PermissionError, match="the policy denies it"):
+            asyncio.run(backend.write_bytes("/workspace/x", b""))
+        with pytest.raises(PermissionError, match="the policy denies it"):
+            asyncio.run(backend.run("touch /workspace/x", shell=True))
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_what_makes_programs_run_outside_cannot_be_written_where_it_is_found_again(linux: New, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"root_dir": tmp_path / "work", "volumes": {tmp_path / "more": "/more"}}
+    made = linux(options)
+    asyncio.run(made.write_bytes("/workspace/file", b""))
+    for path in ("/workspace/.mcp.json", "/more/.git/hooks/pre-commit"):
+        with pytest.raises(OSError, match="it may only be read"):
+            asyncio.run(linux(options, ref=made.ref).write_bytes(path, b""))
+    writable = {**options, "git_files": "writable"}
+    asyncio.run(linux(writable, ref=made.ref).write_bytes("/workspace/.mcp.json", b""))
 
 
 def test_links_are_removed_and_the_working_directory_is_not(linux: New) -> None:

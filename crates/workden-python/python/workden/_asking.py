@@ -32,11 +32,19 @@ def asker(callback: AskCallback | None) -> Callable[[str], Any]:
 
 async def called(callback: Callable[..., Any], question: tuple[Any, str, str]) -> bool:
     """What a callback says. It may wait for somebody: that is not done in the loop."""
-    import asyncio
     import inspect
 
-    answer = await asyncio.to_thread(callback, *question)
-    return bool(await answer if inspect.isawaitable(answer) else answer)
+    from workden._await import in_thread
+
+    answer = await in_thread(callback, *question)
+    return yes_or_no(await answer if inspect.isawaitable(answer) else answer)
+
+
+def yes_or_no(answer: object) -> bool:
+    """An answer that is one. A text that says no, or a decision that says so inside, is no `True`."""
+    if answer is not None and not isinstance(answer, int):
+        raise TypeError(f"whoever is asked answers True or False, and not {type(answer).__name__}")
+    return bool(answer)
 
 
 def asked(request: dict[str, Any]) -> tuple[Any, str, str]:

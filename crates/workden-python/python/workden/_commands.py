@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from workden import _said
 from workden._native import Failure
-from workden._steps import Steps, awaited, waits
+from workden._steps import Steps, awaited, is_native, waits
 from workden.types import BackgroundHandle, BackgroundOutput, BackgroundProcessInfo, ExecuteResponse
 
 if TYPE_CHECKING:
@@ -46,7 +46,12 @@ class PlaceCommands:
 
     async def async_execute(self, command: str, timeout: float | None = None) -> ExecuteResponse:
         """The same, awaited. Cancelling it ends the command, with all that it started."""
-        return await awaited(self, "execute", command, timeout)
+        if is_native(self, "execute"):
+            return await awaited(self, "execute", command, timeout)
+        from workden._await import in_thread
+
+        # A subclass has its own, and may have it to keep commands from running.
+        return await in_thread(self.execute, command, timeout)
 
     @waits
     def execute_background(self, command: str) -> Steps[BackgroundHandle]:

@@ -25,7 +25,10 @@ class PlaceFiles:
     @waits
     def exists(self, path: str) -> Steps[bool]:
         """Whether there is a file. Directories, bad paths and what may not be read are `False`."""
-        return (yield "exists", (os.fspath(path),))
+        try:
+            return (yield "exists", (os.fspath(path),))
+        except Failure:
+            return False
 
     @waits
     def ls_info(self, path: str) -> Steps[list[FileInfo]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from workden._native import Place
 from workden._steps import is_native
@@ -29,6 +29,4 @@ def own_place(backend: Any) -> Place | None:
     if not isinstance(place, Place):
         return None
     names = [*_FILES, *(_COMMANDS if place.has_commands() else ())]
-    put_on_it = cast("dict[str, object]", vars(backend))
-    is_ours = all(is_native(backend, name) and name not in put_on_it for name in names)
-    return place if is_ours else None
+    return place if all(is_native(backend, name) for name in names) else None

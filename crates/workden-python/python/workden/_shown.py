@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Union
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 if TYPE_CHECKING:
     from workden.permissions import PermissionRuleset
+
+T = TypeVar("T")
 
 Volumes = Mapping[Union[str, "os.PathLike[str]"], str]
 """Paths of the host, and where they are in the sandbox: `{"/srv/data": "/data:ro"}`."""
@@ -32,6 +34,13 @@ def mounts(volumes: Volumes | None) -> list[dict[str, str]]:
             os.makedirs(host)
         made.append(shown(host, at))
     return made
+
+
+def listed(name: str, entries: Iterable[T]) -> list[T]:
+    """A list of what was given; not one of the letters of a text, which would protect, or open, something else."""
+    if isinstance(entries, (str, bytes, os.PathLike)):
+        raise TypeError(f"{name} is a list, and not {entries!r}: write [{entries!r}]")
+    return list(entries)
 
 
 def rules(permissions: PermissionRuleset | None) -> str | None:

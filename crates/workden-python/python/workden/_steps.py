@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 S = TypeVar("S")
+M = TypeVar("M", bound=Callable[..., Any])
 
 Steps = Generator["tuple[str, tuple[Any, ...]]", Any, T]
 """Calls of a place, one after the other, and what they come to."""
@@ -37,15 +38,22 @@ def waits(method: Callable[Concatenate[S, P], Steps[T]]) -> Callable[Concatenate
             while True:
                 try:
                     answer = getattr(place, name)(*arguments)
-                except Failure as failure:
-                    name, arguments = steps.throw(failure)
+                except (Failure, UnicodeEncodeError, OverflowError) as error:
+                    name, arguments = steps.throw(_failure(error))
                 else:
                     name, arguments = steps.send(answer)
         except StopIteration as done:
             return done.value
 
-    waiting.steps = method  # type: ignore[attr-defined]
-    return waiting
+    return with_steps(waiting, method)
+
+
+def with_steps(method: M, steps: Callable[..., Any]) -> M:
+    """A method that does what these steps do: whoever awaits it runs them."""
+    cast("Any", method).steps = steps
+    # A wrapper that somebody puts around it has the same attributes, and is another.
+    cast("Any", method).is_steps_of = method
+    return method
 
 
 async def awaited(backend: Any, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -57,14 +65,27 @@ async def awaited(backend: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         while True:
             try:
                 answer = await getattr(place, call + "_async")(*arguments)
-            except Failure as failure:
-                call, arguments = steps.throw(failure)
+            except (Failure, UnicodeEncodeError, OverflowError) as error:
+                call, arguments = steps.throw(_failure(error))
             else:
                 call, arguments = steps.send(answer)
     except StopIteration as done:
         return done.value
 
 
+def _failure(error: Exception) -> Failure:
+    """What went wrong, as a failure: also that an argument is none, such as half a character, which a model can write."""
+    if isinstance(error, Failure):
+        return error
+    why = f"an argument is no text: {error.reason}" if isinstance(error, UnicodeEncodeError) else f"a number is none: {error}"
+    failure = Failure(why)
+    failure.kind, failure.sentence, failure.hint, failure.refusal = "invalid_argument", why, None, None
+    return failure
+
+
 def is_native(backend: object, name: str) -> bool:
-    """Whether a method of a backend has steps that can be awaited: a subclass may have its own instead."""
-    return hasattr(getattr(type(backend), name, None), "steps")
+    """Whether a method of a backend has steps that can be awaited: a subclass may have its own instead, and so may
+    this one object."""
+    method = getattr(type(backend), name, None)
+    is_own = getattr(method, "is_steps_of", None) is method
+    return method is not None and is_own and name not in getattr(backend, "__dict__", ())

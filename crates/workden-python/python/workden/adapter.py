@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from workden._await import in_thread
 from workden._steps import awaited, is_native
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class AsyncBackendAdapter:
     async def _call(self, method: str, *args: Any) -> Any:
         if is_native(self._backend, method):
             return await awaited(self._backend, method, *args)
-        return await asyncio.to_thread(getattr(self._backend, method), *args)
+        return await in_thread(getattr(self._backend, method), *args)
 
     async def exists(self, path: str) -> bool:
         """Whether there is a file."""

@@ -4,16 +4,39 @@ use std::{path::PathBuf, sync::Arc};
 
 use pyo3::prelude::*;
 use serde::{Deserialize, de::DeserializeOwned};
-use workden::Workspace;
-use workden_core::{Sandbox, VirtualPath};
+use workden::{Workspace, WorkspaceBuilder};
+use workden_core::{Result, Sandbox, VirtualPath, sandbox::Mount};
+use workden_policy::Surroundings;
 use workden_sandboxes::{LateSandbox, LinuxSandbox, docker::DockerSandbox};
 
 use super::{
     Den, Place,
     daemons::{self, Daemons},
     life::Life,
+    shown::{RunOutside, Shown},
 };
-use crate::{asking, failure};
+use crate::{asking, failure, rules};
+
+/// What held where the sandbox was made, and holds for whoever comes to it later: no wall of the sandbox does.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Held {
+    rules: Option<String>,
+    git_files: RunOutside,
+    /// What commands see of the host.
+    shown: Vec<Shown>,
+}
+
+impl Held {
+    fn over(&self, builder: WorkspaceBuilder) -> Result<WorkspaceBuilder> {
+        let mount = |shown: &Shown| {
+            let Shown { source, at, access } = shown.clone();
+            VirtualPath::parse(&at).map(|at| Mount { source, at, access })
+        };
+        let shown = self.shown.iter().map(mount).collect::<Result<Vec<_>>>()?;
+        rules::hold(self.git_files.held(builder, &shown), self.rules.as_ref(), Surroundings::Machine)
+    }
+}
 
 /// A leased sandbox.
 #[derive(Debug, Deserialize)]
@@ -21,6 +44,8 @@ use crate::{asking, failure};
 struct Leased {
     directory: PathBuf,
     work_dir: String,
+    #[serde(default)]
+    held: Held,
 }
 
 /// A container.
@@ -29,6 +54,8 @@ struct Leased {
 struct Container {
     daemon: Daemons,
     container: String,
+    #[serde(default)]
+    held: Held,
 }
 
 fn read<T: DeserializeOwned>(wanted: &str) -> PyResult<Arc<T>> {
@@ -51,7 +78,7 @@ impl Place {
             });
             let builder = Workspace::builder().sandbox(Arc::new(late.clone())).approvals(approvals.clone());
             let life = Life::told_by(move || late.has_started());
-            Ok(Den { life: Some(life), ..Den::new(builder.build()?) })
+            Ok(Den { life: Some(life), ..Den::new(wanted.held.over(builder)?.build()?) })
         })
     }
 
@@ -68,7 +95,7 @@ impl Place {
                 move || sandbox.container_id().is_some()
             });
             let builder = Workspace::builder().sandbox(sandbox).approvals(approvals.clone());
-            Ok(Den { life: Some(life), ..Den::new(builder.build()?) })
+            Ok(Den { life: Some(life), ..Den::new(wanted.held.over(builder)?.build()?) })
         })
     }
 }

@@ -16,6 +16,7 @@ use workden_sandboxes::{HostEnvironment, HostSandbox, LateSandbox, LinuxSandbox}
 use super::{
     Den, Place,
     names::{self, Names},
+    shown,
 };
 use crate::{asking, failure, keepers, rules};
 
@@ -146,7 +147,9 @@ fn late(wanted: Arc<Wanted>, directories: Vec<PathBuf>, root: VirtualPath, files
                     for toolchain in &wanted.toolchains {
                         builder = builder.toolchain(toolchain);
                     }
-                    Arc::new(builder.start().await?)
+                    // Rules say what a line may name, and a program opens what it likes.
+                    let denied = shown::masks(wanted.rules.as_ref(), &builder.shown_files()).await?;
+                    Arc::new(builder.mask(denied).start().await?)
                 }
             };
             Ok(sandbox)

@@ -71,7 +71,7 @@ class LinuxGround:
 
     def find(self, id: str) -> Opened:
         like = self._sandbox()
-        wanted = {"directory": self._directory(id), "work_dir": like.work_dir}
+        wanted = {"directory": self._directory(id), "work_dir": like.work_dir, "held": _held(like)}
         return like, Place.linux_attach(json.dumps(wanted), like._asks)
 
     def _sandbox(self) -> LinuxSandbox:
@@ -110,7 +110,7 @@ class DockerGround:
 
     def find(self, id: str) -> Opened:
         like = self._sandbox()
-        wanted = {"daemon": json.loads(like._wanted)["daemon"], "container": id}
+        wanted = {"daemon": json.loads(like._wanted)["daemon"], "container": id, "held": _held(like)}
         return like, Place.docker_attach(json.dumps(wanted), like._asks)
 
     def _sandbox(self) -> DockerSandbox:
@@ -155,6 +155,18 @@ class StateGround:
 
     def is_own(self, id: str) -> bool:
         return self._state is not None and self._known.get(id) is self._state
+
+
+def _held(like: LinuxSandbox | DockerSandbox) -> dict[str, Any]:
+    """What holds in an environment besides its walls, for whoever finds it again: rules, and names that stay."""
+    wanted = json.loads(like._wanted)
+    shown = [*wanted.get("mounts", ()), *wanted.get("volumes", ())]
+    if wanted.get("directory") is not None:
+        shown.append({"source": wanted["directory"], "at": like.work_dir, "access": "read_write"})
+    # Where there are no namespaces, nothing is known by such names.
+    git_files = "writable" if wanted.get("level") == "landlock" else wanted.get("git_files")
+    held = {"rules": wanted.get("rules"), "git_files": git_files, "shown": shown}
+    return {name: value for name, value in held.items() if value is not None}
 
 
 def private_directory(named: str | os.PathLike[str] | None) -> Path:

@@ -139,8 +139,9 @@ class BaseSandbox(ABC):
         path, pattern = os.fspath(path), pattern.lstrip("/")
         start = _named_start(path)
         ran = self._run(_shell.searching(start, _patterns.below(start, pattern)), path + pattern)
-        matches, prefix = _patterns.expression(pattern), start.rstrip("/") + "/"
-        found = [told for told in _shell.told(ran.output) if matches.fullmatch(told.path.removeprefix(prefix))]
+        prefix = start.rstrip("/") + "/"
+        all = {told.path.removeprefix(prefix): told for told in _shell.told(ran.output)}
+        found = [all[path] for path in _patterns.matching(pattern, all)]
         return sorted((_info(posixpath.normpath(told.path), told) for told in found), key=lambda info: info["path"])
 
     def grep_raw(
@@ -152,7 +153,11 @@ class BaseSandbox(ABC):
         """
         start = _named_start(os.fspath(path or "."))
         hidden = _patterns.not_hidden(start) if ignore_hidden else ""
-        script = _shell.grepping(_patterns.extended(pattern), start, _patterns.named(glob), hidden)
+        try:
+            conditions = _patterns.named(glob)
+        except ValueError as error:
+            return f"Error: Invalid glob pattern: {error}"
+        script = _shell.grepping(_patterns.extended(pattern), start, conditions, hidden)
         ran = self._run(script, start + pattern + (glob or ""))
         if ran.code == _shell.NOT_FOUND:
             return f"Error: Path '{path}' not found"

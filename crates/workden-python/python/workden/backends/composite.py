@@ -10,6 +10,7 @@ from workden._commands import PlaceCommands
 from workden._files import PlaceFiles
 from workden._native import Place
 from workden._place_of import place_of
+from workden._steps import with_steps
 from workden.adapter import AsyncBackgroundSandboxAdapter
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class CompositeBackend(PlaceFiles, PlaceCommands):
         """Files below `path` whose path matches, in all backends that are there."""
         return super().glob_info(pattern, path)
 
-    glob_info.steps = PlaceFiles.glob_info.steps  # type: ignore[attr-defined]
+    with_steps(glob_info, PlaceFiles.glob_info.steps)  # type: ignore[attr-defined]
 
 
 class AsyncCompositeBackend(AsyncBackgroundSandboxAdapter):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from workden._files import PlaceFiles
 from workden._native import Place
+from workden._steps import with_steps
 
 if TYPE_CHECKING:
     from workden.types import FileInfo
@@ -47,4 +48,4 @@ class FilesystemBackend(PlaceFiles):
         """Files below `path` whose path matches, newest first."""
         return super().glob_info(pattern, path)
 
-    glob_info.steps = PlaceFiles.glob_info.steps  # type: ignore[attr-defined]
+    with_steps(glob_info, PlaceFiles.glob_info.steps)  # type: ignore[attr-defined]

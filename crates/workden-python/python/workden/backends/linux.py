@@ -11,7 +11,7 @@ from workden import _native
 from workden._asking import asker
 from workden._program import program
 from workden._sandbox import PlaceSandbox
-from workden._shown import Volumes, mounts, rules, said
+from workden._shown import Volumes, listed, mounts, rules, said
 from workden.backends.base import BaseSandbox
 
 if TYPE_CHECKING:
@@ -112,13 +112,13 @@ class LinuxSandbox(PlaceSandbox):
             level=level,
             root_files=None if root_files is None else os.path.abspath(root_files),
             mounts=mounts(volumes),
-            read_only=list(read_only),
-            masked=list(masked),
+            read_only=listed("read_only", read_only),
+            masked=listed("masked", masked),
             git_files=git_files,
             network=network_mode,
             variables=dict(env or {}),
-            pass_variables=list(pass_env),
-            toolchains=list(toolchains),
+            pass_variables=listed("pass_env", pass_env),
+            toolchains=listed("toolchains", toolchains),
             limits=limits,
             limits_best_effort=best_effort,
             rules=rules(permissions),

@@ -15,7 +15,7 @@ from workden._commands import PlaceCommands
 from workden._files import PlaceFiles
 from workden._native import Failure, Place
 from workden._program import program
-
+from workden._shown import listed
 from workden._steps import Steps, waits
 
 if TYPE_CHECKING:
@@ -70,8 +70,9 @@ class LocalBackend(PlaceFiles, PlaceCommands):
         toolchains: Sequence[str] = (),
         durable: bool = False,
     ) -> None:
-        root = Path(root_dir or (allowed_directories[0] if allowed_directories else os.getcwd())).absolute()
-        directories = [Path(directory).absolute() for directory in allowed_directories or [root]]
+        allowed = None if allowed_directories is None else listed("allowed_directories", allowed_directories)
+        root = Path(root_dir or (allowed[0] if allowed else os.getcwd())).absolute()
+        directories = [Path(directory).absolute() for directory in ([root] if allowed is None else allowed)]
         for directory in [root, *directories]:
             directory.mkdir(parents=True, exist_ok=True)
         self._id = sandbox_id or str(uuid.uuid4())
@@ -88,7 +89,7 @@ class LocalBackend(PlaceFiles, PlaceCommands):
             "commands": "none" if not enable_execute else isolation or "host",
             "keeper": program(),
             "durable": durable,
-            "toolchains": list(toolchains),
+            "toolchains": listed("toolchains", toolchains),
             "pass_variables": _passed(env, isolation),
         }
         if permissions is not None:
@@ -163,6 +164,6 @@ class LocalBackend(PlaceFiles, PlaceCommands):
 
 def _passed(env: Sequence[str] | Literal["all"], isolation: str | None) -> list[str]:
     if env != "all":
-        return list(env)
+        return listed("env", env)
     # A sandbox is told nothing of the host that nobody named.
     return list(os.environ) if isolation is None else []

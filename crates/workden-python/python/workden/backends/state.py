@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workden._files import PlaceFiles
 from workden._native import Failure, Place
+from workden._steps import with_steps
 from workden.types import EditResult, WriteResult
 
 if TYPE_CHECKING:
@@ -50,24 +51,24 @@ class StateBackend(PlaceFiles):
                 pass
         return super().write(path, content)
 
-    write.steps = PlaceFiles.write.steps  # type: ignore[attr-defined]
+    with_steps(write, PlaceFiles.write.steps)  # type: ignore[attr-defined]
 
     def edit(self, path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
         """Replaces text that is in the file once, or everywhere."""
         if type(path) is str:
             try:
                 return EditResult(path, None, self._place.edit(path, old_string, new_string, replace_all))
-            except Failure:
+            except (Failure, UnicodeEncodeError):
                 pass
         return super().edit(path, old_string, new_string, replace_all)
 
-    edit.steps = PlaceFiles.edit.steps  # type: ignore[attr-defined]
+    with_steps(edit, PlaceFiles.edit.steps)  # type: ignore[attr-defined]
 
     def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
         """Files below `path` whose path matches, by path."""
         return super().glob_info(pattern, path)
 
-    glob_info.steps = PlaceFiles.glob_info.steps  # type: ignore[attr-defined]
+    with_steps(glob_info, PlaceFiles.glob_info.steps)  # type: ignore[attr-defined]
 
     def to_json(self) -> str:
         """All files as JSON."""

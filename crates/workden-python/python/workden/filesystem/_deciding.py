@@ -1,8 +1,9 @@
 """Who decides about the call at hand.
 
-A sandbox has its native place twice: one in which nothing has to be approved, and one in which everything has to be.
-A call that somebody has to approve is made in the second. It puts its question when all that can be refused has been
-refused, and does what was approved or nothing.
+A sandbox has its native place three times: one in which nothing has to be approved, one in which everything has to be,
+and one in which what its configuration says has to be. A call that somebody has to approve is made in the second. It
+puts its question when all that can be refused has been refused, and does what was approved or nothing. One that nobody
+has to approve is made in the third: it may be that it has to be after all.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import Optional
+from typing import Any
 
-Decides = Callable[[Optional[str]], Awaitable["tuple[bool, str | None]"]]
-"""Is shown what would change, if anything does, and says whether to go ahead, and perhaps why not."""
+Decides = Callable[..., Awaitable["tuple[bool, str | None]"]]
+"""Is shown what would change, if anything does, and what it is about, and says whether to go ahead, and perhaps why not."""
 
 DECIDES: ContextVar[Decides] = ContextVar("workden_filesystem_decides")
 """Whom the calls of this task ask."""
@@ -21,4 +22,6 @@ DECIDES: ContextVar[Decides] = ContextVar("workden_filesystem_decides")
 
 async def ask(question: str) -> tuple[bool, str | None]:
     """Answers the native half."""
-    return await DECIDES.get()(json.loads(question).get("preview"))
+    request: dict[str, Any] = json.loads(question)
+    about = {"found": request.get("found", []), "leads_to": [path["real"] for path in request["paths"]]}
+    return await DECIDES.get()(request.get("preview"), about)

@@ -6,6 +6,7 @@ import json
 import posixpath
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from workden.filesystem.config import Mount, PathConfig, SandboxConfig
 
@@ -76,21 +77,26 @@ def _place_of(name: str) -> str:
     return place
 
 
-def wanted(mounts: list[Mounted], *, asks: bool) -> str:
-    """The same for the native half. Either nothing in it has to be approved, or everything has to be."""
+Asks = Literal["nowhere", "everywhere", "as_configured"]
+"""Where something has to be approved."""
+
+
+def wanted(mounts: list[Mounted], asks: Asks) -> str:
+    """The same for the native half."""
     what: dict[str, object] = {"mounts": [_one(mount, asks) for mount in mounts]} if mounts else {"paths": {}}
     return json.dumps({"base": "/", **what})
 
 
-def _one(mount: Mounted, asks: bool) -> dict[str, object]:
+def _one(mount: Mounted, asks: Asks) -> dict[str, object]:
+    config, always = mount.config, asks == "everywhere"
     return {
         "host_path": mount.host,
         "mount_point": mount.at,
-        "mode": mount.config.mode,
-        "suffixes": mount.config.suffixes,
-        "max_file_bytes": mount.config.max_file_bytes,
-        "write_approval": asks,
-        "read_approval": asks,
+        "mode": config.mode,
+        "suffixes": config.suffixes,
+        "max_file_bytes": config.max_file_bytes,
+        "write_approval": always or (asks == "as_configured" and config.write_approval),
+        "read_approval": always or (asks == "as_configured" and config.read_approval),
     }
 
 

@@ -111,7 +111,7 @@ class AnyArguments:
         """Arguments that are still text."""
         try:
             return self.validate_python(json.loads(input))
-        except ValueError:
+        except (ValueError, RecursionError):
             return {MALFORMED: "no JSON"}
 
     def validate_python(self, input: Any, *, allow_partial: Any = False, **_: Any) -> dict[str, Any]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from workden._steps import is_native
 from workden.approval.types import ApprovalResult
 from workden.filesystem._tools import TOOLS
 from workden.filesystem.toolset import FileSystemToolset
 
 if TYPE_CHECKING:
     from pydantic_ai.tools import RunContext
+    from pydantic_ai.toolsets import ToolsetTool
+
+    from workden.filesystem._deciding import Decides
 
 __all__ = ["ApprovableFileSystemToolset"]
 
@@ -48,6 +52,17 @@ class ApprovableFileSystemToolset(FileSystemToolset):
             return self._asks(name, read={"Path": given["path"]}, write={"Path": given["path"]})
         source, destination = {"Source": given["source"]}, {"Destination": given["destination"]}
         return self._asks(name, read=source, write={**source, **destination} if name == "move_file" else destination)
+
+    async def call_tool_unasked(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any], decides: Decides
+    ) -> Any:
+        """What a tool answers that need not be approved.
+
+        By the time that it does something its path may lead elsewhere, where it does: then it is asked about.
+        """
+        if name == "list_files" or not is_native(self, TOOLS[name].method):
+            return await self.call_tool(name, tool_args, ctx, tool)
+        return await self._decided("as_configured", name, tool_args, ctx, decides)
 
     def _asks(self, name: str, read: dict[str, str], write: dict[str, str]) -> ApprovalResult:
         if name == "read_file":

@@ -11,7 +11,7 @@ from typing import Literal
 from workden._native import Failure, Place
 from workden.filesystem import _deciding, _endings, errors
 from workden.filesystem import config as configurations
-from workden.filesystem._mounts import Mounted, holding, is_within, mounted, normal, wanted
+from workden.filesystem._mounts import Asks, Mounted, holding, is_within, mounted, normal, wanted
 from workden.filesystem._raised import exception
 from workden.filesystem.config import Mount, PathConfig, RootSandboxConfig, SandboxConfig
 from workden.filesystem.errors import (
@@ -55,24 +55,24 @@ class Sandbox:
         self._parent: Sandbox | None = None
         self._derivation = ""
         try:
-            self._began(Place.mounts(wanted(self._mounts, asks=False)))
+            self._began(Place.mounts(wanted(self._mounts, "nowhere")))
         except Failure as failure:
             raise ValueError(str(failure)) from None
 
     def _began(self, place: Place) -> None:
         self._place = place
-        self._asking_place: Place | None = None
+        self._asking_places: dict[Asks, Place] = {}
         self._readable = place.readable_roots()
         self._writable = place.writable_roots()
 
-    def _asking(self) -> Place:
-        """The same place, in which everything has to be approved, by whom `_deciding` names."""
-        if self._asking_place is None:
+    def _asking(self, asks: Asks) -> Place:
+        """The same place, in which something has to be approved, by whom `_deciding` names."""
+        if asks not in self._asking_places:
             if self._parent is None:
-                self._asking_place = Place.mounts(wanted(self._mounts, asks=True), _deciding.ask)
+                self._asking_places[asks] = Place.mounts(wanted(self._mounts, asks), _deciding.ask)
             else:
-                self._asking_place = self._parent._asking().derive(self._derivation)
-        return self._asking_place
+                self._asking_places[asks] = self._parent._asking(asks).derive(self._derivation)
+        return self._asking_places[asks]
 
     # What may be used
 
@@ -182,7 +182,7 @@ class Sandbox:
             if failure.refusal is None and failure.kind == "read_only":
                 raise SandboxPermissionEscalationError(failure.sentence) from None
             entries = [entry for entries in given.values() for entry in entries or []]
-            raise exception(failure, self, "derive", *entries) from None
+            raise exception(failure, self, "derive", *(entries or ["."])) from None
         child = copy.copy(self)
         child._parent, child._derivation = self, derivation
         child._began(place)

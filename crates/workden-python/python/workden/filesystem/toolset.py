@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import os
 from typing import TYPE_CHECKING, Any, Literal
 
+from workden._await import in_thread
 from workden._steps import awaited, is_native
 from workden.filesystem._deciding import DECIDES
 from workden.filesystem._operations import FileOperations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from workden._native import Place
     from workden.filesystem._deciding import Decides
+    from workden.filesystem._mounts import Asks
 
 __all__ = ["DEFAULT_MAX_READ_CHARS", "FileSystemToolset", "ReadResult"]
 
@@ -108,8 +109,13 @@ class FileSystemToolset(FileOperations, AbstractToolset[Any]):
             if not approved:
                 return note or "It was not approved."
             return await self.call_tool(name, tool_args, ctx, tool)
+        return await self._decided("everywhere", name, tool_args, ctx, decides)
+
+    async def _decided(
+        self, asks: Asks, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], decides: Decides
+    ) -> Any:
         asking = copy.copy(self)
-        asking._place = self._sandbox._asking()
+        asking._place = self._sandbox._asking(asks)
         asked = DECIDES.set(decides)
         try:
             return await self._answered(asking, name, tool_args, ctx)
@@ -129,7 +135,7 @@ class FileSystemToolset(FileOperations, AbstractToolset[Any]):
             if is_native(doing, tool.method):
                 return await awaited(doing, tool.method, **arguments)
             # A subclass has its own.
-            return await asyncio.to_thread(getattr(doing, tool.method), **arguments)
+            return await in_thread(getattr(doing, tool.method), **arguments)
         except _MENDABLE as mistake:
             if ctx is not None and ctx.retry < ctx.max_retries:
                 raise ModelRetry(str(mistake)) from mistake

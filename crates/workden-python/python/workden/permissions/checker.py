@@ -8,6 +8,7 @@ from typing import Literal, cast
 
 from typing_extensions import deprecated
 
+from workden._asking import yes_or_no
 from workden._native import Failure, Rules
 from workden.permissions.types import (
     PermissionAction,
@@ -115,7 +116,7 @@ class PermissionChecker:
             raise PermissionDeniedError(operation, target, self._find_matching_rule(operation, target))
         if self._ask_callback is not None:
             answer = self._ask_callback(operation, target, reason)
-            if await answer if inspect.isawaitable(answer) else answer:
+            if yes_or_no(await answer if inspect.isawaitable(answer) else answer):
                 return True
             raise PermissionDeniedError(operation, target)
         if self._ask_fallback == "error":

@@ -67,10 +67,12 @@ class Asking:
         return await self._asked(summary)
 
     def _is_another(self, summary: dict[str, Any]) -> bool:
-        """Whether what was approved has changed since: the file is no longer what it was when somebody said yes."""
+        """Whether what was approved has changed since: the file is no longer what it was when somebody said yes, or
+        its path leads to another."""
         before = self._before or {}
         same = all(before.get(name) == summary[name] for name in ("operation", "target"))
-        return same and before.get("found") != summary["found"]
+        leads_elsewhere = before.get("leads_to", summary["leads_to"]) != summary["leads_to"]
+        return same and (leads_elsewhere or before.get("found") != summary["found"])
 
     def _defers(self) -> bool:
         if self._run is None:
@@ -122,6 +124,7 @@ def summarized(request: dict[str, Any]) -> dict[str, Any]:
         "description": request["description"],
         "preview": request.get("preview"),
         "found": request.get("found", []),
+        "leads_to": [path["real"] for path in request["paths"]],
     }
 
 

@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from workden._await import unstopped
+
 _THREADS = 64
 T = TypeVar("T")
 
@@ -53,7 +55,7 @@ class Calls:
             return await function(*arguments)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="workden-sessions")
-        call = functools.partial(contextvars.copy_context().run, function, *arguments)
+        call = functools.partial(contextvars.copy_context().run, unstopped(function), *arguments)
         answer = await asyncio.get_running_loop().run_in_executor(self._pool, call)
         return await answer if inspect.isawaitable(answer) else answer
 

@@ -11,7 +11,7 @@ from workden import _native
 from workden._asking import asker
 from workden._program import container_keepers, program
 from workden._sandbox import PlaceSandbox
-from workden._shown import Volumes, mounts, rules, said, shown
+from workden._shown import Volumes, listed, mounts, rules, said, shown
 from workden._steps import Steps, waits
 from workden.backends.base import BaseSandbox
 from workden.types import ExecuteResponse, FileInfo
@@ -113,8 +113,8 @@ class DockerSandbox(PlaceSandbox):
             work_dir=self._work_dir,
             volumes=of_host,
             named_volumes=named,
-            read_only=list(read_only),
-            masked=list(masked),
+            read_only=listed("read_only", read_only),
+            masked=listed("masked", masked),
             git_files=git_files,
             network=network_mode,
             build_network=build_network,
