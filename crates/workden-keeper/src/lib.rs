@@ -7,7 +7,6 @@ mod cgroup;
 pub mod confine;
 pub mod direct;
 mod keeper;
-mod later;
 mod message;
 mod minder;
 mod processes;

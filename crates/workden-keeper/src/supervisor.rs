@@ -12,7 +12,7 @@ use std::{
 };
 
 use rustix::{
-    event::{PollFd, PollFlags, poll},
+    event::{PollFd, PollFlags, Timespec, poll},
     fs::{CWD, Mode, OFlags, openat},
     io::Errno,
     process::{
@@ -22,7 +22,7 @@ use rustix::{
 use workden_core::{Error, ErrorKind, limits};
 
 use crate::sys::{confine::replace_stream, ending_signals, exit_now, forget_used_pages};
-use crate::{cgroup::Made, confine::Scratch, later::Later, message::receive, minder::descent};
+use crate::{cgroup::Made, confine::Scratch, message::receive, minder::descent};
 
 /// Ids of descendants that are signalled at a time.
 const DESCENDANTS: usize = 32 * 1024;
@@ -101,19 +101,19 @@ pub(crate) fn supervise(charge: Charge) -> ! {
     let Charge { first, process, mut last_word, owner, wall_clock, groups, left, directory } = charge;
     let signals = ending_signals().ok();
     let_go_of_streams();
-    let mut later = Later::new(|| {
-        groups.sweep();
-        forget_used_pages();
-    });
+    groups.sweep();
+    forget_used_pages();
     // The keeper ends by itself when its time is over; this is for one that does not.
     let deadline = wall_clock.map(|time| Instant::now() + time + limits::TERM_TIME * 2);
     loop {
         let mut watched = vec![PollFd::new(&process, PollFlags::IN)];
         let others = [last_word.as_ref(), owner.as_ref().map(|owner| &owner.0), signals.as_ref()];
         watched.extend(others.into_iter().flatten().map(|other| PollFd::new(other, PollFlags::IN)));
-        match poll(&mut watched, later.wait(deadline).as_ref()) {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let left =
+            left.map(|left| Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() });
+        match poll(&mut watched, left.as_ref()) {
             Err(Errno::INTR) => continue,
-            Ok(0) if later.do_now() => continue,
             // PID 1 is gone, and with it everything in its namespace, if it has one.
             Ok(_) if came(&watched, 0) => break,
             Ok(_) if last_word.is_some() && came(&watched, 1) => {

@@ -21,9 +21,8 @@ use workden_core::{
     sandbox::{Command, Ended},
 };
 
-use super::{Said, say};
+use super::{Said, left_until, say};
 use crate::{
-    later::Later,
     minder::{
         Plan, Terminal, command, descent,
         message::{Order, REPORT_BYTES, Report},
@@ -44,6 +43,7 @@ pub(super) fn live(setting: Setting, command: &Command, line: BorrowedFd<'_>, su
         Ok(started) => {
             // They end with the last who can print, and that is not this process.
             supervisor::let_go_of_streams();
+            sys::forget_used_pages();
             let ended = match started {
                 Started::Running(leader, children) => attend(leader, &children, line),
                 Started::Unrunnable(ended) => ended,
@@ -137,14 +137,10 @@ fn failed(reports: &OwnedFd) -> Option<(crate::minder::message::Stage, Errno)> {
 fn attend(leader: Pid, children: &OwnedFd, line: BorrowedFd<'_>) -> Ended {
     let mut room = Vec::new();
     let mut end_at = None;
-    let mut later = Later::new(sys::forget_used_pages);
     loop {
         let mut watched = [PollFd::new(&line, PollFlags::IN), PollFd::new(children, PollFlags::IN)];
-        if poll(&mut watched, later.wait(end_at).as_ref()) == Ok(0) {
-            match later.do_now() {
-                true => continue,
-                false => sys::exit_now(0),
-            }
+        if poll(&mut watched, left_until(end_at).as_ref()) == Ok(0) {
+            sys::exit_now(0);
         }
         let asked = !watched[0].revents().is_empty();
         let mut taken = [0_u8; 1024];

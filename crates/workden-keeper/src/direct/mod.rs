@@ -16,7 +16,7 @@ use std::{
 
 use pump::{Ends, Pump};
 use rustix::{
-    event::{PollFd, PollFlags, poll},
+    event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
     net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair},
     pipe::{PipeFlags, pipe_with},
@@ -30,7 +30,6 @@ use workden_core::{
 
 use crate::{
     confine::{self, Begun, Purpose},
-    later::Later,
     message::receive,
     minder::message::Order,
     supervisor::{Owner, Ties},
@@ -123,6 +122,7 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
         Pump::new(Some(Ends::Out(out_read, stdout))),
         Pump::new(Some(Ends::Out(err_read, stderr))),
     ];
+    sys::forget_used_pages();
     let end = match outside.as_ref() {
         Some(outside) => attend(&ours, outside.process(), &signals, pumps, timeout),
         None => Err(gone()),
@@ -153,7 +153,6 @@ fn attend(
     let mut deadline = timeout.map(|timeout| Instant::now() + timeout);
     let mut why = None;
     let mut heard = None;
-    let mut later = Later::new(sys::forget_used_pages);
     loop {
         // What was printed is carried to its end, which comes when the last who could print is gone.
         if let (Some(heard), true) = (&heard, pumps.iter().skip(1).all(Pump::is_over)) {
@@ -165,11 +164,10 @@ fn attend(
         }
         let first_pump = watched.len();
         watched.extend(pumps.iter().filter_map(Pump::wanted));
-        let ready = poll(&mut watched, later.wait(deadline).as_ref());
+        let ready = poll(&mut watched, left_until(deadline).as_ref());
         let came: Vec<bool> = watched.iter().map(|fd| !fd.revents().is_empty()).collect();
         drop(watched);
         match ready {
-            Ok(0) if later.do_now() => {}
             Ok(0) => match why {
                 // It was told, and does not listen.
                 Some(why) => return Ok(why),
@@ -236,4 +234,9 @@ fn say(line: BorrowedFd<'_>, said: &Said) {
 
 fn gone() -> Error {
     Error::new(ErrorKind::Gone, "the sandbox ended before the command did")
+}
+
+fn left_until(deadline: Option<Instant>) -> Option<Timespec> {
+    let left = deadline?.saturating_duration_since(Instant::now());
+    Some(Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() })
 }
