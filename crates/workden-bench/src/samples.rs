@@ -41,17 +41,3 @@ impl Samples {
         sorted.get(sorted.len() / 2).copied().unwrap_or_default()
     }
 }
-
-/// Ours and the peer's in turns, so that both see the same machine.
-pub(crate) fn interleaved(
-    rounds: usize,
-    ours: impl Fn() -> Result<(), Failure>,
-    peer: impl Fn() -> Result<(), Failure>,
-) -> Result<(Samples, Samples), Failure> {
-    let (mut of_ours, mut of_peer) = (Samples::default(), Samples::default());
-    for _ in 0..rounds {
-        of_ours.take(&ours)?;
-        of_peer.take(&peer)?;
-    }
-    Ok((of_ours, of_peer))
-}

@@ -1,6 +1,8 @@
 //! `bench linux`: what a Linux sandbox costs, beside bubblewrap with the same namespaces and the
 //! host's own shell, interleaved in one run.
 
+mod one_shot;
+
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -14,7 +16,7 @@ use crate::{
     Failure,
     lines::{Line, Target},
     memory,
-    samples::{Samples, interleaved},
+    samples::Samples,
     shipped::Options,
 };
 
@@ -26,7 +28,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let (program, keeper) = (options.program()?.to_owned(), options.keeper()?.to_owned());
     let bench = Bench { program, keeper, rounds: options.rounds };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut lines = vec![bench.one_shot()?];
+    let mut lines = one_shot::measure(&bench.program, bench.rounds)?.to_vec();
     runtime.block_on(async {
         lines.push(bench.execute().await?);
         lines.push(bench.first_output().await?);
@@ -45,21 +47,6 @@ struct Bench {
 }
 
 impl Bench {
-    /// `workden run -- true` beside one call of bubblewrap.
-    fn one_shot(&self) -> Result<Line, Failure> {
-        let work = directory()?;
-        let (ours, peer) = interleaved(
-            self.rounds,
-            || {
-                let mut command = Command::new(&self.program);
-                ended(command.args(["run", "--root"]).arg(&work).args(["--", "true"]))
-            },
-            || ended(bubblewrap(&work).arg("true")),
-        )?;
-        std::fs::remove_dir_all(&work)?;
-        Ok(Line::beside("`workden run -- true`", "bwrap", &ours, &peer, Target::Ratio(1.0)))
-    }
-
     /// A command in a sandbox that is there, beside the host's shell.
     async fn execute(&self) -> Result<Line, Failure> {
         let sandbox = self.sandbox().await?;

@@ -79,10 +79,7 @@ pub(crate) enum Terminal {
 
 /// Starts a minder, which starts the command.
 pub(crate) fn start(plan: Plan<'_>) -> Result<Pid, Errno> {
-    let started = sys::fork_into(&Place::Here, move || Minder::begin(plan))?;
-    // It goes first, where it has to wait for this processor: somebody waits for its command.
-    rustix::thread::sched_yield();
-    Ok(started)
+    sys::fork_into(&Place::Here, move || Minder::begin(plan))
 }
 
 struct Minder<'a> {
@@ -219,8 +216,6 @@ impl<'a> Minder<'a> {
                 Err(Errno::INTR) => {}
                 Err(_) => {
                     self.report(ended.map_or(Report::Empty, Report::EndedWhole));
-                    // Whoever waits for that goes first: to end takes as long as to tell them.
-                    rustix::thread::sched_yield();
                     sys::exit_now(0)
                 }
             }
