@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import logging
 import os
 import subprocess
 import time
@@ -196,7 +197,10 @@ def test_one_that_nobody_holds_is_removed(label: dict[str, str]) -> None:
 
 
 @pytest.mark.docker
-def test_a_runtime_is_built_once(label: dict[str, str]) -> None:
+def test_a_runtime_is_built_once_and_its_steps_are_logged(
+    label: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "workden")
     runtime = RuntimeConfig(
         name=f"test-{uuid.uuid4().hex[:8]}",
         base_image=PYTHON,
@@ -214,6 +218,8 @@ def test_a_runtime_is_built_once(label: dict[str, str]) -> None:
                 assert ran.output == "/app\nmade\nit's here\n42\n"
             images.add(docker("images", "-q", tag))
         assert len(images) == 1
+        steps = [said.getMessage() for said in caplog.records if said.levelno == logging.INFO]
+        assert steps[0].startswith("step 1/") and sum("echo made" in step for step in steps) == 1
     finally:
         docker("rmi", "-f", tag)
 

@@ -20,6 +20,7 @@ use super::{
     Den, Place,
     daemons::{self, Daemons},
     life::Life,
+    news,
     shown::{self, RunOutside, Shown, Size},
 };
 use crate::{asking, failure, rules};
@@ -125,7 +126,7 @@ impl Place {
 
 fn plan(wanted: &Wanted) -> Result<DockerSandboxBuilder> {
     let (daemon, keepers) = daemons::of_this_process(&wanted.daemon)?;
-    let mut plan = DockerSandbox::builder(daemon, &wanted.image)
+    let mut plan = news::told(DockerSandbox::builder(daemon, &wanted.image))
         .keepers(keepers)
         .work_dir(&wanted.work_dir)
         .git_files(wanted.git_files.git_files());

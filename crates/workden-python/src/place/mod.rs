@@ -14,6 +14,7 @@ mod local;
 mod made_of;
 mod mounts;
 mod names;
+mod news;
 mod of_python;
 mod run;
 mod shown;

@@ -1,0 +1,41 @@
+//! What happens to an image before its container starts, told to Python's logger `workden`: a build takes
+//! minutes, and nobody should wonder whether anything happens.
+
+use std::{
+    collections::HashSet,
+    sync::{Mutex, PoisonError},
+};
+
+use pyo3::prelude::*;
+use workden_sandboxes::docker::{BuildProgress, DockerSandboxBuilder};
+
+use crate::crossing;
+
+/// Has what happens to the image of this container told.
+pub(super) fn told(plan: DockerSandboxBuilder) -> DockerSandboxBuilder {
+    let pulled = Mutex::new(HashSet::new());
+    plan.on_progress(move |progress| {
+        if let Some((level, line)) = line(&progress, &pulled) {
+            // A logger that fails is not the build's business.
+            let log = || Python::attach(|py| logger(py)?.call_method1(level, ("%s", line)).map(drop));
+            let _ = crossing::cross(log);
+        }
+    })
+}
+
+fn logger(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    py.import("logging")?.call_method1("getLogger", ("workden",))
+}
+
+/// How important it is, and what to say. A pull tells of every layer many times over: the image is named once.
+fn line(progress: &BuildProgress, pulled: &Mutex<HashSet<String>>) -> Option<(&'static str, String)> {
+    match progress {
+        BuildProgress::Step { nth, of, what } => Some(("info", format!("step {nth}/{of}: {what}"))),
+        BuildProgress::Output(line) => Some(("debug", line.clone())),
+        BuildProgress::Pulling { image, .. } => {
+            let is_new = pulled.lock().unwrap_or_else(PoisonError::into_inner).insert(image.clone());
+            is_new.then(|| ("info", format!("pulling {image}")))
+        }
+        _ => None,
+    }
+}
