@@ -42,5 +42,8 @@ pub(crate) fn kind_name(kind: ErrorKind) -> String {
 
 /// An argument that cannot be read, as an error of ours.
 pub(crate) fn invalid(what: &str, why: impl std::fmt::Display) -> Error {
+    let why = why.to_string();
+    // Where in the JSON that is says nothing to whoever wrote Python.
+    let why = why.split_once(" at line ").map_or(why.as_str(), |(why, _)| why);
     Error::new(ErrorKind::InvalidArgument, format!("{what}: {why}"))
 }

@@ -270,6 +270,13 @@ def test_what_is_approved_is_done_and_what_is_denied_is_an_answer():
         assert run.answers == [answer] and done == [] and run.result.output == "done"
 
 
+def test_a_callback_that_answers_something_else_is_told_what_to_answer():
+    toolset, done = pushing()
+    with pytest.raises(TypeError, match=r"returns an ApprovalDecision\(approved=...\), and not bool"):
+        Run(ApprovalToolset(toolset, lambda _: True), ("push", {"to": "main"}))  # type: ignore[arg-type,return-value]
+    assert done == []
+
+
 def test_callbacks_are_awaited_in_a_run():
     async def later(request: ApprovalRequest) -> ApprovalDecision:
         await asyncio.sleep(0)

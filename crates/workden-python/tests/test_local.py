@@ -281,3 +281,17 @@ def test_without_its_program_it_says_so(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(local, "program", lambda: None)
     ran = LocalBackend(tmp_path).execute("true")
     assert ran.exit_code == 1 and "the program `workden` is not there" in ran.output
+
+
+def test_what_cannot_be_is_said_when_it_is_made(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="for containers there is DockerSandbox"):
+        LocalBackend(tmp_path, isolation="docker")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="there is no preset 'none' of permissions"):
+        LocalBackend(tmp_path, permissions="none")
+    with pytest.raises(ValueError, match="rule 1 of `read`"):
+        LocalBackend(tmp_path, permissions={"read": {"rules": [{"pattern": "[z-a]", "action": "deny"}]}})
+
+
+def test_rules_by_their_name(tmp_path: Path) -> None:
+    backend = LocalBackend(tmp_path, permissions="readonly")
+    assert backend.permissions is not None and "denied" in str(backend.write("a", "x").error).lower()

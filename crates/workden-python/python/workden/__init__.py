@@ -234,15 +234,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # Who checks types is to find a name that is none.
 
-    found = getattr(import_module(module), name)
-    globals()[name] = found  # The next one finds it without asking here.
-    return found
+    def __getattr__(name: str) -> object:
+        module = _MODULES.get(name)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        found = getattr(import_module(module), name)
+        globals()[name] = found  # The next one finds it without asking here.
+        return found
 
 
 def __dir__() -> list[str]:

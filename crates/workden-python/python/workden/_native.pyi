@@ -39,9 +39,9 @@ class Place:
     def foreign(backend: object, rules: str | None = None, asks: Asks | None = None) -> Place: ...
     @staticmethod
     def composite(
-        default: Place, routes: list[tuple[str, Place, bool]], rules: str | None = None, asks: Asks | None = None
+        default: Place, routes: list[tuple[str, Place, str | None]], rules: str | None = None, asks: Asks | None = None
     ) -> Place:
-        """Routes are a prefix, what is there, and whether that one sees paths without the prefix."""
+        """Routes are a prefix, what is there, and, if that one sees paths without the prefix, where those start."""
     @staticmethod
     def mounts(wanted: str, asks: Asks | None = None) -> Place:
         """Host directories at places of their own, each with limits: the configuration of a filesystem sandbox, with

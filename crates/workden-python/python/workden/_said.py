@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator
+from typing import Any
 
-if TYPE_CHECKING:
-    from workden._native import Failure
+from workden._native import Failure
 
 
 def refusal(failure: Failure) -> tuple[str, dict[str, Any]]:
@@ -74,3 +75,17 @@ def of_command(failure: Failure) -> str:
     if name == "unapproved":
         return f"Permission denied for {parts['operation']} on '{parts['target']}' (approval required)"
     return str(failure)
+
+
+@contextlib.contextmanager
+def plainly() -> Generator[None, None, None]:
+    """Raises what Python programs catch, when something cannot be made."""
+    try:
+        yield
+    except Failure as failure:
+        raise as_exception(failure) from None
+
+
+def as_exception(failure: Failure) -> Exception:
+    """The same."""
+    return ValueError(str(failure)) if failure.kind.startswith("invalid") else RuntimeError(str(failure))

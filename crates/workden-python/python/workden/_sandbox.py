@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import time
 import uuid
 from abc import abstractmethod
-from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from workden import _said
@@ -32,7 +30,7 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
         self._idle_timeout = idle_timeout
         self._last_activity = time.time()
         self._commands_begin()
-        with _said_plainly():
+        with _said.plainly():
             self._current = self._made()
 
     _ask_fallback: AskFallback = "error"
@@ -81,7 +79,7 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
         except Failure as failure:
             _raise_unless_gone(failure)
             self.stop()
-            with _said_plainly():
+            with _said.plainly():
                 self._place.start()
 
     async def async_start(self) -> None:
@@ -91,7 +89,7 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
         except Failure as failure:
             _raise_unless_gone(failure)
             await self.async_stop()
-            with _said_plainly():
+            with _said.plainly():
                 await self._place.start_async()
 
     def is_alive(self) -> bool:
@@ -122,12 +120,12 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
 
     def isolation(self) -> dict[str, Any]:
         """What really separates commands from the machine: `level`, `walls`, `lacking`, and who holds `limits`."""
-        with _said_plainly():
+        with _said.plainly():
             return json.loads(self._place.isolation())
 
     def usage(self) -> dict[str, Any]:
         """What it uses at the moment: bytes, processes and seconds; `None` for what nobody counts."""
-        with _said_plainly():
+        with _said.plainly():
             told = json.loads(self._place.usage())
         for name in ("cpu", "age", "idle"):
             if told[name] is not None:
@@ -164,21 +162,9 @@ def _seconds(duration: dict[str, int]) -> float:
     return duration["secs"] + duration["nanos"] / 1e9
 
 
-@contextlib.contextmanager
-def _said_plainly() -> Generator[None, None, None]:
-    try:
-        yield
-    except Failure as failure:
-        raise _as_exception(failure) from None
-
-
 def _raise_unless_gone(failure: Failure) -> None:
     if failure.kind != "gone":
-        raise _as_exception(failure) from None
-
-
-def _as_exception(failure: Failure) -> Exception:
-    return ValueError(str(failure)) if failure.kind.startswith("invalid") else RuntimeError(str(failure))
+        raise _said.as_exception(failure) from None
 
 
 def _tell(failure: Failure) -> None:

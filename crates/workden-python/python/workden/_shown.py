@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, Union
-
-if TYPE_CHECKING:
-    from workden.permissions import PermissionRuleset
+from typing import Any, TypeVar, Union
 
 T = TypeVar("T")
 
@@ -41,11 +38,6 @@ def listed(name: str, entries: Iterable[T]) -> list[T]:
     if isinstance(entries, (str, bytes, os.PathLike)):
         raise TypeError(f"{name} is a list, and not {entries!r}: write [{entries!r}]")
     return list(entries)
-
-
-def rules(permissions: PermissionRuleset | None) -> str | None:
-    """Rules as the native half reads them."""
-    return None if permissions is None else permissions.model_dump_json()
 
 
 def said(**wanted: Any) -> str:

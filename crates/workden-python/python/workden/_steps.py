@@ -86,6 +86,7 @@ def _failure(error: Exception) -> Failure:
 def is_native(backend: object, name: str) -> bool:
     """Whether a method of a backend has steps that can be awaited: a subclass may have its own instead, and so may
     this one object."""
-    method = getattr(type(backend), name, None)
+    # Not its `type`: that of a weak reference is another.
+    method = getattr(backend.__class__, name, None)
     is_own = getattr(method, "is_steps_of", None) is method
     return method is not None and is_own and name not in getattr(backend, "__dict__", ())

@@ -20,7 +20,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from workden._place_of import place_of
-from workden.toolsets import _extra, _rules, _texts
+from workden import _rules
+from workden.toolsets import _extra, _texts
 from workden.toolsets._media import DEFAULT_MAX_DOCUMENT_BYTES, DEFAULT_MAX_IMAGE_BYTES
 from workden.toolsets._texts import EditFormat
 from workden.toolsets.console import create_console_toolset
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from workden.permissions import AskCallback, AskFallback
     from workden.protocol import AsyncBackendProtocol, BackendProtocol
-    from workden.toolsets._rules import Permissions
+    from workden._rules import Permissions
 
 __all__ = ["ConsoleCapability"]
 

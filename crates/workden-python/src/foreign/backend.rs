@@ -54,6 +54,9 @@ impl Backend for Foreign {
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
+        if self.reads {
+            return self.shown(&at.real, window).await;
+        }
         let content = self.content("read", &at.real).await?;
         scan::excerpt(&at.real, &&content[..], window)
     }
@@ -79,6 +82,16 @@ impl Backend for Foreign {
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
         let path = &at.real;
         let _one_at_a_time = self.changes.lock().await;
+        if let Change::Replace(all) = change
+            && let [replacement] = &all[..]
+            && self.has("edit")
+        {
+            match self.edited(path, replacement, expect, most).await {
+                // It has the method for the sake of the protocol.
+                Err(error) if error.kind() == ErrorKind::Unsupported => {}
+                edited => return edited,
+            }
+        }
         let content = self.content("edit", path).await?;
         let (edited, outcome) = in_memory::edit(path, &content, change, expect, most)?;
         let written = self.put(path, edited, Before::File).await?;

@@ -7,6 +7,7 @@
 mod backend;
 mod sandbox;
 mod search;
+mod text;
 
 use std::{fmt, sync::Arc};
 
@@ -21,6 +22,8 @@ pub(crate) struct Foreign {
     object: Arc<Py<PyAny>>,
     /// Held while something is read, changed and written back.
     changes: Arc<tokio::sync::Mutex<()>>,
+    /// Whether somebody wrote its `read`.
+    reads: bool,
 }
 
 impl fmt::Debug for Foreign {
@@ -32,7 +35,8 @@ impl fmt::Debug for Foreign {
 impl Foreign {
     /// This object.
     pub(crate) fn new(object: Py<PyAny>) -> Self {
-        Self { object: Arc::new(object), changes: Arc::default() }
+        let reads = Python::attach(|py| text::is_own(object.bind(py), "read"));
+        Self { object: Arc::new(object), changes: Arc::default(), reads }
     }
 
     /// Calls a method, and waits for its answer, which is read by `read`.
@@ -116,6 +120,7 @@ fn failed(py: Python<'_>, method: &str, raised: &PyErr) -> Error {
         () if raised.is_instance_of::<pyo3::exceptions::PyFileNotFoundError>(py) => ErrorKind::NotFound,
         () if raised.is_instance_of::<pyo3::exceptions::PyPermissionError>(py) => ErrorKind::Denied,
         () if raised.is_instance_of::<pyo3::exceptions::PyAttributeError>(py) => ErrorKind::Unsupported,
+        () if raised.is_instance_of::<pyo3::exceptions::PyNotImplementedError>(py) => ErrorKind::Unsupported,
         () => ErrorKind::Io,
     };
     let name = raised.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();

@@ -48,8 +48,8 @@ impl Den {
     }
 }
 
-/// A route of a composite: its prefix, what is there, and whether that one sees paths without the prefix.
-type Route = (String, Py<Place>, bool);
+/// A route of a composite: its prefix, what is there, and, if that one sees paths without the prefix, where those start.
+type Route = (String, Py<Place>, Option<String>);
 
 #[pymethods]
 impl Place {
@@ -95,14 +95,17 @@ impl Place {
                     builder.mount("/", first.workspace.files().clone()).working_directory(directory.as_str())
                 }
             };
-            for (prefix, place, strips) in &routes {
+            for (prefix, place, start) in &routes {
                 let (at, den) = (VirtualPath::parse(prefix)?, place.get().den()?);
                 let files = den.workspace.files().clone();
-                builder = match (strips, den.root()) {
+                let start = match start {
                     // Host directories under their own names start where their relative paths do.
-                    (true, Some(root)) => builder.mount(at.as_str(), below(files, root)),
-                    (true, None) => builder.mount(at.as_str(), files),
-                    (false, _) => builder.mount(at.as_str(), below(files, at.clone())),
+                    Some(start) => den.root().map_or_else(|| VirtualPath::parse(start), Ok)?,
+                    None => at.clone(),
+                };
+                builder = match start.is_root() {
+                    true => builder.mount(at.as_str(), files),
+                    false => builder.mount(at.as_str(), below(files, start)),
                 };
             }
             builder = rules::hold(builder, rules.as_ref(), first.surroundings())?;

@@ -190,7 +190,10 @@ class _Asking:
             question = {"description": request.description, "preview": preview, **about}
             self._toolset._remember(self._ctx, question)
             raise ApprovalRequired(metadata=question)
-        decision: ApprovalDecision = await _now((callback or _terminal.prompt)(request))
+        decision = await _now((callback or _terminal.prompt)(request))
+        if not isinstance(decision, ApprovalDecision):
+            decided = type(decision).__name__
+            raise TypeError(f"approval_callback returns an ApprovalDecision(approved=...), and not {decided}")
         memory.store(request.tool_name, request.tool_args, decision)
         return decision
 

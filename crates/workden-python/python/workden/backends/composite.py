@@ -45,7 +45,7 @@ class CompositeBackend(PlaceFiles, PlaceCommands):
         self._place = Place.composite(
             place_of(default),
             [
-                (prefix, place_of(backend), _strips(prefix, backend) if strip_prefix is None else strip_prefix)
+                (prefix, place_of(backend), _start(prefix, backend, strip_prefix))
                 for prefix, backend in self._routes.items()
                 if prefix.strip("/")
             ],
@@ -76,6 +76,16 @@ class AsyncCompositeBackend(AsyncBackgroundSandboxAdapter):
         self, default: Any, routes: Mapping[str, Any] | None = None, *, strip_prefix: bool | None = None
     ) -> None:
         super().__init__(CompositeBackend(default, routes, strip_prefix=strip_prefix))
+
+
+def _start(prefix: str, backend: Any, strip_prefix: bool | None) -> str | None:
+    """Where the paths of a backend start that it sees without the prefix; `None`, if it sees them whole."""
+    from workden.backends.local import LocalBackend
+
+    strips = _strips(prefix, backend) if strip_prefix is None else strip_prefix
+    if not strips:
+        return None
+    return str(backend.root_dir) if isinstance(backend, LocalBackend) else "/"
 
 
 def _strips(prefix: str, backend: Any) -> bool:

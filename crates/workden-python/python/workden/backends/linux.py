@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Literal
 from workden import _native
 from workden._asking import asker
 from workden._program import program
+from workden._rules import Permissions, rules_of
 from workden._sandbox import PlaceSandbox
-from workden._shown import Volumes, listed, mounts, rules, said
+from workden._shown import Volumes, listed, mounts, said
 from workden.backends.base import BaseSandbox
 
 if TYPE_CHECKING:
-    from workden.permissions import AskCallback, AskFallback, PermissionRuleset
+    from workden.permissions import AskCallback, AskFallback
 
 __all__ = ["LinuxSandbox"]
 
@@ -63,7 +64,7 @@ class LinuxSandbox(PlaceSandbox):
         masked: Sequence[str] = (),
         git_files: Literal["protected", "writable"] = "protected",
         level: Literal["namespaces", "landlock"] = "namespaces",
-        permissions: PermissionRuleset | None = None,
+        permissions: Permissions | None = None,
         ask_callback: AskCallback | None = None,
         ask_fallback: AskFallback = "error",
     ) -> None:
@@ -121,7 +122,7 @@ class LinuxSandbox(PlaceSandbox):
             toolchains=listed("toolchains", toolchains),
             limits=limits,
             limits_best_effort=best_effort,
-            rules=rules(permissions),
+            rules=rules_of(permissions),
         )
         self._asks = asker(ask_callback)
         super().__init__(session_id or sandbox_id, idle_timeout)

@@ -15,6 +15,7 @@ from workden._commands import PlaceCommands
 from workden._files import PlaceFiles
 from workden._native import Failure, Place
 from workden._program import program
+from workden._rules import Permissions, ruleset
 from workden._shown import listed
 from workden._steps import Steps, waits
 
@@ -61,7 +62,7 @@ class LocalBackend(PlaceFiles, PlaceCommands):
         allowed_directories: Sequence[str | os.PathLike[str]] | None = None,
         enable_execute: bool = True,
         sandbox_id: str | None = None,
-        permissions: PermissionRuleset | None = None,
+        permissions: Permissions | None = None,
         ask_callback: AskCallback | None = None,
         ask_fallback: AskFallback = "error",
         *,
@@ -70,6 +71,8 @@ class LocalBackend(PlaceFiles, PlaceCommands):
         toolchains: Sequence[str] = (),
         durable: bool = False,
     ) -> None:
+        if isolation not in (None, "linux"):
+            raise ValueError(f'isolation is "linux" or None, and not {isolation!r}; for containers there is DockerSandbox')
         allowed = None if allowed_directories is None else listed("allowed_directories", allowed_directories)
         root = Path(root_dir or (allowed[0] if allowed else os.getcwd())).absolute()
         directories = [Path(directory).absolute() for directory in ([root] if allowed is None else allowed)]
@@ -79,7 +82,7 @@ class LocalBackend(PlaceFiles, PlaceCommands):
         self._root = root.resolve()
         self._allowed = [directory.resolve() for directory in directories]
         self._enabled = enable_execute
-        self._permissions = permissions
+        self._permissions = None if permissions is None else ruleset(permissions)
         self._ask_callback = ask_callback
         self._ask_fallback: AskFallback = ask_fallback
         self._checker: PermissionChecker | None = None
@@ -92,9 +95,10 @@ class LocalBackend(PlaceFiles, PlaceCommands):
             "toolchains": listed("toolchains", toolchains),
             "pass_variables": _passed(env, isolation),
         }
-        if permissions is not None:
-            wanted["rules"] = permissions.model_dump_json()
-        self._place = Place.local(json.dumps(wanted), asker(ask_callback))
+        if self._permissions is not None:
+            wanted["rules"] = self._permissions.model_dump_json()
+        with _said.plainly():
+            self._place = Place.local(json.dumps(wanted), asker(ask_callback))
         self._commands_begin()
 
     @waits

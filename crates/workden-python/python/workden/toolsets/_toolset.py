@@ -23,7 +23,8 @@ from pydantic_core import SchemaValidator, core_schema
 from workden._asking import CALLING
 from workden._native import Failure
 from workden._place_of import unwrapped
-from workden.toolsets import _rules, _texts, _words
+from workden import _rules
+from workden.toolsets import _texts, _words
 from workden.toolsets._asks import Asking
 from workden.toolsets._media import DOCUMENT_EXTENSIONS, IMAGE_EXTENSIONS
 from workden.toolsets._met import Met, Offered

@@ -33,7 +33,7 @@ from workden.toolsets._media import (
     IMAGE_EXTENSIONS,
     IMAGE_MEDIA_TYPES,
 )
-from workden.toolsets._rules import Permissions, rules_of
+from workden._rules import Permissions, rules_of
 from workden.toolsets._texts import EditFormat
 
 if TYPE_CHECKING:

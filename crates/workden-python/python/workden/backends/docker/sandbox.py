@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Literal
 from workden import _native
 from workden._asking import asker
 from workden._program import container_keepers, program
+from workden._rules import Permissions, rules_of
 from workden._sandbox import PlaceSandbox
-from workden._shown import Volumes, listed, mounts, rules, said, shown
+from workden._shown import Volumes, listed, mounts, said, shown
 from workden._steps import Steps, waits
 from workden.backends.base import BaseSandbox
 from workden.types import ExecuteResponse, FileInfo
 
 if TYPE_CHECKING:
     from workden._runtime_config import RuntimeConfig
-    from workden.permissions import AskCallback, AskFallback, PermissionRuleset
+    from workden.permissions import AskCallback, AskFallback
 
 __all__ = ["DockerSandbox"]
 
@@ -70,7 +71,7 @@ class DockerSandbox(PlaceSandbox):
         lease: float | None = None,
         build_network: str | None = None,
         docker_host: str | None = None,
-        permissions: PermissionRuleset | None = None,
+        permissions: Permissions | None = None,
         ask_callback: AskCallback | None = None,
         ask_fallback: AskFallback = "error",
     ) -> None:
@@ -133,7 +134,7 @@ class DockerSandbox(PlaceSandbox):
             daemons_init=init == "of_daemon",
             oci_runtime=oci_runtime,
             lease=lease,
-            rules=rules(permissions),
+            rules=rules_of(permissions),
         )
         self._asks = asker(ask_callback)
         super().__init__(session_id or sandbox_id, idle_timeout)

@@ -1,0 +1,107 @@
+//! Texts by the methods that somebody wrote: a `read` may leave something out, an `edit` may refuse, and to go around
+//! them, by the bytes, would be to undo that.
+
+use pyo3::prelude::*;
+use workden_core::{
+    Changed, Error, ErrorKind, Expect, Result, Version, VirtualPath, in_memory,
+    text::{Change, Cut, Excerpt, Extent, Occurrences, Outcome, Replacement, TextWindow, scan},
+};
+
+use super::Foreign;
+
+/// More lines than a text has.
+const ALL_LINES: u64 = 1_000_000_000;
+
+/// Whether a method is there, and is somebody's own: not one of ours that was inherited, and does not call what they
+/// wrote instead of others.
+pub(super) fn is_own(object: &Bound<'_, PyAny>, method: &str) -> bool {
+    let is_native = || object.py().import("workden._steps")?.call_method1("is_native", (object, method))?.is_truthy();
+    object.hasattr(method).unwrap_or(false) && !is_native().unwrap_or(false)
+}
+
+impl Foreign {
+    /// What its `read` shows.
+    pub(super) async fn shown(&self, path: &VirtualPath, window: TextWindow) -> Result<Excerpt> {
+        let (offset, limit) = match window {
+            TextWindow::Lines { offset, limit, .. } => (offset, limit),
+            TextWindow::Chars { .. } => (0, ALL_LINES),
+        };
+        // First, since it says more clearly that there is nothing.
+        let content = self.content("read", path).await?;
+        let said = self.call("read", (path.to_string(), offset, limit), |answer| answer.extract::<String>()).await?;
+        if let Some(why) = said.strip_prefix("Error: ") {
+            // Ours say it with a hint, where they would say the same.
+            scan::excerpt(path, &&content[..], window)?;
+            return Err(Error::new(ErrorKind::Io, format!("cannot read `{path}`: {why}")));
+        }
+        let (text, left) = unnumbered(&said, offset);
+        let version = Some(Version::of(&content));
+        if let TextWindow::Chars { .. } = window {
+            return Ok(Excerpt { version, ..scan::excerpt(path, &text.as_bytes(), window)? });
+        }
+        let shown = if text.is_empty() { 0 } else { text.split('\n').count() as u64 };
+        let extent = Extent::Lines { offset, shown, total: offset + shown + left };
+        Ok(Excerpt { text, encoding: "utf-8".to_owned(), extent, cut: Cut::No, version })
+    }
+
+    /// Has its `edit` replace a text.
+    pub(super) async fn edited(
+        &self,
+        path: &VirtualPath,
+        replacement: &Replacement,
+        expect: Expect,
+        most: u64,
+    ) -> Result<Changed> {
+        let Replacement { old, new, occurrences } = replacement;
+        let all = *occurrences == Occurrences::All;
+        let change = Change::Replace(vec![replacement.clone()]);
+        match expect {
+            Expect::Anything => {}
+            Expect::Absent => return Err(Error::already_exists("edit", path)),
+            Expect::Version(version) => {
+                if Version::of(&self.content("edit", path).await?) != version {
+                    return Err(Error::conflict("edit", path));
+                }
+            }
+        }
+        let arguments = (path.to_string(), old.clone(), new.clone(), all);
+        let (error, places) = self
+            .call("edit", arguments, |answer| {
+                let error = answer.getattr("error")?.extract::<Option<String>>()?;
+                let places = answer.getattr("occurrences").and_then(|places| places.extract::<Option<u64>>());
+                Ok((error, places.unwrap_or_default()))
+            })
+            .await?;
+        let content = self.content("edit", path).await?;
+        match error {
+            None => {
+                let outcome = Outcome::Replaced(places.unwrap_or(1));
+                Ok(Changed { path: path.clone(), version: Version::of(&content), outcome })
+            }
+            Some(said) => {
+                // Ours say more, where they would refuse the same.
+                in_memory::edit(path, &content, &change, Expect::Anything, most)?;
+                Err(Error::new(ErrorKind::Io, format!("cannot edit `{path}`: {said}")))
+            }
+        }
+    }
+}
+
+/// The lines of a numbered text, and how many it says are left. One without numbers is taken as it is.
+fn unnumbered(said: &str, offset: u64) -> (String, u64) {
+    let (body, left) = match said.rsplit_once("\n\n... (") {
+        Some((body, footer)) => match footer.strip_suffix(" more lines)").map(str::parse) {
+            Some(Ok(left)) => (body, left),
+            _ => (said, 0),
+        },
+        None => (said, 0),
+    };
+    let lines = body.split('\n').zip(offset + 1..).map(|(line, number)| {
+        let (numbered, rest) = line.split_once('\t')?;
+        (numbered.trim().parse() == Ok(number)).then_some(rest)
+    });
+    match lines.collect::<Option<Vec<_>>>() {
+        Some(lines) => (lines.join("\n"), left),
+        None => (body.strip_suffix('\n').unwrap_or(body).to_owned(), left),
+    }
+}
