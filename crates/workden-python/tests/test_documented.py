@@ -26,11 +26,14 @@ def test_an_example_runs(example: Example, in_tmp: Path) -> None:
     example.run()
 
 
-def test_the_agent_of_the_readme_does_what_it_is_told(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_agent_of_the_readme_does_what_it_is_told(
+    in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     # It has a model that is somewhere else; here is one that does what that one is asked to do.
     monkeypatch.setattr("pydantic_ai.models.infer_model", lambda name, *_, **__: plays(*MAKES_FIBONACCI))
     (example,) = in_markdown(README)
     assert FIBONACCI_SAYS in example.run()["result"].output
+    assert FIBONACCI_SAYS in capsys.readouterr().out
     assert (in_tmp / "workspace/fibonacci.py").exists()
 
 
