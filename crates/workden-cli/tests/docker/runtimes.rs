@@ -226,7 +226,12 @@ async fn a_build_that_nobody_waits_for_ends_on_the_daemon() {
     heard.wait_for("begun").await;
     let all = || docker(&["ps", "--no-trunc", "--format", "{{.Command}}"]);
     let running = || all().contains(&own.0.name);
-    assert!(running(), "{} is not among {}", own.0.name, all());
+    // The step is told before its container is there.
+    let began = Instant::now();
+    while !running() {
+        assert!(began.elapsed() < Duration::from_secs(30), "{} is not among {}", own.0.name, all());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     only.abort();
     let began = Instant::now();
     while running() {

@@ -18,6 +18,9 @@ use super::{Daemon, errors, keepers::KeeperFile, labels, removal};
 /// How long somebody else may take to fill a volume.
 const FILLING_TIME: Duration = Duration::from_secs(30);
 
+/// How often somebody who waits for that looks again.
+const LOOKS_AGAIN: Duration = Duration::from_millis(20);
+
 /// Where the volume is in a container.
 pub(super) const PLACE: &str = "/.workden/bin";
 /// The keeper in a container.
@@ -44,7 +47,8 @@ impl KeeperVolume {
             return Ok(());
         }
         match daemon.client().await?.inspect_volume(&self.name).await {
-            Ok(_) => self.wait_until_filled(daemon).await?,
+            // Filled long ago, or just now by somebody else.
+            Ok(_) => self.wait_until_filled(daemon).await.map(drop)?,
             Err(error) if errors::is_not_found(&error) => self.fill(daemon, image).await?,
             Err(error) => return Err(daemon.failed("look for the volume of the keeper", &error)),
         }
@@ -58,17 +62,20 @@ impl KeeperVolume {
         format!("{}-carrier", self.name)
     }
 
-    async fn wait_until_filled(&self, daemon: &Daemon) -> Result<()> {
+    /// Waits for somebody else who fills it. Whether there was anybody: one who has only just begun is not to be seen.
+    async fn wait_until_filled(&self, daemon: &Daemon) -> Result<Filled> {
         let (client, carrier) = (daemon.client().await?, self.carrier());
         let is_there = async || client.inspect_container(&carrier, None::<InspectContainerOptions>).await.is_ok();
-        let began = Instant::now();
+        let (began, mut filled) = (Instant::now(), Filled::ByNobodySeen);
         while is_there().await {
+            filled = Filled::Now;
             if began.elapsed() > FILLING_TIME {
-                return removal::remove(daemon, &carrier).await;
+                removal::remove(daemon, &carrier).await?;
+                return Ok(Filled::ByNobodySeen);
             }
-            sleep(Duration::from_millis(20)).await;
+            sleep(LOOKS_AGAIN).await;
         }
-        Ok(())
+        Ok(filled)
     }
 
     /// Fills it, whatever is in it: somebody may have begun and not come to the end.
@@ -93,10 +100,18 @@ impl KeeperVolume {
         };
         let name = self.carrier();
         let options = CreateContainerOptions { name: Some(name.clone()), ..CreateContainerOptions::default() };
-        match client.create_container(Some(options), carrier).await {
-            Ok(_) => {}
-            Err(error) if errors::is_conflict(&error) => return self.wait_until_filled(daemon).await,
-            Err(error) => return Err(failed(error)),
+        let began = Instant::now();
+        loop {
+            match client.create_container(Some(options.clone()), carrier.clone()).await {
+                Ok(_) => break,
+                Err(error) if errors::is_conflict(&error) && began.elapsed() < FILLING_TIME => {
+                    if self.wait_until_filled(daemon).await? == Filled::Now {
+                        return Ok(());
+                    }
+                    sleep(LOOKS_AGAIN).await;
+                }
+                Err(error) => return Err(failed(error)),
+            }
         }
         let filled = self.upload(daemon, &name).await;
         let removal = RemoveContainerOptions { force: true, ..RemoveContainerOptions::default() };
@@ -122,6 +137,14 @@ impl KeeperVolume {
             ..Mount::default()
         }
     }
+}
+
+/// What came of waiting for somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Filled {
+    /// They were there, and are done.
+    Now,
+    ByNobodySeen,
 }
 
 /// What a container does with the volume.

@@ -163,9 +163,9 @@ impl<R: Reach> Line<R> {
         answer: Result<T>,
         again: &mut Again,
     ) -> Option<Result<T>> {
-        let broke = matches!(&answer, Err(why) if why.kind() == ErrorKind::Gone && remote.is_gone());
-        if !broke {
-            return Some(answer);
+        match &answer {
+            Err(why) if remote.was_lost(why).await => {}
+            _ => return Some(answer),
         }
         // A stream says that it broke, and never why.
         let why = match timeout(LOOK_TIME, self.reach.look()).await {

@@ -1,5 +1,7 @@
 //! The connection of a client: requests go out, answers or errors come back.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
@@ -10,7 +12,11 @@ use hyper::{
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde::de::DeserializeOwned;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::watch,
+    time::timeout,
+};
 use workden_core::{Error, ErrorKind, Result};
 
 use crate::{
@@ -25,7 +31,12 @@ use crate::{
 pub(super) struct Connection {
     requests: SendRequest<Body>,
     authorization: Option<HeaderValue>,
+    /// Closed by the task of the connection, when that is over.
+    over: watch::Receiver<()>,
 }
+
+/// How long a connection that broke may take to end.
+const ENDS_WITHIN: Duration = Duration::from_millis(500);
 
 impl Connection {
     pub(super) async fn open<S>(stream: S, token: Option<&str>) -> Result<Self>
@@ -44,12 +55,22 @@ impl Connection {
             .handshake(TokioIo::new(stream));
         let (requests, connection) = opened.await.map_err(|_| errors::gone())?;
         // It ends with the last sender, or with the stream; how is told to whoever waits for an answer.
-        tokio::spawn(async move { connection.await.unwrap_or_default() });
-        Ok(Self { requests, authorization })
+        let (ending, over) = watch::channel(());
+        tokio::spawn(async move {
+            connection.await.unwrap_or_default();
+            drop(ending);
+        });
+        Ok(Self { requests, authorization, over })
     }
 
     pub(super) fn is_closed(&self) -> bool {
         self.requests.is_closed()
+    }
+
+    /// Waits until it has ended, not for long.
+    pub(super) async fn ends(&self) {
+        let mut over = self.over.clone();
+        let _ = timeout(ENDS_WITHIN, over.changed()).await;
     }
 
     /// A call that is JSON both ways.

@@ -74,6 +74,18 @@ impl RemoteSandbox {
     pub fn is_gone(&self) -> bool {
         self.connection.is_closed()
     }
+
+    /// Whether a call failed because the connection is no more; if so, this is known to all when it returns. Whoever
+    /// waits for an answer hears of a break before the connection itself has ended.
+    pub async fn was_lost(&self, error: &Error) -> bool {
+        if error.kind() != ErrorKind::Gone {
+            return false;
+        }
+        if error.sentence() == errors::gone().sentence() {
+            self.connection.ends().await;
+        }
+        self.is_gone()
+    }
 }
 
 impl fmt::Debug for RemoteSandbox {
