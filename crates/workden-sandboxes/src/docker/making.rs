@@ -211,10 +211,12 @@ fn all_streams() -> AttachContainerOptions {
     }
 }
 
-/// Whether a container did not start because there is no keeper in the volume, or not all of it.
+/// Whether a container did not start because there is no keeper in the volume, or not all of it, or it is just being
+/// written.
 fn is_without_keeper(error: &Error) -> bool {
     let said = error.sentence();
-    said.contains(PROGRAM) && (said.contains("no such file") || said.contains("exec format error"))
+    said.contains(PROGRAM)
+        && ["no such file", "exec format error", "text file busy"].iter().any(|why| said.contains(why))
 }
 
 /// What a person can do about a container that does not start.
