@@ -27,12 +27,12 @@ class Counting(LocalBackend):
 
 class Redacted(LocalBackend):
     def read(self, path: str, offset: int = 0, limit: int = 2000) -> str:
-        return super().read(path, offset, limit).replace("TODO", "XXXX")
+        return super().read(path, offset, limit).replace("SECRET", "******")
 
 
 class RedactedBytes(LocalBackend):
     def read_bytes(self, path: str) -> bytes:
-        return super().read_bytes(path).replace(b"TODO", b"XXXX")
+        return super().read_bytes(path).replace(b"SECRET", b"******")
 
 
 class Plain(LocalBackend):
@@ -47,7 +47,7 @@ class Refusing(LocalBackend):
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    (tmp_path / "a.py").write_text("# TODO x\nsecond\nthird\n")
+    (tmp_path / "a.py").write_text("# SECRET x\nsecond\nthird\n")
     return tmp_path
 
 
@@ -58,7 +58,7 @@ def asked(backend: Any, *calls: tuple[str, dict[str, Any]]) -> list[str]:
     return [str(part.content) for part in parts if isinstance(part, (ToolReturnPart, RetryPromptPart))]
 
 
-EDIT = ("edit_file", {"path": "a.py", "old_string": "TODO", "new_string": "HACK"})
+EDIT = ("edit_file", {"path": "a.py", "old_string": "SECRET", "new_string": "HACK"})
 READ = ("read_file", {"path": "a.py"})
 
 
@@ -77,9 +77,9 @@ def test_an_edit_that_does_it_is_asked_once(work: Path) -> None:
 
 def test_a_read_that_leaves_something_out_is_what_is_shown(work: Path) -> None:
     (shown,) = asked(Redacted(work), READ)
-    assert "# XXXX x" in shown and "TODO" not in shown
+    assert "# ****** x" in shown and "SECRET" not in shown
     (part,) = asked(Redacted(work), ("read_file", {"path": "a.py", "limit": 1}))
-    assert "# XXXX x" in part and "second" not in part and "2 more lines" in part
+    assert "# ****** x" in part and "second" not in part and "2 more lines" in part
 
 
 def test_a_read_in_its_own_form_is_shown_and_one_that_refuses_is_told(work: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_read_in_its_own_form_is_shown_and_one_that_refuses_is_told(work: Path
 
 def test_what_is_left_out_of_bytes_is_not_written_back(work: Path) -> None:
     asked(RedactedBytes(work), ("edit_file", {"path": "a.py", "old_string": "second", "new_string": "2nd"}))
-    assert (work / "a.py").read_text() == "# TODO x\n2nd\nthird\n"
+    assert (work / "a.py").read_text() == "# SECRET x\n2nd\nthird\n"
 
 
 @pytest.mark.parametrize("kind", [LocalBackend, Redacted, Counting])

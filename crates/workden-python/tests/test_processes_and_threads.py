@@ -148,3 +148,36 @@ def test_many_threads_and_tasks_lose_no_edit(tmp_path: Path, kind: str) -> None:
     text = backend.read_bytes(path).decode()
     assert text == "".join(f"t{n}={done[n]}\n" for n in range(threads)) + "".join(f"a{n}=1\n" for n in range(tasks))
     assert resident() - begun < 200 * 1024 * 1024
+
+
+# A program of its own: whoever counts lines here has locks, which a fork would leave locked behind.
+_THREADS_AND_A_FORK = """
+import os, threading
+from workden.permissions import PERMISSIVE_RULESET, PermissionChecker
+
+asked = PermissionChecker(PERMISSIVE_RULESET)
+wrong = []
+
+def work(nth):
+    for number in range(500):
+        if not asked.is_allowed("execute", f"echo {nth} {number % 50}") or not asked.is_denied("read", "/.env"):
+            wrong.append(f"{nth} {number}")
+
+threads = [threading.Thread(target=work, args=(nth,)) for nth in range(8)]
+for thread in threads:
+    thread.start()
+child = os.fork()
+if child == 0:
+    os._exit(0 if asked.is_denied("execute", "rm -rf /") and asked.is_allowed("execute", "echo 1 1") else 1)
+print("child:", os.waitpid(child, 0)[1])
+for thread in threads:
+    thread.join()
+print("wrong:", wrong)
+"""
+
+
+def test_threads_and_forks_share_a_checker() -> None:
+    # Newer Pythons warn of such forks.
+    program = [sys.executable, "-Wignore", "-c", _THREADS_AND_A_FORK]
+    ran = subprocess.run(program, capture_output=True, text=True, timeout=60)
+    assert (ran.stdout, ran.stderr) == ("child: 0\nwrong: []\n", "")
