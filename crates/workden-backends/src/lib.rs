@@ -27,7 +27,7 @@ mod composite;
 mod local;
 mod system_clock;
 
-pub use blocking::may_block;
+pub use blocking::{may_block, may_block_here};
 pub use composite::{CompositeBackend, CompositeBuilder};
 #[cfg(unix)]
 pub use local::{BoundFiles, Durability, LocalBackend, LocalOptions, PathOpening};

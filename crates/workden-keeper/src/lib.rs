@@ -9,12 +9,14 @@ pub mod direct;
 mod keeper;
 mod message;
 mod minder;
+mod nursery;
 mod processes;
 mod serve;
 mod setting;
 mod supervisor;
 mod sys;
 
-pub use keeper::Keeper;
-pub use serve::run;
+pub use keeper::{HostPlace, Keeper};
+pub use nursery::Nursery;
+pub use serve::{MINDERS_WORD, run};
 pub use setting::{Children, Join, LimitCounts, LimitWatch, Logs, Setting, Used};

@@ -1,12 +1,22 @@
 //! Messages between the processes of a sandbox, over sockets that keep them apart: room is made for the
 //! one that comes, since most are a few bytes and every page that is touched takes its time.
 
-use std::os::fd::AsFd;
+use std::{
+    io::{IoSlice, IoSliceMut},
+    mem::MaybeUninit,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
 
 use rustix::{
     io::{Errno, retry_on_intr},
-    net::{RecvFlags, recv},
+    net::{
+        RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+        recv, recvmsg, sendmsg,
+    },
 };
+
+/// Descriptors that one message may have; the kernel takes no more.
+const DESCRIPTORS: usize = 253;
 
 /// Waits for the next message, and takes it; an empty one is the end.
 pub(crate) fn receive(line: impl AsFd) -> Result<Vec<u8>, Errno> {
@@ -22,9 +32,38 @@ pub(crate) fn length_of_next(line: impl AsFd) -> Result<usize, Errno> {
     retry_on_intr(|| recv(&line, &mut nothing, RecvFlags::PEEK | RecvFlags::TRUNC)).map(|(_, length)| length)
 }
 
+/// Sends a message with these descriptors enclosed.
+pub(crate) fn send_with(line: impl AsFd, message: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Errno> {
+    let enclosed = SendAncillaryMessage::ScmRights(descriptors);
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+    let mut enclosures = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty() && !enclosures.push(enclosed) {
+        return Err(Errno::TOOBIG);
+    }
+    retry_on_intr(|| sendmsg(&line, &[IoSlice::new(message)], &mut enclosures, SendFlags::NOSIGNAL))?;
+    Ok(())
+}
+
+/// Waits for the next message, and takes so many bytes of it with the descriptors that are enclosed; an empty
+/// one is the end. Whoever may open no more gets fewer descriptors than were sent.
+pub(crate) fn receive_with(line: impl AsFd, length: usize) -> Result<(Vec<u8>, Vec<OwnedFd>), Errno> {
+    let mut message = vec![0; length];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+    let mut enclosures = RecvAncillaryBuffer::new(&mut space);
+    let mut slices = [IoSliceMut::new(&mut message)];
+    let received = retry_on_intr(|| recvmsg(&line, &mut slices, &mut enclosures, RecvFlags::CMSG_CLOEXEC))?;
+    let descriptors = enclosures.drain().flat_map(|enclosed| match enclosed {
+        RecvAncillaryMessage::ScmRights(descriptors) => descriptors.collect(),
+        _ => Vec::new(),
+    });
+    let descriptors = descriptors.collect();
+    message.truncate(received.bytes);
+    Ok((message, descriptors))
+}
+
 #[cfg(test)]
 mod tests {
-    use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair};
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, send, socketpair};
 
     use super::*;
 

@@ -2,18 +2,11 @@
 //! One way go user namespaces for its mounts, a network, the user namespace of its commands, and control
 //! groups; the other way "ready", or why not.
 
-use std::{
-    io::{IoSlice, IoSliceMut},
-    mem::MaybeUninit,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::{
     io::{Errno, retry_on_intr, write},
-    net::{
-        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-        SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
-    },
+    net::{AddressFamily, SocketFlags, SocketType, socketpair},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use workden_core::{Error, ErrorKind};
@@ -21,11 +14,8 @@ use workden_core::{Error, ErrorKind};
 use super::{errors::refused, ids::Owners};
 use crate::{
     cgroup::Group,
-    message::{length_of_next, receive},
+    message::{length_of_next, receive, receive_with, send_with},
 };
-
-/// Descriptors that one message may have; the kernel takes no more.
-const DESCRIPTORS: usize = 253;
 
 /// Bytes that the reason of a failure may have.
 const MESSAGE: usize = 16 * 1024;
@@ -134,33 +124,17 @@ impl Link {
     fn give(&self, letter: &impl Serialize, descriptors: &[OwnedFd]) -> Result<(), Error> {
         let letter = serde_json::to_vec(&(descriptors.len(), letter)).unwrap_or_default();
         let descriptors: Vec<BorrowedFd<'_>> = descriptors.iter().map(AsFd::as_fd).collect();
-        let enclosed = SendAncillaryMessage::ScmRights(&descriptors);
-        let mut space = vec![MaybeUninit::uninit(); enclosed.size()];
-        let mut enclosures = SendAncillaryBuffer::new(&mut space);
-        if !descriptors.is_empty() {
-            enclosures.push(enclosed);
-        }
-        let send = || sendmsg(&self.0, &[IoSlice::new(&letter)], &mut enclosures, SendFlags::NOSIGNAL);
-        match retry_on_intr(send) {
-            Ok(_) => Ok(()),
+        match send_with(&self.0, &letter, &descriptors) {
+            Ok(()) => Ok(()),
             Err(Errno::PIPE | Errno::CONNRESET) => Err(self.why_it_died()),
             Err(errno) => Err(refused("handing over what it needs", errno)),
         }
     }
 
     fn take<T: DeserializeOwned>(&self) -> Result<(T, Vec<OwnedFd>), Error> {
-        let mut letter = vec![0; length_of_next(&self.0).unwrap_or(0)];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-        let mut enclosures = RecvAncillaryBuffer::new(&mut space);
-        let mut slices = [IoSliceMut::new(&mut letter)];
-        let receive = || recvmsg(&self.0, &mut slices, &mut enclosures, RecvFlags::CMSG_CLOEXEC);
-        let length = retry_on_intr(receive).map_or(0, |received| received.bytes);
-        let descriptors = enclosures.drain().flat_map(|enclosed| match enclosed {
-            RecvAncillaryMessage::ScmRights(descriptors) => descriptors.collect(),
-            _ => Vec::new(),
-        });
-        let descriptors: Vec<OwnedFd> = descriptors.collect();
-        let letter = letter.get(..length).and_then(|letter| serde_json::from_slice(letter).ok());
+        let length = length_of_next(&self.0).unwrap_or(0);
+        let (letter, descriptors) = receive_with(&self.0, length).unwrap_or_default();
+        let letter = serde_json::from_slice(&letter).ok();
         let (enclosed, letter): (usize, T) = letter.ok_or_else(died)?;
         // A process that may open no more gets fewer, and would do without what it was to have.
         if descriptors.len() != enclosed {

@@ -24,13 +24,13 @@ use workden_core::{
 use super::{Said, left_until, say};
 use crate::{
     minder::{
-        Plan, Terminal, command, descent,
+        Plan, Tells, Terminal, command, descent,
         message::{Order, REPORT_BYTES, Report},
     },
     processes::{failure, limits_hit, prepare},
     setting::{Join, LimitCounts, MemoryRunsOut, Setting},
     supervisor::{self, LAST_WORD},
-    sys::{self, BorrowedStack, Place},
+    sys::{self, BorrowedStack, Image, Place},
 };
 
 /// How many descendants are signalled at a time.
@@ -73,7 +73,7 @@ fn counts(setting: &Setting) -> LimitCounts {
 fn start(setting: &Setting, command: &Command) -> Result<Started> {
     let broken = |_| Error::new(ErrorKind::Io, "the sandbox cannot start its command");
     let environment = prepare::merged(&setting.environment, const { &BTreeMap::new() });
-    let image = prepare::image(command, &environment)?;
+    let image = Image::new(prepare::program(command, &environment)?);
     let directory = CString::new(setting.directory.as_os_str().as_bytes())
         .map_err(|_| Error::new(ErrorKind::InvalidPath, "the directory has a NUL byte in its name"))?;
     let children = sys::child_signals().map_err(broken)?;
@@ -90,8 +90,7 @@ fn start(setting: &Setting, command: &Command) -> Result<Started> {
         filter: &setting.last_filter,
         domain: None,
         memory_runs_out: MemoryRunsOut::AsUsual,
-        grace: limits::TERM_TIME,
-        room: &mut [],
+        tells: Tells::End,
         stack: None,
     };
     let leader = match &setting.join {

@@ -11,7 +11,7 @@ use rustix::{
 };
 
 use super::{
-    Plan, Terminal,
+    Plan, Tells, Terminal,
     message::{Report, Stage},
 };
 use crate::{
@@ -21,9 +21,11 @@ use crate::{
 
 /// Becomes the program, or says why not and ends.
 pub(crate) fn become_program(plan: &mut Plan<'_>) -> Infallible {
-    // By the command's own process, and before it can do anything: a command may stop its minder.
-    let here = Report::Started(rustix::process::getpid().as_raw_pid());
-    let _ = rustix::net::send(plan.link, &here.encode(), SendFlags::NOSIGNAL);
+    if plan.tells == Tells::StartAndEnd {
+        // By the command's own process, and before it can do anything: a command may stop its minder.
+        let here = Report::Started(rustix::process::getpid().as_raw_pid());
+        let _ = rustix::net::send(plan.link, &here.encode(), SendFlags::NOSIGNAL);
+    }
     let (stage, why) = match prepare(plan) {
         Err(failed) => failed,
         Ok(()) => (Stage::Exec, plan.image.exec()),

@@ -37,7 +37,7 @@ impl Order {
 /// What a minder tells its keeper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// The command's process is there. Told by itself.
+    /// The command's process is there. Told by itself, to who wants to know.
     Started(i32),
     /// There is no command, and why. Told by the child that would have been it.
     Failed(Stage, Errno),

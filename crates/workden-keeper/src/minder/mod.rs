@@ -3,20 +3,22 @@
 //! left.
 //!
 //! Invariant: after the fork only system calls. No allocation, no lock, no panic: the keeper may
-//! have had threads, and what those held stays held here for ever. A minder ends when it has no
-//! descendant; when the keeper is gone it kills them all at once.
+//! have had threads, and what those held stays held here for ever. (A minder of a nursery, which has
+//! none, may allocate.) A minder ends when it has no descendant, or waits for its next command if it is
+//! a nursery's; when the keeper is gone it kills them all at once.
 
 pub(crate) mod command;
 pub(crate) mod descent;
+pub(crate) mod letter;
 pub(crate) mod message;
 
 use std::{
-    convert::Infallible,
     ffi::CStr,
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
     time::{Duration, Instant},
 };
 
+use letter::Letter;
 use message::{Order, Report, Stage};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -25,6 +27,7 @@ use rustix::{
     process::{DumpableBehavior, Pid, Resource, Signal, WaitOptions, kill_process_group},
 };
 use seccompiler::BpfProgramRef;
+use workden_core::limits;
 
 use crate::{
     setting::{Join, MemoryRunsOut},
@@ -60,12 +63,19 @@ pub(crate) struct Plan<'a> {
     pub(crate) domain: Option<BorrowedFd<'a>>,
     /// Who goes first when memory runs out.
     pub(crate) memory_runs_out: MemoryRunsOut,
-    /// How long descendants have between `TERM` and `KILL`.
-    pub(crate) grace: Duration,
-    /// Room for the ids of descendants; each minder has its own copy.
-    pub(crate) room: &'a mut [i32],
-    /// The same for the stack on which its command begins.
+    /// What is reported of it.
+    pub(crate) tells: Tells,
+    /// The stack on which the command begins; each minder has its own copy.
     pub(crate) stack: Option<&'a mut BorrowedStack>,
+}
+
+/// What is reported of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tells {
+    /// Its start and its end.
+    StartAndEnd,
+    /// Its end, or why there is none: to be told of the start costs who waits for the end.
+    End,
 }
 
 /// What the standard streams of a command are.
@@ -77,61 +87,126 @@ pub(crate) enum Terminal {
     Controlling,
 }
 
-/// Starts a minder, which starts the command.
-pub(crate) fn start(plan: Plan<'_>) -> Result<Pid, Errno> {
-    sys::fork_into(&Place::Here, move || Minder::begin(plan))
+/// Starts a minder, which starts the command. There is room for the ids of descendants; each minder has its own copy.
+pub(crate) fn start(mut plan: Plan<'_>, room: &mut [i32]) -> Result<Pid, Errno> {
+    sys::fork_into(&Place::Here, move || {
+        close_but(&plan, None);
+        let link = plan.link;
+        let (children, leader) = match settle().and_then(|children| Ok((children, begin(&mut plan)?))) {
+            Ok(begun) => begun,
+            Err(why) => {
+                report_none(link, why);
+                sys::exit_now(1)
+            }
+        };
+        (plan.streams, plan.join, plan.domain) = ([link; 3], &NO_GROUP, None);
+        close_but(&plan, Some(children.as_fd()));
+        // Dropping frees memory, which takes a lock.
+        std::mem::forget(plan);
+        Minder::new(link, &children, leader, room).mind();
+        sys::exit_now(0)
+    })
+}
+
+/// Starts a minder that waits for commands, which come on its link one after the other. For a process without threads.
+pub(crate) fn start_waiting(link: BorrowedFd<'_>, room: &mut [i32], stack: &mut BorrowedStack) -> Result<Pid, Errno> {
+    sys::fork_into(&Place::Here, move || {
+        // Standard streams stay, or descriptors that come would take their places.
+        sys::close_all_but(&mut [0, 1, 2, link.as_raw_fd()]);
+        let children = match settle() {
+            Ok(children) => children,
+            Err(why) => {
+                report_none(link, why);
+                sys::exit_now(1)
+            }
+        };
+        loop {
+            match Letter::receive(link) {
+                Ok(Some((letter, streams))) => match begin_by(letter, streams, link, stack) {
+                    Ok(leader) => Minder::new(link, &children, leader, room).mind(),
+                    Err(why) => report_none(link, why),
+                },
+                // Nobody needs it any more.
+                Ok(None) => sys::exit_now(0),
+                Err(why) => report_none(link, why),
+            }
+        }
+    })
+}
+
+/// Starts the command of a letter, on the host as it is.
+fn begin_by(
+    letter: Letter,
+    streams: [OwnedFd; 3],
+    link: BorrowedFd<'_>,
+    stack: &mut BorrowedStack,
+) -> Result<Pid, Errno> {
+    let [input, output, error] = &streams;
+    begin(&mut Plan {
+        link,
+        streams: [input.as_fd(), output.as_fd(), error.as_fd()],
+        terminal: letter.terminal,
+        image: Image::new(letter.program),
+        directory: &letter.directory,
+        rlimits: &[],
+        join: &NO_GROUP,
+        filter: &[],
+        domain: None,
+        memory_runs_out: MemoryRunsOut::AsUsual,
+        tells: letter.tells,
+        stack: Some(stack),
+    })
+}
+
+/// Starts the command.
+fn begin(plan: &mut Plan<'_>) -> Result<Pid, Errno> {
+    match (plan.join, plan.stack.take()) {
+        (Join::CloneInto(group), _) => {
+            sys::fork_into(&Place::Cgroup(group.as_fd()), || command::become_program(plan))
+        }
+        (_, Some(stack)) => sys::start_borrowing(stack, || command::become_program(plan)),
+        (_, None) => sys::fork_into(&Place::Here, || command::become_program(plan)),
+    }
+}
+
+/// What every minder does first; comes back with what tells of its children.
+fn settle() -> Result<OwnedFd, Errno> {
+    // Both can only fail on kernels that know neither; a tree is then killed less surely.
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    sys::child_signals()
 }
 
 struct Minder<'a> {
     link: BorrowedFd<'a>,
-    children: OwnedFd,
+    children: &'a OwnedFd,
     /// The command's process, until it is reaped.
     leader: Option<Pid>,
-    grace: Duration,
     /// When `TERM` turns into `KILL`.
     kill_at: Option<Instant>,
     room: &'a mut [i32],
 }
 
+/// Whether there are descendants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    Something,
+    Nothing,
+}
+
 impl<'a> Minder<'a> {
-    /// The first thing in the new process.
-    fn begin(mut plan: Plan<'a>) -> Infallible {
-        // Both can only fail on kernels that know neither; a tree is then killed less surely.
-        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-        let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
-        close_but(&plan, None);
-        let (link, grace) = (plan.link, plan.grace);
-        let children = match sys::child_signals() {
-            Ok(children) => children,
-            Err(why) => give_up(link, why),
-        };
-        let started = match (plan.join, plan.stack.take()) {
-            (Join::CloneInto(group), _) => {
-                sys::fork_into(&Place::Cgroup(group.as_fd()), || command::become_program(&mut plan))
-            }
-            (_, Some(stack)) => sys::start_borrowing(stack, || command::become_program(&mut plan)),
-            (_, None) => sys::fork_into(&Place::Here, || command::become_program(&mut plan)),
-        };
-        let leader = match started {
-            Ok(pid) => pid,
-            Err(why) => give_up(link, why),
-        };
-        (plan.streams, plan.join, plan.domain) = ([link; 3], &NO_GROUP, None);
-        close_but(&plan, Some(children.as_fd()));
-        let room = room_of(plan);
-        let mut minder = Minder { link, children, leader: Some(leader), grace, kill_at: None, room };
-        minder.mind()
+    fn new(link: BorrowedFd<'a>, children: &'a OwnedFd, leader: Pid, room: &'a mut [i32]) -> Self {
+        Self { link, children, leader: Some(leader), kill_at: None, room }
     }
 
     /// Reaps, reports and obeys until nothing is left.
-    fn mind(&mut self) -> Infallible {
-        loop {
-            self.reap();
+    fn mind(&mut self) {
+        while self.reap() == Left::Something {
             let wait = self.kill_at.map(|at| at.saturating_duration_since(Instant::now()));
             if wait == Some(Duration::ZERO) {
                 return self.kill_all();
             }
-            let mut watched = [PollFd::new(&self.link, PollFlags::IN), PollFd::new(&self.children, PollFlags::IN)];
+            let mut watched = [PollFd::new(&self.link, PollFlags::IN), PollFd::new(self.children, PollFlags::IN)];
             let _ = poll(&mut watched, wait.map(timespec).as_ref());
             let asked = !watched[0].revents().is_empty();
             self.take_signals();
@@ -148,7 +223,7 @@ impl<'a> Minder<'a> {
             Ok((1.., _)) => match Order::decode(order[0]) {
                 Some(Order::Terminate) => {
                     self.signal_all(&[Signal::TERM, Signal::CONT]);
-                    self.kill_at = self.kill_at.or(Instant::now().checked_add(self.grace));
+                    self.kill_at = self.kill_at.or(Instant::now().checked_add(limits::TERM_TIME));
                 }
                 Some(Order::Kill) => self.kill_at = Some(Instant::now()),
                 Some(Order::Signal(signal)) => {
@@ -166,15 +241,19 @@ impl<'a> Minder<'a> {
     }
 
     /// Stops what can still fork, and kills it, again and again until nothing is left.
-    fn kill_all(&mut self) -> Infallible {
+    fn kill_all(&mut self) {
         loop {
             self.freeze();
             self.signal_all(&[Signal::KILL]);
-            self.reap();
-            let mut watched = [PollFd::new(&self.children, PollFlags::IN)];
+            if self.reap() == Left::Nothing {
+                return;
+            }
+            let mut watched = [PollFd::new(self.children, PollFlags::IN)];
             let _ = poll(&mut watched, Some(&timespec(KILL_AGAIN)));
             self.take_signals();
-            self.reap();
+            if self.reap() == Left::Nothing {
+                return;
+            }
         }
     }
 
@@ -196,8 +275,8 @@ impl<'a> Minder<'a> {
         descent::signal_all(self.room, signals)
     }
 
-    /// Reaps who has ended; without descendants the minder ends.
-    fn reap(&mut self) {
+    /// Reaps who has ended, and tells what there is to tell.
+    fn reap(&mut self) -> Left {
         let mut ended = None;
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
@@ -211,12 +290,12 @@ impl<'a> Minder<'a> {
                     if let Some(status) = ended {
                         self.report(Report::Ended(status));
                     }
-                    return;
+                    return Left::Something;
                 }
                 Err(Errno::INTR) => {}
                 Err(_) => {
                     self.report(ended.map_or(Report::Empty, Report::EndedWhole));
-                    sys::exit_now(0)
+                    return Left::Nothing;
                 }
             }
         }
@@ -224,20 +303,12 @@ impl<'a> Minder<'a> {
 
     fn take_signals(&self) {
         let mut taken = [0_u8; 1024];
-        let _ = rustix::io::read(&self.children, &mut taken);
+        let _ = rustix::io::read(self.children, &mut taken);
     }
 
     fn report(&self, report: Report) {
         let _ = rustix::net::send(self.link, &report.encode(), SendFlags::NOSIGNAL);
     }
-}
-
-/// The room for descendants, which outlives the rest of the plan.
-fn room_of(plan: Plan<'_>) -> &mut [i32] {
-    let Plan { room, image, .. } = plan;
-    // Dropping frees memory, which takes a lock.
-    std::mem::forget(image);
-    room
 }
 
 /// Closes what neither the plan nor the minder needs.
@@ -262,12 +333,11 @@ fn close_but(plan: &Plan<'_>, also: Option<BorrowedFd<'_>>) {
     sys::close_all_but(&mut keep);
 }
 
-/// Says that no command could be started, and ends.
-fn give_up(link: BorrowedFd<'_>, why: Errno) -> ! {
+/// Says that there is no process for a command.
+pub(crate) fn report_none(link: BorrowedFd<'_>, why: Errno) {
     for report in [Report::Failed(Stage::Fork, why), Report::Empty] {
         let _ = rustix::net::send(link, &report.encode(), SendFlags::NOSIGNAL);
     }
-    sys::exit_now(1)
 }
 
 fn timespec(duration: Duration) -> Timespec {

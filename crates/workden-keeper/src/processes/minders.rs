@@ -1,112 +1,70 @@
-//! The minders that there are, and nobody else's children: who may be signalled, who is reaped, and
-//! what is a stray.
-//!
-//! Invariant: a process id is in the set from the fork until it is reaped, both under one lock, so
-//! that no signal ever goes to an id that was given out again.
+//! Where minders come from: this process forks them, or a nursery does.
 
 use std::{
-    collections::BTreeSet,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    ffi::CStr,
+    fmt,
+    os::fd::{BorrowedFd, OwnedFd},
 };
 
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use async_trait::async_trait;
+use rustix::{
+    io::Errno,
+    net::{AddressFamily, SocketFlags, SocketType, socketpair},
+};
 
 use crate::{
-    minder::{self, Plan, descent},
-    setting::Children,
+    minder::{Tells, Terminal},
+    sys::Program,
 };
 
-/// How often strays are killed again.
-const SWEEP_AGAIN: Duration = Duration::from_millis(2);
+/// A minder, to those who made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MinderId(pub(crate) u64);
 
-#[derive(Debug)]
-pub(crate) struct Minders {
-    alive: Mutex<BTreeSet<i32>>,
-    children: Children,
+/// What a minder is to start.
+pub(crate) struct Start<'a> {
+    pub(crate) program: Program,
+    pub(crate) directory: &'a CStr,
+    pub(crate) streams: [BorrowedFd<'a>; 3],
+    pub(crate) terminal: Terminal,
+    pub(crate) tells: Tells,
 }
 
-impl Minders {
-    pub(crate) fn new(children: Children) -> Self {
-        Self { alive: Mutex::default(), children }
-    }
+/// Makes minders, and ends those that do not do as they are told.
+#[async_trait]
+pub(crate) trait Minders: fmt::Debug + Send + Sync {
+    /// Has a minder start something: our end of its link, and who it is.
+    fn start(&self, start: Start<'_>) -> Result<(OwnedFd, MinderId), Errno>;
 
-    fn alive(&self) -> MutexGuard<'_, BTreeSet<i32>> {
-        self.alive.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    /// Lets one go on that a command may have stopped.
+    fn wake(&self, minder: MinderId);
 
-    /// Starts one.
-    pub(crate) fn start(&self, plan: Plan<'_>) -> Result<Pid, rustix::io::Errno> {
-        let mut alive = self.alive();
-        let pid = minder::start(plan)?;
-        alive.insert(pid.as_raw_pid());
-        Ok(pid)
-    }
+    /// Ends one, which leaves what it minded.
+    fn kill(&self, minder: MinderId);
 
-    /// Signals one that still is.
-    pub(crate) fn signal(&self, pid: Pid, signal: Signal) {
-        let alive = self.alive();
-        if alive.contains(&pid.as_raw_pid()) {
-            let _ = kill_process(pid, signal);
-        }
-    }
+    /// Whether they are children of this process, which reaps them.
+    fn are_children(&self) -> bool;
 
     /// Waits for one that is about to end.
-    pub(crate) async fn reap(&self, pid: Pid) {
-        let mut pause = Duration::from_micros(100);
-        loop {
-            {
-                let mut alive = self.alive();
-                let ended = || !matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(None));
-                if !alive.contains(&pid.as_raw_pid()) || ended() {
-                    alive.remove(&pid.as_raw_pid());
-                    return;
-                }
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_millis(50));
-        }
-    }
+    async fn reaped(&self, minder: MinderId);
 
-    /// Reaps all children that have ended, and lets minders go on that a command has stopped. For a
-    /// process that has no children but commands'.
-    pub(crate) fn reap_all(&self) {
-        if self.children == Children::CommandsOnly {
-            let mut alive = self.alive();
-            while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
-                if !status.stopped() {
-                    alive.remove(&pid.as_raw_pid());
-                } else if alive.contains(&pid.as_raw_pid()) {
-                    let _ = kill_process(pid, Signal::CONT);
-                }
-            }
-        }
-    }
+    /// Has everything killed that dead minders have left; returns when nothing is left of it, or what is cannot
+    /// be killed.
+    async fn swept(&self);
 
-    /// Kills and reaps what dead minders have left, until nothing is left of it. Gives up on what
-    /// cannot be killed.
-    pub(crate) async fn sweep(&self) {
-        if self.children == Children::OthersToo {
-            return;
-        }
-        for _ in 0..1000 {
-            self.reap_all();
-            if self.kill_strays() == 0 {
-                return;
-            }
-            tokio::time::sleep(SWEEP_AGAIN).await;
-        }
-    }
+    /// Reaps all that have ended, where all children are commands'.
+    fn reap_all(&self);
 
-    fn kill_strays(&self) -> usize {
-        let alive = self.alive();
-        let mut strays = Vec::new();
-        descent::children(None, &mut |pid| strays.extend((!alive.contains(&pid)).then_some(pid)));
-        for signal in [Signal::STOP, Signal::KILL] {
-            for pid in strays.iter().filter_map(|&pid| Pid::from_raw(pid)) {
-                let _ = kill_process(pid, signal);
-            }
-        }
-        strays.len()
-    }
+    /// Has one that was never given an order use its link for something else; its last report was read.
+    fn take_back(&self, minder: MinderId, link: &OwnedFd);
+
+    /// Nobody will start anything any more, and nothing is to live on.
+    fn let_go(&self);
+}
+
+/// The two ends of a link: the keeper's and the minder's.
+pub(crate) fn link() -> Result<(OwnedFd, OwnedFd), Errno> {
+    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    rustix::io::ioctl_fionbio(&ours, true)?;
+    Ok((ours, theirs))
 }

@@ -5,6 +5,7 @@
 mod capture;
 mod execute;
 pub(crate) mod failure;
+mod forked;
 mod jobs;
 pub(crate) mod limits_hit;
 mod log;
@@ -35,16 +36,19 @@ use workden_core::{
     sandbox::{Command, Executed, LimitHit},
 };
 
-pub(crate) use self::tree::End;
-use self::{minders::Minders, records::Records, tree::Tree};
+pub(crate) use self::{
+    minders::{MinderId, Minders, Start, link},
+    tree::End,
+};
+use self::{forked::Forked, records::Records, tree::Tree};
 use crate::{
-    minder::{Plan, Terminal},
+    Nursery,
+    minder::{Tells, Terminal},
     setting::Setting,
-    sys::BorrowedStack,
 };
 
 /// Ids of descendants that one scan of a minder takes; more are taken by the next.
-const ROOM: usize = 32 * 1024;
+pub(crate) const ROOM: usize = 32 * 1024;
 
 /// Starts processes, and knows those that there are.
 #[derive(Debug)]
@@ -52,12 +56,9 @@ pub(crate) struct Engine {
     setting: Arc<Setting>,
     directory: CString,
     null: OwnedFd,
-    minders: Arc<Minders>,
+    minders: Arc<dyn Minders>,
     running: Mutex<Running>,
     records: Mutex<Records>,
-    /// For minders: each has its own copy from its fork, and nobody touches this one.
-    room: Mutex<Vec<i32>>,
-    stack: Mutex<BorrowedStack>,
 }
 
 /// The trees that there are.
@@ -77,51 +78,58 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Engine {
+    /// One that forks minders.
     pub(crate) fn new(setting: Arc<Setting>) -> Result<Self> {
+        let minders = Arc::new(Forked::new(Arc::clone(&setting)));
+        Self::with(setting, minders)
+    }
+
+    /// One whose minders are made by a nursery. They know nothing of walls and limits: for commands on the host
+    /// as it is.
+    pub(crate) fn nursed(setting: Arc<Setting>, nursery: Nursery) -> Result<Self> {
+        Self::with(setting, Arc::new(nursery))
+    }
+
+    fn with(setting: Arc<Setting>, minders: Arc<dyn Minders>) -> Result<Self> {
         let null = rustix::fs::open(c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(|why| broken("open the null device", why))?;
         Ok(Self {
             directory: c_path(&setting.directory)?,
             null,
-            minders: Arc::new(Minders::new(setting.children)),
+            minders,
             running: Mutex::default(),
             records: Mutex::new(Records::default()),
-            room: Mutex::new(vec![0; ROOM]),
-            stack: Mutex::new(BorrowedStack::new()),
             setting,
         })
     }
 
-    /// Starts a command with these streams.
+    /// Starts a command with these streams, and has it followed.
     fn start(&self, wanted: &Wanted<'_>, streams: [BorrowedFd<'_>; 3], terminal: Terminal) -> Result<Arc<Tree>> {
+        let tree = self.begin(wanted, streams, terminal, Tells::StartAndEnd)?;
+        follow(&tree)?;
+        Ok(tree)
+    }
+
+    /// Starts a command with these streams.
+    fn begin(
+        &self,
+        wanted: &Wanted<'_>,
+        streams: [BorrowedFd<'_>; 3],
+        terminal: Terminal,
+        tells: Tells,
+    ) -> Result<Arc<Tree>> {
         let mut environment = prepare::merged(&self.setting.environment, wanted.environment);
         if terminal == Terminal::Controlling {
             environment.entry("TERM").or_insert("xterm-256color");
         }
-        let image = prepare::image(wanted.command, &environment)?;
+        let program = prepare::program(wanted.command, &environment)?;
         let named = wanted.directory.map(c_path).transpose()?;
         let directory: &CStr = named.as_deref().unwrap_or(&self.directory);
         let mut running = self.running();
         running.may_start()?;
-        let (ours, theirs) = tree::link().map_err(|why| broken("make a socket", why))?;
-        let minder = self.minders.start(Plan {
-            link: theirs.as_fd(),
-            streams,
-            terminal,
-            image,
-            directory,
-            rlimits: &self.setting.rlimits,
-            join: &self.setting.join,
-            filter: &self.setting.last_filter,
-            domain: self.setting.domain.as_ref().map(AsFd::as_fd),
-            memory_runs_out: self.setting.memory_runs_out,
-            grace: limits::TERM_TIME,
-            room: &mut self.room.lock().unwrap_or_else(PoisonError::into_inner),
-            stack: Some(&mut self.stack.lock().unwrap_or_else(PoisonError::into_inner)),
-        });
-        let minder = minder.map_err(|why| broken("make a process", why))?;
-        let tree = Tree::follow(ours, minder, Arc::clone(&self.minders))
-            .map_err(|error| broken("watch a socket", Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+        let started = self.minders.start(Start { program, directory, streams, terminal, tells });
+        let (link, minder) = started.map_err(no_minder)?;
+        let tree = Tree::new(link, minder, Arc::clone(&self.minders));
         running.trees.push(Arc::downgrade(&tree));
         Ok(tree)
     }
@@ -144,7 +152,12 @@ impl Engine {
         for tree in trees {
             tree.end(End::AtOnce).await;
         }
-        self.minders.sweep().await;
+        self.minders.swept().await;
+    }
+
+    /// Ends everything without waiting, where a nursery starts it.
+    pub(crate) fn let_go(&self) {
+        self.minders.let_go();
     }
 
     /// Reaps what has ended, where all children are commands'.
@@ -158,6 +171,12 @@ impl Engine {
 
     fn records(&self) -> MutexGuard<'_, Records> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.minders.let_go();
     }
 }
 
@@ -189,6 +208,20 @@ impl Running {
 /// The sandbox is no more.
 pub(crate) fn gone() -> Error {
     Error::new(ErrorKind::Gone, "the sandbox has been stopped").hint("create another one")
+}
+
+/// Has a tree followed. One that cannot be ends with its link.
+fn follow(tree: &Arc<Tree>) -> Result<()> {
+    tree.follow().map_err(|error| broken("watch a socket", Errno::from_io_error(&error).unwrap_or(Errno::IO)))
+}
+
+/// There is no minder, and so no command.
+fn no_minder(why: Errno) -> Error {
+    match why {
+        // The socket of a nursery that is no more.
+        Errno::PIPE | Errno::CONNRESET => gone(),
+        why => broken("make a process", why),
+    }
 }
 
 /// What the keeper itself needed for a command could not be had.

@@ -10,7 +10,15 @@ use rustix::io::Errno;
 /// The shell that runs a file which is executable and has no format that the kernel knows.
 const SHELL: &CStr = c"/bin/sh";
 
-/// A program to become: the files to try, its arguments and its environment.
+/// A program in words: the files that it may be in, tried in order, its arguments and its environment.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    pub(crate) files: Vec<CString>,
+    pub(crate) arguments: Vec<CString>,
+    pub(crate) environment: Vec<CString>,
+}
+
+/// A program to become.
 pub(crate) struct Image {
     files: Vec<CString>,
     arguments: Vec<*const c_char>,
@@ -22,8 +30,9 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// A program that is in one of these files, tried in order.
-    pub(crate) fn new(files: Vec<CString>, arguments: Vec<CString>, environment: Vec<CString>) -> Self {
+    /// The image of a program.
+    pub(crate) fn new(program: Program) -> Self {
+        let Program { files, arguments, environment } = program;
         let end = [ptr::null()];
         let pointers = |strings: &[CString]| strings.iter().map(|string| string.as_ptr()).collect::<Vec<_>>();
         let argument_pointers = pointers(&arguments);

@@ -17,7 +17,7 @@ mod signals;
 mod watch;
 
 pub(crate) use confine::ending_signals;
-pub(crate) use exec::Image;
+pub(crate) use exec::{Image, Program};
 pub(crate) use fork::{BorrowedStack, NamespaceHolder, Place, close_all_but, exit_now, fork_into, start_borrowing};
 pub(crate) use memory::{forget_used_pages, give_memory_back};
 pub(crate) use signals::{

@@ -133,6 +133,7 @@ fn late(wanted: Arc<Wanted>, directories: Vec<PathBuf>, root: VirtualPath, files
                 // To commands on the host a path is what it is to file calls: the whole tree is theirs.
                 Commands::None | Commands::Host => {
                     let builder = HostSandbox::builder("/").keeper(keeper).environment_of(host);
+                    let builder = builder.commands_start_in(canonical(&wanted.root)?);
                     let pass = wanted.pass_variables.iter();
                     Arc::new(pass.fold(builder, |builder, name| builder.pass_variable(name)).start().await?)
                 }

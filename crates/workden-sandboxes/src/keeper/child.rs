@@ -2,10 +2,7 @@
 //! behind, also when nobody waits and the runtime is gone.
 
 use std::{
-    os::{
-        fd::OwnedFd,
-        unix::{net::UnixStream, process::CommandExt},
-    },
+    os::{fd::OwnedFd, unix::process::CommandExt},
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
     sync::Arc,
@@ -25,7 +22,7 @@ use super::{KeeperProgram, program::KEEPER_WORD};
 
 /// The process of a keeper.
 #[derive(Debug)]
-pub(super) struct KeeperChild {
+pub(crate) struct KeeperChild {
     /// Not a number: that could be somebody else's by now.
     handle: Arc<OwnedFd>,
     over: watch::Receiver<Option<ExitStatus>>,
@@ -33,12 +30,12 @@ pub(super) struct KeeperChild {
 }
 
 impl KeeperChild {
-    /// Starts a keeper whose standard input is this stream. It sees nothing of our environment, and
+    /// Starts a keeper whose standard input is this, with these words. It sees nothing of our environment, and
     /// signals from our terminal are not for it.
-    pub(super) fn start(program: &KeeperProgram, stream: UnixStream, log: Option<&Path>) -> Result<Self> {
+    pub(crate) fn start(program: &KeeperProgram, words: &[&str], input: OwnedFd, log: Option<&Path>) -> Result<Self> {
         let mut command = Command::new(program.path());
-        command.arg(KEEPER_WORD).env_clear().current_dir("/").process_group(0);
-        command.stdin(OwnedFd::from(stream)).stdout(Stdio::null()).stderr(log_file(log)?);
+        command.arg(KEEPER_WORD).args(words).env_clear().current_dir("/").process_group(0);
+        command.stdin(input).stdout(Stdio::null()).stderr(log_file(log)?);
         let child = command.spawn().map_err(|error| cannot_start(&error))?;
         let id = child.id();
         let mut unreaped = Unreaped(Some(child));
@@ -65,14 +62,14 @@ impl KeeperChild {
     }
 
     /// Waits for its end.
-    pub(super) async fn wait(&self) -> Option<ExitStatus> {
+    pub(crate) async fn wait(&self) -> Option<ExitStatus> {
         let mut over = self.over.clone();
         let ended = over.wait_for(Option::is_some).await;
         ended.ok().and_then(|status| *status)
     }
 
     /// Ends it without asking.
-    pub(super) fn kill(&self) {
+    pub(crate) fn kill(&self) {
         // One that has ended needs no killing.
         let _ = pidfd_send_signal(&self.handle, Signal::KILL);
     }

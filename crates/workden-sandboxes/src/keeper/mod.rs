@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use child::KeeperChild;
+pub(crate) use child::KeeperChild;
 pub(crate) use lease::{KeeperProcess, LeaseDirectory};
 pub use program::{KEEPER_WORD, KeeperProgram};
 use tokio::time::timeout;
@@ -55,7 +55,7 @@ impl Keeper {
     /// Starts a keeper on this ground, and connects.
     pub(crate) async fn start(program: &KeeperProgram, ground: Ground, log: Option<&Path>) -> Result<Self> {
         let (ours, theirs) = UnixStream::pair().map_err(|error| no_stream(&error))?;
-        let child = KeeperChild::start(program, theirs, log)?;
+        let child = KeeperChild::start(program, &[], theirs.into(), log)?;
         let remote = connected(&ours, &child, ground, Lifetime::Owned).await?;
         Ok(Self { remote, held: Held::Owned { stream: ours, child } })
     }
@@ -149,7 +149,7 @@ struct Started {
 impl Started {
     fn begin(program: &KeeperProgram, log: Option<&Path>, directory: &LeaseDirectory) -> Result<Self> {
         let (ours, theirs) = UnixStream::pair().map_err(|error| no_stream(&error))?;
-        let child = KeeperChild::start(program, theirs, log)?;
+        let child = KeeperChild::start(program, &[], theirs.into(), log)?;
         // Before it is told anything: one that nobody can find must not live.
         directory.write_keeper(child.id())?;
         Ok(Self { ours, child })
@@ -172,10 +172,20 @@ async fn connected(
     ground: Ground,
     lifetime: Lifetime,
 ) -> Result<RemoteSandbox> {
-    match timeout(START_TIME, connect(ours, ground, lifetime)).await {
-        Ok(Ok(remote)) => Ok(remote),
+    ready(child, connect(ours, ground, lifetime), || end(ours)).await
+}
+
+/// Waits until a process that was just started is what it should be; ends one that does not become that. `close`
+/// is called when it says no, so that it ends by itself and tells more by how it does.
+pub(crate) async fn ready<T>(
+    child: &KeeperChild,
+    becomes: impl Future<Output = Result<T>>,
+    close: impl FnOnce(),
+) -> Result<T> {
+    match timeout(START_TIME, becomes).await {
+        Ok(Ok(became)) => Ok(became),
         Ok(Err(error)) => {
-            end(ours);
+            close();
             Err(told(error, child).await)
         }
         Err(_) => {
