@@ -121,8 +121,7 @@ impl Keeper {
         let _ = self.stopped.subscribe().wait_for(|&stopped| stopped).await;
     }
 
-    /// Ends everything that runs without waiting for it, and starts nothing any more: where commands are started
-    /// by a nursery. Dropping does the same.
+    /// Ends everything that runs without waiting for that, and starts nothing any more. Dropping does the same.
     pub fn let_go(&self) {
         self.engine.let_go();
     }
@@ -159,8 +158,7 @@ impl Keeper {
 
     /// A directory for a command, as this process sees it.
     async fn place(&self, directory: Option<&VirtualPath>) -> Result<Option<PathBuf>> {
-        // The usual one needs no looking at: a command that cannot enter it says so.
-        let Some(directory) = directory.filter(|directory| **directory != self.directory) else { return Ok(None) };
+        let Some(directory) = directory else { return Ok(None) };
         let cannot = |kind: ErrorKind, why: &str| {
             Error::new(kind, format!("cannot run a command in `{directory}`: {why}"))
                 .hint("name a directory that exists; without one, commands start in the working directory")
@@ -189,7 +187,9 @@ fn open_files(root: &Path) -> Result<LocalBackend> {
 impl Sandbox for Keeper {
     async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
         let _call = self.call()?;
-        let directory = self.place(request.directory.as_ref()).await?;
+        // The usual one needs no looking at: a command that cannot enter it says so at its end.
+        let named = request.directory.as_ref().filter(|directory| **directory != self.directory);
+        let directory = self.place(named).await?;
         let wanted =
             Wanted { command: &request.command, directory: directory.as_deref(), environment: &request.environment };
         self.engine.execute(request, wanted).await

@@ -3,8 +3,9 @@
 
 use std::{
     future::{Future, poll_fn},
+    mem,
     pin::{Pin, pin},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -42,6 +43,38 @@ pub(crate) async fn short<T>(call: impl Future<Output = T>) -> T {
     poll_fn(|context| match WAITED_FOR.try_with(|()| ()) {
         Ok(()) => may_block(|| call.as_mut().poll(context)),
         Err(_) => call.as_mut().poll(context),
+    })
+    .await
+}
+
+/// Calls for which a thread of the runtime waits at a time, as others wait for themselves.
+const MOST_ATTENDED: usize = 4;
+
+static ATTENDED: AtomicUsize = AtomicUsize::new(0);
+
+/// As [`short`], for a call that may take long after a short beginning: where nobody waits, a thread of the runtime
+/// does for as long as the beginning takes, and others take over its tasks. Of many calls at once most go without.
+pub(crate) async fn attended<T>(call: impl Future<Output = T>) -> T {
+    struct Attended;
+    impl Drop for Attended {
+        fn drop(&mut self) {
+            ATTENDED.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    let mut call = pin!(short(call));
+    let mut begins = true;
+    poll_fn(|context| {
+        let is_awaited = AWAITED_BY.try_with(|_| ()).is_ok();
+        if !mem::take(&mut begins) || !is_awaited {
+            return call.as_mut().poll(context);
+        }
+        let before = ATTENDED.fetch_add(1, Ordering::Relaxed);
+        let _attended = Attended;
+        if before < MOST_ATTENDED {
+            task::block_in_place(|| may_block(|| call.as_mut().poll(context)))
+        } else {
+            call.as_mut().poll(context)
+        }
     })
     .await
 }

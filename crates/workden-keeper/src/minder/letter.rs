@@ -115,8 +115,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let long = "x".repeat(3_000_000);
-        let (ours, theirs) =
-            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
         let null = std::fs::File::open("/dev/null").unwrap();
         for (arguments, terminal, tells) in [
             (&["sh", "-c", "", "a\nb"][..], Terminal::None, Tells::End),

@@ -161,9 +161,7 @@ fn begin_by(
 /// Starts the command.
 fn begin(plan: &mut Plan<'_>) -> Result<Pid, Errno> {
     match (plan.join, plan.stack.take()) {
-        (Join::CloneInto(group), _) => {
-            sys::fork_into(&Place::Cgroup(group.as_fd()), || command::become_program(plan))
-        }
+        (Join::CloneInto(group), _) => sys::fork_into(&Place::Cgroup(group.as_fd()), || command::become_program(plan)),
         (_, Some(stack)) => sys::start_borrowing(stack, || command::become_program(plan)),
         (_, None) => sys::fork_into(&Place::Here, || command::become_program(plan)),
     }

@@ -30,8 +30,9 @@ enum Request {
     Make(u64),
     /// The end of a minder, which does not do as it is told.
     Kill(u64),
-    /// The end of all that dead minders left. The socket that is enclosed is closed afterwards.
-    Sweep,
+    /// The end of all that dead minders left, also the one by this number, which is about to die. The socket that
+    /// is enclosed is closed afterwards.
+    Sweep(Option<u64>),
 }
 
 impl Request {
@@ -39,7 +40,8 @@ impl Request {
         let (kind, number) = match self {
             Self::Make(number) => (1, number),
             Self::Kill(number) => (2, number),
-            Self::Sweep => (3, 0),
+            Self::Sweep(None) => (3, 0),
+            Self::Sweep(Some(number)) => (4, number),
         };
         let mut bytes = [kind; REQUEST_BYTES];
         bytes[1..].copy_from_slice(&number.to_le_bytes());
@@ -52,7 +54,8 @@ impl Request {
         match kind {
             1 => Some(Self::Make(number)),
             2 => Some(Self::Kill(number)),
-            3 => Some(Self::Sweep),
+            3 => Some(Self::Sweep(None)),
+            4 => Some(Self::Sweep(Some(number))),
             _ => None,
         }
     }
@@ -64,7 +67,9 @@ mod tests {
 
     #[test]
     fn what_is_asked_is_understood() {
-        for request in [Request::Make(0), Request::Make(u64::MAX), Request::Kill(7), Request::Sweep] {
+        for request in
+            [Request::Make(0), Request::Make(u64::MAX), Request::Kill(7), Request::Sweep(None), Request::Sweep(Some(1))]
+        {
             assert_eq!(Request::decode(&request.encode()), Some(request));
         }
         assert_eq!(Request::decode(b""), None);

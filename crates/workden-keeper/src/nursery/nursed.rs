@@ -131,9 +131,9 @@ impl Minders for Nursery {
     /// The nursery does that.
     async fn reaped(&self, _minder: MinderId) {}
 
-    async fn swept(&self) {
+    async fn swept(&self, dying: Option<MinderId>) {
         let Ok((ours, theirs)) = link() else { return };
-        if self.ask(Request::Sweep, &[theirs.as_fd()]).is_err() {
+        if self.ask(Request::Sweep(dying.map(|MinderId(number)| number)), &[theirs.as_fd()]).is_err() {
             return;
         }
         drop(theirs);

@@ -66,8 +66,7 @@ impl Nursery {
     fn work(&mut self, requests: &OwnedFd, children: &OwnedFd, ending: &OwnedFd, owner: Option<&OwnedFd>) {
         loop {
             let owner = owner.unwrap_or(requests);
-            let mut watched =
-                [requests, children, ending, owner].map(|watched| PollFd::new(watched, PollFlags::IN));
+            let mut watched = [requests, children, ending, owner].map(|watched| PollFd::new(watched, PollFlags::IN));
             let _ = poll(&mut watched, None);
             let [asked, changed, told, gone] = watched.map(|watched| !watched.revents().is_empty());
             if changed {
@@ -97,8 +96,8 @@ impl Nursery {
                     kill(pid, Signal::KILL);
                 }
             }
-            (Some(Request::Sweep), answer) => {
-                self.sweep();
+            (Some(Request::Sweep(dying)), answer) => {
+                self.sweep(|nursery| dying.is_none_or(|dying| !nursery.minders.values().any(|own| *own == dying)));
                 drop(answer);
             }
             // Without its socket nobody would hear of it.
@@ -132,11 +131,12 @@ impl Nursery {
         }
     }
 
-    /// Kills what dead minders left until nothing is left of it. Gives up on what cannot be killed.
-    fn sweep(&mut self) {
+    /// Kills what dead minders left until nothing is left of it and this is so. Gives up on what cannot be killed.
+    fn sweep(&mut self, until: impl Fn(&Self) -> bool) {
         for _ in 0..SWEEPS {
             self.reap();
-            if self.kill_strays() == 0 {
+            // In this order: what a minder leaves is no stray before it is reaped.
+            if until(self) && self.kill_strays() == 0 {
                 return;
             }
             sleep(SWEEP_AGAIN);
@@ -157,13 +157,7 @@ impl Nursery {
         for &pid in self.minders.keys() {
             kill(pid, Signal::KILL);
         }
-        for _ in 0..SWEEPS {
-            self.sweep();
-            if self.minders.is_empty() {
-                return;
-            }
-            sleep(SWEEP_AGAIN);
-        }
+        self.sweep(|nursery| nursery.minders.is_empty());
     }
 }
 

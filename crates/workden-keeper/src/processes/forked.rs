@@ -127,7 +127,11 @@ impl Minders for Forked {
         }
     }
 
-    async fn swept(&self) {
+    async fn swept(&self, dying: Option<MinderId>) {
+        if let Some(minder) = dying {
+            // As long as it lives, what it leaves is its own.
+            self.reaped(minder).await;
+        }
         if self.setting.children == Children::OthersToo {
             return;
         }

@@ -48,9 +48,9 @@ pub(crate) trait Minders: fmt::Debug + Send + Sync {
     /// Waits for one that is about to end.
     async fn reaped(&self, minder: MinderId);
 
-    /// Has everything killed that dead minders have left; returns when nothing is left of it, or what is cannot
-    /// be killed.
-    async fn swept(&self);
+    /// Has everything killed that dead minders have left, this one among them, which is about to die; returns when
+    /// nothing is left of it, or what is cannot be killed.
+    async fn swept(&self, dying: Option<MinderId>);
 
     /// Reaps all that have ended, where all children are commands'.
     fn reap_all(&self);

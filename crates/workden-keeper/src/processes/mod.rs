@@ -36,11 +36,11 @@ use workden_core::{
     sandbox::{Command, Executed, LimitHit},
 };
 
+use self::{forked::Forked, records::Records, tree::Tree};
 pub(crate) use self::{
     minders::{MinderId, Minders, Start, link},
     tree::End,
 };
-use self::{forked::Forked, records::Records, tree::Tree};
 use crate::{
     Nursery,
     minder::{Tells, Terminal},
@@ -152,11 +152,16 @@ impl Engine {
         for tree in trees {
             tree.end(End::AtOnce).await;
         }
-        self.minders.swept().await;
+        self.minders.swept(None).await;
     }
 
-    /// Ends everything without waiting, where a nursery starts it.
+    /// Ends everything without waiting for that.
     pub(crate) fn let_go(&self) {
+        let mut running = self.running();
+        running.stopped = true;
+        for tree in running.alive() {
+            tree.begin_end(End::AtOnce);
+        }
         self.minders.let_go();
     }
 
@@ -176,7 +181,7 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.minders.let_go();
+        self.let_go();
     }
 }
 

@@ -153,8 +153,7 @@ impl Tree {
         } else {
             // Somebody killed the minder.
             self.minders.kill(self.minder);
-            self.minders.reaped(self.minder).await;
-            self.minders.swept().await;
+            self.minders.swept(Some(self.minder)).await;
             self.state.send_modify(|state| {
                 state.ended = state.ended.or(Some(Ended::Signalled(Signal::KILL.as_raw())));
                 state.gone = true;

@@ -7,6 +7,7 @@ mod commands;
 mod common;
 mod jobs;
 mod lease;
+mod nursery;
 mod orphans;
 mod program;
 mod relay;

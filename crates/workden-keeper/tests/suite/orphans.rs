@@ -63,11 +63,19 @@ async fn some_alive(mark: &str, case: &str) {
 
 #[tokio::test]
 async fn none_after_a_timeout() {
-    let program = Program::start().await;
+    none_after_a_timeout_in("timeout", Program::start().await).await;
+}
+
+#[tokio::test]
+async fn none_after_a_timeout_of_a_nursery() {
+    none_after_a_timeout_in("timeoutn", Program::nursery().await).await;
+}
+
+async fn none_after_a_timeout_in(way: &str, program: Program<impl Sandbox>) {
     let all = CASES.iter().enumerate().map(|(number, (case, line))| {
         let sandbox = &program.sandbox;
         async move {
-            let mark = mark("timeout", number);
+            let mark = mark(way, number);
             let executed = sandbox.execute(&request(line, &mark).timeout(Duration::from_millis(500))).await.unwrap();
             // Who kills its minder is not waited for any longer.
             assert!([124, 137].contains(&executed.exit_code()), "{case}: {executed:?}");
@@ -80,11 +88,19 @@ async fn none_after_a_timeout() {
 
 #[tokio::test]
 async fn none_after_a_call_was_dropped() {
-    let program = Program::start().await;
+    none_after_a_call_was_dropped_in("dropped", Program::start().await).await;
+}
+
+#[tokio::test]
+async fn none_after_a_call_was_dropped_of_a_nursery() {
+    none_after_a_call_was_dropped_in("droppedn", Program::nursery().await).await;
+}
+
+async fn none_after_a_call_was_dropped_in(way: &str, program: Program<impl Sandbox>) {
     let all = CASES.iter().enumerate().map(|(number, (case, line))| {
         let sandbox = &program.sandbox;
         async move {
-            let mark = mark("dropped", number);
+            let mark = mark(way, number);
             let request = request(line, &mark);
             let call = sandbox.execute(&request);
             let _ = tokio::time::timeout(Duration::from_millis(500), call).await;
@@ -96,11 +112,19 @@ async fn none_after_a_call_was_dropped() {
 
 #[tokio::test]
 async fn none_after_a_job_was_killed() {
-    let program = Program::start().await;
+    none_after_a_job_was_killed_in("job", Program::start().await).await;
+}
+
+#[tokio::test]
+async fn none_after_a_job_was_killed_of_a_nursery() {
+    none_after_a_job_was_killed_in("jobn", Program::nursery().await).await;
+}
+
+async fn none_after_a_job_was_killed_in(way: &str, program: Program<impl Sandbox>) {
     let all = CASES.iter().enumerate().map(|(number, (case, line))| {
         let sandbox = &program.sandbox;
         async move {
-            let mark = mark("job", number);
+            let mark = mark(way, number);
             let job = sandbox.start_job(&job(line, &mark)).await.unwrap();
             tokio::time::sleep(Duration::from_millis(400)).await;
             let killed = sandbox.kill_job(&job.id).await.unwrap();
@@ -116,8 +140,16 @@ async fn none_after_a_job_was_killed() {
 
 #[tokio::test]
 async fn none_of_what_a_finished_job_left() {
-    let program = Program::start().await;
-    let mark = mark("finished", 0);
+    none_of_what_a_finished_job_left_in("finished", Program::start().await).await;
+}
+
+#[tokio::test]
+async fn none_of_what_a_finished_job_of_a_nursery_left() {
+    none_of_what_a_finished_job_left_in("finishedn", Program::nursery().await).await;
+}
+
+async fn none_of_what_a_finished_job_left_in(way: &str, program: Program<impl Sandbox>) {
+    let mark = mark(way, 0);
     let line = "setsid sleep 300 & (setsid sh -c 'trap \"\" TERM; sleep 300' &) ; exit 7";
     let job = program.sandbox.start_job(&job(line, &mark)).await.unwrap();
     tokio::time::sleep(Duration::from_millis(400)).await;
@@ -129,10 +161,12 @@ async fn none_of_what_a_finished_job_left() {
 }
 
 /// Starts every case as a job, then ends the keeper in some way.
-async fn with_all_running(way: &str, mut program: Program, end: impl AsyncFnOnce(&mut Program)) {
+async fn with_all_running<S: Sandbox>(way: &str, program: Program<S>, end: impl AsyncFnOnce(&mut Program<Option<S>>)) {
+    let Program { directory, process, sandbox } = program;
+    let mut program = Program { directory, process, sandbox: Some(sandbox) };
     for (number, (case, line)) in CASES.iter().enumerate() {
         let mark = mark(way, number);
-        program.sandbox.start_job(&job(line, &mark)).await.unwrap();
+        program.sandbox.as_ref().unwrap().start_job(&job(line, &mark)).await.unwrap();
         if *case != "its minder killed" {
             some_alive(&mark, case).await;
         }
@@ -145,49 +179,86 @@ async fn with_all_running(way: &str, mut program: Program, end: impl AsyncFnOnce
     assert!(program.wait(Duration::from_secs(5)).await.is_some(), "the keeper itself has ended");
 }
 
-#[tokio::test]
-async fn none_after_the_sandbox_was_stopped() {
-    with_all_running("stop", Program::start().await, async |program| {
-        program.sandbox.stop().await.unwrap();
+/// Stops the sandbox; a nursery ends when nobody holds it any more.
+async fn stopped<S: Sandbox>(way: &str, program: Program<S>) {
+    with_all_running(way, program, async |program| {
+        program.sandbox.as_ref().unwrap().stop().await.unwrap();
         for (number, (case, _)) in CASES.iter().enumerate() {
-            assert_eq!(survivors(&mark("stop", number)), Vec::<String>::new(), "{case}: right after the stop");
+            assert_eq!(survivors(&mark(way, number)), Vec::<String>::new(), "{case}: right after the stop");
         }
+        program.sandbox = None;
     })
     .await;
+}
+
+#[tokio::test]
+async fn none_after_the_sandbox_was_stopped() {
+    stopped("stop", Program::start().await).await;
+}
+
+#[tokio::test]
+async fn none_after_the_sandbox_of_a_nursery_was_stopped() {
+    stopped("stopn", Program::nursery().await).await;
 }
 
 #[tokio::test]
 async fn none_after_the_stream_has_ended() {
-    with_all_running("stream", Program::start().await, async |program| {
-        // As when the owner dies: the kernel closes what it had open.
-        let other = Program::start().await;
-        drop(std::mem::replace(&mut program.sandbox, other.sandbox));
-    })
-    .await;
+    // As when the owner dies: the kernel closes what it had open.
+    with_all_running("stream", Program::start().await, async |program| program.sandbox = None).await;
+}
+
+#[tokio::test]
+async fn none_after_a_keeper_with_a_nursery_was_dropped() {
+    with_all_running("drop", Program::nursery().await, async |program| program.sandbox = None).await;
+}
+
+/// The socket stays open in this process: the owner is the shell.
+async fn kill_owner<S>(program: &mut Program<S>) {
+    let owner = rustix::process::Pid::from_child(&program.process);
+    rustix::process::kill_process(owner, rustix::process::Signal::KILL).unwrap();
 }
 
 #[tokio::test]
 async fn none_after_kill_9_of_the_owner() {
-    // The stream stays open in this process: the owner is the shell.
-    with_all_running("owner", Program::start_by_another().await, async |program| {
-        let owner = rustix::process::Pid::from_child(&program.process);
-        rustix::process::kill_process(owner, rustix::process::Signal::KILL).unwrap();
+    with_all_running("owner", Program::start_by_another().await, async |program| kill_owner(program).await).await;
+}
+
+#[tokio::test]
+async fn none_after_kill_9_of_the_owner_of_a_nursery() {
+    with_all_running("ownern", Program::nursery_by_another().await, async |program| kill_owner(program).await).await;
+}
+
+#[tokio::test]
+async fn none_after_a_nursery_was_told_to_end() {
+    with_all_running("term", Program::nursery().await, async |program| {
+        let nursery = rustix::process::Pid::from_child(&program.process);
+        rustix::process::kill_process(nursery, rustix::process::Signal::TERM).unwrap();
     })
     .await;
 }
 
-#[tokio::test]
-async fn none_after_kill_9_of_the_keeper_but_what_killed_its_minder() {
-    let mut program = Program::start().await;
+/// Starts what leaves its minder alone, kills the process, and does one thing more.
+async fn killed<S: Sandbox>(way: &str, mut program: Program<S>, then: impl FnOnce(S)) {
     let cases: Vec<_> = CASES.iter().enumerate().filter(|(_, (case, _))| !case.starts_with("its minder")).collect();
     for (number, (case, line)) in &cases {
-        let mark = mark("keeper", *number);
+        let mark = mark(way, *number);
         program.sandbox.start_job(&job(line, &mark)).await.unwrap();
         some_alive(&mark, case).await;
     }
     program.process.kill().unwrap();
+    then(program.sandbox);
     for (number, (case, _)) in &cases {
-        none_left(&mark("keeper", *number), case, Duration::from_secs(5)).await;
+        none_left(&mark(way, *number), case, Duration::from_secs(5)).await;
     }
     program.process.wait().unwrap();
+}
+
+#[tokio::test]
+async fn none_after_kill_9_of_the_keeper_but_what_killed_its_minder() {
+    killed("keeper", Program::start().await, std::mem::forget).await;
+}
+
+#[tokio::test]
+async fn none_after_kill_9_of_the_nursery_and_the_end_of_its_keeper() {
+    killed("nursery", Program::nursery().await, drop).await;
 }

@@ -6,20 +6,22 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use tokio::net::UnixStream;
 use workden_core::{
     ErrorKind,
     sandbox::{ExecuteRequest, IsolationLevel, JobRequest, Sandbox},
 };
+use workden_keeper::{HostPlace, Keeper, MINDERS_WORD, Nursery};
 use workden_wire::{Ground, Launch, Lifetime, PROTOCOL, RemoteSandbox, TokenHash, launch};
 
 use crate::common::{environment, survivors};
 
-/// A keeper in a process of its own.
-pub(crate) struct Program {
+/// A keeper in a process of its own, or a nursery there.
+pub(crate) struct Program<S = RemoteSandbox> {
     pub(crate) directory: tempfile::TempDir,
     pub(crate) process: Child,
-    pub(crate) sandbox: RemoteSandbox,
+    pub(crate) sandbox: S,
 }
 
 impl Program {
@@ -31,7 +33,7 @@ impl Program {
     /// Started by a shell, which owns it.
     pub(crate) async fn start_by_another() -> Self {
         let mut shell = Command::new("sh");
-        shell.args(["-c", "exec 3<&0; $0 <&3 & exec 3<&- 0<&-; wait", env!("CARGO_BIN_EXE_workden-keeper")]);
+        shell.args(["-c", BY_ANOTHER, env!("CARGO_BIN_EXE_workden-keeper")]);
         Self::start_by(shell).await
     }
 
@@ -42,7 +44,41 @@ impl Program {
         let sandbox = RemoteSandbox::connect(stream, None).await.unwrap();
         Self { directory, process, sandbox }
     }
+}
 
+/// A shell that starts what is named in the background, and lets go of its input.
+const BY_ANOTHER: &str = "exec 3<&0; \"$0\" \"$@\" <&3 & exec 3<&- 0<&-; wait";
+
+impl Program<Keeper> {
+    /// A nursery of a keeper in this process, which owns it.
+    pub(crate) async fn nursery() -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_workden-keeper"));
+        command.arg(MINDERS_WORD);
+        Self::nursery_by(command).await
+    }
+
+    /// The same, owned by a shell.
+    pub(crate) async fn nursery_by_another() -> Self {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", BY_ANOTHER, env!("CARGO_BIN_EXE_workden-keeper"), MINDERS_WORD]);
+        Self::nursery_by(shell).await
+    }
+
+    async fn nursery_by(mut command: Command) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
+        let (ours, theirs) = pair.unwrap();
+        let process = command.stdin(theirs).spawn().unwrap();
+        // It holds the other end.
+        drop(command);
+        let root = directory.path().to_owned();
+        let place = HostPlace { directory: root.clone(), root, environment: environment() };
+        let sandbox = Keeper::nursed(place, Nursery::connect(ours).await.unwrap()).unwrap();
+        Self { directory, process, sandbox }
+    }
+}
+
+impl<S> Program<S> {
     /// Waits for the end of the process.
     pub(crate) async fn wait(&mut self, most: Duration) -> Option<i32> {
         let until = Instant::now() + most;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use workden_core::sandbox::{Ended, JobId, JobRead, JobState, Killed};
 
 use super::Place;
-use crate::{calls::calls, runtime::short};
+use crate::{calls::calls, runtime::attended};
 
 /// `(output, exit code, whether something was left out, whether its time was over)`.
 type Ran = (String, i32, bool, bool);
@@ -27,8 +27,7 @@ calls! {
     @(command, timeout=None)
     fn execute | execute_async (den, command: String, timeout: Option<f64>) -> Ran {
         let timeout = timeout.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX));
-        // Where it is to run is looked at by whoever waits; the command itself is waited for.
-        let ran = short(den.workspace.execute(&command, timeout)).await?;
+        let ran = attended(den.workspace.execute(&command, timeout)).await?;
         Ok((ran.output.text(), ran.exit_code(), ran.output.left_out.is_some(), ran.ended == Ended::TimedOut))
     }
 
