@@ -1,6 +1,8 @@
 //! Bytes come back as they were written, whole or in part.
 
-use workden_core::{Backend, BackendExt, ByteRange, ErrorKind};
+use std::io::Read;
+
+use workden_core::{Backend, BackendExt, ByteRange, ErrorKind, OpenFile, Removal};
 
 use crate::{
     Outcome,
@@ -16,6 +18,7 @@ list_checks! { reading:
     a_part_past_the_end_is_empty_or_shorter,
     a_whole_beyond_its_ceiling_is_too_large,
     reading_says_how_large_the_file_is_and_when_it_changed,
+    an_open_file_holds_what_a_read_gives,
 }
 
 /// A megabyte in which no byte tells the next.
@@ -121,4 +124,27 @@ pub async fn reading_says_how_large_the_file_is_and_when_it_changed(files: &dyn 
     equal("the size", whole.size, 5)?;
     equal("the size that stat says", entry.size, Some(whole.size))?;
     equal("the time of change", whole.modified, entry.modified)
+}
+
+/// Whoever has files of a machine may hand them out; under the same conditions as their content.
+pub async fn an_open_file_holds_what_a_read_gives(files: &dyn Backend) -> Outcome {
+    put(files, "/noise", noise()).await?;
+    put(files, "/empty", "").await?;
+    for typed in ["/noise", "/empty"] {
+        let here = at(files, typed).await?;
+        let whole = files.read(&here, ByteRange::whole()).await?;
+        let Some(OpenFile { mut file, size }) = files.open(&here, whole.size).await? else { return Ok(()) };
+        equal("the size of an open file", size, whole.size)?;
+        let mut content = Vec::new();
+        let read = file.read_to_end(&mut content);
+        equal("what is in an open file", read.map(|_| content).ok(), Some(whole.bytes.to_vec()))?;
+    }
+    let here = at(files, "/noise").await?;
+    refused("open a file where 9 is the most", files.open(&here, 9).await, ErrorKind::TooLarge)?;
+    refused("open a directory", files.open(&at(files, "/").await?, 9).await, ErrorKind::IsDirectory)?;
+    put(files, "/gone", "x").await?;
+    let gone = at(files, "/gone").await?;
+    files.remove(&gone, Removal::One).await?;
+    refused("open what is gone", files.open(&gone, 9).await, ErrorKind::NotFound)?;
+    Ok(())
 }

@@ -64,6 +64,14 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// - A file that grows meanwhile is read as far as it went when it was opened.
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice>;
 
+    /// Opens a file of this machine for reading: for who would only copy what [`read`](Self::read) gives. `None`
+    /// where there is no such file, only its content.
+    ///
+    /// # Behavior
+    ///
+    /// - As `read` of the whole: `TooLarge` when it has more than `most` bytes.
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>>;
+
     /// Reads a window of text where the file is, so that only the window travels.
     ///
     /// # Behavior
@@ -241,6 +249,15 @@ pub struct Slice {
     pub modified: Option<Timestamp>,
 }
 
+/// A file of this machine that is open for reading.
+#[derive(Debug)]
+pub struct OpenFile {
+    /// The file, at its beginning.
+    pub file: std::fs::File,
+    /// How many bytes it had when it was opened.
+    pub size: u64,
+}
+
 /// What to write.
 pub enum Content {
     /// Bytes that are all there.
@@ -347,6 +364,9 @@ macro_rules! forward {
             }
             async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
                 (**self).read(at, range).await
+            }
+            async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+                (**self).open(at, most).await
             }
             async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
                 (**self).read_text(at, window).await

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, EntryKind, ErrorKind, Existing, Expect, Last, Link, Removal, Result,
-    VirtualPath, Written, limits,
+    Backend, ByteRange, Changed, Content, Entry, EntryKind, ErrorKind, Existing, Expect, Last, Link, OpenFile, Removal,
+    Result, VirtualPath, Written, limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, HashlineEdit, Numbered, Outcome, Replacement, TextWindow, hashline},
 };
@@ -50,6 +50,11 @@ pub trait BackendExt: Backend {
     /// Reads a whole file.
     async fn read_bytes(&self, path: &VirtualPath) -> Result<Bytes> {
         settled!(self, path, Last::Follow, |at| self.read(&at, ByteRange::whole()).await).map(|slice| slice.bytes)
+    }
+
+    /// Opens a file of this machine for reading; `None` where there is only its content.
+    async fn open_path(&self, path: &VirtualPath, most: u64) -> Result<Option<OpenFile>> {
+        settled!(self, path, Last::Follow, |at| self.open(&at, most).await)
     }
 
     /// Reads a window of text.

@@ -2,8 +2,8 @@
 //! takes for an empty `/`.
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Removal,
-    Resolved, Result, Slice, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, OpenFile,
+    Removal, Resolved, Result, Slice, VirtualPath, Written,
     search::{Alias, GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing, View},
     text::{Change, Excerpt, TextWindow},
 };
@@ -107,6 +107,10 @@ impl<B: Backend> Backend for Below<B> {
 
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         self.told(self.backend.read(&self.outer_at(at), range).await)
+    }
+
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+        self.told(self.backend.open(&self.outer_at(at), most).await)
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

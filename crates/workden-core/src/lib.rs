@@ -43,8 +43,8 @@ mod verdict;
 mod visibility;
 
 pub use backend::{
-    Backend, Before, ByteRange, Changed, Content, ContentStream, Existing, Expect, Last, Removal, Resolved, Slice,
-    Written,
+    Backend, Before, ByteRange, Changed, Content, ContentStream, Existing, Expect, Last, OpenFile, Removal, Resolved,
+    Slice, Written,
 };
 pub use backend_ext::{BackendExt, directory_entry};
 pub use below::{Below, below};

@@ -19,7 +19,7 @@ use tokio::{sync::watch, time::Instant};
 use workden_backends::LocalBackend;
 use workden_core::{
     Backend, ByteRange, Changed, Content, Entry, EntryKind, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    Removal, Resolved, Result, Slice, VirtualPath, Written,
+    OpenFile, Removal, Resolved, Result, Slice, VirtualPath, Written,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, Sandbox,
         SpawnRequest, Usage,
@@ -278,6 +278,10 @@ impl Backend for Keeper {
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         let _call = self.call()?;
         self.files.read(at, range).await
+    }
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+        let _call = self.call()?;
+        self.files.open(at, most).await
     }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
         let _call = self.call()?;

@@ -1,11 +1,13 @@
 //! What answers become in Python: plain dictionaries, strings and bytes, made at once.
 
+use std::{fs::File, os::fd::AsRawFd};
+
 use pyo3::{
     prelude::*,
     types::{PyBytes, PyDict, PyList, PyString},
 };
 use workden_core::{
-    Entry,
+    Entry, OpenFile,
     search::{Grepped, LineRole},
 };
 
@@ -81,7 +83,12 @@ impl<'py> IntoPyObject<'py> for Matches {
 }
 
 /// Bytes, as `bytes`.
-pub(crate) struct Blob(pub(crate) bytes::Bytes);
+pub(crate) enum Blob {
+    /// Those that are here.
+    Bytes(bytes::Bytes),
+    /// Those of a file, which are read right into their place.
+    File(OpenFile),
+}
 
 impl<'py> IntoPyObject<'py> for Blob {
     type Target = PyBytes;
@@ -89,6 +96,30 @@ impl<'py> IntoPyObject<'py> for Blob {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.0))
+        match self {
+            Self::Bytes(bytes) => Ok(PyBytes::new(py, &bytes)),
+            Self::File(OpenFile { file, size }) => read_all(py, &file, size),
+        }
+    }
+}
+
+/// Reads a file as far as it went when it was opened. Python reads it, without its lock: of its `bytes`, nobody else
+/// can fill one without having written to all of it before.
+fn read_all<'py>(py: Python<'py>, file: &File, size: u64) -> PyResult<Bound<'py, PyBytes>> {
+    let read = py.import(pyo3::intern!(py, "os"))?.getattr(pyo3::intern!(py, "read"))?;
+    let mut pieces = Vec::new();
+    let mut left = size;
+    while left > 0 {
+        let piece = read.call1((file.as_raw_fd(), left))?.cast_into::<PyBytes>()?;
+        match piece.as_bytes().len() as u64 {
+            // It is shorter by now.
+            0 => break,
+            length => left = left.saturating_sub(length),
+        }
+        pieces.push(piece);
+    }
+    match pieces.as_slice() {
+        [whole] => Ok(whole.clone()),
+        pieces => Ok(PyBytes::new(py, &pieces.iter().map(|piece| piece.as_bytes()).collect::<Vec<_>>().concat())),
     }
 }

@@ -40,11 +40,16 @@ tokio::task_local! {
 /// for it and being woken by that. Ctrl-C comes after it.
 pub(crate) async fn short<T>(call: impl Future<Output = T>) -> T {
     let mut call = pin!(call);
-    poll_fn(|context| match WAITED_FOR.try_with(|()| ()) {
-        Ok(()) => may_block(|| call.as_mut().poll(context)),
-        Err(_) => call.as_mut().poll(context),
+    poll_fn(|context| match is_waited_for() {
+        true => may_block(|| call.as_mut().poll(context)),
+        false => call.as_mut().poll(context),
     })
     .await
+}
+
+/// Whether a thread waits for this call, and does nothing else.
+pub(crate) fn is_waited_for() -> bool {
+    WAITED_FOR.try_with(|()| ()).is_ok()
 }
 
 /// Calls for which a thread of the runtime waits at a time, as others wait for themselves.

@@ -15,8 +15,8 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, Removal, Resolved, Result,
-    Sandbox, Slice, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, OpenFile, Removal, Resolved,
+    Result, Sandbox, Slice, VirtualPath, Written,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, SpawnRequest,
         Usage,
@@ -140,6 +140,9 @@ impl Backend for LateSandbox {
     }
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         self.files().await?.read(at, range).await
+    }
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+        self.files().await?.open(at, most).await
     }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
         self.files().await?.read_text(at, window).await

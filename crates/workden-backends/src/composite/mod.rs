@@ -16,8 +16,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use mounts::{Mount, MountTable};
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Removal,
-    Resolved, Result, Slice, VirtualPath, Written, directory_entry, limits,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, OpenFile,
+    Removal, Resolved, Result, Slice, VirtualPath, Written, directory_entry, limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -151,6 +151,11 @@ impl Backend for CompositeBackend {
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         let (mount, local) = self.mount_of_file("read", at)?;
         mount.backend.read(&local, range).await.map_err(|error| mount.told(error))
+    }
+
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+        let (mount, local) = self.mount_of_file("read", at)?;
+        mount.backend.open(&local, most).await.map_err(|error| mount.told(error))
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

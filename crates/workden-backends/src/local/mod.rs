@@ -36,8 +36,8 @@ use root::Root;
 use rustix::io::Errno;
 use spool::{Gathered, Spool};
 use workden_core::{
-    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Existing, Expect, FileIdentity, Last, Removal,
-    Resolved, Result, Slice, VirtualPath, Written, names,
+    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Existing, Expect, FileIdentity, Last, OpenFile,
+    Removal, Resolved, Result, Slice, VirtualPath, Written, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -288,6 +288,11 @@ impl Backend for LocalBackend {
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         not_our_own("read", at)?;
         self.run(at, move |inner, real| read::read(&inner.root, real, range)).await
+    }
+
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+        not_our_own("read", at)?;
+        self.run(at, move |inner, real| read::open(&inner.root, real, most).map(Some)).await
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

@@ -13,7 +13,7 @@ use rustix::{
     io::Errno,
 };
 use workden_core::{
-    ByteRange, Error, Result, Slice, VirtualPath,
+    self as core, ByteRange, Error, Result, Slice, VirtualPath,
     text::{Excerpt, TextSource, TextWindow, scan},
 };
 
@@ -146,6 +146,16 @@ impl TextSource for OpenFile {
     fn open(&self) -> io::Result<Box<dyn Read + '_>> {
         Ok(Box::new(self.reader()))
     }
+}
+
+/// Opens a file for somebody else to read.
+pub(super) fn open(root: &Root, real: &VirtualPath, most: u64) -> Result<core::OpenFile> {
+    let file = OpenFile::open(root, "read", real)?;
+    let size = file.size();
+    if size > most {
+        return Err(Error::too_large("read", real, size, most));
+    }
+    Ok(core::OpenFile { file: file.fd.into(), size })
 }
 
 pub(super) fn read(root: &Root, real: &VirtualPath, range: ByteRange) -> Result<Slice> {

@@ -44,6 +44,7 @@ pub(crate) const CAUGHT: &[(Spoil, &[&str])] = &[
     ),
     (Kind(ErrorKind::NotText), &["text_windows::binary_content_is_not_read_as_text"]),
     (Kind(ErrorKind::TooLarge), &["reading::a_whole_beyond_its_ceiling_is_too_large"]),
+    (OpensAnotherFile, &["reading::an_open_file_holds_what_a_read_gives"]),
     (Kind(ErrorKind::OutOfRange), &["hashlines::lines_are_shown_with_number_and_hash"]),
     (Kind(ErrorKind::Conflict), &["changing::a_change_of_another_version_is_a_conflict"]),
     (ErrorsAreVague, &["text_windows::lines_past_the_end_are_out_of_range"]),

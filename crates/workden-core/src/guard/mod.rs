@@ -36,8 +36,8 @@ use judging::Reach;
 use trace::Trace;
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, Removal, Resolved, Result,
-    Slice, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, OpenFile, Removal, Resolved,
+    Result, Slice, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -158,6 +158,10 @@ impl<B: Backend> Backend for Guarded<B> {
 
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         traced!(self, Op::Read(at), |trace, _op| self.read_guarded(trace, at, range).await)
+    }
+
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+        traced!(self, Op::Read(at), |trace, _op| self.open_guarded(trace, at, most).await)
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

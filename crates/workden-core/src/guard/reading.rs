@@ -3,7 +3,7 @@
 
 use super::{Access, Guarded, Op, judging::Reach, trace::Trace};
 use crate::{
-    Backend, ByteRange, ErrorKind, Refusal, Resolved, Result, Slice,
+    Backend, ByteRange, ErrorKind, OpenFile, Refusal, Resolved, Result, Slice,
     text::{Excerpt, TextWindow},
 };
 
@@ -22,6 +22,23 @@ impl<B: Backend> Guarded<B> {
                 Err(error)
             }
             Err(error) => Err(error),
+        }
+    }
+
+    pub(super) async fn open_guarded(
+        &self,
+        trace: &mut Trace<'_>,
+        at: &Resolved,
+        most: u64,
+    ) -> Result<Option<OpenFile>> {
+        self.pass(trace, Op::Read(at), Reach::One).await?;
+        let Some(allowed) = self.most_bytes(at, Access::Read) else { return self.inner.open(at, most).await };
+        match self.inner.open(at, most.min(allowed)).await {
+            Err(error) if error.kind() == ErrorKind::TooLarge => {
+                self.still_small(at, allowed).await?;
+                Err(error)
+            }
+            opened => opened,
         }
     }
 

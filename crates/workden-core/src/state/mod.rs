@@ -16,7 +16,7 @@ use tree::{File, Node, Tree};
 
 use crate::{
     Backend, Before, ByteRange, Changed, Clock, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    Removal, Resolved, Result, Slice, Version, VirtualPath, Written, in_memory, limits, names,
+    OpenFile, Removal, Resolved, Result, Slice, Version, VirtualPath, Written, in_memory, limits, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, Outcome, TextWindow, scan},
 };
@@ -188,6 +188,10 @@ impl Backend for StateBackend {
         let tree = self.snapshot();
         let file = tree.file("read", &at.real)?;
         in_memory::slice(&at.real, &file.content, Some(file.modified), range)
+    }
+
+    async fn open(&self, _: &Resolved, _: u64) -> Result<Option<OpenFile>> {
+        Ok(None)
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

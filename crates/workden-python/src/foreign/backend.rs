@@ -5,7 +5,7 @@ use bytes::Bytes;
 use pyo3::prelude::*;
 use workden_core::{
     Backend, Before, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    Removal, Resolved, Result, Slice, Version, VirtualPath, Written, in_memory,
+    OpenFile, Removal, Resolved, Result, Slice, Version, VirtualPath, Written, in_memory,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow, scan},
 };
@@ -53,6 +53,9 @@ impl Backend for Foreign {
         in_memory::slice(&at.real, &self.content("read", &at.real).await?, None, range)
     }
 
+    async fn open(&self, _: &Resolved, _: u64) -> Result<Option<OpenFile>> {
+        Ok(None)
+    }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
         if self.reads {
             return self.shown(&at.real, window).await;

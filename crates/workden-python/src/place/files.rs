@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use pyo3::pybacked::PyBackedBytes;
 use workden_core::{
-    BackendExt, Expect, Result, VirtualPath,
+    BackendExt, Expect, Result, VirtualPath, limits,
     search::{GlobRequest, GrepRequest, Hidden, ListRequest},
     text::Replacement,
 };
@@ -12,7 +12,7 @@ use super::{Den, Place};
 use crate::{
     calls::calls,
     convert::{Blob, Entries, Matches},
-    runtime::short,
+    runtime::{is_waited_for, short},
 };
 
 /// More than anybody can look at, and few enough to hold.
@@ -62,7 +62,13 @@ calls! {
     /// The bytes of a file.
     fn read_bytes | read_bytes_async (den, path: String) -> Blob {
         // Not `short`: Python's own heap would give back and fetch again the memory of every large file.
-        den.workspace.files().read_bytes(&den.path(&path).await?).await.map(Blob)
+        let path = den.path(&path).await?;
+        if is_waited_for()
+            && let Some(open) = short(den.workspace.files().open_path(&path, limits::READ_BYTES)).await?
+        {
+            return Ok(Blob::File(open));
+        }
+        den.workspace.files().read_bytes(&path).await.map(Blob::Bytes)
     }
 
     /// Writes a file, and makes the directories on the way. Its path.

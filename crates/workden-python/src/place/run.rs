@@ -93,6 +93,6 @@ calls! {
             // Dropping it would end it as well; this way nobody waits for the other end to notice.
             let _ = process.control.signal(Signal::Kill).await;
         }
-        Ok((code, Blob(printed.output.freeze()), Blob(printed.errors.freeze()), is_over, is_too_much))
+        Ok((code, Blob::Bytes(printed.output.freeze()), Blob::Bytes(printed.errors.freeze()), is_over, is_too_much))
     }
 }

@@ -15,8 +15,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Removal,
-    Resolved, Result, Sandbox, Slice, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, OpenFile,
+    Removal, Resolved, Result, Sandbox, Slice, VirtualPath, Written,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process,
         ProcessControl, Signal, SpawnRequest, Usage, WindowSize,
@@ -294,6 +294,9 @@ impl Backend for Fake {
     }
     async fn read(&self, _: &Resolved, _: ByteRange) -> Result<Slice> {
         no()
+    }
+    async fn open(&self, _: &Resolved, _: u64) -> Result<Option<OpenFile>> {
+        Ok(None)
     }
     async fn read_text(&self, _: &Resolved, _: TextWindow) -> Result<Excerpt> {
         no()

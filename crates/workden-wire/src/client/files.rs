@@ -7,8 +7,8 @@ use axum::body::Body;
 use futures_util::TryStreamExt;
 use http::Method;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Existing, Expect, FileIdentity, Last, Removal,
-    Resolved, Result, Slice, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Existing, Expect, FileIdentity, Last, OpenFile,
+    Removal, Resolved, Result, Slice, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -46,6 +46,10 @@ impl Backend for RemoteSandbox {
         let (ByteRange::Whole { most } | ByteRange::Part { length: most, .. }) = range;
         let bytes = whole(response.into_body(), usize::try_from(most).unwrap_or(usize::MAX)).await?;
         Ok(Slice { bytes, size: said.size, modified: said.modified })
+    }
+
+    async fn open(&self, _: &Resolved, _: u64) -> Result<Option<OpenFile>> {
+        Ok(None)
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

@@ -14,8 +14,8 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Removal,
-    Resolved, Result, Sandbox, Slice, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, OpenFile,
+    Removal, Resolved, Result, Sandbox, Slice, VirtualPath, Written,
     sandbox::{
         Command, Ended, ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, JobState,
         Killed, Output, Process, ProcessControl, ProcessEvent, ProcessEvents, Signal, SpawnRequest, Stream, Usage,
@@ -245,6 +245,9 @@ impl Backend for Scripted {
         let slice = self.files.read(at, range).await?;
         self.seen.read.fetch_add(slice.bytes.len() as u64, Ordering::SeqCst);
         Ok(slice)
+    }
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+        self.files.open(at, most).await
     }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
         self.files.read_text(at, window).await

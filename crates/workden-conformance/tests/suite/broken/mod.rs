@@ -15,7 +15,7 @@ use async_trait::async_trait;
 pub(crate) use spoil::Spoil;
 use workden_core::{
     Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    Removal, Resolved, Result, Slice, StateBackend, VirtualPath, Written,
+    OpenFile, Removal, Resolved, Result, Slice, StateBackend, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -92,6 +92,9 @@ impl Backend for Broken {
     }
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         self.answer(self.spoiled_read(at, range).await)
+    }
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+        self.answer(self.spoiled_open(at, most).await)
     }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
         self.answer(self.spoiled_read_text(at, window).await)

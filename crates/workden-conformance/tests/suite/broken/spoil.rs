@@ -39,6 +39,7 @@ pub(crate) enum Spoil {
     ReadDisregardsOffsets,
     ReadRefusesPartsPastTheEnd,
     ReadHasNoCeiling,
+    OpensAnotherFile,
     ReadSaysTheSizeOfThePart,
 
     TextSkipsALine,
