@@ -117,7 +117,8 @@ mod tests {
     use crate::{Ground, Lifetime};
 
     fn a_launch(protocol: u32) -> Launch {
-        let ground = Ground::Host { root: "/srv/a\nb".into(), environment: BTreeMap::from([("K".into(), "V".into())]) };
+        let environment = BTreeMap::from([("K".into(), "V".into())]);
+        let ground = Ground::Container { directory: "/srv/a\nb".into(), environment };
         Launch { protocol, ground, lifetime: Lifetime::Owned }
     }
 

@@ -24,13 +24,6 @@ pub struct Launch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ground {
-    /// On the host as it is: a directory of files, and the whole environment of commands.
-    Host {
-        /// The directory that is `/` to file calls, and where commands start.
-        root: PathBuf,
-        /// The environment of commands.
-        environment: BTreeMap<String, String>,
-    },
     /// In namespaces of their own, which the keeper makes before it serves.
     Linux(Box<Confinement>),
     /// In the container in which the keeper was started, as it is.

@@ -19,10 +19,6 @@ use crate::{
 /// `directory` one of the host's that ends with the sandbox.
 pub(super) fn prepare(ground: Ground, owner: Option<Pid>, directory: Option<PathBuf>) -> Result<Setting> {
     match ground {
-        Ground::Host { root, environment } => {
-            let root = std::path::absolute(&root).unwrap_or(root);
-            Ok(Setting { children: adopt(), ..Setting::host(root, environment) })
-        }
         Ground::Linux(confinement) => confine::enter_leased(&confinement, owner, directory),
         Ground::Container { directory, environment } => Ok(container(directory, environment)),
     }

@@ -40,7 +40,7 @@ impl Program {
     async fn start_by(command: Command) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (process, mut stream) = started(command);
-        launch(&mut stream, &host(directory.path(), Lifetime::Owned)).await.unwrap();
+        launch(&mut stream, &here(directory.path(), Lifetime::Owned)).await.unwrap();
         let sandbox = RemoteSandbox::connect(stream, None).await.unwrap();
         Self { directory, process, sandbox }
     }
@@ -99,8 +99,10 @@ fn started(mut command: Command) -> (Child, UnixStream) {
     (process, UnixStream::from_std(ours).unwrap())
 }
 
-fn host(root: &std::path::Path, lifetime: Lifetime) -> Launch {
-    Launch { protocol: PROTOCOL, ground: Ground::Host { root: root.into(), environment: environment() }, lifetime }
+/// This machine, as a container is taken: as it is.
+fn here(directory: &std::path::Path, lifetime: Lifetime) -> Launch {
+    let ground = Ground::Container { directory: directory.into(), environment: environment() };
+    Launch { protocol: PROTOCOL, ground, lifetime }
 }
 
 #[tokio::test]
@@ -112,7 +114,7 @@ async fn a_keeper_serves_files_and_commands_on_its_standard_input() {
         executed.output.text(),
         format!("content{}\n0\n1\n2\n", program.directory.path().canonicalize().unwrap().display())
     );
-    assert_eq!(program.sandbox.isolation().await.unwrap().level, IsolationLevel::None);
+    assert_eq!(program.sandbox.isolation().await.unwrap().level, IsolationLevel::Container);
     program.sandbox.stop().await.unwrap();
     assert_eq!(program.sandbox.jobs().await.unwrap_err().kind(), ErrorKind::Gone);
     drop(program.sandbox.clone());
@@ -121,16 +123,17 @@ async fn a_keeper_serves_files_and_commands_on_its_standard_input() {
 
 #[tokio::test]
 async fn a_launch_that_makes_no_sense_is_refused_in_words() {
-    let none = std::path::Path::new("/no/such/directory");
-    let other_version = Launch { protocol: PROTOCOL + 1, ..host(none, Lifetime::Owned) };
-    for (wanted, kind) in [(host(none, Lifetime::Owned), ErrorKind::NotFound), (other_version, ErrorKind::Unsupported)]
+    let nowhere = std::path::Path::new("no/such/directory");
+    let other_version = Launch { protocol: PROTOCOL + 1, ..here(nowhere, Lifetime::Owned) };
+    for (wanted, kind) in
+        [(here(nowhere, Lifetime::Owned), ErrorKind::InvalidPath), (other_version, ErrorKind::Unsupported)]
     {
         let mut command = Command::new(env!("CARGO_BIN_EXE_workden-keeper"));
         command.stderr(Stdio::null());
         let (mut process, mut stream) = started(command);
         let refused = launch(&mut stream, &wanted).await.unwrap_err();
         assert_eq!(refused.kind(), kind, "{refused}");
-        assert!(!refused.to_string().contains("/no/such"), "{refused}");
+        assert!(!refused.to_string().contains("no/such"), "{refused}");
         assert_eq!(process.wait().unwrap().code(), Some(1));
     }
 }
@@ -146,7 +149,7 @@ async fn a_leased_keeper_outlives_a_connection_but_not_its_lease() {
         directory: None,
     };
     let (mut process, mut stream) = started(Command::new(env!("CARGO_BIN_EXE_workden-keeper")));
-    launch(&mut stream, &host(directory.path(), lifetime)).await.unwrap();
+    launch(&mut stream, &here(directory.path(), lifetime)).await.unwrap();
     let first = RemoteSandbox::connect(stream, None).await.unwrap();
     let job = first.start_job(&JobRequest::shell("sleep 300")).await.unwrap();
     drop(first);

@@ -39,6 +39,7 @@ fn ceilings_hold_for_every_way_in() {
         for (what, told, size, limit) in [
             ("read", reads.read(&five, whole).await.map(drop), 5, 4),
             ("read a part", reads.read(&five, part).await.map(drop), 5, 4),
+            ("open", reads.open(&five, u64::MAX).await.map(drop), 5, 4),
             ("read text", reads.read_text(&five, window).await.map(drop), 5, 4),
             ("edit what is too large", reads.change(&five, &grow, any, 100).await.map(drop), 5, 4),
             ("copy from", reads.copy(&five, &new, Existing::Refuse).await.map(drop), 5, 4),
