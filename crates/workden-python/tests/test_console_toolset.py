@@ -6,6 +6,7 @@ import importlib
 import inspect
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -149,5 +150,6 @@ def test_without_pydantic_ai_the_command_that_installs_it_is_said(monkeypatch: p
 
 
 async def test_without_a_backend_it_is_said_where_one_is_looked_for() -> None:
-    with pytest.raises(UserError, match=r"works with `deps\.backend`"):
-        await Script([]).agent(create_console_toolset()).run("go")
+    for deps in (None, SimpleNamespace(), SimpleNamespace(backend=None)):
+        with pytest.raises(UserError, match=r"works with `deps\.backend`"):
+            await Script([]).agent(create_console_toolset()).run("go", deps=deps)

@@ -45,3 +45,20 @@ def test_deepagents_reads_what_is_wrong(tmp_path: Path) -> None:
         for answer in (deep.read(HALF), deep.ls(HALF), deep.write(HALF, "x"), deep.edit("a.txt", "text", HALF), deep.delete(HALF)):
             assert "no text" in answer.error
         assert deep.grep(HALF).error and deep.glob("*", HALF).error and deep.upload_files([(HALF, b"")])[0].error
+
+
+def test_what_is_no_backend_is_told_at_once() -> None:
+    for thing in ("x", None, 7, object()):
+        with pytest.raises(TypeError, match="is no backend"):
+            CompositeBackend(thing)
+        with pytest.raises(TypeError, match="is no backend"):
+            CompositeBackend(StateBackend(), {"/p": thing})
+
+
+def test_bytes_are_those_of_the_file_whatever_its_size(tmp_path: Path) -> None:
+    (backend,) = backends(tmp_path)[:1]
+    for size in (0, 1, 65_536, 3_000_001):
+        content = bytes(range(251)) * (size // 251 + 1)
+        (tmp_path / "f").write_bytes(content[:size])
+        assert backend.read_bytes("f") == content[:size]
+        assert asyncio.run(ensure_async(backend).read_bytes("f")) == content[:size]

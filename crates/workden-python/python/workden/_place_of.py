@@ -14,6 +14,8 @@ _COMMANDS = ("execute", "execute_background", "read_background", "kill_backgroun
 def place_of(backend: Any) -> Place:
     """That of a backend of ours; for any other, and for one whose methods somebody overrode, one that calls it."""
     backend = unwrapped(backend)
+    if not any(callable(getattr(backend, name, None)) for name in _FILES):
+        raise TypeError(f"{backend!r} is no backend: a backend has methods such as read_bytes and write")
     return own_place(backend) or Place.foreign(backend)
 
 

@@ -71,6 +71,23 @@ class LocalBackend(PlaceFiles, PlaceCommands):
         toolchains: Sequence[str] = (),
         durable: bool = False,
     ) -> None:
+        """What the backend is given.
+
+        - `root_dir`: where relative paths start and commands run; made if it is not there. If nothing is said, the
+          first of `allowed_directories`, or where this process is.
+        - `allowed_directories`: what absolute paths may lead to; if nothing is said, `root_dir`. They hold for files:
+          commands on the host go where this process can.
+        - `enable_execute`: whether there are commands.
+        - `sandbox_id`: what it is called (`id`).
+        - `permissions`: rules, the same as a dictionary, or the name of a preset (`"readonly"`).
+        - `ask_callback`: who is asked about what the rules ask about: `(operation, target, reason)`, sync or async.
+        - `ask_fallback`: what happens where there is nobody to ask: a call raises (`"error"`), or is denied (`"deny"`).
+        - `isolation`: `"linux"` for commands in a sandbox around the same directories.
+        - `env`: which variables of this process commands see, by name; all of them on the host if nothing is said.
+        - `toolchains`: of `"python"`, `"node"`, `"rust"` and `"go"`, what commands in a sandbox find besides the
+          programs in `/usr`.
+        - `durable`: whether a write is on the disk when it returns.
+        """
         if isolation not in (None, "linux"):
             raise ValueError(f'isolation is "linux" or None, and not {isolation!r}; for containers there is DockerSandbox')
         allowed = None if allowed_directories is None else listed("allowed_directories", allowed_directories)

@@ -99,13 +99,13 @@ class Console:
     def _backend(self, ctx: RunContext[Any]) -> Any:
         if self.backend is not None:
             return self.backend
-        try:
-            return ctx.deps.backend
-        except AttributeError:
+        backend = getattr(ctx.deps, "backend", None)
+        if backend is None:
             raise UserError(
                 "the console works with `deps.backend`, which is not there: run the agent with `deps` that have a "
                 "backend, or give it to `ConsoleCapability(backend=...)`"
-            ) from None
+            )
+        return backend
 
     def _offered(self, backend: Any, tool: str, *, insists: bool = True) -> Offered:
         is_asked = insists and self.asks_for_commands and tool in _COMMANDS
