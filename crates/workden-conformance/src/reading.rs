@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use workden_core::{Backend, BackendExt, ByteRange, ErrorKind, OpenFile, Removal};
+use workden_core::{Backend, BackendExt, ByteRange, ErrorKind, Opened, Removal};
 
 use crate::{
     Outcome,
@@ -126,18 +126,22 @@ pub async fn reading_says_how_large_the_file_is_and_when_it_changed(files: &dyn 
     equal("the time of change", whole.modified, entry.modified)
 }
 
-/// Whoever has files of a machine may hand them out; under the same conditions as their content.
+/// The same file, under the same conditions, whether it is handed out or its content.
 pub async fn an_open_file_holds_what_a_read_gives(files: &dyn Backend) -> Outcome {
     put(files, "/noise", noise()).await?;
     put(files, "/empty", "").await?;
     for typed in ["/noise", "/empty"] {
         let here = at(files, typed).await?;
         let whole = files.read(&here, ByteRange::whole()).await?;
-        let Some(OpenFile { mut file, size }) = files.open(&here, whole.size).await? else { return Ok(()) };
-        equal("the size of an open file", size, whole.size)?;
-        let mut content = Vec::new();
-        let read = file.read_to_end(&mut content);
-        equal("what is in an open file", read.map(|_| content).ok(), Some(whole.bytes.to_vec()))?;
+        let content = match files.open(&here, whole.size).await? {
+            Opened::Content(bytes) => Some(bytes.to_vec()),
+            Opened::File { mut file, size } => {
+                equal("the size of an open file", size, whole.size)?;
+                let mut content = Vec::new();
+                file.read_to_end(&mut content).ok().map(|_| content)
+            }
+        };
+        equal("what is in an open file", content, Some(whole.bytes.to_vec()))?;
     }
     let here = at(files, "/noise").await?;
     refused("open a file where 9 is the most", files.open(&here, 9).await, ErrorKind::TooLarge)?;

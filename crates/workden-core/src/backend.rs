@@ -64,13 +64,13 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// - A file that grows meanwhile is read as far as it went when it was opened.
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice>;
 
-    /// Opens a file of this machine for reading: for who would only copy what [`read`](Self::read) gives. `None`
-    /// where there is no such file, only its content.
+    /// As [`read`](Self::read) of the whole, for who would only copy what that gives: the file itself, open, where it is
+    /// one of this machine's, and its content elsewhere.
     ///
     /// # Behavior
     ///
-    /// - As `read` of the whole: `TooLarge` when it has more than `most` bytes.
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>>;
+    /// - As `read`: `TooLarge` when it has more than `most` bytes.
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened>;
 
     /// Reads a window of text where the file is, so that only the window travels.
     ///
@@ -249,13 +249,18 @@ pub struct Slice {
     pub modified: Option<Timestamp>,
 }
 
-/// A file of this machine that is open for reading.
+/// A file that was opened.
 #[derive(Debug)]
-pub struct OpenFile {
-    /// The file, at its beginning.
-    pub file: std::fs::File,
-    /// How many bytes it had when it was opened.
-    pub size: u64,
+pub enum Opened {
+    /// A file of this machine.
+    File {
+        /// The file, at its beginning.
+        file: std::fs::File,
+        /// How many bytes it had when it was opened.
+        size: u64,
+    },
+    /// The content of one that is elsewhere.
+    Content(Bytes),
 }
 
 /// What to write.
@@ -365,7 +370,7 @@ macro_rules! forward {
             async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
                 (**self).read(at, range).await
             }
-            async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+            async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
                 (**self).open(at, most).await
             }
             async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

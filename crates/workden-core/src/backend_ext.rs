@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, EntryKind, ErrorKind, Existing, Expect, Last, Link, OpenFile, Removal,
+    Backend, ByteRange, Changed, Content, Entry, EntryKind, ErrorKind, Existing, Expect, Last, Link, Opened, Removal,
     Result, VirtualPath, Written, limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, HashlineEdit, Numbered, Outcome, Replacement, TextWindow, hashline},
@@ -52,8 +52,8 @@ pub trait BackendExt: Backend {
         settled!(self, path, Last::Follow, |at| self.read(&at, ByteRange::whole()).await).map(|slice| slice.bytes)
     }
 
-    /// Opens a file of this machine for reading; `None` where there is only its content.
-    async fn open_path(&self, path: &VirtualPath, most: u64) -> Result<Option<OpenFile>> {
+    /// Opens a file, or gives its content where it is not one of this machine's.
+    async fn open_path(&self, path: &VirtualPath, most: u64) -> Result<Opened> {
         settled!(self, path, Last::Follow, |at| self.open(&at, most).await)
     }
 

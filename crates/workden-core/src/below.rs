@@ -2,7 +2,7 @@
 //! takes for an empty `/`.
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, OpenFile,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Opened,
     Removal, Resolved, Result, Slice, VirtualPath, Written,
     search::{Alias, GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing, View},
     text::{Change, Excerpt, TextWindow},
@@ -109,7 +109,7 @@ impl<B: Backend> Backend for Below<B> {
         self.told(self.backend.read(&self.outer_at(at), range).await)
     }
 
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
         self.told(self.backend.open(&self.outer_at(at), most).await)
     }
 

@@ -43,7 +43,7 @@ mod verdict;
 mod visibility;
 
 pub use backend::{
-    Backend, Before, ByteRange, Changed, Content, ContentStream, Existing, Expect, Last, OpenFile, Removal, Resolved,
+    Backend, Before, ByteRange, Changed, Content, ContentStream, Existing, Expect, Last, Opened, Removal, Resolved,
     Slice, Written,
 };
 pub use backend_ext::{BackendExt, directory_entry};

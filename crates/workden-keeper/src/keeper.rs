@@ -19,7 +19,7 @@ use tokio::{sync::watch, time::Instant};
 use workden_backends::LocalBackend;
 use workden_core::{
     Backend, ByteRange, Changed, Content, Entry, EntryKind, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    OpenFile, Removal, Resolved, Result, Slice, VirtualPath, Written,
+    Opened, Removal, Resolved, Result, Slice, VirtualPath, Written,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, Sandbox,
         SpawnRequest, Usage,
@@ -279,7 +279,7 @@ impl Backend for Keeper {
         let _call = self.call()?;
         self.files.read(at, range).await
     }
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
         let _call = self.call()?;
         self.files.open(at, most).await
     }

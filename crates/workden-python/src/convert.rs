@@ -3,13 +3,16 @@
 use std::{fs::File, os::fd::AsRawFd};
 
 use pyo3::{
+    exceptions::PyOSError,
     prelude::*,
     types::{PyBytes, PyDict, PyList, PyString},
 };
 use workden_core::{
-    Entry, OpenFile,
+    Entry, Error, ErrorKind, VirtualPath,
     search::{Grepped, LineRole},
 };
+
+use crate::failure;
 
 /// Files and directories, each a dictionary with `name`, `path`, `is_dir` and `size`.
 pub(crate) struct Entries(pub(crate) Vec<Entry>);
@@ -87,7 +90,14 @@ pub(crate) enum Blob {
     /// Those that are here.
     Bytes(bytes::Bytes),
     /// Those of a file, which are read right into their place.
-    File(OpenFile),
+    File {
+        /// The file.
+        file: File,
+        /// How far it went when it was opened.
+        size: u64,
+        /// What it is called.
+        path: VirtualPath,
+    },
 }
 
 impl<'py> IntoPyObject<'py> for Blob {
@@ -98,7 +108,16 @@ impl<'py> IntoPyObject<'py> for Blob {
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         match self {
             Self::Bytes(bytes) => Ok(PyBytes::new(py, &bytes)),
-            Self::File(OpenFile { file, size }) => read_all(py, &file, size),
+            Self::File { file, size, path } => read_all(py, &file, size).map_err(|error| {
+                match error.is_instance_of::<PyOSError>(py) {
+                    true => failure::raised(Error::new(
+                        ErrorKind::Io,
+                        format!("cannot read `{path}`: the system says no ({})", error.value(py)),
+                    )),
+                    // Somebody pressed Ctrl-C, or there is no memory for it.
+                    false => error,
+                }
+            }),
         }
     }
 }

@@ -15,6 +15,8 @@ use std::{
 use pyo3::{prelude::*, types::PyDict};
 use workden_core::{Error, ErrorKind, Result};
 
+use crate::runtime;
+
 /// How deep processes may fork one another and each have a value of their own.
 const GENERATIONS: usize = 16;
 
@@ -25,6 +27,7 @@ static GENERATION: AtomicUsize = AtomicUsize::new(0);
 #[pyfunction]
 fn forked() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
+    runtime::forget_parent();
 }
 
 /// Has Python tell of forks.

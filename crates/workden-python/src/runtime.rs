@@ -4,8 +4,12 @@
 use std::{
     future::{Future, poll_fn},
     mem,
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -75,13 +79,26 @@ pub(crate) async fn attended<T>(call: impl Future<Output = T>) -> T {
         }
         let before = ATTENDED.fetch_add(1, Ordering::Relaxed);
         let _attended = Attended;
-        if before < MOST_ATTENDED {
-            task::block_in_place(|| may_block(|| call.as_mut().poll(context)))
-        } else {
-            call.as_mut().poll(context)
+        if before >= MOST_ATTENDED {
+            return call.as_mut().poll(context);
+        }
+        let mut polled = None;
+        // The runtime panics when the system gives it no thread for its other tasks; nobody has begun with the call then.
+        let attended = catch_unwind(AssertUnwindSafe(|| {
+            task::block_in_place(|| polled = Some(may_block(|| call.as_mut().poll(context))));
+        }));
+        match (polled, attended) {
+            (Some(polled), _) => polled,
+            (None, _) => call.as_mut().poll(context),
         }
     })
     .await
+}
+
+/// Forgets what calls of the parent were about to do. For a forked child.
+pub(crate) fn forget_parent() {
+    ATTENDED.store(0, Ordering::Relaxed);
+    LETS_GO.store(false, Ordering::Release);
 }
 
 /// The runtime of this process.
@@ -107,6 +124,8 @@ pub(crate) enum Lock {
 /// Waits for a call. Ctrl-C ends the wait and, with it, the call.
 pub(crate) fn wait<T: Send>(py: Python<'_>, lock: Lock, call: impl Future<Output = Result<T>> + Send) -> PyResult<T> {
     let runtime = runtime().map_err(failure::raised)?;
+    // Whoever is dropped may have something to do after it, such as a command that is to end.
+    let _entered = runtime.enter();
     let mut call = pin!(call);
     // Most calls about files are done at once, and need nobody to wake them.
     let poll = |call: Pin<&mut _>| {
@@ -227,12 +246,21 @@ impl generic::Runtime for Calls {
     where
         F: FnOnce() + Send + 'static,
     {
-        match runtime() {
-            Ok(runtime) => {
-                let running = runtime.spawn_blocking(|| crossing::cross(work).unwrap_or_default());
-                Box::pin(async { running.await.map_err(Ended) })
+        // `awaitable` has seen to it that there is one.
+        let Ok(runtime) = runtime() else { return Box::pin(std::future::ready(Ok(()))) };
+        let work = Arc::new(Mutex::new(Some(work)));
+        let take = |work: &Mutex<Option<F>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let beside = Arc::clone(&work);
+        // The runtime panics when the system gives it no thread. Somebody awaits this: it is done here then.
+        let running = catch_unwind(AssertUnwindSafe(|| {
+            runtime.spawn_blocking(move || take(&beside).map(|work| crossing::cross(work).unwrap_or_default()))
+        }));
+        match running {
+            Ok(running) => Box::pin(async { running.await.map(drop).map_err(Ended) }),
+            Err(_) => {
+                let _ = take(&work).map(|work| crossing::cross(work).unwrap_or_default());
+                Box::pin(std::future::ready(Ok(())))
             }
-            Err(_) => Box::pin(std::future::ready(Ok(()))),
         }
     }
 }

@@ -18,7 +18,7 @@ macro_rules! delegate {
 
             use async_trait::async_trait;
             use workden_core::{
-                Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, OpenFile, Removal, Resolved,
+                Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, Opened, Removal, Resolved,
                 Result, Sandbox, Slice, VirtualPath, Written,
                 sandbox::{
                     ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process,
@@ -43,7 +43,7 @@ macro_rules! delegate {
                 async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
                     delegate!(@ask (self, $this, $other, $answer, $back) read(at, range))
                 }
-                async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+                async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
                     delegate!(@ask (self, $this, $other, $answer, $back) open(at, most))
                 }
                 async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

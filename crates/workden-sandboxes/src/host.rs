@@ -47,9 +47,16 @@ impl HostSandbox {
         self.end().await;
     }
 
+    /// Has the nursery end, and everything with it.
+    fn let_go(&self) {
+        self.keeper.let_go();
+        // A command may have stopped it.
+        self.nursery.wake();
+    }
+
     /// Ends the nursery, and everything with it.
     async fn end(&self) {
-        self.keeper.let_go();
+        self.let_go();
         if timeout(END_TIME, self.nursery.wait()).await.is_err() {
             self.nursery.kill();
             self.nursery.wait().await;
@@ -66,6 +73,12 @@ impl HostSandbox {
             directory: None,
             variables: NamedVariables::default(),
         }
+    }
+}
+
+impl Drop for HostSandbox {
+    fn drop(&mut self) {
+        self.let_go();
     }
 }
 

@@ -15,7 +15,7 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, OpenFile, Removal, Resolved,
+    Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, Opened, Removal, Resolved,
     Result, Sandbox, Slice, VirtualPath, Written,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, SpawnRequest,
@@ -141,7 +141,7 @@ impl Backend for LateSandbox {
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         self.files().await?.read(at, range).await
     }
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
         self.files().await?.open(at, most).await
     }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use mounts::{Mount, MountTable};
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, OpenFile,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Opened,
     Removal, Resolved, Result, Slice, VirtualPath, Written, directory_entry, limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
@@ -153,7 +153,7 @@ impl Backend for CompositeBackend {
         mount.backend.read(&local, range).await.map_err(|error| mount.told(error))
     }
 
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
         let (mount, local) = self.mount_of_file("read", at)?;
         mount.backend.open(&local, most).await.map_err(|error| mount.told(error))
     }

@@ -36,7 +36,7 @@ use root::Root;
 use rustix::io::Errno;
 use spool::{Gathered, Spool};
 use workden_core::{
-    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Existing, Expect, FileIdentity, Last, OpenFile,
+    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Existing, Expect, FileIdentity, Last, Opened,
     Removal, Resolved, Result, Slice, VirtualPath, Written, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
@@ -290,9 +290,9 @@ impl Backend for LocalBackend {
         self.run(at, move |inner, real| read::read(&inner.root, real, range)).await
     }
 
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
         not_our_own("read", at)?;
-        self.run(at, move |inner, real| read::open(&inner.root, real, most).map(Some)).await
+        self.run(at, move |inner, real| read::open(&inner.root, real, most)).await
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

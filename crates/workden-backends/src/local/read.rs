@@ -13,7 +13,7 @@ use rustix::{
     io::Errno,
 };
 use workden_core::{
-    self as core, ByteRange, Error, Result, Slice, VirtualPath,
+    ByteRange, Error, Opened, Result, Slice, VirtualPath,
     text::{Excerpt, TextSource, TextWindow, scan},
 };
 
@@ -149,13 +149,13 @@ impl TextSource for OpenFile {
 }
 
 /// Opens a file for somebody else to read.
-pub(super) fn open(root: &Root, real: &VirtualPath, most: u64) -> Result<core::OpenFile> {
+pub(super) fn open(root: &Root, real: &VirtualPath, most: u64) -> Result<Opened> {
     let file = OpenFile::open(root, "read", real)?;
     let size = file.size();
     if size > most {
         return Err(Error::too_large("read", real, size, most));
     }
-    Ok(core::OpenFile { file: file.fd.into(), size })
+    Ok(Opened::File { file: file.fd.into(), size })
 }
 
 pub(super) fn read(root: &Root, real: &VirtualPath, range: ByteRange) -> Result<Slice> {

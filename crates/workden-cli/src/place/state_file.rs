@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 use workden::backends::{LocalBackend, SystemClock};
 use workden_core::{
     Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    OpenFile, Removal, Resolved, Result, Slice, StateBackend, Version, VirtualPath, Written,
+    Opened, Removal, Resolved, Result, Slice, StateBackend, Version, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -114,7 +114,7 @@ impl Backend for StateFile {
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         self.files.read(at, range).await
     }
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
         self.files.open(at, most).await
     }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

@@ -36,7 +36,7 @@ use judging::Reach;
 use trace::Trace;
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, OpenFile, Removal, Resolved,
+    Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, Opened, Removal, Resolved,
     Result, Slice, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
@@ -160,7 +160,7 @@ impl<B: Backend> Backend for Guarded<B> {
         traced!(self, Op::Read(at), |trace, _op| self.read_guarded(trace, at, range).await)
     }
 
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
         traced!(self, Op::Read(at), |trace, _op| self.open_guarded(trace, at, most).await)
     }
 

@@ -3,7 +3,7 @@
 
 use super::{Access, Guarded, Op, judging::Reach, trace::Trace};
 use crate::{
-    Backend, ByteRange, ErrorKind, OpenFile, Refusal, Resolved, Result, Slice,
+    Backend, ByteRange, ErrorKind, Opened, Refusal, Resolved, Result, Slice,
     text::{Excerpt, TextWindow},
 };
 
@@ -25,12 +25,7 @@ impl<B: Backend> Guarded<B> {
         }
     }
 
-    pub(super) async fn open_guarded(
-        &self,
-        trace: &mut Trace<'_>,
-        at: &Resolved,
-        most: u64,
-    ) -> Result<Option<OpenFile>> {
+    pub(super) async fn open_guarded(&self, trace: &mut Trace<'_>, at: &Resolved, most: u64) -> Result<Opened> {
         self.pass(trace, Op::Read(at), Reach::One).await?;
         let Some(allowed) = self.most_bytes(at, Access::Read) else { return self.inner.open(at, most).await };
         match self.inner.open(at, most.min(allowed)).await {

@@ -16,7 +16,7 @@ use tree::{File, Node, Tree};
 
 use crate::{
     Backend, Before, ByteRange, Changed, Clock, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    OpenFile, Removal, Resolved, Result, Slice, Version, VirtualPath, Written, in_memory, limits, names,
+    Opened, Removal, Resolved, Result, Slice, Version, VirtualPath, Written, in_memory, limits, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, Outcome, TextWindow, scan},
 };
@@ -190,8 +190,8 @@ impl Backend for StateBackend {
         in_memory::slice(&at.real, &file.content, Some(file.modified), range)
     }
 
-    async fn open(&self, _: &Resolved, _: u64) -> Result<Option<OpenFile>> {
-        Ok(None)
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
+        self.read(at, ByteRange::Whole { most }).await.map(|slice| Opened::Content(slice.bytes))
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

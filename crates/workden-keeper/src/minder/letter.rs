@@ -1,5 +1,5 @@
-//! What to run, as a keeper writes it down for a minder that waits: its words in a file without a name, its
-//! standard streams beside that. A file takes any length at once, where a socket would make the keeper wait.
+//! What to run, as a keeper writes it down for a minder that waits: words, and beside them the standard streams. Long
+//! words go in a file without a name, which takes any length at once, where a socket would make the keeper wait.
 
 use std::{
     ffi::{CStr, CString},
@@ -9,13 +9,20 @@ use std::{
 use rustix::{
     fs::{MemfdFlags, memfd_create},
     io::{Errno, pread, retry_on_intr, write},
+    net::{RecvFlags, recv},
 };
 
 use super::{Tells, Terminal};
 use crate::{
-    message::{receive_with, send_with},
+    message::{Wait, receive_with, send_with},
     sys::Program,
 };
+
+/// Words that go beside the message, up to so many bytes: a socket takes these at once.
+const BESIDE: u8 = b'w';
+const INLINE: usize = 32 * 1024;
+/// Words that are in a file.
+const IN_FILE: u8 = b'f';
 
 /// Bytes of the numbers before the words.
 const HEAD: usize = 20;
@@ -32,28 +39,46 @@ pub(crate) struct Letter {
 impl Letter {
     /// Gives it to the minder at the other end, with the standard streams of the command.
     pub(crate) fn send(&self, link: impl AsFd, streams: [BorrowedFd<'_>; 3]) -> Result<(), Errno> {
+        let words = self.written();
+        let length = u32::try_from(words.len()).map_err(|_| Errno::TOOBIG)?.to_le_bytes();
+        let [input, output, error] = streams;
+        if words.len() <= INLINE {
+            let message = [&[BESIDE], &length[..], &words].concat();
+            return send_with(link, &message, &[input, output, error], Wait::Never);
+        }
         let file = memfd_create(c"command", MemfdFlags::CLOEXEC)?;
-        let written = self.written();
-        let mut rest = written.as_slice();
+        let mut rest = words.as_slice();
         while !rest.is_empty() {
             let length = retry_on_intr(|| write(&file, rest))?;
             rest = rest.get(length..).unwrap_or_default();
         }
-        let [input, output, error] = streams;
-        send_with(link, b"!", &[file.as_fd(), input, output, error])
+        let message = [&[IN_FILE], &length[..]].concat();
+        send_with(link, &message, &[input, output, error, file.as_fd()], Wait::Never)
     }
 
     /// Waits for one; `None` when none will come.
     pub(super) fn receive(link: impl AsFd) -> Result<Option<(Self, [OwnedFd; 3])>, Errno> {
-        let (said, enclosed) = receive_with(link, 1)?;
-        if said.is_empty() {
-            return Ok(None);
-        }
-        let enclosed = <[OwnedFd; 4]>::try_from(enclosed);
+        let (head, enclosed) = receive_with(&link, 5)?;
+        let (kind, length) = match *head.as_slice() {
+            [] => return Ok(None),
+            [kind, a, b, c, d] => (kind, u32::from_le_bytes([a, b, c, d])),
+            _ => return Err(Errno::INVAL),
+        };
+        let mut words = vec![0; usize::try_from(length).map_err(|_| Errno::TOOBIG)?];
+        let mut enclosed = enclosed.into_iter();
         // A process that may open no more gets fewer than were sent.
-        let [file, input, output, error] = enclosed.map_err(|_| Errno::MFILE)?;
-        let letter = Self::read(&content(&file)?).ok_or(Errno::INVAL)?;
-        Ok(Some((letter, [input, output, error])))
+        let mut next = || enclosed.next().ok_or(Errno::MFILE);
+        let streams = [next()?, next()?, next()?];
+        match kind {
+            BESIDE => fill(&mut words, |rest, _| recv(&link, rest, RecvFlags::empty()).map(|(_, length)| length))?,
+            IN_FILE => {
+                let file = next()?;
+                fill(&mut words, |rest, at| pread(&file, rest, at))?;
+            }
+            _ => return Err(Errno::INVAL),
+        }
+        let letter = Self::read(&words).ok_or(Errno::INVAL)?;
+        Ok(Some((letter, streams)))
     }
 
     /// Numbers, then words that each end with a NUL.
@@ -88,18 +113,16 @@ impl Letter {
     }
 }
 
-/// All that is in a file, wherever its writer stands in it.
-fn content(file: &OwnedFd) -> Result<Vec<u8>, Errno> {
-    let length = usize::try_from(rustix::fs::fstat(file)?.st_size).map_err(|_| Errno::INVAL)?;
-    let mut bytes = vec![0; length];
-    let mut read = 0;
-    while let Some(rest) = bytes.get_mut(read..).filter(|rest| !rest.is_empty()) {
-        match retry_on_intr(|| pread(file, &mut *rest, read as u64))? {
+/// Fills a buffer by reads at offsets.
+fn fill(buffer: &mut [u8], mut read: impl FnMut(&mut [u8], u64) -> Result<usize, Errno>) -> Result<(), Errno> {
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match retry_on_intr(|| read(rest, filled as u64))? {
             0 => return Err(Errno::INVAL),
-            more => read += more,
+            more => filled += more,
         }
     }
-    Ok(bytes)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -11,23 +11,23 @@ pub(crate) mod command;
 pub(crate) mod descent;
 pub(crate) mod letter;
 pub(crate) mod message;
+mod mind;
 
 use std::{
     ffi::CStr,
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
-    time::{Duration, Instant},
 };
 
 use letter::Letter;
-use message::{Order, Report, Stage};
+use message::{Report, Stage};
+use mind::Minder;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
-    net::{RecvFlags, SendFlags},
-    process::{DumpableBehavior, Pid, Resource, Signal, WaitOptions, kill_process_group},
+    net::SendFlags,
+    process::{DumpableBehavior, Pid, Resource},
 };
 use seccompiler::BpfProgramRef;
-use workden_core::limits;
 
 use crate::{
     setting::{Join, MemoryRunsOut},
@@ -36,8 +36,6 @@ use crate::{
 
 /// Descriptors that a minder is given at most: its link, three streams, rules, a file for each controller.
 const MOST_DESCRIPTORS: usize = 24;
-/// How often what is left is killed again.
-const KILL_AGAIN: Duration = Duration::from_millis(5);
 
 static NO_GROUP: Join = Join::None;
 
@@ -122,6 +120,8 @@ pub(crate) fn start_waiting(link: BorrowedFd<'_>, room: &mut [i32], stack: &mut 
         };
         loop {
             match Letter::receive(link) {
+                // Nobody waits for it any more, and it is not begun.
+                Ok(Some(_)) if is_called_off(link) => report_none(link, Errno::CANCELED),
                 Ok(Some((letter, streams))) => match begin_by(letter, streams, link, stack) {
                     Ok(leader) => Minder::new(link, &children, leader, room).mind(),
                     Err(why) => report_none(link, why),
@@ -132,6 +132,12 @@ pub(crate) fn start_waiting(link: BorrowedFd<'_>, room: &mut [i32], stack: &mut 
             }
         }
     })
+}
+
+/// Whether the keeper has said something since it asked for a command, or is gone.
+fn is_called_off(link: BorrowedFd<'_>) -> bool {
+    let mut watched = [PollFd::new(&link, PollFlags::IN)];
+    !matches!(poll(&mut watched, Some(&Timespec::default())), Ok(0) | Err(_))
 }
 
 /// Starts the command of a letter, on the host as it is.
@@ -175,140 +181,6 @@ fn settle() -> Result<OwnedFd, Errno> {
     sys::child_signals()
 }
 
-struct Minder<'a> {
-    link: BorrowedFd<'a>,
-    children: &'a OwnedFd,
-    /// The command's process, until it is reaped.
-    leader: Option<Pid>,
-    /// When `TERM` turns into `KILL`.
-    kill_at: Option<Instant>,
-    room: &'a mut [i32],
-}
-
-/// Whether there are descendants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Left {
-    Something,
-    Nothing,
-}
-
-impl<'a> Minder<'a> {
-    fn new(link: BorrowedFd<'a>, children: &'a OwnedFd, leader: Pid, room: &'a mut [i32]) -> Self {
-        Self { link, children, leader: Some(leader), kill_at: None, room }
-    }
-
-    /// Reaps, reports and obeys until nothing is left.
-    fn mind(&mut self) {
-        while self.reap() == Left::Something {
-            let wait = self.kill_at.map(|at| at.saturating_duration_since(Instant::now()));
-            if wait == Some(Duration::ZERO) {
-                return self.kill_all();
-            }
-            let mut watched = [PollFd::new(&self.link, PollFlags::IN), PollFd::new(self.children, PollFlags::IN)];
-            let _ = poll(&mut watched, wait.map(timespec).as_ref());
-            let asked = !watched[0].revents().is_empty();
-            self.take_signals();
-            if asked {
-                self.obey();
-            }
-        }
-    }
-
-    /// Does what the keeper wants.
-    fn obey(&mut self) {
-        let mut order = [0_u8; 1];
-        match rustix::net::recv(self.link, &mut order, RecvFlags::DONTWAIT) {
-            Ok((1.., _)) => match Order::decode(order[0]) {
-                Some(Order::Terminate) => {
-                    self.signal_all(&[Signal::TERM, Signal::CONT]);
-                    self.kill_at = self.kill_at.or(Instant::now().checked_add(limits::TERM_TIME));
-                }
-                Some(Order::Kill) => self.kill_at = Some(Instant::now()),
-                Some(Order::Signal(signal)) => {
-                    // The leader's id is its own as long as it is not reaped.
-                    if let Some(leader) = self.leader {
-                        let _ = kill_process_group(leader, signal);
-                    }
-                }
-                None => {}
-            },
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            // The keeper is no more.
-            Ok(_) | Err(_) => self.kill_at = Some(Instant::now()),
-        }
-    }
-
-    /// Stops what can still fork, and kills it, again and again until nothing is left.
-    fn kill_all(&mut self) {
-        loop {
-            self.freeze();
-            self.signal_all(&[Signal::KILL]);
-            if self.reap() == Left::Nothing {
-                return;
-            }
-            let mut watched = [PollFd::new(self.children, PollFlags::IN)];
-            let _ = poll(&mut watched, Some(&timespec(KILL_AGAIN)));
-            self.take_signals();
-            if self.reap() == Left::Nothing {
-                return;
-            }
-        }
-    }
-
-    /// Stops all descendants, until there are no new ones: who forks faster than it is killed is
-    /// stopped first.
-    fn freeze(&mut self) {
-        let mut before = 0;
-        for _ in 0..16 {
-            let found = self.signal_all(&[Signal::STOP]);
-            if found <= before {
-                return;
-            }
-            before = found;
-        }
-    }
-
-    /// Sends signals to all descendants; how many there are.
-    fn signal_all(&mut self, signals: &[Signal]) -> usize {
-        descent::signal_all(self.room, signals)
-    }
-
-    /// Reaps who has ended, and tells what there is to tell.
-    fn reap(&mut self) -> Left {
-        let mut ended = None;
-        loop {
-            match rustix::process::wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) => {
-                    if self.leader == Some(pid) {
-                        self.leader = None;
-                        ended = Some(status.as_raw());
-                    }
-                }
-                Ok(None) => {
-                    if let Some(status) = ended {
-                        self.report(Report::Ended(status));
-                    }
-                    return Left::Something;
-                }
-                Err(Errno::INTR) => {}
-                Err(_) => {
-                    self.report(ended.map_or(Report::Empty, Report::EndedWhole));
-                    return Left::Nothing;
-                }
-            }
-        }
-    }
-
-    fn take_signals(&self) {
-        let mut taken = [0_u8; 1024];
-        let _ = rustix::io::read(self.children, &mut taken);
-    }
-
-    fn report(&self, report: Report) {
-        let _ = rustix::net::send(self.link, &report.encode(), SendFlags::NOSIGNAL);
-    }
-}
-
 /// Closes what neither the plan nor the minder needs.
 fn close_but(plan: &Plan<'_>, also: Option<BorrowedFd<'_>>) {
     let mut keep: [RawFd; MOST_DESCRIPTORS] = [-1; MOST_DESCRIPTORS];
@@ -335,12 +207,5 @@ fn close_but(plan: &Plan<'_>, also: Option<BorrowedFd<'_>>) {
 pub(crate) fn report_none(link: BorrowedFd<'_>, why: Errno) {
     for report in [Report::Failed(Stage::Fork, why), Report::Empty] {
         let _ = rustix::net::send(link, &report.encode(), SendFlags::NOSIGNAL);
-    }
-}
-
-fn timespec(duration: Duration) -> Timespec {
-    Timespec {
-        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: i64::from(duration.subsec_nanos()),
     }
 }

@@ -9,21 +9,23 @@ use std::{
 use async_trait::async_trait;
 use rustix::{
     io::Errno,
-    net::{Shutdown, shutdown, sockopt},
+    net::{RecvFlags, Shutdown, recv, shutdown},
 };
-
+use tokio::time::{sleep, timeout};
 use workden_core::{Error, ErrorKind, Result};
 
 use super::{READY, Request};
 use crate::{
-    message::{receive, send_with},
+    message::{Wait, receive, send_with},
     minder::letter::Letter,
-    processes::{MinderId, Minders, Start, link},
+    processes::{MinderId, Minders, Start, hang_up, link},
     sys,
 };
 
-/// How long a nursery may take to make room for a request. One takes far less than a millisecond.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a sweep may take. What cannot be killed is given up earlier.
+const SWEEP_TIME: Duration = Duration::from_secs(5);
+/// How long to wait for a descriptor that is needed for one.
+const TRY_AGAIN: Duration = Duration::from_millis(10);
 
 /// Minders that wait for a command at most: those of more commands at once end with them.
 const MOST_WAITING: usize = 4;
@@ -50,8 +52,6 @@ impl Nursery {
     /// `Gone` when it ends before that, `Unsupported` when it is of another kind.
     pub async fn connect(requests: OwnedFd) -> Result<Self> {
         let broken = |_| Error::new(ErrorKind::Io, "there is no watching of the socket of the nursery");
-        let patience = sockopt::set_socket_timeout(&requests, sockopt::Timeout::Send, Some(PATIENCE));
-        patience.map_err(|why| broken(why.into()))?;
         let watched = sys::watched(requests).map_err(broken)?;
         let mut ready = watched.readable().await.map_err(broken)?;
         let said = receive(watched.get_ref()).unwrap_or_default();
@@ -73,7 +73,7 @@ impl Nursery {
     }
 
     fn ask(&self, request: Request, enclosed: &[BorrowedFd<'_>]) -> std::result::Result<(), Errno> {
-        send_with(&self.requests, &request.encode(), enclosed)
+        send_with(&self.requests, &request.encode(), enclosed, Wait::Never)
     }
 }
 
@@ -89,7 +89,7 @@ impl Cradle {
     fn make(&mut self, requests: BorrowedFd<'_>) -> std::result::Result<(OwnedFd, MinderId), Errno> {
         let (ours, theirs) = link()?;
         self.made += 1;
-        send_with(requests, &Request::Make(self.made).encode(), &[theirs.as_fd()])?;
+        send_with(requests, &Request::Make(self.made).encode(), &[theirs.as_fd()], Wait::Never)?;
         Ok((ours, MinderId(self.made)))
     }
 }
@@ -108,8 +108,14 @@ impl Minders for Nursery {
             match letter.send(&minder.0, streams) {
                 Ok(()) => break minder,
                 // Somebody has killed it while it waited.
-                Err(Errno::PIPE | Errno::CONNRESET) if waited => {}
-                Err(why) => return Err(why),
+                Err(Errno::PIPE | Errno::CONNRESET) if waited => hang_up(&minder.0),
+                // There was no process to be had for it, and that is said on its link.
+                Err(Errno::PIPE | Errno::CONNRESET) if has_said_something(&minder.0) => break minder,
+                Err(why) => {
+                    hang_up(&minder.0);
+                    // Of the link, and not of the nursery.
+                    return Err(if why == Errno::PIPE { Errno::AGAIN } else { why });
+                }
             }
         };
         // While the command runs there is time for the next one.
@@ -132,22 +138,29 @@ impl Minders for Nursery {
     async fn reaped(&self, _minder: MinderId) {}
 
     async fn swept(&self, dying: Option<MinderId>) {
-        let Ok((ours, theirs)) = link() else { return };
-        if self.ask(Request::Sweep(dying.map(|MinderId(number)| number)), &[theirs.as_fd()]).is_err() {
-            return;
-        }
-        drop(theirs);
-        if let Ok(answer) = sys::watched(ours) {
+        let request = Request::Sweep(dying.map(|MinderId(number)| number));
+        let sweep = async {
+            let answer = loop {
+                // Without descriptors there is no answer, and without an answer nobody knows that nothing is left.
+                let asked = link().and_then(|(ours, theirs)| self.ask(request, &[theirs.as_fd()]).map(|()| ours));
+                match asked.map(sys::watched) {
+                    Ok(Ok(answer)) => break answer,
+                    Err(Errno::PIPE | Errno::CONNRESET) => return,
+                    _ => sleep(TRY_AGAIN).await,
+                }
+            };
             let _ = answer.readable().await.map(|_| ());
-        }
+        };
+        let _ = timeout(SWEEP_TIME, sweep).await;
     }
 
     fn reap_all(&self) {}
 
     fn take_back(&self, minder: MinderId, link: &OwnedFd) {
         let mut cradle = self.cradle();
-        if cradle.waiting.len() < MOST_WAITING {
-            cradle.waiting.extend(link.try_clone().map(|link| (link, minder)));
+        match link.try_clone() {
+            Ok(link) if cradle.waiting.len() < MOST_WAITING => cradle.waiting.push((link, minder)),
+            _ => hang_up(link),
         }
     }
 
@@ -155,4 +168,10 @@ impl Minders for Nursery {
         // Also for those who follow a tree and hold this: the nursery ends, and everything with it.
         let _ = shutdown(&self.requests, Shutdown::Both);
     }
+}
+
+/// Whether something came on a link.
+fn has_said_something(link: &OwnedFd) -> bool {
+    let mut byte = [0; 1];
+    matches!(recv(link, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT), Ok((_, 1..)))
 }

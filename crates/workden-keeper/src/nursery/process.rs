@@ -3,16 +3,17 @@
 //! Invariant: one thread, so that a minder may allocate after its fork.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     os::fd::{AsFd, OwnedFd},
     thread::sleep,
     time::Duration,
 };
 
 use rustix::{
-    event::{PollFd, PollFlags, poll},
+    event::{PollFd, PollFlags, Timespec, poll},
     fs::{Mode, OFlags},
     io::Errno,
+    net::{Shutdown, shutdown},
     process::{
         DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, getpid, getppid, kill_process, pidfd_open,
         set_child_subreaper, set_dumpable_behavior,
@@ -22,7 +23,7 @@ use workden_core::{Error, ErrorKind, Result};
 
 use super::{READY, REQUEST_BYTES, Request};
 use crate::{
-    message::{receive_with, send_with},
+    message::{Wait, receive_with, send_with},
     minder::{self, descent},
     processes::ROOM,
     sys::{self, BorrowedStack},
@@ -46,8 +47,8 @@ pub(crate) fn run() -> Result<()> {
     sys::hold_all_signals();
     let children = sys::child_signals().map_err(broken)?;
     let ending = sys::ending_signals().map_err(|_| broken(Errno::IO))?;
-    send_with(&requests, READY, &[]).map_err(broken)?;
-    let mut nursery = Nursery { minders: BTreeMap::new(), room: vec![0; ROOM], stack: BorrowedStack::new() };
+    send_with(&requests, READY, &[], Wait::Never).map_err(broken)?;
+    let mut nursery = Nursery::default();
     nursery.work(&requests, &children, &ending, owner.as_ref());
     nursery.end();
     Ok(())
@@ -55,10 +56,40 @@ pub(crate) fn run() -> Result<()> {
 
 struct Nursery {
     /// By their ids, which are theirs until they are reaped here.
-    minders: BTreeMap<i32, u64>,
+    minders: BTreeMap<i32, Minder>,
+    sweeps: Vec<Sweep>,
+    /// Strays that cannot be killed.
+    given_up: BTreeSet<i32>,
     /// For minders: each has its own copy from its fork, and nobody touches this one.
     room: Vec<i32>,
     stack: BorrowedStack,
+}
+
+struct Minder {
+    number: u64,
+    /// Its end of its link, which is shut down when it is dead: others may hold it, such as a process that was forked
+    /// at the wrong moment, so that the program would never hear of it.
+    link: OwnedFd,
+}
+
+/// What somebody waits for.
+struct Sweep {
+    /// The end of this minder, and of all strays.
+    dying: Option<u64>,
+    answer: Option<OwnedFd>,
+    tried: u32,
+}
+
+impl Default for Nursery {
+    fn default() -> Self {
+        Self {
+            minders: BTreeMap::new(),
+            sweeps: Vec::new(),
+            given_up: BTreeSet::new(),
+            room: vec![0; ROOM],
+            stack: BorrowedStack::new(),
+        }
+    }
 }
 
 impl Nursery {
@@ -67,7 +98,13 @@ impl Nursery {
         loop {
             let owner = owner.unwrap_or(requests);
             let mut watched = [requests, children, ending, owner].map(|watched| PollFd::new(watched, PollFlags::IN));
-            let _ = poll(&mut watched, None);
+            let until = Timespec::try_from(SWEEP_AGAIN).ok().filter(|_| !self.sweeps.is_empty());
+            match poll(&mut watched, until.as_ref()) {
+                Ok(_) => {}
+                Err(Errno::INTR | Errno::AGAIN | Errno::NOMEM) => continue,
+                // There is no watching any more.
+                Err(_) => return,
+            }
             let [asked, changed, told, gone] = watched.map(|watched| !watched.revents().is_empty());
             if changed {
                 let mut taken = [0_u8; 1024];
@@ -77,39 +114,50 @@ impl Nursery {
             if (told && is_told_to_end(ending)) || (gone && !std::ptr::eq(owner, requests)) {
                 return;
             }
-            if asked && !self.obey(requests) {
+            if asked && self.obey(requests) == Asked::NothingAnyMore {
                 return;
             }
+            self.sweep();
         }
     }
 
-    /// Does the next thing that is asked; whether there was one.
-    fn obey(&mut self, requests: &OwnedFd) -> bool {
+    /// Does the next thing that is asked.
+    fn obey(&mut self, requests: &OwnedFd) -> Asked {
         let (request, mut enclosed) = match receive_with(requests, REQUEST_BYTES) {
-            Ok((request, enclosed)) if !request.is_empty() => (request, enclosed),
-            Ok(_) | Err(_) => return false,
+            Ok((request, _)) if request.is_empty() => return Asked::NothingAnyMore,
+            Ok(received) => received,
+            // No memory at the moment.
+            Err(Errno::NOMEM | Errno::NOBUFS | Errno::AGAIN) => return Asked::Something,
+            Err(_) => return Asked::NothingAnyMore,
         };
         match (Request::decode(&request), enclosed.pop()) {
-            (Some(Request::Make(number)), Some(link)) => self.make(number, &link),
-            (Some(Request::Kill(number)), _) => {
-                for pid in self.minders.iter().filter(|(_, own)| **own == number).map(|(pid, _)| *pid) {
-                    kill(pid, Signal::KILL);
-                }
-            }
+            (Some(Request::Make(number)), Some(link)) => self.make(number, link),
+            (Some(Request::Kill(number)), _) => self.kill_minder(number),
             (Some(Request::Sweep(dying)), answer) => {
-                self.sweep(|nursery| dying.is_none_or(|dying| !nursery.minders.values().any(|own| *own == dying)));
-                drop(answer);
+                dying.into_iter().for_each(|number| self.kill_minder(number));
+                self.sweeps.push(Sweep { dying, answer, tried: 0 });
             }
             // Without its socket nobody would hear of it.
             (Some(Request::Make(_)) | None, _) => {}
         }
-        true
+        Asked::Something
     }
 
-    fn make(&mut self, number: u64, link: &OwnedFd) {
+    fn make(&mut self, number: u64, link: OwnedFd) {
         match minder::start_waiting(link.as_fd(), &mut self.room, &mut self.stack) {
-            Ok(pid) => drop(self.minders.insert(pid.as_raw_pid(), number)),
-            Err(why) => minder::report_none(link.as_fd(), why),
+            Ok(pid) => drop(self.minders.insert(pid.as_raw_pid(), Minder { number, link })),
+            Err(why) => {
+                minder::report_none(link.as_fd(), why);
+                let _ = shutdown(&link, Shutdown::Both);
+            }
+        }
+    }
+
+    fn kill_minder(&self, number: u64) {
+        for (&pid, minder) in self.minders.iter().filter(|(_, minder)| minder.number == number) {
+            kill(pid, Signal::KILL);
+            // The program need not wait until it is reaped: somebody who traces it can put that off.
+            let _ = shutdown(&minder.link, Shutdown::Both);
         }
     }
 
@@ -120,8 +168,11 @@ impl Nursery {
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
             let pid = pid.as_raw_pid();
             if !status.stopped() {
-                let was_minder = self.minders.remove(&pid).is_some();
-                left_something |= was_minder && status.signaled();
+                self.given_up.remove(&pid);
+                if let Some(minder) = self.minders.remove(&pid) {
+                    let _ = shutdown(&minder.link, Shutdown::Both);
+                    left_something |= status.signaled();
+                }
             } else if self.minders.contains_key(&pid) {
                 kill(pid, Signal::CONT);
             }
@@ -131,25 +182,45 @@ impl Nursery {
         }
     }
 
-    /// Kills what dead minders left until nothing is left of it and this is so. Gives up on what cannot be killed.
-    fn sweep(&mut self, until: impl Fn(&Self) -> bool) {
-        for _ in 0..SWEEPS {
-            self.reap();
-            // In this order: what a minder leaves is no stray before it is reaped.
-            if until(self) && self.kill_strays() == 0 {
-                return;
-            }
-            sleep(SWEEP_AGAIN);
+    /// Goes on with what somebody waits for, and says what is done: nobody waits for what cannot be killed.
+    fn sweep(&mut self) {
+        if self.sweeps.is_empty() {
+            return;
+        }
+        self.reap();
+        // Also while a minder lives that was killed: who traces it keeps it from its end.
+        let strays = self.kill_strays();
+        let minders = &self.minders;
+        let lives = |dying: Option<u64>| dying.is_some_and(|dying| minders.values().any(|own| own.number == dying));
+        for sweep in &mut self.sweeps {
+            sweep.tried += 1;
+        }
+        let (done, open) =
+            self.sweeps.drain(..).partition(|sweep| strays.is_empty() && !lives(sweep.dying) || sweep.tried >= SWEEPS);
+        self.sweeps = open;
+        let done: Vec<Sweep> = done;
+        if done.iter().any(|sweep| sweep.tried >= SWEEPS) {
+            self.given_up.extend(strays);
+        }
+        for answer in done.into_iter().filter_map(|sweep| sweep.answer) {
+            // Others may hold it, too.
+            let _ = shutdown(&answer, Shutdown::Both);
         }
     }
 
-    fn kill_strays(&self) -> usize {
+    /// Kills children that are no minders; those that there are, and can be killed.
+    fn kill_strays(&mut self) -> Vec<i32> {
         let mut strays = Vec::new();
-        descent::children(None, &mut |pid| strays.extend((!self.minders.contains_key(&pid)).then_some(pid)));
-        for signal in [Signal::STOP, Signal::KILL] {
-            strays.iter().for_each(|&pid| kill(pid, signal));
+        descent::children(None, &mut |pid| {
+            if !self.minders.contains_key(&pid) && !self.given_up.contains(&pid) {
+                strays.push(pid);
+            }
+        });
+        for &pid in &strays {
+            kill(pid, Signal::STOP);
         }
-        strays.len()
+        strays.retain(|&pid| kill(pid, Signal::KILL) != Killed::NotAllowed || !self.given_up.insert(pid));
+        strays
     }
 
     /// Ends everything.
@@ -157,8 +228,21 @@ impl Nursery {
         for &pid in self.minders.keys() {
             kill(pid, Signal::KILL);
         }
-        self.sweep(|nursery| nursery.minders.is_empty());
+        for _ in 0..SWEEPS {
+            self.reap();
+            if self.kill_strays().is_empty() && self.minders.is_empty() {
+                return;
+            }
+            sleep(SWEEP_AGAIN);
+        }
     }
+}
+
+/// Whether somebody asks for something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Something,
+    NothingAnyMore,
 }
 
 /// Whether to end is what a signal says. An interrupt is meant for the foreground of a terminal, which this
@@ -171,9 +255,17 @@ fn is_told_to_end(ending: &OwnedFd) -> bool {
     }
 }
 
+/// What came of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Killed {
+    Perhaps,
+    NotAllowed,
+}
+
 /// To a child that was not reaped: the number is still its own.
-fn kill(pid: i32, signal: Signal) {
-    if let Some(pid) = Pid::from_raw(pid) {
-        let _ = kill_process(pid, signal);
+fn kill(pid: i32, signal: Signal) -> Killed {
+    match Pid::from_raw(pid).map(|pid| kill_process(pid, signal)) {
+        Some(Err(Errno::PERM)) => Killed::NotAllowed,
+        _ => Killed::Perhaps,
     }
 }

@@ -36,6 +36,7 @@ impl Engine {
         let streams = [self.null.as_fd(), theirs.as_fd(), theirs.as_fd()];
         let tree = self.begin(&wanted, streams, Terminal::None, Tells::End)?;
         drop(theirs);
+        let mut waiting = EndedWhenDropped::new(Arc::clone(&tree), []);
         let mut capture = Capture::new(request.most_chars, &self.setting.logs);
         if may_block_here() {
             // Most commands are short, and whoever waits for one can as well watch it: nobody else is woken.
@@ -46,14 +47,14 @@ impl Engine {
         if !tree.is_over() || pipes::drain(&pipe, |bytes| capture.push(bytes)) == AtEnd::No {
             follow(&tree)?;
             let pipe = Arc::new(Watched::register(pipe)?);
-            let waiting = EndedWhenDropped::new(Arc::clone(&tree), [Arc::clone(&pipe)]);
+            waiting.outputs.push(Arc::clone(&pipe));
             timed_out = run(&tree, &pipe, &mut capture, deadline).await;
             left = match pipe.drain(|bytes| capture.push(bytes)) {
                 AtEnd::Yes => None,
                 AtEnd::No => Some(pipe),
             };
-            waiting.done();
         }
+        waiting.release();
         let state = tree.state();
         let mut ended = if timed_out { Ended::TimedOut } else { state.ended.unwrap_or(Ended::Exited(127)) };
         match failure::of(&state, wanted.command) {
@@ -138,11 +139,6 @@ enum Wait {
 impl EndedWhenDropped {
     pub(crate) fn new(tree: Arc<Tree>, outputs: impl IntoIterator<Item = Arc<Watched>>) -> Self {
         Self { tree, outputs: outputs.into_iter().collect(), wait: Wait::Goes }
-    }
-
-    /// The tree may live on.
-    fn done(mut self) {
-        self.release();
     }
 
     /// The tree may live on from now on.

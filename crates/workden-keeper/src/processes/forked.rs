@@ -128,16 +128,18 @@ impl Minders for Forked {
     }
 
     async fn swept(&self, dying: Option<MinderId>) {
-        if let Some(minder) = dying {
-            // As long as it lives, what it leaves is its own.
-            self.reaped(minder).await;
-        }
+        let lives = || dying.and_then(pid).is_some_and(|pid| self.alive().contains(&pid.as_raw_pid()));
         if self.setting.children == Children::OthersToo {
+            if let Some(minder) = dying {
+                self.reaped(minder).await;
+            }
             return;
         }
         for _ in 0..1000 {
             self.reap_all();
-            if self.kill_strays() == 0 {
+            let lived = lives();
+            // Also while it lives: who traces it keeps it from its end.
+            if self.kill_strays() == 0 && !lived {
                 return;
             }
             tokio::time::sleep(SWEEP_AGAIN).await;

@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use rustix::{
     io::Errno,
-    net::{AddressFamily, SocketFlags, SocketType, socketpair},
+    net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair},
 };
 
 use crate::{
@@ -60,6 +60,11 @@ pub(crate) trait Minders: fmt::Debug + Send + Sync {
 
     /// Nobody will start anything any more, and nothing is to live on.
     fn let_go(&self);
+}
+
+/// Ends a link, whoever else holds our end of it: a process that was forked meanwhile does.
+pub(crate) fn hang_up(link: &OwnedFd) {
+    let _ = shutdown(link, Shutdown::Both);
 }
 
 /// The two ends of a link: the keeper's and the minder's.

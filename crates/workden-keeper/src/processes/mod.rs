@@ -38,7 +38,7 @@ use workden_core::{
 
 use self::{forked::Forked, records::Records, tree::Tree};
 pub(crate) use self::{
-    minders::{MinderId, Minders, Start, link},
+    minders::{MinderId, Minders, Start, hang_up, link},
     tree::End,
 };
 use crate::{

@@ -19,7 +19,7 @@ use tokio::{io::unix::AsyncFd, sync::watch, time::timeout};
 use workden_core::{limits, sandbox::Ended};
 
 use super::{
-    minders::{MinderId, Minders},
+    minders::{MinderId, Minders, hang_up},
     pipes::{self, READ_BYTES},
 };
 use crate::{
@@ -33,7 +33,7 @@ const MINDER_TIME: Duration = Duration::from_secs(2);
 /// A command with all that it started.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    link: OwnedFd,
+    link: Arc<OwnedFd>,
     /// What has come of a report.
     half: Mutex<([u8; REPORT_BYTES], usize)>,
     minder: MinderId,
@@ -89,12 +89,12 @@ impl Tree {
     /// [attend](Self::attend) to it.
     pub(crate) fn new(link: OwnedFd, minder: MinderId, minders: Arc<dyn Minders>) -> Arc<Self> {
         let (half, minder_is, state) = (Mutex::default(), Mutex::default(), watch::Sender::default());
-        Arc::new(Self { link, half, minder, minder_is, minders, state })
+        Arc::new(Self { link: Arc::new(link), half, minder, minder_is, minders, state })
     }
 
     /// Has it followed until nothing is left of it.
     pub(crate) fn follow(self: &Arc<Self>) -> std::io::Result<()> {
-        let link = sys::watched(self.link.try_clone()?)?;
+        let link = sys::watched_by_both(Arc::clone(&self.link))?;
         let followed = Arc::clone(self);
         tokio::spawn(async move { followed.listen(link).await });
         Ok(())
@@ -110,7 +110,7 @@ impl Tree {
             if left.is_zero() {
                 return;
             }
-            let mut watched = [PollFd::new(&self.link, PollFlags::IN), PollFd::new(output, PollFlags::IN)];
+            let mut watched = [PollFd::new(&*self.link, PollFlags::IN), PollFd::new(output, PollFlags::IN)];
             let watched = if open { &mut watched[..] } else { &mut watched[..1] };
             let _ = poll(watched, Timespec::try_from(left).ok().as_ref());
             let said = !watched[0].revents().is_empty();
@@ -134,7 +134,7 @@ impl Tree {
         self.state().gone && !self.minders.are_children()
     }
 
-    async fn listen(&self, link: AsyncFd<OwnedFd>) {
+    async fn listen(&self, link: AsyncFd<Arc<OwnedFd>>) {
         while self.hear() == Heard::AllSoFar {
             match link.readable().await {
                 // Only until there is more: it was read to the end before, or will be now.
@@ -171,6 +171,11 @@ impl Tree {
                 Ok(read) => *filled += read,
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Heard::AllSoFar,
+                // The other end is closed, and what was sent there not read: without orders that is the command.
+                Err(Errno::CONNRESET) if *self.minder_is() == MinderIs::Minding => {
+                    self.note(Report::Failed(Stage::Fork, Errno::CONNRESET));
+                    return Heard::TheLast;
+                }
                 Err(_) => return Heard::TheLast,
             }
             if *filled == REPORT_BYTES {
@@ -272,8 +277,9 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        if *self.minder_is() == MinderIs::Done {
-            self.minders.take_back(self.minder, &self.link);
+        match *self.minder_is() {
+            MinderIs::Done => self.minders.take_back(self.minder, &self.link),
+            MinderIs::Minding | MinderIs::Ordered => hang_up(&self.link),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, ErrorKind, Existing, Expect, FileIdentity, Last, OpenFile, Removal,
+    Backend, ByteRange, Changed, Content, Entry, ErrorKind, Existing, Expect, FileIdentity, Last, Opened, Removal,
     Resolved, Result, Sandbox, Slice, VirtualPath, Written,
     sandbox::{
         Command, Ended, ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, JobState,
@@ -217,7 +217,7 @@ forwarded! {
     stat(at: &Resolved) -> Entry;
     list(at: &Resolved, request: &ListRequest) -> Listing;
     read(at: &Resolved, range: ByteRange) -> Slice;
-    open(at: &Resolved, most: u64) -> Option<OpenFile>;
+    open(at: &Resolved, most: u64) -> Opened;
     read_text(at: &Resolved, window: TextWindow) -> Excerpt;
     write(at: &Resolved, content: Content, expect: Expect) -> Written;
     change(at: &Resolved, change: &Change, expect: Expect, most: u64) -> Changed;

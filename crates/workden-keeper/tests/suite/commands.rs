@@ -7,7 +7,7 @@ use workden_core::{
     sandbox::{Ended, ExecuteRequest, JobRead, Sandbox},
 };
 
-use crate::common::{Place, open_descriptors};
+use crate::common::{COUNTS_DESCRIPTORS, Place, open_descriptors};
 
 #[tokio::test]
 async fn ends_are_told_as_a_shell_would() {
@@ -165,6 +165,7 @@ async fn a_hundred_at_once() {
 
 #[tokio::test]
 async fn no_descriptor_is_left_open() {
+    let _alone = COUNTS_DESCRIPTORS.lock().await;
     let place = Place::new();
     place.run("true").await;
     let settle = || tokio::time::sleep(Duration::from_millis(300));

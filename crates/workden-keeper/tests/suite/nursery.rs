@@ -11,7 +11,7 @@ use workden_core::{
 use workden_keeper::Keeper;
 
 use crate::{
-    common::{open_descriptors, survivors},
+    common::{COUNTS_DESCRIPTORS, open_descriptors, survivors},
     program::Program,
 };
 
@@ -43,6 +43,7 @@ async fn a_minder_minds_one_command_after_the_other() {
 
 #[tokio::test]
 async fn many_at_once_leave_few_minders_and_no_descriptors() {
+    let _alone = COUNTS_DESCRIPTORS.lock().await;
     let program = Program::nursery().await;
     let request = ExecuteRequest::shell("sleep 0.2; echo done");
     program.sandbox.execute(&request).await.unwrap();
@@ -150,4 +151,43 @@ async fn whoever_watches_by_themselves_sees_the_same() {
     std::fs::remove_dir_all(program.directory.path()).unwrap();
     let nowhere = program.sandbox.execute(&ExecuteRequest::shell("pwd")).await.unwrap_err();
     assert_eq!(nowhere.kind(), ErrorKind::NotFound, "{nowhere}");
+}
+
+#[tokio::test]
+async fn a_nursery_that_stands_still_holds_nobody_up() {
+    let _alone = COUNTS_DESCRIPTORS.lock().await;
+    let program = Program::nursery().await;
+    program.sandbox.execute(&ExecuteRequest::shell("true")).await.unwrap();
+    let nursery = Pid::from_child(&program.process);
+    kill_process(nursery, Signal::STOP).unwrap();
+    let marked = program.directory.path().join("began");
+    let request = ExecuteRequest::shell("touch began; sleep 300").timeout(Duration::from_millis(100));
+    let began = std::time::Instant::now();
+    // Minders that there are mind; for the others there is none, until there is no room for more who wait.
+    let all = futures_util::future::join_all((0..400).map(|_| program.sandbox.execute(&request))).await;
+    assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
+    for executed in all {
+        let told =
+            executed.map_or_else(|error| error.kind() == ErrorKind::Busy, |executed| executed.exit_code() == 124);
+        assert!(told);
+    }
+    std::fs::remove_file(&marked).unwrap();
+    kill_process(nursery, Signal::CONT).unwrap();
+    let on = program.sandbox.execute(&ExecuteRequest::shell("sleep 0.3; echo on")).await.unwrap();
+    assert_eq!(on.output.text(), "on\n");
+    assert!(!marked.exists(), "a command that nobody waits for any more is not begun");
+}
+
+#[tokio::test]
+async fn a_command_that_cannot_be_had_says_why() {
+    let program = Program::nursery().await;
+    let nursery = Pid::from_child(&program.process);
+    let none = rustix::process::Rlimit { current: Some(9), maximum: Some(9) };
+    rustix::process::prlimit(Some(nursery), rustix::process::Resource::Nofile, none).unwrap();
+    let mut told = None;
+    for _ in 0..6 {
+        told = told.or(program.sandbox.start_job(&JobRequest::shell("sleep 300")).await.err());
+    }
+    let told = told.unwrap();
+    assert!(told.kind() == ErrorKind::Busy || told.to_string().contains("cannot start a process"), "{told}");
 }

@@ -18,8 +18,13 @@ const CASES: &[(&str, &str)] = &[
     ("the pipe held by a grandchild", "(setsid sh -c 'echo held; sleep 300' &) ; sleep 300"),
     ("always new children", "while :; do setsid sleep 300 & sleep 0.02; done"),
     ("its minder killed", "setsid sleep 300 & (setsid sh -c 'trap \"\" TERM; sleep 300' &) ; kill -9 $PPID; sleep 300"),
+    ("its minder traced", TRACES),
     ("its minder stopped", "setsid sleep 300 & kill -STOP $PPID; sleep 300"),
 ];
+
+/// Keeps its minder from being reaped, which has to be allowed to root at most.
+const TRACES: &str = "exec python3 -c 'import ctypes, os, signal, time; signal.signal(15, signal.SIG_IGN); \
+                      ctypes.CDLL(None).ptrace(16, os.getppid(), 0, 0); time.sleep(300)'";
 
 /// A word that only the processes of one case have in their environment.
 fn mark(way: &str, case: usize) -> String {

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use pyo3::prelude::*;
 use workden_core::{
     Backend, Before, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    OpenFile, Removal, Resolved, Result, Slice, Version, VirtualPath, Written, in_memory,
+    Opened, Removal, Resolved, Result, Slice, Version, VirtualPath, Written, in_memory,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow, scan},
 };
@@ -53,8 +53,8 @@ impl Backend for Foreign {
         in_memory::slice(&at.real, &self.content("read", &at.real).await?, None, range)
     }
 
-    async fn open(&self, _: &Resolved, _: u64) -> Result<Option<OpenFile>> {
-        Ok(None)
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
+        self.read(at, ByteRange::Whole { most }).await.map(|slice| Opened::Content(slice.bytes))
     }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
         if self.reads {

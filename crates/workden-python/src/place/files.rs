@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use pyo3::pybacked::PyBackedBytes;
 use workden_core::{
-    BackendExt, Expect, Result, VirtualPath, limits,
+    BackendExt, Expect, Opened, Result, VirtualPath, limits,
     search::{GlobRequest, GrepRequest, Hidden, ListRequest},
     text::Replacement,
 };
@@ -63,12 +63,13 @@ calls! {
     fn read_bytes | read_bytes_async (den, path: String) -> Blob {
         // Not `short`: Python's own heap would give back and fetch again the memory of every large file.
         let path = den.path(&path).await?;
-        if is_waited_for()
-            && let Some(open) = short(den.workspace.files().open_path(&path, limits::READ_BYTES)).await?
-        {
-            return Ok(Blob::File(open));
+        if !is_waited_for() {
+            return den.workspace.files().read_bytes(&path).await.map(Blob::Bytes);
         }
-        den.workspace.files().read_bytes(&path).await.map(Blob::Bytes)
+        Ok(match short(den.workspace.files().open_path(&path, limits::READ_BYTES)).await? {
+            Opened::File { file, size } => Blob::File { file, size, path },
+            Opened::Content(bytes) => Blob::Bytes(bytes),
+        })
     }
 
     /// Writes a file, and makes the directories on the way. Its path.

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use pyo3::Python;
 use workden_core::{
-    Backend, Before, ByteRange, Changed, Content, Entry, Error, Existing, Expect, FileIdentity, Last, OpenFile,
-    Removal, Resolved, Result, Slice, Version, VirtualPath, Written, in_memory,
+    Backend, Before, ByteRange, Changed, Content, Entry, Error, Existing, Expect, FileIdentity, Last, Opened, Removal,
+    Resolved, Result, Slice, Version, VirtualPath, Written, in_memory,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow, scan},
 };
@@ -61,8 +61,8 @@ impl Backend for LiveFiles {
         in_memory::slice(&at.real, &self.content("read", &at.real)?, None, range)
     }
 
-    async fn open(&self, _: &Resolved, _: u64) -> Result<Option<OpenFile>> {
-        Ok(None)
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
+        self.read(at, ByteRange::Whole { most }).await.map(|slice| Opened::Content(slice.bytes))
     }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
         let content = self.content("read", &at.real)?;

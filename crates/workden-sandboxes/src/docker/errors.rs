@@ -28,9 +28,14 @@ pub(super) fn is_not_found(error: &DaemonError) -> bool {
     matches!(error, DaemonError::DockerResponseServerError { status_code: 404, .. })
 }
 
-/// Whether the daemon says that something else is there, or in another state.
+/// Whether the daemon says that something else is there, or in another state. Podman says it as an error of its own
+/// when two make something of one name at the same moment.
 pub(super) fn is_conflict(error: &DaemonError) -> bool {
-    matches!(error, DaemonError::DockerResponseServerError { status_code: 409, .. })
+    match error {
+        DaemonError::DockerResponseServerError { status_code: 409, .. } => true,
+        DaemonError::DockerResponseServerError { status_code: 500, message } => message.contains("is already in use"),
+        _ => false,
+    }
 }
 
 fn answered(what: &str, status: u16, message: &str) -> Error {
@@ -72,6 +77,14 @@ mod tests {
 
     fn server(status_code: u16, message: &str) -> DaemonError {
         DaemonError::DockerResponseServerError { status_code, message: message.to_owned() }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_a_conflict_however_it_is_told() {
+        let by_podman =
+            "container create: creating container storage: the container name \"x\" is already in use by 1635";
+        assert!(is_conflict(&server(409, "Conflict")) && is_conflict(&server(500, by_podman)));
+        assert!(!is_conflict(&server(500, "no space left on device")) && !is_conflict(&server(404, by_podman)));
     }
 
     #[test]

@@ -68,6 +68,11 @@ impl KeeperChild {
         ended.ok().and_then(|status| *status)
     }
 
+    /// Lets it go on, if somebody has stopped it.
+    pub(crate) fn wake(&self) {
+        let _ = pidfd_send_signal(&self.handle, Signal::CONT);
+    }
+
     /// Ends it without asking.
     pub(crate) fn kill(&self) {
         // One that has ended needs no killing.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, OpenFile, Removal, Resolved,
+    Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, Opened, Removal, Resolved,
     Result, Sandbox, Slice, VirtualPath, Written,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, SpawnRequest,
@@ -63,8 +63,8 @@ impl<R: Reach> Backend for Line<R> {
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         reading!(self, remote => remote.read(at, range))
     }
-    async fn open(&self, _: &Resolved, _: u64) -> Result<Option<OpenFile>> {
-        Ok(None)
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
+        self.read(at, ByteRange::Whole { most }).await.map(|slice| Opened::Content(slice.bytes))
     }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
         reading!(self, remote => remote.read_text(at, window))

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, OpenFile,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Opened,
     Removal, Resolved, Result, Sandbox, Slice, VirtualPath, Written,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process,
@@ -295,8 +295,8 @@ impl Backend for Fake {
     async fn read(&self, _: &Resolved, _: ByteRange) -> Result<Slice> {
         no()
     }
-    async fn open(&self, _: &Resolved, _: u64) -> Result<Option<OpenFile>> {
-        Ok(None)
+    async fn open(&self, _: &Resolved, _: u64) -> Result<Opened> {
+        no()
     }
     async fn read_text(&self, _: &Resolved, _: TextWindow) -> Result<Excerpt> {
         no()

@@ -7,7 +7,7 @@ use axum::body::Body;
 use futures_util::TryStreamExt;
 use http::Method;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Existing, Expect, FileIdentity, Last, OpenFile,
+    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Existing, Expect, FileIdentity, Last, Opened,
     Removal, Resolved, Result, Slice, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
@@ -48,8 +48,8 @@ impl Backend for RemoteSandbox {
         Ok(Slice { bytes, size: said.size, modified: said.modified })
     }
 
-    async fn open(&self, _: &Resolved, _: u64) -> Result<Option<OpenFile>> {
-        Ok(None)
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
+        self.read(at, ByteRange::Whole { most }).await.map(|slice| Opened::Content(slice.bytes))
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

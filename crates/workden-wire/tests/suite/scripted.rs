@@ -14,7 +14,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, OpenFile,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Opened,
     Removal, Resolved, Result, Sandbox, Slice, VirtualPath, Written,
     sandbox::{
         Command, Ended, ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, JobState,
@@ -246,7 +246,7 @@ impl Backend for Scripted {
         self.seen.read.fetch_add(slice.bytes.len() as u64, Ordering::SeqCst);
         Ok(slice)
     }
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
         self.files.open(at, most).await
     }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

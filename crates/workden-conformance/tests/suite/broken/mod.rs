@@ -15,7 +15,7 @@ use async_trait::async_trait;
 pub(crate) use spoil::Spoil;
 use workden_core::{
     Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    OpenFile, Removal, Resolved, Result, Slice, StateBackend, VirtualPath, Written,
+    Opened, Removal, Resolved, Result, Slice, StateBackend, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -93,7 +93,7 @@ impl Backend for Broken {
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         self.answer(self.spoiled_read(at, range).await)
     }
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
         self.answer(self.spoiled_open(at, most).await)
     }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use workden_core::{
-    Backend, ByteRange, Entry, EntryKind, Error, ErrorKind, OpenFile, Resolved, Result, Slice, Timestamp, Version,
+    Backend, ByteRange, Entry, EntryKind, Error, ErrorKind, Opened, Resolved, Result, Slice, Timestamp, Version,
     text::{Excerpt, Extent, TextWindow, scan},
 };
 
@@ -50,10 +50,10 @@ impl Broken {
         Ok(slice)
     }
 
-    pub(super) async fn spoiled_open(&self, at: &Resolved, most: u64) -> Result<Option<OpenFile>> {
+    pub(super) async fn spoiled_open(&self, at: &Resolved, most: u64) -> Result<Opened> {
         let null = std::fs::File::open("/dev/null");
         match (self.spoil, null) {
-            (Spoil::OpensAnotherFile, Ok(file)) => Ok(Some(OpenFile { file, size: 0 })),
+            (Spoil::OpensAnotherFile, Ok(file)) => Ok(Opened::File { file, size: 0 }),
             _ => self.inner.open(at, most).await,
         }
     }

@@ -56,7 +56,7 @@ files_of_scripted! {
     stat(at: &Resolved) -> Entry;
     list(at: &Resolved, request: &ListRequest) -> Listing;
     read(at: &Resolved, range: ByteRange) -> Slice;
-    open(at: &Resolved, most: u64) -> Option<OpenFile>;
+    open(at: &Resolved, most: u64) -> Opened;
     read_text(at: &Resolved, window: TextWindow) -> Excerpt;
     write(at: &Resolved, content: Content, expect: Expect) -> Written;
     change(at: &Resolved, change: &Change, expect: Expect, most: u64) -> Changed;

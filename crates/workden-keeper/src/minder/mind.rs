@@ -1,0 +1,164 @@
+//! Minding: the life of a minder while there is something of its command. Only system calls, as everywhere here.
+
+use std::{
+    os::fd::{BorrowedFd, OwnedFd},
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    net::{RecvFlags, SendFlags},
+    process::{Pid, Signal, WaitOptions, kill_process_group},
+};
+use workden_core::limits;
+
+use super::{
+    descent,
+    message::{Order, Report},
+};
+
+/// How often what is left is killed again.
+const KILL_AGAIN: Duration = Duration::from_millis(5);
+
+/// A minder with its command.
+pub(super) struct Minder<'a> {
+    link: BorrowedFd<'a>,
+    children: &'a OwnedFd,
+    /// The command's process, until it is reaped.
+    leader: Option<Pid>,
+    /// When `TERM` turns into `KILL`.
+    kill_at: Option<Instant>,
+    room: &'a mut [i32],
+}
+
+/// Whether there are descendants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    Something,
+    Nothing,
+}
+
+impl<'a> Minder<'a> {
+    pub(super) fn new(link: BorrowedFd<'a>, children: &'a OwnedFd, leader: Pid, room: &'a mut [i32]) -> Self {
+        Self { link, children, leader: Some(leader), kill_at: None, room }
+    }
+
+    /// Reaps, reports and obeys until nothing is left.
+    pub(super) fn mind(&mut self) {
+        while self.reap() == Left::Something {
+            let wait = self.kill_at.map(|at| at.saturating_duration_since(Instant::now()));
+            if wait == Some(Duration::ZERO) {
+                return self.kill_all();
+            }
+            let mut watched = [PollFd::new(&self.link, PollFlags::IN), PollFd::new(self.children, PollFlags::IN)];
+            let _ = poll(&mut watched, wait.map(timespec).as_ref());
+            let asked = !watched[0].revents().is_empty();
+            self.take_signals();
+            if asked {
+                self.obey();
+            }
+        }
+    }
+
+    /// Does what the keeper wants.
+    fn obey(&mut self) {
+        let mut order = [0_u8; 1];
+        match rustix::net::recv(self.link, &mut order, RecvFlags::DONTWAIT) {
+            Ok((1.., _)) => match Order::decode(order[0]) {
+                Some(Order::Terminate) => {
+                    self.signal_all(&[Signal::TERM, Signal::CONT]);
+                    self.kill_at = self.kill_at.or(Instant::now().checked_add(limits::TERM_TIME));
+                }
+                Some(Order::Kill) => self.kill_at = Some(Instant::now()),
+                Some(Order::Signal(signal)) => {
+                    // The leader's id is its own as long as it is not reaped.
+                    if let Some(leader) = self.leader {
+                        let _ = kill_process_group(leader, signal);
+                    }
+                }
+                None => {}
+            },
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            // The keeper is no more.
+            Ok(_) | Err(_) => self.kill_at = Some(Instant::now()),
+        }
+    }
+
+    /// Stops what can still fork, and kills it, again and again until nothing is left.
+    fn kill_all(&mut self) {
+        loop {
+            self.freeze();
+            self.signal_all(&[Signal::KILL]);
+            if self.reap() == Left::Nothing {
+                return;
+            }
+            let mut watched = [PollFd::new(self.children, PollFlags::IN)];
+            let _ = poll(&mut watched, Some(&timespec(KILL_AGAIN)));
+            self.take_signals();
+            if self.reap() == Left::Nothing {
+                return;
+            }
+        }
+    }
+
+    /// Stops all descendants, until there are no new ones: who forks faster than it is killed is
+    /// stopped first.
+    fn freeze(&mut self) {
+        let mut before = 0;
+        for _ in 0..16 {
+            let found = self.signal_all(&[Signal::STOP]);
+            if found <= before {
+                return;
+            }
+            before = found;
+        }
+    }
+
+    /// Sends signals to all descendants; how many there are.
+    fn signal_all(&mut self, signals: &[Signal]) -> usize {
+        descent::signal_all(self.room, signals)
+    }
+
+    /// Reaps who has ended, and tells what there is to tell.
+    fn reap(&mut self) -> Left {
+        let mut ended = None;
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) => {
+                    if self.leader == Some(pid) {
+                        self.leader = None;
+                        ended = Some(status.as_raw());
+                    }
+                }
+                Ok(None) => {
+                    if let Some(status) = ended {
+                        self.report(Report::Ended(status));
+                    }
+                    return Left::Something;
+                }
+                Err(Errno::INTR) => {}
+                Err(_) => {
+                    self.report(ended.map_or(Report::Empty, Report::EndedWhole));
+                    return Left::Nothing;
+                }
+            }
+        }
+    }
+
+    fn take_signals(&self) {
+        let mut taken = [0_u8; 1024];
+        let _ = rustix::io::read(self.children, &mut taken);
+    }
+
+    fn report(&self, report: Report) {
+        let _ = rustix::net::send(self.link, &report.encode(), SendFlags::NOSIGNAL);
+    }
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(duration.subsec_nanos()),
+    }
+}
