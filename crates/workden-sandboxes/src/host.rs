@@ -34,6 +34,8 @@ delegate!(HostSandbox, |this| &this.keeper, |answer| answer, {
         self.keeper.spawn(request).await
     }
     async fn stop(&self) -> Result<()> {
+        // A command may have stopped it.
+        self.nursery.wake();
         self.keeper.stop().await?;
         self.end().await;
         Ok(())

@@ -1,4 +1,5 @@
-//! The log of a command: a file that holds the last so many bytes of its output.
+//! The log of a command: the last so many bytes of its output, in a file as soon as they are more than a few. Most
+//! logs are of commands that left something in the background which prints nothing, and a file is a descriptor.
 //!
 //! Invariant: it never grows past its ceiling, nobody but the keeper can write it, what it is shown by
 //! is whole, and nothing remains of it when the keeper ends, however that happens.
@@ -9,7 +10,7 @@ use std::{
         fd::{AsFd, AsRawFd, OwnedFd},
         unix::fs::FileExt,
     },
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -22,13 +23,16 @@ use workden_core::{VirtualPath, limits, sandbox::JobId};
 
 use crate::setting::Logs;
 
+/// Bytes of which there need be no file.
+const FEW: usize = 16 * 1024;
+
 /// What the file of an output is called, in a directory of its own.
 const OUTPUT: &str = "output";
 
 /// The last bytes of an output, in a file.
 #[derive(Debug)]
 pub(crate) struct Log {
-    file: Option<File>,
+    held: Held,
     /// The name of the file, as long as it holds all that came.
     name: Option<Name>,
     ceiling: u64,
@@ -38,20 +42,52 @@ pub(crate) struct Log {
     first: u64,
 }
 
+/// Where the bytes are.
+#[derive(Debug)]
+enum Held {
+    /// Here, since they are few; with the place for a file.
+    Few(Vec<u8>, Place),
+    File(File),
+    /// Nowhere: they are counted.
+    Lost,
+}
+
+/// Where a file can be.
+#[derive(Clone, Debug)]
+enum Place {
+    At(PathBuf),
+    In(Arc<OwnedFd>),
+}
+
 impl Log {
     /// A log without a name. One that cannot be made counts, and holds nothing.
     pub(crate) fn unseen(logs: &Logs) -> Self {
-        let file = match logs {
-            Logs::Unseen(directory) => nameless(CWD, directory),
-            Logs::Shown { directory, .. } => nameless(directory, Path::new(".")),
+        let place = match logs {
+            Logs::Unseen(directory) => Place::At(directory.clone()),
+            Logs::Shown { directory, .. } => Place::In(Arc::clone(directory)),
         };
-        Self { file: file.ok(), name: None, ceiling: limits::LOG_BYTES, printed: 0, first: 0 }
+        let held = Held::Few(Vec::new(), place);
+        Self { held, name: None, ceiling: limits::LOG_BYTES, printed: 0, first: 0 }
+    }
+
+    /// Puts what is here into a file.
+    fn write_out(&mut self) {
+        let Held::Few(bytes, place) = &self.held else { return };
+        let file = match place {
+            Place::At(directory) => nameless(CWD, directory),
+            Place::In(directory) => nameless(directory, Path::new(".")),
+        };
+        match file.ok().filter(|file| file.write_all_at(bytes, 0).is_ok()) {
+            Some(file) => self.held = Held::File(file),
+            None => self.forget(),
+        }
     }
 
     /// Gives it a name under which commands can read it, where there are such. The name of the command
     /// is in it, and something that cannot be guessed: who was not told does not find it.
     pub(crate) fn show(&mut self, logs: &Logs, id: &JobId) {
-        let (Logs::Shown { directory, at }, Some(file), 0) = (logs, &self.file, self.first) else { return };
+        self.write_out();
+        let (Logs::Shown { directory, at }, Held::File(file), 0) = (logs, &self.held, self.first) else { return };
         self.name = Name::give(file, directory, at, id).ok();
     }
 
@@ -62,6 +98,14 @@ impl Log {
 
     /// Adds to the end; the oldest goes when there is no room.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
+        if let Held::Few(few, _) = &mut self.held {
+            if few.len() + bytes.len() <= FEW.min(usize::try_from(self.ceiling).unwrap_or(FEW)) {
+                few.extend_from_slice(bytes);
+                self.printed += bytes.len() as u64;
+                return;
+            }
+            self.write_out();
+        }
         let from = self.printed;
         self.printed += bytes.len() as u64;
         self.first = self.first.max(self.printed.saturating_sub(self.ceiling));
@@ -69,7 +113,7 @@ impl Log {
             // What is in the file does not begin at its beginning any more.
             self.name = None;
         }
-        let Some(file) = &self.file else {
+        let Held::File(file) = &self.held else {
             self.first = self.printed;
             return;
         };
@@ -89,9 +133,9 @@ impl Log {
         }
     }
 
-    /// Gives up the file; what was printed stays counted.
+    /// Gives up what is here; what was printed stays counted.
     pub(crate) fn forget(&mut self) {
-        (self.file, self.name) = (None, None);
+        (self.held, self.name) = (Held::Lost, None);
         self.first = self.printed;
     }
 
@@ -109,9 +153,14 @@ impl Log {
     pub(crate) fn read(&self, offset: u64, most: u64) -> (u64, Vec<u8>) {
         let from = offset.max(self.first);
         let wanted = self.printed.saturating_sub(from).min(most);
-        let mut bytes = vec![0; usize::try_from(wanted).unwrap_or(0)];
+        let wanted = usize::try_from(wanted).unwrap_or(0);
+        if let Held::Few(few, _) = &self.held {
+            let start = usize::try_from(from).unwrap_or(few.len());
+            return (from, few.iter().skip(start).take(wanted).copied().collect());
+        }
+        let mut bytes = vec![0; wanted];
         let mut filled = 0;
-        while let (Some(file), true) = (&self.file, filled < bytes.len()) {
+        while let (Held::File(file), true) = (&self.held, filled < bytes.len()) {
             let place = (from + filled as u64) % self.ceiling;
             let fits = usize::try_from(self.ceiling - place).unwrap_or(usize::MAX).min(bytes.len() - filled);
             if file.read_exact_at(&mut bytes[filled..filled + fits], place).is_err() {
@@ -188,5 +237,20 @@ mod tests {
         log.push(b"0123456789abcdefghijklmnopq");
         assert_eq!(log.read(0, 100), (32, b"hijklmnopq".to_vec()));
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+    #[test]
+    fn little_is_kept_without_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut log = Log::unseen(&Logs::Unseen(directory.path().to_owned()));
+        for _ in 0..FEW / 4 {
+            log.push(b"four");
+        }
+        assert!(matches!(log.held, Held::Few(..)));
+        assert_eq!(log.read(2, 6), (2, b"urfour".to_vec()));
+        assert_eq!(log.read(99_999, 6), (99_999, Vec::new()));
+        log.push(b"more");
+        assert!(matches!(log.held, Held::File(_)));
+        assert_eq!(log.read(FEW as u64 - 4, 100), (FEW as u64 - 4, b"fourmore".to_vec()));
+        assert_eq!((log.printed(), log.kept()), (FEW as u64 + 4, FEW as u64 + 4));
     }
 }

@@ -1,0 +1,124 @@
+"""Commands on the host, where somebody works against them: forks at the wrong moment, kills, stops, Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from workden import LinuxSandbox, LocalBackend
+from workden._native import Failure, Place
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
+
+NURSERY = "$(cut -d' ' -f4 /proc/$PPID/stat)"
+
+
+def until(holds: Callable[[], bool], seconds: float = 10) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def place(backend: LocalBackend) -> Place:
+    return backend._place  # type: ignore[no-any-return]
+
+
+def test_a_fork_at_any_moment_hides_no_end(tmp_path: Path) -> None:
+    backend, over, answers = LocalBackend(tmp_path), threading.Event(), list[int | None]()
+
+    def work() -> None:
+        while not over.is_set():
+            answers.append(backend.execute("kill -9 $PPID; sleep 9").exit_code)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    forked = list[int]()
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in range(40):
+            forked.append(os.fork())
+            if forked[-1] == 0:
+                time.sleep(60)
+                os._exit(0)
+            time.sleep(0.01)
+        over.set()
+        for thread in threads:
+            thread.join(8)
+        assert not any(thread.is_alive() for thread in threads)
+        assert answers and set(answers) == {137}
+    finally:
+        for child in forked:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
+def test_who_stops_what_starts_commands_stops_nobody_else(tmp_path: Path) -> None:
+    backend = LocalBackend(tmp_path)
+    nursery = int(backend.execute(f"echo {NURSERY}; kill -STOP {NURSERY}").output)
+    assert backend.execute("echo on").output == "on\n"
+    began = time.monotonic()
+    place(backend).stop()
+    assert time.monotonic() - began < 4
+    until(lambda: not Path(f"/proc/{nursery}").exists())
+
+
+def test_ctrl_c_lets_a_command_say_goodbye(tmp_path: Path) -> None:
+    backend = LocalBackend(tmp_path)
+    line = "trap 'echo bye; sleep 0.2; echo bye; touch cleaned; exit' TERM; touch up; while :; do sleep 0.05; done"
+
+    def press() -> None:
+        until((tmp_path / "up").exists)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press).start()
+    with pytest.raises(KeyboardInterrupt):
+        backend.execute(line)
+    until((tmp_path / "cleaned").exists)
+
+
+def test_bytes_are_asked_about_once(tmp_path: Path) -> None:
+    asked = list[str]()
+
+    def ask(operation: str, _target: str, _reason: str) -> bool:
+        asked.append(operation)
+        return True
+
+    rules: Any = {"default": "allow", "read": {"default": "ask"}}
+    for make in (LocalBackend, LinuxSandbox):
+        with make(tmp_path, permissions=rules, ask_callback=ask) as backend:
+            backend.write("a.txt", "text")
+            asked.clear()
+            assert backend.read_bytes("a.txt") == b"text"
+            assert asked == ["read"]
+
+
+def test_what_the_disk_refuses_is_told_as_anything_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = LocalBackend(tmp_path)
+    backend.write("a.txt", "text")
+
+    def broken(_file: int, _length: int) -> bytes:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "read", broken)
+    assert backend.read_bytes("a.txt") == b""
+    with pytest.raises(Failure, match="cannot read"):
+        place(backend).read_bytes(str(tmp_path / "a.txt"))
+
+
+def test_a_file_that_is_shorter_by_now_is_read_as_far_as_it_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = LocalBackend(tmp_path)
+    backend.write("a.txt", "0123456789")
+    read, pieces = os.read, [4, 3]
+
+    def shrinking(file: int, length: int) -> bytes:
+        return read(file, min(length, pieces.pop(0))) if pieces else b""
+
+    monkeypatch.setattr(os, "read", shrinking)
+    assert backend.read_bytes("a.txt") == b"0123456"
