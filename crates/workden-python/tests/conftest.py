@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from pathlib import Path
 
@@ -25,6 +26,12 @@ def _no_daemon() -> str | None:
     except OSError as error:
         return f"nobody answers at {host}: {error}"
     return None
+
+
+def pytest_configure() -> None:
+    # A shell has what it starts in the background ignore Ctrl-C, and some tests press it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # After what `-m` and `-k` say: what they leave out needs nothing.
