@@ -1,6 +1,6 @@
 //! What answers become in Python: plain dictionaries, strings and bytes, made at once.
 
-use std::{fs::File, os::fd::AsRawFd};
+use std::{fs::File, os::fd::AsRawFd, thread};
 
 use pyo3::{
     exceptions::PyOSError,
@@ -54,6 +54,9 @@ impl<'py> IntoPyObject<'py> for OneEntry {
     }
 }
 
+/// Matches that are worth a thread to free them.
+const WORTH_A_THREAD: usize = 10_000;
+
 /// Matches, each a dictionary with `path`, `line_number` and `line`.
 pub(crate) struct Matches(pub(crate) Grepped);
 
@@ -80,6 +83,10 @@ impl<'py> IntoPyObject<'py> for Matches {
                 info.set_item(text, &line.text)?;
                 all.push(info);
             }
+        }
+        if all.len() >= WORTH_A_THREAD {
+            // To free so many lines takes as long as to make a good part of the list. Without a thread it is done here.
+            drop(thread::Builder::new().name("workden-free".to_owned()).spawn(move || drop(self.0)));
         }
         PyList::new(py, all)
     }
