@@ -108,7 +108,7 @@ pub async fn a_long_line_is_shown_in_part(files: &dyn Backend) -> Outcome {
     put(files, "/f", format!("needle é{}\n", "a".repeat(100_000))).await?;
     for (line_bytes, text, left_out) in [(6, "needle", 100_003), (8, "needle ", 100_002), (9, "needle é", 100_000)] {
         let found = grep(files, &GrepRequest { line_bytes, ..GrepRequest::regex("needle") }).await?;
-        let lines: Vec<_> = all_lines(&found).map(|line| (line.text.as_str(), line.left_out)).collect();
+        let lines: Vec<_> = all_lines(&found).map(|line| (line.text, line.left_out)).collect();
         equal(format!("{line_bytes} bytes of each line"), lines, [(text, left_out)])?;
     }
     let usual = grep(files, &GrepRequest::regex("needle")).await?;
@@ -116,7 +116,7 @@ pub async fn a_long_line_is_shown_in_part(files: &dyn Backend) -> Outcome {
     equal("how much is shown unless told otherwise", longest, Some(workden_core::limits::GREP_LINE_BYTES))
 }
 
-fn all_lines(found: &Grepped) -> impl Iterator<Item = &LineMatch> {
+fn all_lines(found: &Grepped) -> impl Iterator<Item = LineMatch<'_>> {
     found.files.iter().flat_map(|file| &file.lines)
 }
 

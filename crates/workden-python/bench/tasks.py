@@ -76,7 +76,7 @@ def _(ground: Ground) -> Timed:
     return lambda: len(backend.read("large.txt", offset=150_000, limit=100))
 
 
-@task("read_bytes, 10 MB", repeat=3)
+@task("read_bytes, 10 MB", repeat=30)
 def _(ground: Ground) -> Timed:
     backend = local(ground, "few")
     return lambda: len(backend.read_bytes("large.txt"))

@@ -5,7 +5,7 @@ use std::{fs::File, os::fd::AsRawFd, thread};
 use pyo3::{
     exceptions::PyOSError,
     prelude::*,
-    types::{PyBytes, PyDict, PyList, PyString},
+    types::{PyBytes, PyDict, PyList},
 };
 use workden_core::{
     Entry, Error, ErrorKind, VirtualPath,
@@ -75,17 +75,16 @@ impl<'py> IntoPyObject<'py> for Matches {
         }
         let mut all = Vec::with_capacity(self.0.kept_lines());
         for file in &self.0.files {
-            let named = PyString::new(py, file.path.as_str());
+            blank.set_item(path, file.path.as_str())?;
             for line in file.lines.iter().filter(|line| line.role == LineRole::Match) {
                 let info = blank.copy()?;
-                info.set_item(path, &named)?;
                 info.set_item(number, line.number)?;
-                info.set_item(text, &line.text)?;
+                info.set_item(text, line.text)?;
                 all.push(info);
             }
         }
         if all.len() >= WORTH_A_THREAD {
-            // To free so many lines takes as long as to make a good part of the list. Without a thread it is done here.
+            // To free so many takes as long as to make a good part of the list. Without a thread it is done here.
             drop(thread::Builder::new().name("workden-free".to_owned()).spawn(move || drop(self.0)));
         }
         PyList::new(py, all)

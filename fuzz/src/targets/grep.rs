@@ -64,7 +64,7 @@ fn check(request: &GrepRequest, search: &LineSearch, content: &[u8]) {
     let FileSearch::Matched { count, lines } = &found else { return check_plain(request, content, &found) };
     assert!(*count > 0);
     assert!(lines.iter().is_sorted_by_key(|line| line.number));
-    assert!(lines.is_sorted_by(|one, next| one.number < next.number), "a line twice");
+    assert!(lines.iter().is_sorted_by(|one, next| one.number < next.number), "a line twice");
     if request.detail == Detail::Lines {
         assert_eq!(lines.iter().filter(|line| line.role == LineRole::Match).count() as u64, *count);
     }

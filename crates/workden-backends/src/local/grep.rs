@@ -29,14 +29,12 @@ use super::{
     linked::{LinkedFiles, OtherNames},
     read::{FileReader, OpenFile, open_for_reading},
     root::{Root, kind},
-    walk::{Brake, Names, OpenDirectory, Visitor, walk},
+    walk::{Brake, MOST_THREADS, Names, OpenDirectory, Visitor, walk},
 };
 
 /// Files up to this size are read at once; larger ones as the search goes.
 const AT_ONCE_BYTES: usize = 1024 * 1024;
-/// Files with matches that a thread holds back before it hands them over.
-const HELD_FILES: usize = 512;
-/// Lines of such files, those around the matches included.
+/// Lines (and files without any) that a thread holds back at least before it hands them over.
 const HELD_LINES: usize = 4_096;
 
 pub(super) fn grep(root: &Root, real: &VirtualPath, request: &GrepRequest, abandoned: &AtomicBool) -> Result<Grepped> {
@@ -47,6 +45,8 @@ pub(super) fn grep(root: &Root, real: &VirtualPath, request: &GrepRequest, aband
         kept: Mutex::new(KeptMatches::new(request.keep)),
         matches: AtomicU64::new(0),
         ceiling: request.ceiling,
+        // All threads together hold back no more than is kept.
+        most_held: HELD_LINES.max(request.keep / MOST_THREADS),
         brake: &brake,
         screen: &screen,
         linked: LinkedFiles::new(
@@ -71,11 +71,11 @@ pub(super) fn grep(root: &Root, real: &VirtualPath, request: &GrepRequest, aband
         Err(Errno::NOTDIR) => {
             let mut visitor = visitor();
             visitor.search_named(root, real)?;
+            visitor.done();
             vec![visitor]
         }
         Err(errno) => return Err(super::errors::refused("search", real, errno)),
     };
-    visitors.iter_mut().for_each(GrepVisitor::hand_over);
     let doubtful = visitors.iter_mut().flat_map(|visitor| std::mem::take(&mut visitor.doubtful)).collect();
     let counts: Vec<_> = visitors.into_iter().map(|visitor| (visitor.searched, visitor.skipped)).collect();
     let mut kept = shared.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -89,6 +89,7 @@ struct Shared<'a> {
     kept: Mutex<KeptMatches>,
     matches: AtomicU64,
     ceiling: u64,
+    most_held: usize,
     brake: &'a Brake<'a>,
     screen: &'a Screen,
     linked: LinkedFiles<'a>,
@@ -198,14 +199,14 @@ impl GrepVisitor<'_> {
         match outcome {
             FileSearch::Matched { count, lines } => {
                 self.searched += 1;
-                self.held_lines += lines.len();
+                self.held_lines += lines.len().max(1);
                 let path = context.local.child_unchecked(name);
                 self.held.push(FileMatches { path, name: form, count, lines });
                 let matches = self.shared.matches.fetch_add(count, Ordering::Relaxed) + count;
                 if matches >= self.shared.ceiling {
                     self.shared.brake.is_full();
                 }
-                if self.held.len() >= HELD_FILES || self.held_lines >= HELD_LINES {
+                if self.held_lines >= self.shared.most_held {
                     self.hand_over();
                 }
             }
@@ -215,6 +216,8 @@ impl GrepVisitor<'_> {
     }
 
     fn hand_over(&mut self) {
+        // What is in order here, at the same time as in other threads, is quickly put in order with the rest.
+        self.held.sort_by(|a, b| a.path.cmp(&b.path));
         let mut kept = self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);
         self.held.drain(..).for_each(|file| kept.push(file));
         self.held_lines = 0;
@@ -223,6 +226,7 @@ impl GrepVisitor<'_> {
 
 impl Visitor for GrepVisitor<'_> {
     fn visit(&mut self, directory: &OpenDirectory, names: &Names) {
+        let first = self.held.len();
         for (name, kind) in names.iter() {
             // Links, FIFOs, sockets and devices are not opened at all.
             if kind != FileType::RegularFile {
@@ -233,6 +237,10 @@ impl Visitor for GrepVisitor<'_> {
             }
             self.search_in(directory, name);
         }
+        // While they are at hand: to sort all of them later takes several times as long.
+        if let Some(new) = self.held.get_mut(first..) {
+            new.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        }
     }
 
     fn enters(&mut self, _: &OpenDirectory, _: &CStr, _: &VirtualPath) -> bool {
@@ -241,6 +249,10 @@ impl Visitor for GrepVisitor<'_> {
 
     fn unreadable(&mut self) {
         self.skipped.unreadable += 1;
+    }
+
+    fn done(&mut self) {
+        self.hand_over();
     }
 }
 

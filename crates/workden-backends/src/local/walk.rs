@@ -35,7 +35,7 @@ use super::{
 /// Files of one directory that are handed over at a time.
 const BATCH: usize = 256;
 /// More threads than this only wait for each other.
-const MOST_THREADS: usize = 12;
+pub(super) const MOST_THREADS: usize = 12;
 
 /// What one thread of a walk does with what it finds.
 pub(super) trait Visitor: Send {
@@ -47,6 +47,9 @@ pub(super) trait Visitor: Send {
 
     /// Takes note of a directory that cannot be read.
     fn unreadable(&mut self);
+
+    /// Does what is left to do when nothing more comes, while other threads may still be at work.
+    fn done(&mut self) {}
 }
 
 /// A directory while its names are looked at.
@@ -221,6 +224,7 @@ impl Walk<'_> {
                 Job::Directory { path, above } => taken.led_to = self.read(visitor, path, above.as_deref()),
             }
         }
+        visitor.done();
     }
 
     fn read(&self, visitor: &mut dyn Visitor, path: VirtualPath, above: Option<&DirectoryContext>) -> Vec<Job> {
@@ -235,14 +239,13 @@ impl Walk<'_> {
         };
         let context = enter(self.root, self.screen, above, path, fd.as_fd());
         let directory = Arc::new(OpenDirectory { fd, context });
-        let shared = Arc::new(directory.context.clone());
         let mut below = Vec::new();
         let mut names = Names::default();
         let mut batches = Vec::new();
         let outcome = self.root.for_each_name_in(&directory.context.local, &directory.fd, |name, kind| {
             let kind = self.kind_of(&directory, name, kind);
             if kind == FileType::Directory {
-                below.extend(self.below(visitor, &directory, &shared, name));
+                below.extend(self.below(visitor, &directory, name));
                 return ControlFlow::Continue(());
             }
             names.push(name, kind);
@@ -254,8 +257,12 @@ impl Walk<'_> {
         if outcome.is_err() {
             visitor.unreadable();
         }
-        // The first batch is done here; the others on top of the queue, for whoever is idle.
-        let mut jobs = below;
+        // The last batch is done here; the others on top of the queue, for whoever is idle. Directories are taken in
+        // their order, so that whoever wants an answer in that order has little to do.
+        below.sort_unstable_by(|one, other| other.cmp(one));
+        let shared = Arc::new(directory.context.clone());
+        let enter = |path| Job::Directory { path, above: Some(Arc::clone(&shared)) };
+        let mut jobs: Vec<Job> = below.into_iter().map(enter).collect();
         jobs.extend(batches.into_iter().map(|names| Job::Names { directory: Arc::clone(&directory), names }));
         visitor.visit(&directory, &names);
         jobs
@@ -270,14 +277,9 @@ impl Walk<'_> {
         }
     }
 
-    fn below(
-        &self,
-        visitor: &mut dyn Visitor,
-        directory: &OpenDirectory,
-        context: &Arc<DirectoryContext>,
-        name: &CStr,
-    ) -> Option<Job> {
-        let (shown, form) = shown_name(name);
+    /// The path of a directory in this one, if it is to be entered.
+    fn below(&self, visitor: &mut dyn Visitor, directory: &OpenDirectory, name: &CStr) -> Option<VirtualPath> {
+        let (context, (shown, form)) = (&directory.context, shown_name(name));
         if !self.screen.enters(context, &shown) {
             return None;
         }
@@ -286,7 +288,7 @@ impl Walk<'_> {
         if !visitor.enters(directory, name, &seen) || form != workden_core::NameForm::Exact {
             return None;
         }
-        Some(Job::Directory { path: context.local.child_unchecked(&shown), above: Some(Arc::clone(context)) })
+        Some(context.local.child_unchecked(&shown))
     }
 }
 

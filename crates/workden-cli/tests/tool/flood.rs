@@ -15,7 +15,17 @@ use crate::Project;
 /// Memory in bytes that a process and those that it started take, as far as they are workden, too: its
 /// keepers, not the commands. What they share is counted once.
 pub(crate) fn memory(root: u32) -> u64 {
-    family(root).into_iter().filter(|pid| is_workden(*pid)).map(memory_of).sum()
+    summed(root, "Pss:")
+}
+
+/// The part of it that comes from no file. Of the other part, the program itself, each process that runs
+/// it counts its share: it grows when another test ends.
+pub(crate) fn own_memory(root: u32) -> u64 {
+    summed(root, "Pss_Anon:")
+}
+
+fn summed(root: u32, field: &str) -> u64 {
+    family(root).into_iter().filter(|pid| is_workden(*pid)).map(|pid| memory_of(pid, field)).sum()
 }
 
 pub(crate) fn family(root: u32) -> Vec<u32> {
@@ -35,9 +45,9 @@ fn is_workden(pid: u32) -> bool {
     std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|program| program.ends_with("workden"))
 }
 
-fn memory_of(pid: u32) -> u64 {
+fn memory_of(pid: u32, field: &str) -> u64 {
     let all = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
-    let line = all.lines().find_map(|line| line.strip_prefix("Pss:"));
+    let line = all.lines().find_map(|line| line.strip_prefix(field));
     let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
     kilobytes.unwrap_or(0) * 1024
 }

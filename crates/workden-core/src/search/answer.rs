@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Admission, FileSearch};
+use super::{Admission, FileSearch, LineMatches, LineRole};
 use crate::{Entry, NameForm, VirtualPath};
 
 /// The content of a directory.
@@ -85,8 +85,8 @@ pub struct FileMatches {
     /// How many of its lines match.
     pub count: u64,
     /// Those lines, and the ones around them if asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lines: Vec<LineMatch>,
+    #[serde(default, skip_serializing_if = "LineMatches::is_empty")]
+    pub lines: LineMatches,
 }
 
 impl FileMatches {
@@ -95,30 +95,6 @@ impl FileMatches {
     pub fn matching_lines(&self) -> usize {
         self.lines.iter().filter(|line| line.role == LineRole::Match).count()
     }
-}
-
-/// A line of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LineMatch {
-    /// Its number, from 1.
-    pub number: u64,
-    /// Its text without the line ending; what is not UTF-8 in it is shown as U+FFFD.
-    pub text: String,
-    /// Whether it matches or stands beside a match.
-    pub role: LineRole,
-    /// How many bytes of it were left out at its end.
-    #[serde(default)]
-    pub left_out: u64,
-}
-
-/// Why a line is in the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LineRole {
-    /// It matches.
-    Match,
-    /// It stands before or after a match.
-    Context,
 }
 
 /// Whether a search came to its end.

@@ -92,8 +92,12 @@ impl KeptMatches {
         self.found.matches += other.matches;
         self.found.files_matched += other.files_matched;
         self.count_searched(other.files_searched, other.skipped, other.completeness);
-        for file in other.files {
-            self.keep_file(file);
+        if self.found.files.is_empty() {
+            // The first answer, and mostly the only one, stays where it is.
+            self.kept_lines = other.files.iter().map(weight).sum();
+            self.found.files = other.files;
+        } else {
+            other.files.into_iter().for_each(|file| self.keep_file(file));
         }
     }
 
@@ -105,7 +109,8 @@ impl KeptMatches {
     }
 
     fn trim(&mut self) {
-        self.found.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        // What several threads have found comes in pieces that are in order: this sort makes use of that.
+        self.found.files.sort_by(|a, b| a.path.cmp(&b.path));
         let mut room = self.keep;
         let mut whole = 0;
         for file in &mut self.found.files {
@@ -148,7 +153,7 @@ mod tests {
     };
 
     fn file(name: u64, lines: u64) -> FileMatches {
-        let line = |number| LineMatch { number, text: String::new(), role: LineRole::Match, left_out: 0 };
+        let line = |number| LineMatch { number, text: "", role: LineRole::Match, left_out: 0 };
         FileMatches {
             path: VirtualPath::parse(&format!("/{name:04}")).unwrap(),
             name: NameForm::Exact,

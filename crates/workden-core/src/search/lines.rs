@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
-use super::{Detail, GrepRequest, LineMatch, LineRole, Span};
+use super::{Detail, GrepRequest, LineMatch, LineMatches, LineRole, Span};
 use crate::{Result, limits, text::encoding::is_binary};
 
 /// A compiled search for lines.
@@ -30,7 +30,7 @@ pub enum FileSearch {
         /// How many lines match.
         count: u64,
         /// The lines and their context.
-        lines: Vec<LineMatch>,
+        lines: LineMatches,
     },
     /// It has none.
     Unmatched,
@@ -79,6 +79,7 @@ impl LineSearch {
             detail: self.detail,
             line_bytes: self.line_bytes,
             keep: self.keep,
+            lines: LineMatches::default(),
         }
     }
 }
@@ -91,6 +92,8 @@ pub struct LineWorker {
     detail: Detail,
     line_bytes: usize,
     keep: usize,
+    /// Those of the file at hand: what has grown for one file is there for the next.
+    lines: LineMatches,
 }
 
 impl LineWorker {
@@ -102,7 +105,7 @@ impl LineWorker {
         if content.len() > limits::GREP_HEAP_BYTES && self.searcher.multi_line_with_matcher(&self.matcher) {
             return FileSearch::TooLarge;
         }
-        let mut lines = Collected::new(self.detail, self.line_bytes, self.keep);
+        let mut lines = Collected::new(self.detail, self.line_bytes, self.keep, &mut self.lines);
         let outcome = self.searcher.search_slice(&self.matcher, content, &mut lines);
         lines.finish(outcome)
     }
@@ -113,23 +116,24 @@ impl LineWorker {
         if is_binary(head) {
             return FileSearch::Binary;
         }
-        let mut lines = Collected::new(self.detail, self.line_bytes, self.keep);
+        let mut lines = Collected::new(self.detail, self.line_bytes, self.keep, &mut self.lines);
         let outcome = self.searcher.search_reader(&self.matcher, head.chain(rest), &mut lines);
         lines.finish(outcome)
     }
 }
 
-struct Collected {
+struct Collected<'w> {
     detail: Detail,
     line_bytes: usize,
     keep: usize,
     count: u64,
-    lines: Vec<LineMatch>,
+    lines: &'w mut LineMatches,
 }
 
-impl Collected {
-    fn new(detail: Detail, line_bytes: usize, keep: usize) -> Self {
-        Self { detail, line_bytes, keep, count: 0, lines: Vec::new() }
+impl<'w> Collected<'w> {
+    fn new(detail: Detail, line_bytes: usize, keep: usize, lines: &'w mut LineMatches) -> Self {
+        lines.truncate(0);
+        Self { detail, line_bytes, keep, count: 0, lines }
     }
 
     fn push(&mut self, number: u64, line: &[u8], role: LineRole) {
@@ -140,12 +144,15 @@ impl Collected {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let shown = shown_bytes(line, self.line_bytes);
-        self.lines.push(LineMatch {
-            number,
-            text: String::from_utf8_lossy(&line[..shown]).into_owned(),
-            role,
-            left_out: (line.len() - shown) as u64,
-        });
+        let left_out = (line.len() - shown) as u64;
+        // Nearly all are well, and those are quickly seen to be.
+        match str::from_utf8(&line[..shown]) {
+            Ok(text) => self.lines.push(LineMatch { number, text, role, left_out }),
+            Err(_) => {
+                let text = &String::from_utf8_lossy(&line[..shown]);
+                self.lines.push(LineMatch { number, text, role, left_out });
+            }
+        }
     }
 
     fn finish(self, outcome: io::Result<()>) -> FileSearch {
@@ -153,7 +160,7 @@ impl Collected {
             Err(error) if error.to_string().contains("allocation limit") => FileSearch::TooLarge,
             Err(_) => FileSearch::Unreadable,
             Ok(()) if self.count == 0 => FileSearch::Unmatched,
-            Ok(()) => FileSearch::Matched { count: self.count, lines: self.lines },
+            Ok(()) => FileSearch::Matched { count: self.count, lines: self.lines.clone() },
         }
     }
 }
@@ -167,7 +174,7 @@ fn shown_bytes(line: &[u8], most: usize) -> usize {
     (most.saturating_sub(3)..=most).rev().find(|at| !is_continuation(*at)).unwrap_or(most)
 }
 
-impl Sink for Collected {
+impl Sink for Collected<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
@@ -253,7 +260,9 @@ mod tests {
     fn a_long_line_is_shown_in_part() {
         let request = GrepRequest { line_bytes: 4, ..GrepRequest::regex("x") };
         match both_ways(&request, "xaaéé\n".as_bytes()) {
-            FileSearch::Matched { lines, .. } => assert_eq!((lines[0].text.as_str(), lines[0].left_out), ("xaa", 4)),
+            FileSearch::Matched { lines, .. } => {
+                assert_eq!(lines.iter().next().map(|line| (line.text, line.left_out)), Some(("xaa", 4)))
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -288,7 +297,13 @@ mod tests {
     #[test]
     fn only_paths_or_counts() {
         let request = |detail| GrepRequest { detail, ..GrepRequest::regex("a") };
-        assert_eq!(both_ways(&request(Detail::Paths), b"a\na\n"), FileSearch::Matched { count: 1, lines: vec![] });
-        assert_eq!(both_ways(&request(Detail::Counts), b"a\na\n"), FileSearch::Matched { count: 2, lines: vec![] });
+        assert_eq!(
+            both_ways(&request(Detail::Paths), b"a\na\n"),
+            FileSearch::Matched { count: 1, lines: LineMatches::default() }
+        );
+        assert_eq!(
+            both_ways(&request(Detail::Counts), b"a\na\n"),
+            FileSearch::Matched { count: 2, lines: LineMatches::default() }
+        );
     }
 }

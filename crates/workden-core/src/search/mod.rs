@@ -10,6 +10,7 @@ pub mod glob;
 mod glob_syntax;
 mod ignore_chain;
 mod kept;
+mod line_matches;
 mod lines;
 pub mod overlap;
 mod path_rules;
@@ -18,10 +19,11 @@ mod request;
 mod screen;
 mod text_pattern;
 
-pub use answer::{Completeness, FileMatches, Globbed, Grepped, LineMatch, LineRole, Listing, Skipped};
+pub use answer::{Completeness, FileMatches, Globbed, Grepped, Listing, Skipped};
 pub use glob::PathPattern;
 pub use ignore_chain::IgnoreChain;
 pub use kept::{KeptEntries, KeptMatches};
+pub use line_matches::{Iter as LineMatchesIter, LineMatch, LineMatches, LineRole};
 pub use lines::{FileSearch, LineSearch, LineWorker};
 pub use pattern::{LetterCase, Pattern, Span, Syntax};
 pub use request::{

@@ -75,7 +75,7 @@ proptest! {
         let shown: Vec<Line> = found
             .files
             .iter()
-            .flat_map(|file| file.lines.iter().map(|line| (file.path.to_string(), line.number, line.text.clone(), line.role == LineRole::Match)))
+            .flat_map(|file| file.lines.iter().map(|line| (file.path.to_string(), line.number, line.text.to_owned(), line.role == LineRole::Match)))
             .collect();
         let matches = expected.iter().filter(|line| line.3).count() as u64;
         prop_assert_eq!(&shown[..], &expected[..expected.len().min(keep)]);

@@ -5,7 +5,7 @@ use workden_core::{
     Entry, Error, ErrorKind, NameForm, Result, VirtualPath,
     search::{
         Admission, FileMatches, GlobRequest, Globbed, GrepRequest, Grepped, Hidden, KeptEntries, KeptMatches,
-        LetterCase, LineMatch, LineRole, ListRequest, Listing, Pattern, Screen, Skipped, Span, Syntax,
+        LetterCase, LineMatch, LineMatches, LineRole, ListRequest, Listing, Pattern, Screen, Skipped, Span, Syntax,
     },
 };
 
@@ -66,13 +66,15 @@ pub(super) async fn grep(foreign: &Foreign, at: &VirtualPath, request: &GrepRequ
     let mut files: Vec<FileMatches> = Vec::new();
     for hit in hits {
         let Ok(path) = VirtualPath::parse(&hit.path) else { continue };
-        let line = LineMatch { number: hit.number, text: hit.text, role: LineRole::Match, left_out: 0 };
+        let line = LineMatch { number: hit.number, text: &hit.text, role: LineRole::Match, left_out: 0 };
         match files.last_mut().filter(|file| file.path == path) {
             Some(file) => {
                 file.count += 1;
                 file.lines.push(line);
             }
-            None => files.push(FileMatches { path, name: NameForm::Exact, count: 1, lines: vec![line] }),
+            None => {
+                files.push(FileMatches { path, name: NameForm::Exact, count: 1, lines: LineMatches::from_iter([line]) })
+            }
         }
     }
     let mut searched = 0;

@@ -168,7 +168,7 @@ fn lines(pattern: &str, found: &Grepped, limit: u64) -> (String, Value) {
             }
             last = Some(line.number);
             let mark = if is_match { ':' } else { '-' };
-            let shown = clipped(&line.text, line.left_out);
+            let shown = clipped(line.text, line.left_out);
             let _ = write!(text, "\n  {}{mark}{}{mark} {shown}", on_a_line(file.path.as_str()), line.number);
             all.push(json!({ "path": file.path, "line": line.number, "text": shown, "match": is_match }));
         }

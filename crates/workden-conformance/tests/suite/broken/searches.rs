@@ -7,7 +7,7 @@ use workden_core::{
     directory_entry,
     search::{
         Context, Detail, GlobKinds, GlobRequest, Globbed, GrepRequest, Grepped, Hidden, IgnoreFiles, LetterCase,
-        ListRequest, Listing, Skipped, Span, Syntax, View,
+        LineMatch, ListRequest, Listing, Skipped, Span, Syntax, View,
     },
 };
 
@@ -117,7 +117,10 @@ impl Broken {
         };
         match self.spoil {
             Spoil::GrepCountsLinesFromZero => {
-                found.files.iter_mut().flat_map(|file| &mut file.lines).for_each(|line| line.number -= 1);
+                for file in &mut found.files {
+                    let lines = file.lines.iter().map(|line| LineMatch { number: line.number - 1, ..line });
+                    file.lines = lines.collect();
+                }
             }
             Spoil::GrepGivesUpOnLongLines => {
                 found.files.retain(|file| file.lines.iter().all(|line| line.text.len() as u64 + line.left_out < 10_000))
