@@ -12,6 +12,9 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 use super::{Detail, GrepRequest, LineMatch, LineMatches, LineRole, Span};
 use crate::{Result, limits, text::encoding::is_binary};
 
+/// Lines that a worker keeps room for from file to file.
+const ROOM_LINES: usize = 1_000;
+
 /// A compiled search for lines.
 #[derive(Clone, Debug)]
 pub struct LineSearch {
@@ -92,7 +95,7 @@ pub struct LineWorker {
     detail: Detail,
     line_bytes: usize,
     keep: usize,
-    /// Those of the file at hand: what has grown for one file is there for the next.
+    /// Those of the file at hand. The room that they have taken is there for the next file.
     lines: LineMatches,
 }
 
@@ -160,6 +163,10 @@ impl<'w> Collected<'w> {
             Err(error) if error.to_string().contains("allocation limit") => FileSearch::TooLarge,
             Err(_) => FileSearch::Unreadable,
             Ok(()) if self.count == 0 => FileSearch::Unmatched,
+            // Much room is not kept: another file may not need it.
+            Ok(()) if self.lines.len() > ROOM_LINES => {
+                FileSearch::Matched { count: self.count, lines: std::mem::take(self.lines) }
+            }
             Ok(()) => FileSearch::Matched { count: self.count, lines: self.lines.clone() },
         }
     }
@@ -289,6 +296,19 @@ mod tests {
             let request = GrepRequest { keep, ceiling, ..GrepRequest::regex("a") };
             match both_ways(&request, &content) {
                 FileSearch::Matched { count, lines } => assert_eq!((lines.len(), count), (held, counted)),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_one_file_left_is_not_in_the_next_however_much_it_was() {
+        let mut worker = LineSearch::new(&GrepRequest::regex("a")).unwrap().worker();
+        for lines in [3, ROOM_LINES + 1, 1, ROOM_LINES, 2] {
+            match worker.search_bytes(&b"a\n".repeat(lines)) {
+                FileSearch::Matched { lines: found, .. } => {
+                    assert_eq!(found.iter().map(|line| line.text).collect::<String>(), "a".repeat(lines));
+                }
                 other => panic!("{other:?}"),
             }
         }
