@@ -1,6 +1,5 @@
 //! `HostSandbox`: the host's own shell with the same process semantics as everywhere. No isolation, for
 //! development only, and never anybody's default.
-
 //!
 //! Its keeper is in this process: between the two would be no wall, only the way there and back. Commands are
 //! started by a small process of their own, the nursery, with which everything ends.

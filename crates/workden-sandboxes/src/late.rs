@@ -1,8 +1,8 @@
 //! `LateSandbox`: a sandbox that starts when it is first needed, so that whoever only reads and edits files
 //! waits for no sandbox.
 //!
-//! Invariant: at most one at a time is started, and another only after somebody has ended the first. A start that fails is told to whoever needed it, and tried again by
-//! whoever comes next.
+//! Invariant: at most one at a time is started, and another only after somebody has ended the first. A start
+//! that fails is told to whoever needed it, and tried again by whoever comes next.
 
 use std::{
     fmt,
