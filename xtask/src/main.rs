@@ -26,7 +26,7 @@ cargo xtask <command>
   test            everything that must hold before a change is merged: installs what is missing
                   (as root on Debian; elsewhere it says what is missing and stops), then tidy,
                   all tests, all doctests, and the long checks: race, fuzzing, shells.
-                  About half an hour on two cores, the first time. Continuous integration runs this.
+                  Three quarters of an hour on two cores the first time, a third of that later. CI runs this.
   test --fast     what one runs while working: rustfmt, clippy, the quick tests. Installs nothing.
   tidy            rustfmt, clippy with warnings denied, and the checks on our own text: module
                   docs, ARCHITECTURE.md names only what exists, no machine paths, no private
