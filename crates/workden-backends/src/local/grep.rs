@@ -45,7 +45,7 @@ pub(super) fn grep(root: &Root, real: &VirtualPath, request: &GrepRequest, aband
         kept: Mutex::new(KeptMatches::new(request.keep)),
         matches: AtomicU64::new(0),
         ceiling: request.ceiling,
-        // All threads together hold back no more than is kept.
+        // Where more is kept, all threads together hold back no more than that.
         most_held: HELD_LINES.max(request.keep / MOST_THREADS),
         brake: &brake,
         screen: &screen,
