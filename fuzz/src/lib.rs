@@ -5,6 +5,8 @@
 //! (`main.rs`) runs them on the stable compiler; `fuzz_targets/` hands the same functions to
 //! cargo-fuzz.
 
+#![forbid(unsafe_code)]
+
 pub mod draw;
 pub mod mutate;
 #[path = "../../crates/workden-core/tests/properties/slow/mod.rs"]

@@ -3,6 +3,7 @@
 //!
 //! `cargo run --release -p workden-fuzz -- --seconds 60 [--target NAME] [--seed N] [--input HEX]`
 
+#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that a person watches")]
 
 use std::{

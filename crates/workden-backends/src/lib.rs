@@ -21,6 +21,8 @@
 //! # Ok::<(), workden_core::Error>(()) }).unwrap();
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod blocking;
 mod composite;
 #[cfg(unix)]

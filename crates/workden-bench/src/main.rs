@@ -1,6 +1,7 @@
 //! Benchmarks of workden: each row a ratio, in one run on one machine, against something that
 //! people use today. Absolute times say more about the machine than about the code.
 
+#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to a terminal")]
 
 mod contender;

@@ -1,6 +1,8 @@
 //! `workden`, the command line: a face. It converts and shows; what may be done, and what an answer
 //! says, is decided below it.
 
+#![forbid(unsafe_code)]
+
 mod approval;
 mod completions;
 mod containers;

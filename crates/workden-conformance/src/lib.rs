@@ -24,6 +24,8 @@
 //! A backend on disk gets a new directory for each call of the factory; the directory above them
 //! belongs to the caller's test, which removes it when `all` has returned.
 
+#![forbid(unsafe_code)]
+
 mod check;
 mod suite;
 mod typed;

@@ -17,6 +17,8 @@
 //! # Ok::<(), workden_core::Error>(()) }).unwrap();
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod backend;
 mod backend_ext;
 mod below;

@@ -1,5 +1,7 @@
 //! The keeper as a program of its own, for containers.
 
+#![forbid(unsafe_code)]
+
 use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]

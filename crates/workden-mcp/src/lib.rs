@@ -22,6 +22,8 @@
 //! # }
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod answer;
 mod approvals;
 mod call;

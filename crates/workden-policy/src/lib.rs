@@ -1,6 +1,8 @@
 //! Who may do what: rules, presets, mounts with limits, shell analysis and approvals. Pure
 //! decisions: nothing here opens a file, starts a program or looks at a clock.
 
+#![forbid(unsafe_code)]
+
 mod action;
 mod allow_list;
 pub mod approvals;

@@ -22,6 +22,7 @@
 //! # Ok(()) }
 //! ```
 
+#![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
 mod delegate;

@@ -20,6 +20,8 @@
 //! # Ok::<(), workden_core::Error>(()) }).unwrap();
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod answer;
 mod approval_flags;
 mod arguments;

@@ -42,6 +42,8 @@
 //! A keeper is told what to be before that, in one line each way: [`launch`], [`read_launch`] and
 //! [`write_reply`].
 
+#![forbid(unsafe_code)]
+
 mod calls;
 mod client;
 mod errors;

@@ -21,6 +21,8 @@
 //! # Ok::<(), workden::Error>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod blocking;
 mod builder;
 mod config;
