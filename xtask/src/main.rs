@@ -1,11 +1,14 @@
-//! What the project runs on itself: `cargo xtask test`, `tidy`, `bench`, `keeper`, `docker`, `clients`, `python`.
+//! The project's own commands: `cargo xtask test`, `tidy`, `bench`, `keeper`, `docker`, `clients`, `python`.
 //!
 //! Standard library only, so that the first `cargo xtask` on a fresh machine starts in seconds.
 //! Nothing here knows workden: it starts other programs, and reads the project's own text.
 
+#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to a terminal")]
 
+mod background;
 mod clients;
+mod deny;
 mod docker;
 mod installed;
 mod keeper;
@@ -23,65 +26,56 @@ type Outcome<T = ()> = Result<T, String>;
 const HELP: &str = "\
 cargo xtask <command>
 
-  test            everything that must hold before a change is merged: installs what is missing
-                  (as root on Debian; elsewhere it says what is missing and stops), then tidy,
-                  all tests, all doctests, and the long checks: race, fuzzing, shells.
-                  Three quarters of an hour on two cores the first time, a third of that later. CI runs this.
-  test --fast     what one runs while working: rustfmt, clippy, the quick tests. Installs nothing.
-  tidy            rustfmt, clippy with warnings denied, and the checks on our own text: module
-                  docs, ARCHITECTURE.md names only what exists, no machine paths, no private
-                  registries, no endless files. Each finding names file and line.
-  bench <name>    a benchmark, in release mode; arguments after the name are passed on.
+  test            Run everything that must pass before a change is merged, as CI does. Installs missing packages
+                  (as root on Debian; elsewhere it lists them and stops). 20 minutes on two cores the first time.
+  test --fast     Run rustfmt, clippy and the quick tests. Installs nothing.
+  tidy            Run rustfmt, clippy and the checks on our own text: module docs, word list, machine paths,
+                  registries, file length, and that ARCHITECTURE.md names only existing symbols.
+  deny            Check licences, advisories and duplicate versions of the dependencies with cargo-deny.
+  bench <name>    Run a benchmark in release mode; arguments after the name are passed on.
                     files    grep, glob, list, read, edit against rg, find and pydantic-ai-backend
-                             (`--check` fails when a target is missed, `--only grep` for some rows)
+                             (`--check` fails when a target is missed, `--only grep` selects rows)
                     policy   decisions a second, about paths and commands, against pydantic-ai-backend
-                    linux    what a Linux sandbox costs, against bubblewrap and the host's own shell
-                    docker   what a sandbox in a container costs, against pydantic-ai-backend on the same daemon
+                    linux    the cost of a Linux sandbox, against bubblewrap and the host's own shell
+                    docker   the cost of a sandbox in a container, against pydantic-ai-backend on the same daemon
                     tools    the MCP server against @modelcontextprotocol/server-filesystem: start, read_file,
                              search, memory; and a flood of output through execute (needs node and npm)
                     python   the Python package against pydantic-ai-backend and pydantic-ai-filesystem-sandbox
                              (`--check`, `--only`, `--rounds` as with files)
-                    race     every call, a million times, while directories are exchanged with
-                             links that lead outside, or to a directory that a rule denies
-                             (`--seconds 30` for less)
-  keeper          the keeper for containers: one static file that needs nothing around it. Says where
-                  it is and how large, and that it runs in a root with nothing else in it.
-  docker          what tests of containers need, for as long as a command runs: `cargo xtask docker -- cargo test
-                  -p workden-sandboxes`. The daemon that is there (DOCKER_HOST, or the usual socket) or one of
-                  its own; the images workden-test/busybox and workden-test/python, without any registry; a
-                  Podman beside it. The command finds them by DOCKER_HOST and WORKDEN_TEST_PODMAN, and the
-                  keeper by WORKDEN_KEEPER. Without a command it says these, and waits for Enter. Installs what
-                  is missing, as `test` does, and leaves nothing but a tar file of each image in target/docker.
-  clients         the clients of MCP that tests start (Python, Node.js), into target/clients, unless they
-                  are there. `test` does this by itself; `cargo test -p workden-cli` needs it once.
-  python          the Python package: builds it, makes an environment in target/python, and runs its tests there
-                  (every line must be run by one), the examples, those in the documentation, and the check of
-                  its types. `cargo xtask python -- -k grep` runs some tests, and only those. Among containers:
-                  `cargo xtask docker -- cargo xtask python`.
-  wheel           the wheel of the Python package, with the program and the keeper in it, and whether it works in
-                  a new environment of each Python from 3.10 to 3.13 that is there. `--short`: of a debug build.
-  help            this text
+                    race     every call, a million times, while directories are exchanged with links that lead
+                             outside, or to a directory that a rule denies (`--seconds 30` for less)
+  keeper          Build the keeper for containers, one static file, and check that it runs in an empty root.
+  docker          Run a command with the services that container tests need: `cargo xtask docker -- cargo test
+                  -p workden-sandboxes`. Uses the daemon of DOCKER_HOST or the usual socket, or starts one; adds a
+                  Podman, the images workden-test/busybox and workden-test/python (from no registry) and the
+                  keeper. Without a command it prints their addresses and waits for Enter.
+  clients         Install the MCP clients that tests start (Python, Node.js) into target/clients.
+  python          Build and test the Python package in an environment in target/python, with full line coverage,
+                  the documented examples and the type check. `cargo xtask python -- -k grep` selects tests.
+  wheel           Build the wheel of the Python package and try it in each Python from 3.10 to 3.13 on this
+                  machine. `--short` uses a debug build.
+  prepare         Install and download everything that `test` uses, and compile nothing. `test` starts it itself.
+  help            Print this text.
 
-To fuzz alone: cargo run --release -p workden-fuzz -- --seconds 60
-
-A step of `test` is a line in xtask/src/steps.rs; what it needs is a line in xtask/src/needs.rs.
+A step of `test` is a line in xtask/src/steps.rs; a package that it needs is a line in xtask/src/needs.rs.
 ";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
-        ["test"] => needs::provide(&[needs::NEEDS, needs::DOCKER].concat()).and_then(|()| steps::run(steps::FULL)),
+        ["test"] => steps::run(steps::FULL),
         ["test", "--fast"] => steps::run(steps::FAST),
+        ["prepare"] => steps::prepare(),
         ["tidy"] => tidy::run(),
-        ["keeper"] => keeper::run(),
+        ["deny"] => deny::run(),
+        ["keeper"] => keeper::run(keeper::Form::Shipped),
         ["docker"] => docker::run(&[]),
         ["docker", "--", command @ ..] => docker::run(command),
-        ["minder", task @ ..] => docker::minder::run(task),
         ["clients"] => clients::run(),
         ["python"] => python::whole(&[]),
-        ["wheel"] => python::wheel::run(python::wheel::Form::Shipped),
-        ["wheel", "--short"] => python::wheel::run(python::wheel::Form::Short),
+        ["wheel"] => python::wheel::run(keeper::Form::Shipped),
+        ["wheel", "--short"] => python::wheel::run(keeper::Form::Short),
         ["python", "--", arguments @ ..] => python::some(arguments),
         ["bench"] => {
             Err("which benchmark? files, policy, linux, docker, tools, python or race\nhint: cargo xtask bench files"
@@ -93,7 +87,7 @@ fn main() -> ExitCode {
             print!("{HELP}");
             Ok(())
         }
-        other => Err(format!("there is no `cargo xtask {}`\nhint: cargo xtask help", other.join(" "))),
+        other => Err(format!("unknown command `cargo xtask {}`\nhint: cargo xtask help", other.join(" "))),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -110,7 +104,7 @@ fn bench(name: &str, rest: &[&str]) -> Outcome {
     cargo.extend(rest);
     // What a sandbox or a server costs is a matter of the programs that are shipped.
     let shipped = match name {
-        "linux" | "docker" => vec![keeper::build_command_line()?, keeper::build()?],
+        "linux" | "docker" => vec![keeper::build_command_line()?, keeper::build(keeper::Form::Shipped)?],
         "tools" => vec![keeper::build_command_line()?],
         _ => Vec::new(),
     };
@@ -118,7 +112,7 @@ fn bench(name: &str, rest: &[&str]) -> Outcome {
     for (option, file) in ["--program", "--keeper"].into_iter().zip(&shipped) {
         cargo.extend([option, file]);
     }
-    let prepared = if name == "docker" { Some(docker::prepare()?) } else { None };
+    let prepared = if name == "docker" { Some(docker::prepare(keeper::Form::Shipped)?) } else { None };
     let environment = prepared.as_ref().map_or(&[][..], |made| &made.environment);
     workspace::cargo_with(&cargo, environment).map_err(|_| format!("the benchmark `{name}` failed"))
 }

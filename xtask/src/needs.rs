@@ -1,7 +1,7 @@
 //! What the tests need from the machine, in one list, and how it gets there.
 //!
 //! As root on Debian the missing is installed, since that is a test machine or a container.
-//! Anywhere else the machine is somebody's own: the missing is named, and nothing is touched.
+//! Any other machine is left alone: the missing packages are listed.
 
 use std::{
     env, fs,
@@ -37,10 +37,14 @@ enum Source {
     Rustup(&'static str),
 }
 
-/// Everything that `cargo xtask test` needs beyond rustup and a C linker, and beyond `DOCKER`.
-pub(crate) const NEEDS: &[Need] = &[
+/// What the steps that compile need beyond rustup and a C linker.
+pub(crate) const TOOLCHAIN: &[Need] = &[
     need(Probe::Succeeds(&["cargo", "fmt", "--version"]), Source::Rustup("rustfmt"), "tidy"),
     need(Probe::Succeeds(&["cargo", "clippy", "--version"]), Source::Rustup("clippy"), "tidy"),
+];
+
+/// What the tests need beyond `TOOLCHAIN` and `DOCKER`.
+pub(crate) const NEEDS: &[Need] = &[
     need(Probe::Program("git"), Source::Debian("git"), "tidy: which files are the project's"),
     need(Probe::Program("rg"), Source::Debian("ripgrep"), "search results are compared with ripgrep's"),
     need(Probe::Program("find"), Source::Debian("findutils"), "glob results are compared with find's"),
@@ -74,7 +78,7 @@ pub(crate) const DOCKER: &[Need] = &[
     need(Probe::Program("tar"), Source::Debian("tar"), "images are brought as tar files"),
     need(Probe::Program("ip"), Source::Debian("iproute2"), "the daemon has a bridge of its own"),
     need(Probe::Program("iptables"), Source::Debian("iptables"), "its bridge is forgotten afterwards"),
-    need(Probe::Program("unshare"), Source::Debian("util-linux"), "what it mounts is seen by nobody else"),
+    need(Probe::Program("unshare"), Source::Debian("util-linux"), "its mounts stay invisible to other programs"),
 ];
 
 /// Whether there is a busybox that needs no library: ldd refuses a static program.

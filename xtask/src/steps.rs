@@ -1,39 +1,46 @@
 //! The steps of `cargo xtask test`, as data, and the runner that reports on them.
 //!
-//! A step either passes or ends the run: what comes after a failure is not worth waiting for.
+//! A step either passes or ends the run. One cargo build makes everything that the later steps start, so no crate
+//! is compiled twice for another profile or another choice of packages.
 
 use std::time::{Duration, Instant};
 
 use crate::{
-    Outcome, clients,
+    Outcome, background,
+    background::Background,
+    clients,
     docker::{self, Prepared},
-    keeper, python, tidy, workspace,
+    keeper, needs, python, tidy, workspace,
 };
 
 /// One thing that must hold.
 pub(crate) struct Step {
-    /// What the report calls it.
+    /// Its name in the report.
     pub(crate) name: &'static str,
-    /// What is done.
+    /// What it does.
     pub(crate) action: Action,
 }
 
 /// What a step does.
 pub(crate) enum Action {
-    /// The checks of `cargo xtask tidy`.
-    Tidy,
-    /// The keeper for containers, built and started: `cargo xtask keeper`.
+    /// Starts `cargo xtask prepare`, which downloads and installs while the next steps compile.
+    StartPreparing,
+    /// Waits for `cargo xtask prepare`.
+    FinishPreparing,
+    /// The text checks of `cargo xtask tidy`, which compile nothing.
+    Text,
+    /// The keeper for containers, of the tests' profile, built and started.
     Keeper,
-    /// A Docker daemon, a Podman and their images: `cargo xtask docker`. They stay until the last step is over.
+    /// A Docker daemon, a Podman and their images: `cargo xtask docker`. They stay until the last step ends.
     Docker,
-    /// The clients that tests start, where they are missing: `cargo xtask clients`.
-    Clients,
-    /// The Python package, its tests and types: `cargo xtask python`, with what an earlier step prepared.
+    /// The Python package, its tests and types: `cargo xtask python`, with the services of an earlier step.
     Python,
-    /// Its wheel, of a debug build, in every Python that is there: `cargo xtask wheel --short`.
+    /// Its wheel, of a debug build, in every Python of this machine: `cargo xtask wheel --short`.
     Wheel,
-    /// Cargo, with these arguments, and with the variables by which tests find what an earlier step prepared.
+    /// Cargo, with these arguments and the variables by which tests find the services of an earlier step.
     Cargo(&'static [&'static str]),
+    /// A program that the `build` step made, with these arguments.
+    Built(&'static str, &'static [&'static str]),
     /// Anything else; tests of the runner use it.
     #[cfg(test)]
     Call(fn() -> Outcome),
@@ -41,32 +48,29 @@ pub(crate) enum Action {
 
 /// Everything that must hold before a change is merged, the quick answers first.
 pub(crate) const FULL: &[Step] = &[
-    Step { name: "tidy", action: Action::Tidy },
-    Step { name: "clients", action: Action::Clients },
+    Step { name: "text", action: Action::Text },
+    Step { name: "prepare", action: Action::StartPreparing },
+    Step { name: "clippy", action: Action::Cargo(tidy::CLIPPY) },
+    Step { name: "build", action: Action::Cargo(workspace::BUILD) },
     Step { name: "keeper", action: Action::Keeper },
+    Step { name: "prepared", action: Action::FinishPreparing },
     Step { name: "docker", action: Action::Docker },
-    // Without a choice of targets, which would leave out the examples that tests start, and the doctests.
-    Step { name: "tests", action: Action::Cargo(&["test", "--workspace"]) },
+    // All targets of the build step, and nothing else: the doctests are a step of their own.
+    Step { name: "tests", action: Action::Cargo(&["test", "--workspace", "--all-targets"]) },
+    Step { name: "doctests", action: Action::Cargo(&["test", "--workspace", "--doc"]) },
     Step { name: "python", action: Action::Python },
     Step { name: "wheel", action: Action::Wheel },
-    Step { name: "race", action: Action::Cargo(RACE) },
+    Step { name: "race", action: Action::Built("workden-bench", &["race", "--seconds", "20"]) },
     Step { name: "differential", action: Action::Cargo(DIFFERENTIAL) },
-    Step { name: "fuzz", action: Action::Cargo(FUZZ) },
+    Step { name: "fuzz", action: Action::Built("workden-fuzz", &["--seconds", "20"]) },
 ];
 
-/// All fuzz targets, on the stable compiler.
-const FUZZ: &[&str] = &["run", "--release", "--package", "workden-fuzz", "--", "--seconds", "60"];
-
-/// The shell analysis beside what shells really run.
-const DIFFERENTIAL: &[&str] =
-    &["test", "--release", "--package", "workden-policy", "--test", "differential", "--", "--seconds", "60"];
-
-/// The short form of `cargo xtask bench race`: half of the time for each of its two grounds.
-const RACE: &[&str] = &["run", "--release", "--package", "workden-bench", "--", "race", "--seconds", "30"];
+/// The shell analysis beside what shells really run, longer than among the other tests.
+const DIFFERENTIAL: &[&str] = &["test", "--workspace", "--test", "differential", "--", "--seconds", "20"];
 
 /// What is worth running after every few edits.
 pub(crate) const FAST: &[Step] = &[
-    Step { name: "rustfmt", action: Action::Cargo(tidy::RUSTFMT) },
+    Step { name: "text", action: Action::Text },
     Step { name: "clippy", action: Action::Cargo(tidy::CLIPPY) },
     Step { name: "tests", action: Action::Cargo(FAST_TESTS) },
     // Of sandboxes the quick ones: neither walls nor the whole contract, which start them by the thousand.
@@ -77,18 +81,32 @@ const FAST_TESTS: &[&str] = &["test", "--workspace", "--exclude", "workden-cli",
 const FAST_SANDBOXES: &[&str] =
     &["test", "--package", "workden-cli", "--package", "workden-keeper", "--test", "suite", "--test", "sandbox"];
 
+/// What the steps hand on to later ones.
+#[derive(Default)]
+struct Made {
+    preparing: Option<Background>,
+    services: Option<Prepared>,
+}
+
+impl Made {
+    /// The variables by which tests find the services.
+    fn environment(&self) -> &[(&'static str, String)] {
+        self.services.as_ref().map_or(&[], |made| &made.environment)
+    }
+}
+
 /// Runs the steps in order, up to the first that fails.
 pub(crate) fn run(steps: &[Step]) -> Outcome {
     let started = Instant::now();
     let mut report = Vec::new();
     let mut failed = None;
-    let mut prepared = None;
+    let mut made = Made::default();
     for (index, step) in steps.iter().enumerate() {
         println!("\n=== [{}/{}] {}", index + 1, steps.len(), step.name);
-        let began = Instant::now();
-        let outcome = act(&step.action, &mut prepared);
-        println!("=== {}: {} in {}", step.name, word(&outcome), seconds(began.elapsed()));
-        report.push(line(step.name, word(&outcome), began.elapsed()));
+        let step_started = Instant::now();
+        let outcome = act(&step.action, &mut made);
+        println!("=== {}: {} in {}", step.name, word(&outcome), seconds(step_started.elapsed()));
+        report.push(line(step.name, word(&outcome), step_started.elapsed()));
         if let Err(why) = outcome {
             failed = Some(format!("step `{}` failed: {why}", step.name));
             break;
@@ -101,23 +119,32 @@ pub(crate) fn run(steps: &[Step]) -> Outcome {
     failed.map_or(Ok(()), Err)
 }
 
-fn act(action: &Action, prepared: &mut Option<Prepared>) -> Outcome {
+fn act(action: &Action, made: &mut Made) -> Outcome {
     match action {
-        Action::Tidy => tidy::run(),
-        Action::Keeper => keeper::run(),
-        Action::Clients => clients::run(),
-        Action::Docker => docker::prepare().map(|made| *prepared = Some(made)),
-        Action::Python => python::whole(environment(prepared)),
-        Action::Wheel => python::wheel::run(python::wheel::Form::Short),
-        Action::Cargo(arguments) => workspace::cargo_with(arguments, environment(prepared)),
+        Action::StartPreparing => {
+            needs::provide(needs::TOOLCHAIN)?;
+            made.preparing = Some(background::start(&["prepare"])?);
+            Ok(())
+        }
+        Action::FinishPreparing => made.preparing.take().map_or(Ok(()), Background::finish),
+        Action::Text => tidy::text(),
+        Action::Keeper => keeper::run(keeper::Form::Short),
+        Action::Docker => docker::prepare(keeper::Form::Short).map(|services| made.services = Some(services)),
+        Action::Python => python::whole(made.environment()),
+        Action::Wheel => python::wheel::run(keeper::Form::Short),
+        Action::Cargo(arguments) => workspace::cargo_with(arguments, made.environment()),
+        Action::Built(program, arguments) => workspace::built(program, arguments),
         #[cfg(test)]
         Action::Call(call) => call(),
     }
 }
 
-/// What tests find by it what was prepared.
-fn environment(prepared: &Option<Prepared>) -> &[(&'static str, String)] {
-    prepared.as_ref().map_or(&[], |made| &made.environment)
+/// `cargo xtask prepare`: installs and downloads whatever the tests use, and compiles nothing.
+pub(crate) fn prepare() -> Outcome {
+    needs::provide(&[needs::NEEDS, needs::DOCKER].concat())?;
+    clients::run()?;
+    python::environment()?;
+    docker::make_images()
 }
 
 fn word(outcome: &Outcome) -> &'static str {
@@ -155,11 +182,13 @@ mod tests {
     }
 
     #[test]
-    fn the_daemon_is_there_before_the_tests_and_quick_ones_do_without() {
+    fn services_are_started_before_their_tests_and_the_quick_form_starts_none() {
         let place = |wanted: &str| FULL.iter().position(|step| step.name == wanted).unwrap();
+        assert!(place("prepare") < place("prepared") && place("prepared") < place("docker"));
         assert!(place("keeper") < place("docker") && place("docker") < place("tests"));
-        assert!(place("docker") < place("python"));
-        assert!(!FAST.iter().any(|step| matches!(step.action, Action::Docker | Action::Keeper)));
+        assert!(place("docker") < place("python") && place("build") < place("race"));
+        let starts = |step: &Step| matches!(step.action, Action::Docker | Action::Keeper | Action::StartPreparing);
+        assert!(!FAST.iter().any(starts));
     }
 
     #[test]

@@ -6,7 +6,12 @@ use std::{
     process::Command,
 };
 
-use crate::Outcome;
+use crate::{Outcome, keeper::target_directory};
+
+/// Cargo's arguments that build every library, program, test and example in the one profile of the tests. All
+/// steps share this choice of packages: cargo unifies features over it, and another choice would compile the
+/// dependencies again.
+pub(crate) const BUILD: &[&str] = &["build", "--quiet", "--workspace", "--all-targets"];
 
 /// A file of the project, read.
 pub(crate) struct Source {
@@ -37,6 +42,16 @@ pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, String)]) -> 
         .status()
         .map_err(|error| format!("cannot start cargo: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("`cargo {}` failed", arguments.join(" "))) }
+}
+
+/// Runs a program that `BUILD` has made.
+pub(crate) fn built(program: &str, arguments: &[&str]) -> Outcome {
+    let status = Command::new(target_directory().join("debug").join(program))
+        .args(arguments)
+        .current_dir(root())
+        .status()
+        .map_err(|error| format!("cannot start {program}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`{program} {}` failed", arguments.join(" "))) }
 }
 
 /// Every file that is, or is about to be, part of the project: tracked ones and new ones.

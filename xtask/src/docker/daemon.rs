@@ -6,13 +6,14 @@ use std::{env, path::Path};
 
 use super::{
     answers, large_directory,
-    minder::{Minded, Task},
     network::{self, Network},
-    new_directory, short_directory,
+    new_directory,
+    service::{Plan, Service},
+    short_directory,
 };
 use crate::Outcome;
 
-/// Where a daemon is that somebody installed.
+/// The socket of an installed daemon.
 const USUAL: &str = "unix:///var/run/docker.sock";
 
 /// A daemon that answers.
@@ -20,7 +21,7 @@ pub(super) struct Daemon {
     /// Its address.
     pub(super) host: String,
     /// What ends it, if it is ours.
-    _own: Option<Minded>,
+    _own: Option<Service>,
 }
 
 pub(super) fn find_or_start() -> Outcome<Daemon> {
@@ -64,8 +65,7 @@ fn start(network: &Network) -> Outcome<Daemon> {
         Network::OwnBridge(name) => Some(name.clone()),
         Network::Usual | Network::None => None,
     };
-    let own = Minded::start(&Task { host: host.clone(), home: short, data: Some(data), bridge, command })?;
-    own.wait_for_answer()?;
+    let own = Service::start(Plan { host: host.clone(), home: short, data: Some(data), bridge, command })?;
     if let Network::OwnBridge(name) = network {
         network::open_bridge(name)?;
     }

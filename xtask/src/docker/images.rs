@@ -36,7 +36,7 @@ impl Recipe {
     }
 }
 
-/// Says that an image is of these tests, to whoever cleans up.
+/// Marks an image as one of these tests, for cleaning up.
 const LABEL: &str = "workden-test=1";
 const RECIPE_LABEL: &str = "workden-test-recipe";
 
@@ -57,7 +57,7 @@ pub(super) fn provide(host: &str, image: &Image) -> Outcome {
 
 /// Whose files are in a tar file.
 pub(super) enum Owners {
-    /// Root's, whoever made the tree.
+    /// Root's, even if another user made the tree.
     Root,
     /// As the tree has them.
     AsTheyAre,

@@ -1,7 +1,7 @@
 //! What a service may leave when it ends: containers, processes beside it, directories.
 //!
 //! Its own are told from others by its directory, which was made for it and is in the command line of all that it
-//! starts for itself. No directory is removed in which something is still mounted: that may be somebody's files.
+//! starts for itself. No directory is removed in which something is still mounted: those may be files of another program.
 
 use std::{
     fs,

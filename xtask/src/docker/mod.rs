@@ -1,17 +1,17 @@
 //! `cargo xtask docker`: a real daemon with the images that tests use, a Podman beside it, and a command among them.
 //!
-//! Nothing comes from an image registry. What is started here has directories of its own, and ends with the one who
-//! asked, however that ends: see `minder`. A daemon that is there already is used, and left as it was but for
+//! Nothing comes from an image registry. A service that is started here has directories of its own, and ends with this
+//! process: see `service`. A daemon that is there already is used, and left as it was but for
 //! the two images.
 
 mod busybox;
 mod daemon;
 mod images;
 mod leftovers;
-pub(crate) mod minder;
 mod network;
 mod podman;
 mod python;
+mod service;
 
 use std::{
     env, fs,
@@ -26,13 +26,13 @@ use crate::{Outcome, keeper, needs};
 pub(crate) struct Prepared {
     /// What tests find it by.
     pub(crate) environment: Vec<(&'static str, String)>,
-    _podman: minder::Minded,
+    _podman: service::Service,
     _daemon: daemon::Daemon,
 }
 
 /// Runs a command among it all; without one it says what is there, and keeps it until its input ends.
 pub(crate) fn run(command: &[&str]) -> Outcome {
-    let prepared = prepare()?;
+    let prepared = prepare(keeper::Form::Short)?;
     let Some((program, arguments)) = command.split_first() else {
         for (name, value) in &prepared.environment {
             println!("export {name}='{value}'");
@@ -50,11 +50,20 @@ pub(crate) fn run(command: &[&str]) -> Outcome {
     if status.success() { Ok(()) } else { Err(format!("`{program}` failed ({status})")) }
 }
 
-/// Makes it all, and says what it does, since some of it takes minutes the first time.
-pub(crate) fn prepare() -> Outcome<Prepared> {
+/// The content of the images, as tar files: minutes the first time, and nothing to start.
+pub(crate) fn make_images() -> Outcome {
+    for image in [busybox::IMAGE, python::IMAGE] {
+        (image.tar)(&(image.recipe)()?)?;
+    }
+    Ok(())
+}
+
+/// Builds the keeper, starts the services and brings them their images.
+pub(crate) fn prepare(form: keeper::Form) -> Outcome<Prepared> {
     needs::provide(needs::DOCKER)?;
     println!("=== the keeper for containers");
-    let keeper = absolute(keeper::build()?).map_err(|error| format!("cannot say where the keeper is: {error}"))?;
+    let keeper = absolute(keeper::build(form)?).map_err(|error| format!("cannot say where the keeper is: {error}"))?;
+    service::sweep(&large_directory()?, &short_above());
     let daemon = daemon::find_or_start()?;
     images::provide(&daemon.host, &busybox::IMAGE)?;
     images::provide(&daemon.host, &python::IMAGE)?;
@@ -81,10 +90,13 @@ fn answers(host: &str) -> bool {
 
 /// A new directory for sockets, whose names may have no more than about a hundred bytes.
 fn short_directory(purpose: &str) -> Outcome<PathBuf> {
+    new_directory(&short_above().join(format!("workden-{purpose}-{}", std::process::id())))
+}
+
+fn short_above() -> PathBuf {
     const LONGEST: usize = 40;
     let usual = env::temp_dir();
-    let above = if usual.as_os_str().len() > LONGEST { PathBuf::from("/tmp") } else { usual };
-    new_directory(&above.join(format!("workden-{purpose}-{}", std::process::id())))
+    if usual.as_os_str().len() > LONGEST { PathBuf::from("/tmp") } else { usual }
 }
 
 /// A directory that was not there before, since it is removed with all that is in it.

@@ -8,6 +8,9 @@ use std::{fs, process::Command};
 use super::succeed;
 use crate::Outcome;
 
+/// The names of our bridges start with this; the number of the process that made one follows.
+pub(super) const BRIDGE: &str = "workden";
+
 /// How the containers of a daemon reach others.
 pub(super) enum Network {
     /// By a bridge of this name, made by us.
@@ -21,7 +24,7 @@ pub(super) enum Network {
 impl Network {
     /// What the daemon is told.
     pub(super) fn arguments(&self) -> Vec<String> {
-        // Packets larger than the way out allows are lost where nobody is told of it.
+        // Larger packets than the outgoing interface allows are lost without an error in some networks.
         let mtu = way_out_mtu().map(|bytes| format!("--mtu={bytes}"));
         match self {
             Self::OwnBridge(name) => {
@@ -45,11 +48,20 @@ impl Network {
 /// Networks, the best first. Where another daemon has the usual bridge only the best will do: with the usual one ours
 /// would give out the same addresses, and with none it would remove that bridge.
 pub(super) fn to_try() -> Vec<Network> {
-    let own = Network::OwnBridge(format!("workden{}", std::process::id()));
-    // Not from /sys, which may be that of another network namespace.
-    let interfaces = fs::read_to_string("/proc/net/dev").unwrap_or_default();
-    let is_taken = interfaces.lines().any(|line| line.trim_start().starts_with("docker0:"));
+    let own = Network::OwnBridge(format!("{BRIDGE}{}", std::process::id()));
+    let is_taken = interfaces().iter().any(|name| name == "docker0");
     if is_taken { vec![own] } else { vec![own, Network::Usual, Network::None] }
+}
+
+/// The interfaces of this network namespace. /sys may be that of another one.
+fn interfaces() -> Vec<String> {
+    let listed = fs::read_to_string("/proc/net/dev").unwrap_or_default();
+    listed.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name.trim().to_owned()).collect()
+}
+
+/// Bridges that this program has made, now or in an earlier run.
+pub(super) fn own_bridges() -> Vec<String> {
+    interfaces().into_iter().filter(|name| name.starts_with(BRIDGE)).collect()
 }
 
 pub(super) fn make_bridge(name: &str) -> Outcome {

@@ -1,12 +1,12 @@
 //! A Podman that speaks Docker's API, beside the daemon.
 //!
 //! It has namespaces of its own for mounts and network: Podman makes bridges, packet filter rules and mounts on the
-//! machine, and takes none of them back. So its containers reach each other and nobody outside.
+//! machine, and takes none of them back. So its containers reach each other, and nothing outside.
 
 use std::fs;
 
 use super::{
-    minder::{Minded, Task},
+    service::{Plan, Service},
     short_directory,
 };
 use crate::Outcome;
@@ -22,7 +22,7 @@ exec "$@"
 const PODMANS_OWN: u64 = 1_048_576;
 
 /// Starts it; its address.
-pub(super) fn start() -> Outcome<(Minded, String)> {
+pub(super) fn start() -> Outcome<(Service, String)> {
     let home = short_directory("podman")?;
     let at = |name: &str| home.join(name).display().to_string();
     let host = format!("unix://{}", at("podman.sock"));
@@ -39,8 +39,7 @@ pub(super) fn start() -> Outcome<(Minded, String)> {
         command.extend([option.to_owned(), at(name)]);
     }
     command.extend(["system", "service", "--time=0", &host].map(Into::into));
-    let service = Minded::start(&Task { host: host.clone(), home, data: None, bridge: None, command })?;
-    service.wait_for_answer()?;
+    let service = Service::start(Plan { host: host.clone(), home, data: None, bridge: None, command })?;
     Ok((service, host))
 }
 

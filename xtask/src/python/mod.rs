@@ -80,7 +80,7 @@ impl Ready {
         }
     }
 
-    /// Whether somebody has named a daemon for the tests of containers. One that is named has to answer.
+    /// Whether the environment names a daemon for the container tests. A named daemon has to answer.
     fn has_daemon(&self) -> bool {
         self.variables.iter().any(|(name, _)| *name == "DOCKER_HOST") || env::var_os("DOCKER_HOST").is_some()
     }
@@ -98,6 +98,11 @@ impl Ready {
         let name = module.first().copied().unwrap_or_default();
         if status.success() { Ok(()) } else { Err(format!("{name} says no ({status})")) }
     }
+}
+
+/// Makes the environment that tests run in.
+pub(crate) fn environment() -> Outcome {
+    test_environment().map(drop)
 }
 
 /// The Python of an environment with everything that tests need, and maturin.

@@ -36,9 +36,12 @@ impl Profile {
     }
 }
 
-/// Builds the native module, and puts it among the Python files.
+/// Builds the native module, and puts it among the Python files. In debug form the program is built with it.
 pub(super) fn module(profile: Profile) -> Outcome {
-    cargo_build("workden-python", profile)?;
+    match profile {
+        Profile::Debug => workspace::cargo(workspace::BUILD)?,
+        Profile::Release => workspace::cargo(&["build", "--quiet", "--release", "--package", "workden-python"])?,
+    }
     let built = target_directory().join(profile.directory()).join("libworkden_native.so");
     let place = source().join("workden/_native.abi3.so");
     let fresh = target_directory().join("_native.abi3.so.fresh");
@@ -51,17 +54,9 @@ pub(super) fn program() -> Outcome<PathBuf> {
     if let Some(named) = env::var_os("WORKDEN_PROGRAM") {
         return Ok(named.into());
     }
-    cargo_build("workden-cli", Profile::Debug)?;
+    workspace::cargo(workspace::BUILD)?;
     let file = target_directory().join("debug/workden");
     absolute(&file).map_err(|error| format!("cannot say where {} is: {error}", file.display()))
-}
-
-fn cargo_build(package: &str, profile: Profile) -> Outcome {
-    let mut arguments = vec!["build", "--quiet", "--package", package];
-    if profile == Profile::Release {
-        arguments.push("--release");
-    }
-    workspace::cargo(&arguments)
 }
 
 /// A copy without what only a debugger reads, which is most of it.
@@ -73,7 +68,7 @@ pub(super) fn strip(file: &Path, copy: &Path) -> Outcome {
     }
 }
 
-/// Moves a file into its place, unless the same is there. Whoever has the old one open keeps it.
+/// Moves a file into its place, unless the same is there. A process that has the old one open keeps it.
 pub(super) fn put(fresh: &Path, place: &Path) -> Outcome {
     let same = fs::read(place).is_ok_and(|there| fs::read(fresh).is_ok_and(|new| new == there));
     let done = if same { fs::remove_file(fresh) } else { move_to(fresh, place) };

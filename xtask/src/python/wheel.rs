@@ -13,16 +13,10 @@ use super::{
     interpreters::{self, Python},
     native, test_environment,
 };
-use crate::{Outcome, installed, keeper};
-
-/// What is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// As it is shipped.
-    Shipped,
-    /// Of a debug build: whether all is in its place, without the minutes that optimising takes.
-    Short,
-}
+use crate::{
+    Outcome, installed,
+    keeper::{self, Form},
+};
 
 pub(crate) fn run(form: Form) -> Outcome {
     let carried = Carried::put(form)?;
@@ -46,7 +40,7 @@ struct Carried {
 
 impl Carried {
     fn put(form: Form) -> Outcome<Self> {
-        let keeper = keeper::build()?;
+        let keeper = keeper::build(form)?;
         let directory = native::source().join("workden/_bin");
         let program = match form {
             Form::Shipped => keeper::build_command_line()?,

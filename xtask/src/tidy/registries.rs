@@ -1,4 +1,4 @@
-//! Packages come from the public registries, so that anybody can build this. A mirror in a lock
+//! Packages come from the public registries, so that every reader can build this. A mirror in a lock
 //! file or a configuration is a private address that slipped in.
 
 use super::Finding;

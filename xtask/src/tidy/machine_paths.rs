@@ -13,8 +13,8 @@ const PRIVATE: &[&str] = &[
     concat!("/fa", "rm/"),
 ];
 
-/// Names that stand for anybody in examples.
-const ANYBODY: &[&str] = &["user", "agent", "me", "you"];
+/// User names that examples use.
+const EXAMPLE_USERS: &[&str] = &["user", "agent", "me", "you"];
 
 pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -23,14 +23,14 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
             let found = line.match_indices(place).find(|(at, _)| is_private(line, *at, place));
             if let Some((at, _)) = found {
                 let shown: String = line[at..].chars().take(30).take_while(|c| !c.is_whitespace()).collect();
-                findings.push(Finding::new(path, index + 1, format!("a path of somebody's machine: `{shown}`")));
+                findings.push(Finding::new(path, index + 1, format!("a path of one machine: `{shown}`")));
             }
         }
     }
     findings
 }
 
-/// Whether an absolute path starts here (`docs/work/a` is none), and leads to somebody's things.
+/// Whether an absolute path starts here (`docs/work/a` is none), and leads into a home or a build directory.
 fn is_private(line: &str, at: usize, place: &str) -> bool {
     let before = line[..at].chars().next_back();
     if before.is_some_and(|c| c.is_alphanumeric() || "_-.~}*".contains(c)) {
@@ -39,7 +39,7 @@ fn is_private(line: &str, at: usize, place: &str) -> bool {
     let rest = &line[at + place.len()..];
     let end = rest.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c))).unwrap_or(rest.len());
     let name = &rest[..end];
-    !name.is_empty() && !ANYBODY.contains(&name)
+    !name.is_empty() && !EXAMPLE_USERS.contains(&name)
 }
 
 #[cfg(test)]
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_absolute_path_to_somebodys_things_is_found() {
+    fn an_absolute_path_into_a_home_is_found() {
         for (before, place, after, expected) in [
             ("cd ", PRIVATE[0], "marta/code", 1),
             ("\"", PRIVATE[1], ".cargo\"", 1),

@@ -1,0 +1,42 @@
+//! `cargo xtask deny`: licences, advisories, sources and duplicate versions of the dependencies, by `cargo deny`.
+//!
+//! Not a step of `test`: compiling `cargo deny` takes longer than its checks are worth on every run.
+
+use std::process::Command;
+
+use crate::{Outcome, keeper::target_directory, workspace};
+
+/// Exactly this one, so that its configuration keeps its meaning.
+const VERSION: &str = "0.20.2";
+
+pub(crate) fn run() -> Outcome {
+    let home = target_directory().join("tools");
+    let program = home.join("bin/cargo-deny");
+    let version = Command::new(&program).arg("--version").output().map(|said| said.stdout).unwrap_or_default();
+    if !String::from_utf8_lossy(&version).contains(VERSION) {
+        let root = home.display().to_string();
+        workspace::cargo(&["install", "--quiet", "--locked", "--root", &root, "--version", VERSION, "cargo-deny"])?;
+    }
+    check(&program, &["licenses", "bans", "sources"])?;
+    // The database of advisories comes from a host of its own, which a closed network does not reach.
+    match fetch(&program) {
+        Ok(()) => check(&program, &["advisories"]),
+        Err(why) => {
+            println!("advisories: not checked, the database cannot be downloaded ({why})");
+            Ok(())
+        }
+    }
+}
+
+fn fetch(program: &std::path::Path) -> Outcome {
+    succeed(Command::new(program).args(["fetch", "db"]))
+}
+
+fn check(program: &std::path::Path, what: &[&str]) -> Outcome {
+    succeed(Command::new(program).args(["check", "--hide-inclusion-graph"]).args(what))
+}
+
+fn succeed(command: &mut Command) -> Outcome {
+    let status = command.current_dir(workspace::root()).status().map_err(|error| error.to_string())?;
+    if status.success() { Ok(()) } else { Err(format!("`cargo deny` failed ({status})")) }
+}
