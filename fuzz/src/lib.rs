@@ -9,7 +9,7 @@
 
 pub mod draw;
 pub mod mutate;
-#[path = "../../crates/workden-core/tests/properties/slow/mod.rs"]
+#[path = "../../crates/workden-files/tests/properties/slow/mod.rs"]
 mod slow;
 #[expect(clippy::expect_used, reason = "a panic is how a target reports a broken promise")]
 mod targets;

@@ -6,13 +6,12 @@
 use std::path::Path;
 
 use tokio::runtime::Runtime;
-use workden_backends::{Durability, LocalBackend, memory};
 use workden_core::{
     BackendExt, Expect, Op, Resolved, Verdict, VirtualPath,
     search::{GlobRequest, GrepRequest, Grepped, ListRequest},
     text::Replacement,
 };
-
+use workden_files::{Durability, LocalBackend, memory};
 use workden_policy::{Policy, Preset};
 
 use crate::{

@@ -12,7 +12,8 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use workden_core::{StateBackend, SteppingClock};
+//! use workden_core::SteppingClock;
+//! use workden_files::StateBackend;
 //!
 //! futures_executor::block_on(workden_conformance::all(async || {
 //!     StateBackend::new(Arc::new(SteppingClock::default()))

@@ -1,13 +1,14 @@
 //! A directory of a backend as a backend of its own: a mount of a part, or what a check of a whole tree
 //! takes for an empty `/`.
 
+use async_trait::async_trait;
+
 use crate::{
     Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Opened,
     Removal, Resolved, Result, Slice, VirtualPath, Written,
     search::{Alias, GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing, View},
     text::{Change, Excerpt, TextWindow},
 };
-use async_trait::async_trait;
 
 /// Shows a directory of a backend as `/`. The directory must be there.
 ///
@@ -16,10 +17,9 @@ use async_trait::async_trait;
 ///
 /// ```
 /// # futures_executor::block_on(async {
-/// use std::sync::Arc;
-/// use workden_core::{BackendExt, Expect, StateBackend, SteppingClock, VirtualPath, below};
+/// use workden_core::{BackendExt, Expect, VirtualPath, below};
 ///
-/// let files = StateBackend::new(Arc::new(SteppingClock::default()));
+/// let files = workden_files::memory();
 /// files.make_dir_path(&VirtualPath::parse("/workspace")?).await?;
 /// let work = below(files.clone(), VirtualPath::parse("/workspace")?);
 /// work.write_path(&VirtualPath::parse("/notes.md")?, "here".into(), Expect::Absent).await?;

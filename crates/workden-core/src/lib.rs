@@ -1,15 +1,14 @@
 //! The contract of workden: what a place for an agent's files is, and what may be said of it.
 //!
 //! Here are paths ([`VirtualPath`]), entries, errors, the [`Backend`] trait and its conveniences
-//! ([`BackendExt`]), the wrapper that holds rules ([`Guarded`]), text and search without I/O, and
-//! the one backend that needs none: [`StateBackend`], in memory. No I/O, no clock, no environment.
+//! ([`BackendExt`]), the wrapper that holds rules ([`Guarded`]), and the requests and answers of
+//! both. No I/O, no clock, no environment: backends and the search engine are in `workden-files`.
 //!
 //! ```
 //! # futures_executor::block_on(async {
-//! use std::sync::Arc;
-//! use workden_core::{BackendExt, Expect, StateBackend, SteppingClock, VirtualPath, text::Replacement};
+//! use workden_core::{BackendExt, Expect, VirtualPath, text::Replacement};
 //!
-//! let files = StateBackend::new(Arc::new(SteppingClock::default()));
+//! let files = workden_files::memory();
 //! let path = VirtualPath::parse("notes/today.md")?;
 //! files.write_path(&path, "- [ ] write the docs\n".into(), Expect::Absent).await?;
 //! files.edit(&path, &[Replacement::once("[ ]", "[x]")]).await?;
@@ -27,7 +26,6 @@ mod entry;
 mod error;
 mod guard;
 mod identity;
-pub mod in_memory;
 pub mod limits;
 pub mod names;
 mod path;
@@ -38,7 +36,6 @@ pub mod run_outside;
 pub mod sandbox;
 pub mod search;
 mod size;
-mod state;
 pub mod suffix;
 pub mod text;
 mod verdict;
@@ -63,6 +60,5 @@ pub use refusal::{Refusal, Spelling};
 pub use sandbox::Sandbox;
 pub use search::{Completeness, glob::RuleCase};
 pub use size::{parse_size, show_size};
-pub use state::{StateBackend, StateDocument};
 pub use verdict::Verdict;
 pub use visibility::{CompiledVisibility, Layer, Rule, Rules, Sight, Visibility};

@@ -16,7 +16,6 @@ use std::{
 
 use async_trait::async_trait;
 use tokio::{sync::watch, time::Instant};
-use workden_backends::LocalBackend;
 use workden_core::{
     Backend, ByteRange, Changed, Content, Entry, EntryKind, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
     Opened, Removal, Resolved, Result, Slice, VirtualPath, Written,
@@ -27,6 +26,7 @@ use workden_core::{
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
+use workden_files::LocalBackend;
 
 use crate::{
     Nursery,

@@ -20,8 +20,8 @@ use pyo3_async_runtimes::{
     generic::{self, ContextExt, JoinError},
 };
 use tokio::task;
-use workden_backends::may_block;
 use workden_core::{Error, ErrorKind, Result};
+use workden_files::may_block;
 
 use crate::{crossing, failure, per_process::PerProcess};
 

@@ -14,7 +14,7 @@ use workden_tools::{Place, Toolset, ToolsetOptions};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let tools = Toolset::new(Place::backend(workden_backends::memory()), ToolsetOptions::default())?;
+    let tools = Toolset::new(Place::backend(workden_files::memory()), ToolsetOptions::default())?;
     let model = MockCompletionModel::from_turns([
         MockTurn::tool_call("1", "write_file", json!({ "path": "notes.md", "content": "- [ ] try workden\n" })),
         MockTurn::tool_call("2", "read_file", json!({ "path": "note.md" })), // a slip, from which it recovers

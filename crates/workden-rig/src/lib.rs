@@ -8,7 +8,7 @@
 //! use workden_rig::rig_tools;
 //! use workden_tools::{Place, Toolset, ToolsetOptions};
 //!
-//! let tools = Toolset::new(Place::backend(workden_backends::memory()), ToolsetOptions::default())?;
+//! let tools = Toolset::new(Place::backend(workden_files::memory()), ToolsetOptions::default())?;
 //! let for_rig = rig_tools(&tools); // AgentBuilder::new(model).dynamic_tools(for_rig)
 //! let ls = for_rig.iter().find(|tool| tool.name().as_str() == "ls").unwrap();
 //! let answer = ls.execute(serde_json::json!({})).await.unwrap();

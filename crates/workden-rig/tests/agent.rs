@@ -8,7 +8,7 @@ use workden_rig::rig_tools;
 use workden_tools::{Place, Toolset, ToolsetOptions};
 
 fn toolset() -> Toolset {
-    Toolset::new(Place::backend(workden_backends::memory()), ToolsetOptions::default()).unwrap()
+    Toolset::new(Place::backend(workden_files::memory()), ToolsetOptions::default()).unwrap()
 }
 
 #[tokio::test]
@@ -52,7 +52,7 @@ async fn every_tool_is_there_with_its_schema() {
 
 #[tokio::test]
 async fn an_image_is_an_image_and_a_document_is_text() {
-    let files = std::sync::Arc::new(workden_backends::memory());
+    let files = std::sync::Arc::new(workden_files::memory());
     let tools = Toolset::new(Place::backend(files.clone()), ToolsetOptions::default()).unwrap();
     let put = async |typed: &str, content: &[u8]| {
         use workden_core::BackendExt;

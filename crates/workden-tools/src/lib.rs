@@ -10,7 +10,7 @@
 //! use serde_json::json;
 //! use workden_tools::{Place, Toolset, ToolsetOptions};
 //!
-//! let tools = Toolset::new(Place::backend(workden_backends::memory()), ToolsetOptions::default())?;
+//! let tools = Toolset::new(Place::backend(workden_files::memory()), ToolsetOptions::default())?;
 //! assert!(tools.list().iter().any(|tool| tool.name == "ls"));
 //!
 //! let answer = tools.call("ls", json!({})).await.unwrap();

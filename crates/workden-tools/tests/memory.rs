@@ -14,8 +14,8 @@ use std::{
 use flate2::{Compression, write::ZlibEncoder};
 use image::{ExtendedColorType, ImageEncoder, ImageFormat, RgbImage, codecs::png::PngEncoder};
 use serde_json::{Value, json};
-use workden_backends::memory;
 use workden_core::{Backend, BackendExt, Expect, VirtualPath};
+use workden_files::memory;
 use workden_tools::{Place, ToolAnswer, ToolFailure, Toolset, ToolsetOptions};
 
 /// Megabytes that the process may have at most during one call, the file and all that an allocator keeps for

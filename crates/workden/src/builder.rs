@@ -6,8 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use workden_backends::{CompositeBackend, LocalBackend, memory};
 use workden_core::{Audit, Backend, Error, ErrorKind, Result, Sandbox, VirtualPath};
+use workden_files::{CompositeBackend, LocalBackend, memory};
 use workden_policy::{Policy, PolicyLayer, Preset, Ruleset, Surroundings, approvals::Approvals};
 
 use crate::{

@@ -1,7 +1,7 @@
 //! A place for an AI agent to work: files, and commands in a sandbox, under a policy that holds.
 //!
 //! [`Workspace`] is what a program builds and an agent works in. This crate puts the others together
-//! and decides nothing itself: files come from `workden-backends`, decisions from `workden-policy`, and
+//! and decides nothing itself: files come from `workden-files`, decisions from `workden-policy`, and
 //! what both agree on from `workden-core`.
 //!
 //! ```
@@ -45,9 +45,9 @@ pub use config::{ApprovalMode, ApprovalsConfig, Config, LimitsConfig, MountConfi
 pub use denied_files::{DeniedFiles, denied_files};
 pub use fixed_names::FixedNames;
 pub use masks::{MOST_MASKS, masks};
-pub use workden_backends as backends;
 pub use workden_core as core;
 pub use workden_core::{Backend, BackendExt, Error, ErrorKind, Refusal, Result, Verdict, VirtualPath};
+pub use workden_files as files;
 pub use workden_policy as policy;
 pub use workden_policy::{
     Action, Derive, Operation, Policy, Preset, Ruleset, Surroundings,

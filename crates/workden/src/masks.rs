@@ -4,8 +4,8 @@
 //! Invariant: what is answered is all there is. Where not everything could be looked at, the answer is
 //! an error, since a sandbox with some of its masks would be one that is silently weaker.
 
-use workden_backends::{CompositeBackend, LocalBackend};
 use workden_core::{Completeness, Error, ErrorKind, Op, Resolved, Result, Verdict, VirtualPath, sandbox::Mount};
+use workden_files::{CompositeBackend, LocalBackend};
 use workden_policy::Policy;
 
 use crate::denied_files;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use futures_executor::block_on;
-use workden_core::{BackendExt, Existing, Expect, Removal, StateBackend, SteppingClock, VirtualPath};
+use workden_core::{BackendExt, Existing, Expect, Removal, SteppingClock, VirtualPath};
+use workden_files::StateBackend;
 
 use crate::{assert_short, draw::Draw, in_time};
 

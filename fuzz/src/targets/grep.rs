@@ -2,8 +2,9 @@
 
 use workden_core::{
     ErrorKind,
-    search::{Context, Detail, FileSearch, GrepRequest, LetterCase, LineRole, LineSearch, Pattern, Span, Syntax},
+    search::{Context, Detail, GrepRequest, LetterCase, LineRole, Pattern, Span, Syntax},
 };
+use workden_files::toolkit::{FileSearch, LineSearch};
 
 use crate::{assert_short, draw::Draw, in_time, slow::lines};
 

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use futures_executor::block_on;
 use workden_core::{
-    BackendExt, ErrorKind, Expect, StateBackend, SteppingClock, VirtualPath,
+    BackendExt, ErrorKind, Expect, SteppingClock, VirtualPath,
     text::{
         HashlineEdit,
         hashline::{self as engine, Placement, line_hash},
     },
 };
+use workden_files::StateBackend;
 
 use crate::{
     assert_short,

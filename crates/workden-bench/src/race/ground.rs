@@ -8,11 +8,11 @@ use std::{
 };
 
 use async_trait::async_trait;
-use workden_backends::{Durability, LocalBackend, PathOpening};
 use workden_core::{
     Access, Backend, Error, ErrorKind, Execution, Gate, Guarded, Layer, Op, Resolved, Rule, RuleCase, Rules, Sight,
     Verdict, VirtualPath, Visibility,
 };
+use workden_files::{Durability, LocalBackend, PathOpening};
 
 use crate::Failure;
 

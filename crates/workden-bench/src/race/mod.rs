@@ -19,12 +19,12 @@ use exchange::Exchanger;
 pub(crate) use exchange::exchange;
 use futures_executor::block_on;
 use ground::{Forbidden, Ground, MARK, PAIRS};
-use workden_backends::PathOpening;
 use workden_core::{
     Backend, BackendExt, Existing, Expect, Removal, Result, VirtualPath,
     search::{GlobKinds, GlobRequest, GrepRequest, Hidden, ListRequest},
     text::Replacement,
 };
+use workden_files::PathOpening;
 
 use crate::Failure;
 

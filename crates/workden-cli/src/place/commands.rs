@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use workden::{Policy, VirtualPath, backends::LocalBackend, masks};
+use workden::{Policy, VirtualPath, files::LocalBackend, masks};
 use workden_core::{Error, ErrorKind, Result, Sandbox};
 use workden_sandboxes::{
     HostEnvironment, HostSandbox, KeeperProgram, LateSandbox, LinuxSandbox, LinuxSandboxBuilder,

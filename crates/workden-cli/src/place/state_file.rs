@@ -13,10 +13,10 @@ use std::{
 
 use async_trait::async_trait;
 use tokio::sync::Mutex;
-use workden::backends::{LocalBackend, SystemClock};
+use workden::files::{LocalBackend, StateBackend, SystemClock};
 use workden_core::{
     Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    Opened, Removal, Resolved, Result, Slice, StateBackend, Version, VirtualPath, Written,
+    Opened, Removal, Resolved, Result, Slice, Version, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };

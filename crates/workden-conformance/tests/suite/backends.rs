@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use futures_executor::block_on;
 use workden_conformance::{all, below};
-use workden_core::{
-    Backend, BackendExt, Expect, Guarded, OpenGate, StateBackend, SteppingClock, VirtualPath, text::Replacement,
-};
+use workden_core::{Backend, BackendExt, Expect, Guarded, OpenGate, SteppingClock, VirtualPath, text::Replacement};
+use workden_files::StateBackend;
 
 use crate::broken::{Broken, Spoil};
 

@@ -18,8 +18,6 @@ mod gate;
 mod judging;
 mod preview;
 mod reading;
-#[cfg(test)]
-mod tests;
 mod trace;
 mod trees;
 mod writing;
@@ -47,9 +45,9 @@ use crate::{
 /// ```
 /// # futures_executor::block_on(async {
 /// use std::sync::Arc;
-/// use workden_core::{BackendExt, Caller, Expect, Guarded, OpenGate, StateBackend, SteppingClock, VirtualPath};
+/// use workden_core::{BackendExt, Caller, Expect, Guarded, OpenGate, VirtualPath};
 ///
-/// let files = StateBackend::new(Arc::new(SteppingClock::default()));
+/// let files = workden_files::memory();
 /// let guarded = Guarded::new(files).gate(Arc::new(OpenGate));
 /// let call = Caller { tool: "write_file".to_owned(), arguments: serde_json::json!({ "path": "a.md" }) };
 /// guarded.on_behalf_of(call).write_path(&VirtualPath::parse("/a.md")?, "text".into(), Expect::Absent).await?;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Admission, FileSearch, LineMatches, LineRole};
+use super::{LineMatches, LineRole};
 use crate::{Entry, NameForm, VirtualPath};
 
 /// The content of a directory.
@@ -123,30 +123,6 @@ pub struct Skipped {
     pub unreadable: u64,
     /// Files with a line (or, for a multi-line search, a size) beyond what is held in memory.
     pub too_large: u64,
-}
-
-impl Skipped {
-    /// Takes note of a file that is not admitted; says whether it is.
-    #[must_use]
-    pub fn counts(&mut self, admission: Admission) -> bool {
-        match admission {
-            Admission::Admit => return true,
-            Admission::Skip => {}
-            Admission::NeedsApproval => self.needs_approval += 1,
-            Admission::Denied => self.denied += 1,
-        }
-        false
-    }
-
-    /// Takes note of a file that could not be searched.
-    pub fn count_file(&mut self, outcome: &FileSearch) {
-        match outcome {
-            FileSearch::Matched { .. } | FileSearch::Unmatched => {}
-            FileSearch::Binary => self.binary += 1,
-            FileSearch::TooLarge => self.too_large += 1,
-            FileSearch::Unreadable => self.unreadable += 1,
-        }
-    }
 }
 
 impl std::ops::AddAssign for Skipped {

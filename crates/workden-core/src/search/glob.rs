@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use super::path_rules::{PathRules, PatternOf};
 
-use super::glob_syntax::{Alternative, Component, Piece, alternatives};
+use super::glob_syntax::{self, Alternative, Component, Piece, alternatives};
 use crate::{Error, ErrorKind, Result, VirtualPath, limits};
 
 /// Whether a rule's pattern looks at letter case.
@@ -50,6 +50,21 @@ impl PathRule {
 pub fn compile(pattern: &str, case: RuleCase) -> Result<PathRule> {
     let rule = PatternOf { pattern, except: &[], case };
     PathRules::compile(&[rule]).map(PathRule).map_err(|(_, error)| error)
+}
+
+/// Says in a few words why a pattern does not parse; `None` when it does.
+#[must_use]
+pub fn syntax_error(pattern: &str) -> Option<String> {
+    alternatives(pattern).err()
+}
+
+/// Checks the length and the nesting of a pattern, without parsing it.
+///
+/// # Errors
+///
+/// Which of the two is too large, in a few words.
+pub fn check_size(pattern: &str) -> std::result::Result<(), String> {
+    glob_syntax::check_size(pattern)
 }
 
 /// This path as a pattern that matches it alone.

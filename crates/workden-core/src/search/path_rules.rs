@@ -7,8 +7,8 @@ use std::{ops::Range, sync::Arc};
 
 use regex_automata::{Anchored, Input, PatternID, meta::Regex};
 
-use super::compiled_before;
 use super::glob::{RuleCase, build_regex, invalid, regex_text, rule_alternatives};
+use super::pattern_cache;
 use crate::{Error, Result, VirtualPath, limits};
 
 /// The pattern of one rule, with what it leaves out.
@@ -51,7 +51,7 @@ impl PathRules {
     ///
     /// `InvalidPattern` as for [`compile`](super::glob::compile).
     pub fn compile(rules: &[PatternOf<'_>]) -> Result<Self, (usize, Error)> {
-        compiled_before::get_or_compile(rules, || Compiled::new(rules)).map(Self)
+        pattern_cache::get_or_compile(rules, || Compiled::new(rules)).map(Self)
     }
 
     /// The place of the first rule that matches this path.

@@ -7,8 +7,8 @@ use futures_util::{
     future::{join_all, select},
 };
 use tokio::time::{Instant, sleep_until};
-use workden_backends::may_block_here;
 use workden_core::sandbox::{Ended, ExecuteRequest};
+use workden_files::may_block_here;
 
 use super::{
     AsFd, End, Engine, Executed, LimitHit, Result, Tells, Terminal, Wanted,

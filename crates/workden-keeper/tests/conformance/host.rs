@@ -15,9 +15,9 @@ use std::{
 use futures_util::future::join_all;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use tempfile::TempDir;
-use workden_backends::may_block;
 use workden_conformance::{SandboxCheck, SandboxReport, report_sandbox};
 use workden_core::Sandbox;
+use workden_files::may_block;
 use workden_keeper::{HostPlace, Keeper, MINDERS_WORD, Nursery, Setting};
 use workden_wire::{RemoteSandbox, ServeOptions};
 

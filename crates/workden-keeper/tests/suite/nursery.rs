@@ -3,11 +3,11 @@
 use std::{future::poll_fn, pin::pin, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process};
-use workden_backends::may_block;
 use workden_core::{
     ErrorKind,
     sandbox::{ExecuteRequest, Executed, JobRequest, Sandbox},
 };
+use workden_files::may_block;
 use workden_keeper::Keeper;
 
 use crate::{

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use futures_executor::block_on;
 use workden_core::{
-    BackendExt, ErrorKind, Existing, Expect, Gate, Guarded, Removal, StateBackend, SteppingClock,
+    BackendExt, ErrorKind, Existing, Expect, Gate, Guarded, Removal, SteppingClock,
     search::{GlobRequest, GrepRequest, Hidden, ListRequest},
     text::Replacement,
 };
+use workden_files::StateBackend;
 use workden_policy::{Derive, MountRules, Policy, Preset};
 
 use crate::{mounted, path, paths};

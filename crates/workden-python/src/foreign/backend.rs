@@ -5,10 +5,11 @@ use bytes::Bytes;
 use pyo3::prelude::*;
 use workden_core::{
     Backend, Before, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    Opened, Removal, Resolved, Result, Slice, Version, VirtualPath, Written, in_memory,
+    Opened, Removal, Resolved, Result, Slice, Version, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow, scan},
 };
+use workden_files::toolkit::in_memory;
 
 use super::{Foreign, search};
 

@@ -4,10 +4,11 @@ use pyo3::prelude::*;
 use workden_core::{
     Entry, Error, ErrorKind, NameForm, Result, VirtualPath,
     search::{
-        Admission, FileMatches, GlobRequest, Globbed, GrepRequest, Grepped, Hidden, KeptEntries, KeptMatches,
-        LetterCase, LineMatch, LineMatches, LineRole, ListRequest, Listing, Pattern, Screen, Skipped, Span, Syntax,
+        FileMatches, GlobRequest, Globbed, GrepRequest, Grepped, Hidden, LetterCase, LineMatch, LineMatches, LineRole,
+        ListRequest, Listing, Pattern, Skipped, Span, Syntax,
     },
 };
+use workden_files::toolkit::{Admission, TopEntries, TopMatches, WalkFilter};
 
 use super::{Foreign, entries};
 
@@ -25,7 +26,7 @@ pub(super) async fn list(foreign: &Foreign, at: &VirtualPath, request: &ListRequ
     if is_doubtful && !foreign.entry(at).await?.is_dir() {
         return Err(Error::not_directory("list", at));
     }
-    let screen = Screen::for_list(request, at)?;
+    let screen = WalkFilter::for_list(request, at)?;
     let context = screen.enter(None, at.clone(), None, false);
     let shown = |entry: &Entry| {
         let name = entry.path.name().unwrap_or_default();
@@ -40,10 +41,10 @@ pub(super) async fn list(foreign: &Foreign, at: &VirtualPath, request: &ListRequ
 }
 
 pub(super) async fn glob(foreign: &Foreign, at: &VirtualPath, request: &GlobRequest) -> Result<Globbed> {
-    let screen = Screen::for_glob(request, at)?;
+    let screen = WalkFilter::for_glob(request, at)?;
     let arguments = (request.pattern.clone(), at.to_string());
     let found = foreign.call("glob_info", arguments, entries).await?;
-    let (mut kept, mut skipped) = (KeptEntries::new(request.keep), Skipped::default());
+    let (mut kept, mut skipped) = (TopEntries::new(request.keep), Skipped::default());
     for entry in found {
         if is_shown(&screen, &entry.path, entry.is_dir(), &mut skipped) {
             kept.extend([entry]);
@@ -53,7 +54,7 @@ pub(super) async fn glob(foreign: &Foreign, at: &VirtualPath, request: &GlobRequ
 }
 
 pub(super) async fn grep(foreign: &Foreign, at: &VirtualPath, request: &GrepRequest) -> Result<Grepped> {
-    let screen = Screen::for_grep(request, at)?;
+    let screen = WalkFilter::for_grep(request, at)?;
     let glob = match request.filter.as_slice() {
         [] => None,
         [one] => Some(one.clone()),
@@ -62,7 +63,7 @@ pub(super) async fn grep(foreign: &Foreign, at: &VirtualPath, request: &GrepRequ
     let arguments = (regex(&request.pattern)?, at.to_string(), glob, request.hidden == Hidden::Skip);
     let hits = foreign.call("grep_raw", arguments, hits).await?;
     let hits = hits.map_err(|said| Error::new(ErrorKind::InvalidPattern, said))?;
-    let (mut kept, mut skipped) = (KeptMatches::new(request.keep), Skipped::default());
+    let (mut kept, mut skipped) = (TopMatches::new(request.keep), Skipped::default());
     let mut files: Vec<FileMatches> = Vec::new();
     for hit in hits {
         let Ok(path) = VirtualPath::parse(&hit.path) else { continue };
@@ -90,10 +91,10 @@ pub(super) async fn grep(foreign: &Foreign, at: &VirtualPath, request: &GrepRequ
 }
 
 /// Whether what was found may be shown: rules hold for what a backend finds, as for what we find.
-fn is_shown(screen: &Screen, path: &VirtualPath, is_dir: bool, skipped: &mut Skipped) -> bool {
+fn is_shown(screen: &WalkFilter, path: &VirtualPath, is_dir: bool, skipped: &mut Skipped) -> bool {
     let Some(parent) = path.parent() else { return false };
     let context = screen.enter(None, parent, None, false);
-    skipped.counts(screen.admits(&context, path.name().unwrap_or_default(), is_dir))
+    screen.admits(&context, path.name().unwrap_or_default(), is_dir).counted_in(skipped)
 }
 
 /// The pattern as a backend understands it, which knows regular expressions only.

@@ -3,9 +3,10 @@
 
 use pyo3::prelude::*;
 use workden_core::{
-    Changed, Error, ErrorKind, Expect, Result, Version, VirtualPath, in_memory,
+    Changed, Error, ErrorKind, Expect, Result, Version, VirtualPath,
     text::{Change, Cut, Excerpt, Extent, Occurrences, Outcome, Replacement, TextWindow, scan},
 };
+use workden_files::toolkit::in_memory;
 
 use super::Foreign;
 

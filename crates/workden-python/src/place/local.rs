@@ -8,8 +8,8 @@ use std::{
 use pyo3::prelude::*;
 use serde::Deserialize;
 use workden::Workspace;
-use workden_backends::{CompositeBackend, Durability, LocalBackend};
 use workden_core::{Error, ErrorKind, Result, Sandbox, VirtualPath, sandbox::MountAccess};
+use workden_files::{CompositeBackend, Durability, LocalBackend};
 use workden_policy::Surroundings;
 use workden_sandboxes::{HostEnvironment, HostSandbox, LateSandbox, LinuxSandbox};
 

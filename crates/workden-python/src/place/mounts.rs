@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use workden::Workspace;
-use workden_backends::{CompositeBackend, Durability, LocalBackend};
 use workden_core::{Error, ErrorKind, Result};
+use workden_files::{CompositeBackend, Durability, LocalBackend};
 use workden_policy::{
     Policy,
     configs::{ConfiguredMounts, MountsConfig, SandboxConfig},

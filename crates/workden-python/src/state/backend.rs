@@ -5,10 +5,11 @@ use bytes::Bytes;
 use pyo3::Python;
 use workden_core::{
     Backend, Before, ByteRange, Changed, Content, Entry, Error, Existing, Expect, FileIdentity, Last, Opened, Removal,
-    Resolved, Result, Slice, Version, VirtualPath, Written, in_memory,
+    Resolved, Result, Slice, Version, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow, scan},
 };
+use workden_files::toolkit::in_memory;
 
 use super::{LiveFiles, Needs, at_once};
 

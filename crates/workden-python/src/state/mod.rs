@@ -15,7 +15,8 @@ use directories::Directories;
 use document::FileText;
 use futures_util::FutureExt;
 use pyo3::{prelude::*, types::PyDict};
-use workden_core::{Clock, Error, ErrorKind, Result, StateBackend, VirtualPath, names};
+use workden_core::{Clock, Error, ErrorKind, Result, VirtualPath, names};
+use workden_files::StateBackend;
 
 use crate::failure;
 

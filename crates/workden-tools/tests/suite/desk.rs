@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use workden_backends::{LocalBackend, memory};
 use workden_core::{Backend, ErrorKind};
+use workden_files::{LocalBackend, memory};
 use workden_tools::{ExtraTool, Place, ToolAnswer, ToolFailure, Toolset, ToolsetOptions};
 
 /// A toolset, and the files behind it as somebody else sees them.

@@ -1,8 +1,8 @@
 //! Which tools a model is offered, and what it is told of them.
 
 use serde_json::{Value, json};
-use workden_backends::memory;
 use workden_core::ErrorKind;
+use workden_files::memory;
 use workden_tools::{EditFormat, Place, Profile, ToolSpec, Toolset, ToolsetOptions};
 
 use crate::desk::{everything, in_memory};

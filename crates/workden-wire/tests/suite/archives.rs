@@ -7,8 +7,8 @@ use futures_util::stream;
 use proptest::prelude::*;
 use tar::{EntryType, Header};
 use tempfile::TempDir;
-use workden_backends::{Durability, LocalBackend};
 use workden_core::{Backend, ContentStream, ErrorKind, Result};
+use workden_files::{Durability, LocalBackend};
 use workden_wire::tree::{TreeReport, unpack};
 
 use crate::pipes::{in_memory_files, path};

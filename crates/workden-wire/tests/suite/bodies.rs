@@ -8,8 +8,8 @@ use std::sync::{
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use tempfile::TempDir;
-use workden_backends::{Durability, LocalBackend};
 use workden_core::{Backend, ByteRange, Content, Error, ErrorKind, Expect, Version};
+use workden_files::{Durability, LocalBackend};
 use workden_wire::{RemoteSandbox, limits::WHOLE_BYTES};
 
 use crate::{

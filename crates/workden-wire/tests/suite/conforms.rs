@@ -7,7 +7,7 @@ use std::sync::{
 
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite};
-use workden_backends::LocalBackend;
+use workden_files::LocalBackend;
 use workden_wire::{RemoteSandbox, ServeOptions};
 
 use crate::{

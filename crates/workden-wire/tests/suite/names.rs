@@ -4,11 +4,11 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
 use bytes::Bytes;
 use tempfile::TempDir;
-use workden_backends::LocalBackend;
 use workden_core::{
     Backend, BackendExt, Existing, Expect, NameForm,
     search::{GlobRequest, GrepRequest, ListRequest},
 };
+use workden_files::LocalBackend;
 
 use crate::{
     pipes::{connected, path},

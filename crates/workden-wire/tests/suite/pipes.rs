@@ -11,7 +11,8 @@ use tokio::{
     net::UnixStream,
     task::JoinHandle,
 };
-use workden_core::{Resolved, Result, Sandbox, StateBackend, SteppingClock, VirtualPath};
+use workden_core::{Resolved, Result, Sandbox, SteppingClock, VirtualPath};
+use workden_files::StateBackend;
 use workden_wire::{RemoteSandbox, ServeOptions, serve};
 
 use crate::scripted::{Scripted, Seen};

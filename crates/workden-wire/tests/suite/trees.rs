@@ -5,8 +5,8 @@ use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use tempfile::TempDir;
-use workden_backends::{Durability, LocalBackend};
 use workden_core::{ContentStream, Error, ErrorKind};
+use workden_files::{Durability, LocalBackend};
 use workden_wire::{RemoteSandbox, tree::TreeReport};
 
 use crate::{

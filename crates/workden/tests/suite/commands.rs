@@ -8,12 +8,12 @@ use std::{
 use tempfile::TempDir;
 use workden::{
     Approvals, Backend, Decision, Derive, ErrorKind, Preset, Scope, Workspace, WorkspaceBuilder,
-    backends::memory,
     core::{
         Audit, AuditEvent, Completeness, Sandbox,
         sandbox::{Command, ExecuteRequest, JobRead, Streams},
     },
     denied_files,
+    files::memory,
 };
 use workden_keeper::{Keeper, Setting};
 

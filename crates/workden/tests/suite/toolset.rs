@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use workden::{
     Action, Approvals, Decision, ErrorKind, Operation, Policy, Preset, Ruleset, Scope, Workspace, WorkspaceBuilder,
-    backends::memory,
     core::{Approval, ApprovalRequest, Approver, Audit, AuditEvent, Error, Sandbox},
+    files::memory,
     policy::{MountRules, MountTable, OperationRules, Rule},
     tools::{self, CallContext, ExtraTool, Progress, ProgressSink, Toolset, ToolsetOptions},
 };

@@ -15,10 +15,11 @@ use async_trait::async_trait;
 pub(crate) use spoil::Spoil;
 use workden_core::{
     Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    Opened, Removal, Resolved, Result, Slice, StateBackend, VirtualPath, Written,
+    Opened, Removal, Resolved, Result, Slice, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
+use workden_files::StateBackend;
 
 /// A `StateBackend` with something wrong.
 #[derive(Debug)]

@@ -3,13 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use workden_core::{
-    Backend, BackendExt, ErrorKind, Removal, Resolved, Result, StateBackend, SteppingClock, VirtualPath, Visibility,
-    directory_entry,
+    Backend, BackendExt, ErrorKind, Removal, Resolved, Result, SteppingClock, VirtualPath, Visibility, directory_entry,
     search::{
         Context, Detail, GlobKinds, GlobRequest, Globbed, GrepRequest, Grepped, Hidden, IgnoreFiles, LetterCase,
         LineMatch, ListRequest, Listing, Skipped, Span, Syntax, View,
     },
 };
+use workden_files::StateBackend;
 
 use super::{Broken, Spoil};
 

@@ -1,0 +1,199 @@
+//! The first N of an answer in its order, however many come in and from however many threads.
+//!
+//! Invariant: memory stays within about twice what is kept, and what is kept does not depend on
+//! the order in which it came in.
+
+use workden_core::{
+    Completeness, Entry,
+    search::{FileMatches, Globbed, Grepped, Skipped},
+};
+
+/// Collects entries, newest first.
+#[derive(Debug)]
+pub struct TopEntries {
+    entries: Vec<Entry>,
+    total: u64,
+    keep: usize,
+}
+
+impl TopEntries {
+    /// Keeps the newest `keep`.
+    #[must_use]
+    pub fn new(keep: usize) -> Self {
+        Self { entries: Vec::new(), total: 0, keep }
+    }
+
+    /// Takes some more.
+    pub fn extend(&mut self, entries: impl IntoIterator<Item = Entry>) {
+        let before = self.entries.len();
+        self.entries.extend(entries);
+        self.total += (self.entries.len() - before) as u64;
+        if self.entries.len() > self.keep.saturating_mul(2) {
+            self.trim();
+        }
+    }
+
+    fn trim(&mut self) {
+        self.entries.sort_unstable_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
+        self.entries.truncate(self.keep);
+    }
+
+    /// Takes what another has collected.
+    pub fn merge(&mut self, other: Self) {
+        let left_out = other.total - other.entries.len() as u64;
+        self.extend(other.entries);
+        self.count_left_out(left_out);
+    }
+
+    /// Takes note of entries that others found and left out.
+    pub fn count_left_out(&mut self, left_out: u64) {
+        self.total += left_out;
+    }
+
+    /// The answer.
+    #[must_use]
+    pub fn finish(mut self, skipped: Skipped, completeness: Completeness) -> Globbed {
+        self.trim();
+        let left_out = self.total - self.entries.len() as u64;
+        Globbed { entries: self.entries, left_out, skipped, completeness }
+    }
+}
+
+/// Collects matches, first by path.
+#[derive(Debug)]
+pub struct TopMatches {
+    found: Grepped,
+    kept_lines: usize,
+    keep: usize,
+}
+
+impl TopMatches {
+    /// Keeps the first `keep` lines (or files, where only files are asked for).
+    #[must_use]
+    pub fn new(keep: usize) -> Self {
+        Self { found: Grepped::default(), kept_lines: 0, keep }
+    }
+
+    /// Takes the matches of one file.
+    pub fn push(&mut self, file: FileMatches) {
+        self.found.matches += file.count;
+        self.found.files_matched += 1;
+        self.keep_file(file);
+    }
+
+    fn keep_file(&mut self, file: FileMatches) {
+        self.kept_lines += weight(&file);
+        self.found.files.push(file);
+        if self.kept_lines > self.keep.saturating_mul(2) {
+            self.trim();
+        }
+    }
+
+    /// Takes the answer of another search.
+    pub fn merge(&mut self, other: Grepped) {
+        self.found.matches += other.matches;
+        self.found.files_matched += other.files_matched;
+        self.count_searched(other.files_searched, other.skipped, other.completeness);
+        if self.found.files.is_empty() {
+            // The first answer, and mostly the only one, stays where it is.
+            self.kept_lines = other.files.iter().map(weight).sum();
+            self.found.files = other.files;
+        } else {
+            other.files.into_iter().for_each(|file| self.keep_file(file));
+        }
+    }
+
+    /// Takes note of what was done besides finding.
+    pub fn count_searched(&mut self, searched: u64, skipped: Skipped, completeness: Completeness) {
+        self.found.files_searched += searched;
+        self.found.skipped += skipped;
+        self.found.completeness = self.found.completeness.max(completeness);
+    }
+
+    fn trim(&mut self) {
+        // What several threads have found comes in pieces that are in order: this sort makes use of that.
+        self.found.files.sort_by(|a, b| a.path.cmp(&b.path));
+        let mut room = self.keep;
+        let mut whole = 0;
+        for file in &mut self.found.files {
+            if room == 0 {
+                break;
+            }
+            file.lines.truncate(room);
+            room -= weight(file).min(room);
+            whole += 1;
+        }
+        self.found.files.truncate(whole);
+        self.kept_lines = self.keep - room;
+    }
+
+    /// How many matches were found so far.
+    #[must_use]
+    pub fn matches(&self) -> u64 {
+        self.found.matches
+    }
+
+    /// The answer.
+    #[must_use]
+    pub fn finish(mut self) -> Grepped {
+        self.trim();
+        self.found
+    }
+}
+
+/// What a file counts for: its lines, or one where it has none.
+fn weight(file: &FileMatches) -> usize {
+    file.lines.len().max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workden_core::{
+        EntryKind, Link, NameForm, Timestamp, VirtualPath,
+        search::{LineMatch, LineRole},
+    };
+
+    fn file(name: u64, lines: u64) -> FileMatches {
+        let line = |number| LineMatch { number, text: "", role: LineRole::Match, left_out: 0 };
+        FileMatches {
+            path: VirtualPath::parse(&format!("/{name:04}")).unwrap(),
+            name: NameForm::Exact,
+            count: lines,
+            lines: (1..=lines).map(line).collect(),
+        }
+    }
+
+    #[test]
+    fn the_first_lines_by_path_are_kept_whatever_the_order_of_arrival() {
+        let collect = |order: &mut dyn Iterator<Item = u64>| {
+            let mut kept = TopMatches::new(10);
+            order.for_each(|name| kept.push(file(name, 3)));
+            kept.finish()
+        };
+        let forward = collect(&mut (0..100));
+        assert_eq!(forward, collect(&mut (0..100).rev()));
+        assert_eq!((forward.matches, forward.files_matched, forward.kept_lines()), (300, 100, 10));
+        assert_eq!(forward.left_out(), 290);
+        assert_eq!(forward.files.last().unwrap().path.as_str(), "/0003");
+    }
+
+    #[test]
+    fn the_newest_entries_are_kept() {
+        let entry = |n: i128| Entry {
+            path: VirtualPath::parse(&format!("/{n}")).unwrap(),
+            kind: EntryKind::File,
+            size: Some(0),
+            modified: Some(Timestamp::from_nanos(n / 2)),
+            link: Link::Direct,
+            name: NameForm::Exact,
+            names: 1,
+        };
+        let mut kept = TopEntries::new(3);
+        (0..1000).for_each(|n| kept.extend([entry(n)]));
+        kept.count_left_out(5);
+        let found = kept.finish(Skipped::default(), Completeness::Complete);
+        let paths: Vec<_> = found.entries.iter().map(|entry| entry.path.as_str()).collect();
+        assert_eq!((paths, found.left_out), (vec!["/998", "/999", "/996"], 1002));
+    }
+}

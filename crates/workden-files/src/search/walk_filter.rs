@@ -1,0 +1,395 @@
+//! `WalkFilter`: what a walk enters and what it shows, decided before anything is opened.
+//!
+//! Order as ripgrep has it: filter globs first, then ignore files, then hidden names; the policy's
+//! `Visibility` after them, because nothing may take back in what it hides.
+
+use std::sync::Arc;
+
+use ignore::{
+    Match,
+    overrides::{Override, OverrideBuilder},
+};
+use workden_core::{
+    CompiledVisibility, Error, ErrorKind, Result, Sight, VirtualPath, Visibility, limits,
+    search::{
+        GlobRequest, GrepRequest, Hidden, IgnoreFiles, Linked, ListRequest, Skipped, View,
+        glob::{check_size, syntax_error},
+    },
+};
+
+use super::ignore_chain::{IgnoreChain, IgnoreVerdict};
+
+/// A compiled request, as far as it says which paths to look at.
+#[derive(Debug)]
+pub struct WalkFilter {
+    filter: Option<Override>,
+    hidden: Hidden,
+    ignore_files: IgnoreFiles,
+    visibility: CompiledVisibility,
+    opens_files: bool,
+    view: View,
+    base: VirtualPath,
+}
+
+/// Where a walk is: a directory, as its backend and as the agent sees it, and the ignore rules
+/// that hold in it.
+#[derive(Clone, Debug)]
+pub struct DirectoryContext {
+    /// The directory's path in its backend.
+    pub local: VirtualPath,
+    /// Its path as the agent sees it.
+    pub seen: VirtualPath,
+    ignores: Option<Arc<IgnoreChain>>,
+}
+
+/// What a walk does about a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// Look at it.
+    Admit,
+    /// Pass it over: the request does not want it.
+    Skip,
+    /// Pass it over and count it: somebody would have to approve first.
+    NeedsApproval,
+    /// Pass it over and count it: the policy hides it.
+    Denied,
+}
+
+impl Admission {
+    /// Counts a file that is not admitted; says whether it is.
+    #[must_use]
+    pub fn counted_in(self, skipped: &mut Skipped) -> bool {
+        match self {
+            Self::Admit => return true,
+            Self::Skip => {}
+            Self::NeedsApproval => skipped.needs_approval += 1,
+            Self::Denied => skipped.denied += 1,
+        }
+        false
+    }
+}
+
+impl WalkFilter {
+    /// For listing `at`.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidPattern` when a pattern does not parse.
+    pub fn for_list(request: &ListRequest, at: &VirtualPath) -> Result<Self> {
+        Self::new(&[], Hidden::Include, IgnoreFiles::Disregard, &request.visibility, false, &request.view, at)
+    }
+
+    /// For a glob below `at`.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidPattern` when a pattern does not parse.
+    pub fn for_glob(request: &GlobRequest, at: &VirtualPath) -> Result<Self> {
+        Self::new(&[], request.hidden, request.ignore_files, &request.visibility, false, &request.view, at)
+    }
+
+    /// For a grep below `at`.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidPattern` when a pattern does not parse.
+    pub fn for_grep(request: &GrepRequest, at: &VirtualPath) -> Result<Self> {
+        Self::new(&request.filter, request.hidden, request.ignore_files, &request.visibility, true, &request.view, at)
+    }
+
+    fn new(
+        filter: &[String],
+        hidden: Hidden,
+        ignore_files: IgnoreFiles,
+        visibility: &Visibility,
+        opens_files: bool,
+        view: &View,
+        at: &VirtualPath,
+    ) -> Result<Self> {
+        let filter = compile_filter(filter)?;
+        let visibility = visibility.compile()?;
+        let base = view.base.clone().unwrap_or_else(|| view.seen(at));
+        Ok(Self { filter, hidden, ignore_files, visibility, opens_files, view: view.clone(), base })
+    }
+
+    /// Where the search started, as the agent sees it.
+    #[must_use]
+    pub fn base(&self) -> &VirtualPath {
+        &self.base
+    }
+
+    /// Where a walk of `at` has to start to find what lies below `wanted`, a path as the agent
+    /// sees it; `None` when nothing of it is there.
+    #[must_use]
+    pub fn start_of(&self, at: &VirtualPath, wanted: &VirtualPath) -> Option<VirtualPath> {
+        let seen = self.view.seen(at);
+        if seen.is_within(wanted) {
+            return Some(at.clone());
+        }
+        if wanted.is_within(&seen) { self.view.local(wanted) } else { None }
+    }
+
+    /// Whether the walk has to read `.gitignore` files at all.
+    #[must_use]
+    pub fn reads_ignore_files(&self) -> bool {
+        self.ignore_files == IgnoreFiles::Honour
+    }
+
+    /// The context of a directory, given that of the one above (`None` at the start).
+    #[must_use]
+    pub fn enter(
+        &self,
+        above: Option<&DirectoryContext>,
+        local: VirtualPath,
+        gitignore: Option<&[u8]>,
+        has_git: bool,
+    ) -> DirectoryContext {
+        let above = above.and_then(|above| above.ignores.as_ref());
+        let ignores = match self.ignore_files {
+            IgnoreFiles::Honour => IgnoreChain::enter(above, &local, gitignore, has_git),
+            IgnoreFiles::Disregard => None,
+        };
+        DirectoryContext { seen: self.view.seen(&local), local, ignores }
+    }
+
+    /// Whether to go into the directory `name`.
+    #[must_use]
+    pub fn enters(&self, context: &DirectoryContext, name: &str) -> bool {
+        let hidden = self.hidden == Hidden::Skip && name.starts_with('.');
+        if self.filter.is_none() && context.ignores.is_none() && self.view.shadowed.is_empty() {
+            return !hidden;
+        }
+        let seen = context.seen.child_unchecked(name);
+        !self.is_shadowed(&seen) && self.passes_filters(context, name, &seen, true)
+    }
+
+    /// What to do about the file (or, for a listing, whatever else) `name`.
+    #[must_use]
+    pub fn admits(&self, context: &DirectoryContext, name: &str, is_dir: bool) -> Admission {
+        let plain = self.filter.is_none() && context.ignores.is_none() && self.view.shadowed.is_empty();
+        if plain && self.hidden == Hidden::Skip && name.starts_with('.') {
+            return Admission::Skip;
+        }
+        if plain && self.visibility.shows_everything() {
+            return Admission::Admit;
+        }
+        let seen = context.seen.child_unchecked(name);
+        // What leads to a mount is a directory, whatever is stored under its name.
+        let covered = self.is_shadowed(&seen) || (!is_dir && self.leads_to_shadowed(&seen));
+        if covered || !self.passes_filters(context, name, &seen, is_dir) {
+            return Admission::Skip;
+        }
+        self.admits_named(&seen)
+    }
+
+    /// What to do about a file that was named itself: only the policy may object.
+    #[must_use]
+    pub fn admits_named(&self, seen: &VirtualPath) -> Admission {
+        self.everywhere(seen, |seen| match self.opens_files {
+            true => self.visibility.to_list(seen).max(self.visibility.to_read(seen)),
+            false => self.visibility.to_list(seen),
+        })
+        .into()
+    }
+
+    /// Whether there are rules at all.
+    #[must_use]
+    pub fn has_rules(&self) -> bool {
+        !self.visibility.shows_everything()
+    }
+
+    /// What to do about files with several names.
+    #[must_use]
+    pub fn linked(&self) -> &Linked {
+        &self.view.linked
+    }
+
+    /// The strictest sight of a path under all the names that mounts give it.
+    fn everywhere(&self, seen: &VirtualPath, sight: impl Fn(&VirtualPath) -> Sight) -> Sight {
+        let own = sight(seen);
+        let Some(local) = (!self.view.aliases.is_empty()).then(|| self.view.local(seen)).flatten() else {
+            return own;
+        };
+        let aliases = self.view.aliases.iter();
+        let elsewhere = aliases.filter_map(|alias| Some(local.strip_prefix(&alias.local)?.below(&alias.seen)));
+        elsewhere.map(|path| sight(&path)).max().map_or(own, |strictest| strictest.max(own))
+    }
+
+    /// Whether a link may be described by what it leads to: a link says nothing of what is hidden,
+    /// nor of what another mount covers. `target` is a path in the backend.
+    #[must_use]
+    pub fn shows_target(&self, target: &VirtualPath) -> bool {
+        if self.visibility.shows_everything() && self.view.shadowed.is_empty() {
+            return true;
+        }
+        let seen = self.view.seen(target);
+        let sight = self.everywhere(&seen, |seen| self.visibility.to_list(seen));
+        !self.is_shadowed(&seen) && sight == Sight::Shown
+    }
+
+    /// What to do about a file of this size.
+    #[must_use]
+    pub fn admits_size(&self, context: &DirectoryContext, name: &str, size: u64) -> Admission {
+        if self.visibility.shows_everything() {
+            return Admission::Admit;
+        }
+        let seen = context.seen.child_unchecked(name);
+        self.everywhere(&seen, |seen| self.visibility.size_to_read(seen, size)).into()
+    }
+
+    fn is_shadowed(&self, seen: &VirtualPath) -> bool {
+        self.view.shadowed.iter().any(|mount| seen.is_within(mount))
+    }
+
+    fn leads_to_shadowed(&self, seen: &VirtualPath) -> bool {
+        self.view.shadowed.iter().any(|mount| mount.is_within(seen))
+    }
+
+    fn passes_filters(&self, context: &DirectoryContext, name: &str, seen: &VirtualPath, is_dir: bool) -> bool {
+        if let Some(filter) = &self.filter {
+            let relative = seen.strip_prefix(&self.base).unwrap_or_else(|| seen.clone());
+            match filter.matched(relative.relative(), is_dir) {
+                Match::Whitelist(_) => return true,
+                Match::Ignore(_) => return false,
+                Match::None => {}
+            }
+        }
+        let verdict = context.ignores.as_ref().and_then(|chain| {
+            let local = context.local.child_unchecked(name);
+            chain.verdict(local.as_str(), is_dir)
+        });
+        match verdict {
+            Some(IgnoreVerdict::Ignore) => false,
+            Some(IgnoreVerdict::Keep) => true,
+            None => self.hidden == Hidden::Include || !name.starts_with('.'),
+        }
+    }
+}
+
+impl From<Sight> for Admission {
+    fn from(sight: Sight) -> Self {
+        match sight {
+            Sight::Shown => Self::Admit,
+            Sight::Asks => Self::NeedsApproval,
+            Sight::Hidden => Self::Denied,
+        }
+    }
+}
+
+fn compile_filter(globs: &[String]) -> Result<Option<Override>> {
+    if globs.is_empty() {
+        return Ok(None);
+    }
+    let refused = |glob: &str, why: &str| {
+        let shown: String = glob.chars().take(200).flat_map(char::escape_debug).collect();
+        let why: String = why.chars().take(500).collect();
+        Error::new(ErrorKind::InvalidPattern, format!("invalid filter glob `{shown}`: {why}"))
+            .hint("like `*.rs` (any directory), `/src/*.rs` (from the start of the search), `*.{c,h}`, `!*.min.js` (not these)")
+    };
+    if globs.len() > limits::FILTER_GLOBS {
+        return Err(refused(
+            &globs[0],
+            &format!("{} were given, and {} is the most", globs.len(), limits::FILTER_GLOBS),
+        ));
+    }
+    let mut builder = OverrideBuilder::new("");
+    for glob in globs {
+        // The engine recurses into braces, so their depth is looked at first.
+        check_size(glob).map_err(|why| refused(glob, &why))?;
+        if glob.is_empty() || glob == "!" {
+            return Err(refused(glob, "it is empty"));
+        }
+        builder.add(glob).map_err(|_| refused(glob, &in_our_words(glob)))?;
+    }
+    builder.build().map(Some).map_err(|_| refused(&globs.join(" "), "together they are too large to compile"))
+}
+
+/// Why a glob does not parse: the engine tells it with the whole glob, and with words of its own.
+fn in_our_words(glob: &str) -> String {
+    let without_not = glob.strip_prefix('!').unwrap_or(glob);
+    syntax_error(without_not).unwrap_or_else(|| "a `[`, `{` or `\\` in it has no end".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workden_core::{Layer, Rule, RuleCase, Rules};
+
+    fn request(filter: &[&str]) -> GrepRequest {
+        GrepRequest { filter: filter.iter().map(|glob| (*glob).to_owned()).collect(), ..GrepRequest::regex("x") }
+    }
+
+    fn admitted(request: &GrepRequest, directory: &str, name: &str) -> Admission {
+        let at = VirtualPath::root();
+        let screen = WalkFilter::for_grep(request, &at).unwrap();
+        let context = screen.enter(None, VirtualPath::parse(directory).unwrap(), None, false);
+        screen.admits(&context, name, false)
+    }
+
+    #[test]
+    fn filters_match_as_ripgrep_does() {
+        use Admission::{Admit, Skip};
+        for (filter, directory, name, expected) in [
+            (&["*.py"][..], "/", "a.py", Admit),
+            (&["*.py"], "/deep/er", "a.py", Admit),
+            (&["*.py"], "/", "a.rs", Skip),
+            (&["*.{py,rs}"], "/", "a.rs", Admit),
+            (&["/src/*.py"], "/src", "a.py", Admit),
+            (&["/src/*.py"], "/lib/src", "a.py", Skip),
+            (&["!*.py"], "/", "a.py", Skip),
+            (&["!*.py"], "/", "a.rs", Admit),
+            (&["*.py", "!test_*"], "/", "test_a.py", Skip),
+            (&[".*"], "/", ".hidden", Admit),
+            (&[], "/", ".hidden", Skip),
+        ] {
+            assert_eq!(admitted(&request(filter), directory, name), expected, "{filter:?} on {directory} {name}");
+        }
+    }
+
+    #[test]
+    fn a_bad_filter_is_an_error() {
+        for (bad, why) in [
+            ("", "it is empty"),
+            ("!", "it is empty"),
+            ("[z-a]", "`z-a`"),
+            ("{a", "`{` is never closed"),
+            ("!{a", "`{` is never closed"),
+            ("a}", "`}` closes nothing"),
+            ("[a", "`[` is never closed"),
+        ] {
+            let error = WalkFilter::for_grep(&request(&[bad]), &VirtualPath::root()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidPattern, "{bad:?}");
+            assert!(error.sentence().starts_with(&format!("invalid filter glob `{bad}`: ")), "{error}");
+            assert!(error.sentence().contains(why) && error.sentence().len() < 100, "{error}");
+        }
+    }
+
+    #[test]
+    fn nothing_takes_back_in_what_the_policy_hides() {
+        let hide =
+            Rule { pattern: "**/.env".into(), except: Vec::new(), sight: Sight::Hidden, case: RuleCase::Insensitive };
+        let read = Rules { rules: vec![hide], otherwise: Sight::Shown };
+        let visibility = Visibility { layers: vec![Layer { read, ..Layer::open() }] };
+        let request = GrepRequest { visibility, ..request(&[".env"]) };
+        assert_eq!(admitted(&request, "/", ".env"), Admission::Denied);
+        assert_eq!(admitted(&request, "/mnt", ".env"), Admission::Denied);
+    }
+
+    #[test]
+    fn rules_and_filters_see_the_paths_of_the_agent() {
+        let view = View {
+            prefix: VirtualPath::parse("/data").unwrap(),
+            base: Some(VirtualPath::root()),
+            shadowed: ["/data/other", "/data/way.md/to"].map(|mount| VirtualPath::parse(mount).unwrap()).into(),
+            ..View::default()
+        };
+        let request = GrepRequest { view, ..request(&["/data/*.md"]) };
+        let screen = WalkFilter::for_grep(&request, &VirtualPath::root()).unwrap();
+        let context = screen.enter(None, VirtualPath::root(), None, false);
+        assert_eq!(screen.admits(&context, "a.md", false), Admission::Admit);
+        assert!(screen.enters(&context, "some"));
+        assert!(!screen.enters(&context, "other"), "another mount is there");
+        assert_eq!(screen.admits(&context, "way.md", false), Admission::Skip, "what leads to a mount is no file");
+        assert!(screen.enters(&context, "way.md"));
+    }
+}
