@@ -15,7 +15,7 @@ use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{Mutex, oneshot};
 use workden::{
     Approvals, Decision, Scope,
-    core::{ApprovalRequest, plain::spell},
+    core::{ApprovalRequest, escape::spell},
 };
 
 /// Lines of a preview that are shown.
@@ -147,7 +147,7 @@ mod tests {
             refusal: None,
             caller: None,
             preview: None,
-            found: Vec::new(),
+            targets: Vec::new(),
         };
         assert!(question(&request).contains("; rm -rf important\n"), "{}", question(&request));
     }

@@ -2,7 +2,7 @@
 //! the kind of error the contract names, and changes nothing.
 
 use workden_core::{
-    Backend, BackendExt, ByteRange, ErrorKind, Existing, Expect, Last, Removal, Result, Version, limits,
+    Backend, BackendExt, ByteRange, ErrorKind, Expect, IfExists, Removal, Result, Symlink, Version, limits,
     search::{GlobRequest, GrepRequest, ListRequest},
     text::{Change, Replacement, TextWindow},
 };
@@ -26,11 +26,13 @@ list_checks! { confusions:
 /// What every call that needs something to be there answers at a path. A backend that refuses to
 /// resolve it has answered for all of them.
 async fn answers(files: &dyn Backend, typed: &str) -> Result<Vec<(&'static str, Option<ErrorKind>)>, Failure> {
-    let (here, itself) =
-        match (files.resolve(&path(typed)?, Last::Follow).await, files.resolve(&path(typed)?, Last::Keep).await) {
-            (Ok(here), Ok(itself)) => (here, itself),
-            (Err(error), _) | (_, Err(error)) => return Ok(vec![("resolve", Some(error.kind()))]),
-        };
+    let (here, itself) = match (
+        files.resolve(&path(typed)?, Symlink::Follow).await,
+        files.resolve(&path(typed)?, Symlink::NoFollow).await,
+    ) {
+        (Ok(here), Ok(itself)) => (here, itself),
+        (Err(error), _) | (_, Err(error)) => return Ok(vec![("resolve", Some(error.kind()))]),
+    };
     let target = at_itself(files, "/target").await?;
     let version = Version::of(b"x");
     let change = Change::Replace(vec![Replacement::once("x", "y")]);
@@ -55,8 +57,8 @@ async fn answers(files: &dyn Backend, typed: &str) -> Result<Vec<(&'static str, 
         ("edit", files.edit(&here.typed, &[Replacement::once("x", "y")]).await.err().map(kind)),
         ("remove", files.remove(&itself, Removal::One).await.err().map(kind)),
         ("remove a tree", files.remove(&itself, Removal::Tree).await.err().map(kind)),
-        ("rename", files.rename(&itself, &target, Existing::Refuse).await.err().map(kind)),
-        ("copy", files.copy(&here, &target, Existing::Refuse).await.err().map(kind)),
+        ("rename", files.rename(&itself, &target, IfExists::Refuse).await.err().map(kind)),
+        ("copy", files.copy(&here, &target, IfExists::Refuse).await.err().map(kind)),
         ("glob", files.glob(&here, &GlobRequest::new("*")).await.err().map(kind)),
         ("grep", files.grep(&here, &GrepRequest::regex("x")).await.err().map(kind)),
     ])
@@ -102,9 +104,9 @@ pub async fn nothing_is_created_below_a_file(files: &dyn Backend) -> Outcome {
             refused(format!("write `{typed}`"), answer, ErrorKind::NotDirectory)?;
         }
         refused(format!("make `{typed}`"), files.make_dir_path(&to).await, ErrorKind::NotDirectory)?;
-        let moved = files.move_path(&from, &to, Existing::Refuse).await;
+        let moved = files.move_path(&from, &to, IfExists::Refuse).await;
         refused(format!("move to `{typed}`"), moved, ErrorKind::NotDirectory)?;
-        let copied = files.copy_path(&from, &to, Existing::Refuse).await;
+        let copied = files.copy_path(&from, &to, IfExists::Refuse).await;
         refused(format!("copy to `{typed}`"), copied, ErrorKind::NotDirectory)?;
     }
     is_unchanged(files, &before).await
@@ -128,10 +130,10 @@ pub async fn every_call_that_wants_a_file_refuses_a_directory(files: &dyn Backen
             refused(what("change"), files.change(&here, &change, expect, limits::EDIT_BYTES).await, kind)?;
         }
         refused(what("edit"), files.edit(&here.typed, &[Replacement::once("x", "y")]).await, kind)?;
-        for existing in [Existing::Refuse, Existing::Replace] {
+        for if_exists in [IfExists::Refuse, IfExists::Replace] {
             let target = at(files, "/target").await?;
-            refused(what("copy"), files.copy(&here, &target, existing).await, kind)?;
-            refused(what("copy to"), files.copy(&file, &here, existing).await, kind)?;
+            refused(what("copy"), files.copy(&here, &target, if_exists).await, kind)?;
+            refused(what("copy to"), files.copy(&file, &here, if_exists).await, kind)?;
         }
     }
     is_unchanged(files, &before).await

@@ -1,6 +1,6 @@
 //! Copying files, and what may be in the way.
 
-use workden_core::{Backend, BackendExt, Before, ErrorKind, Existing, Version};
+use workden_core::{Backend, BackendExt, ErrorKind, IfExists, Replaced, Version};
 
 use crate::{
     Outcome,
@@ -24,7 +24,7 @@ pub async fn a_copy_has_the_content_and_the_original_stays(files: &dyn Backend) 
     for (from, content) in contents {
         put(files, from, content.clone()).await?;
         let to = format!("/new/deep{from}");
-        files.copy_path(&path(from)?, &path(&to)?, Existing::Refuse).await?;
+        files.copy_path(&path(from)?, &path(&to)?, IfExists::Refuse).await?;
         holds(files, from, &content).await?;
         holds(files, &to, &content).await?;
     }
@@ -34,10 +34,10 @@ pub async fn a_copy_has_the_content_and_the_original_stays(files: &dyn Backend) 
 /// As a write does.
 pub async fn a_copy_says_what_was_there_and_what_is_now(files: &dyn Backend) -> Outcome {
     put(files, "/a", "one").await?;
-    for before in [Before::Nothing, Before::File] {
-        let written = files.copy_path(&path("/a")?, &path("/d/b")?, Existing::Replace).await?;
+    for before in [Replaced::Nothing, Replaced::File] {
+        let written = files.copy_path(&path("/a")?, &path("/d/b")?, IfExists::Replace).await?;
         equal("the path", written.path.as_str(), "/d/b")?;
-        equal("what was there", written.before, before)?;
+        equal("what was there", written.replaced, before)?;
         equal("the version", written.version, Version::of(b"one"))?;
     }
     Ok(())
@@ -47,10 +47,10 @@ pub async fn a_copy_says_what_was_there_and_what_is_now(files: &dyn Backend) -> 
 pub async fn a_copy_replaces_a_file_only_when_told_to(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/a", "from"), ("/d/b", "to, and longer")]).await?;
     let before = tree(files).await?;
-    let answer = files.copy_path(&path("/a")?, &path("/d/b")?, Existing::Refuse).await;
+    let answer = files.copy_path(&path("/a")?, &path("/d/b")?, IfExists::Refuse).await;
     refused("copy over a file", answer, ErrorKind::AlreadyExists)?;
     is_unchanged(files, &before).await?;
-    files.copy_path(&path("/a")?, &path("/d/b")?, Existing::Replace).await?;
+    files.copy_path(&path("/a")?, &path("/d/b")?, IfExists::Replace).await?;
     holds(files, "/a", "from").await?;
     holds(files, "/d/b", "from").await
 }
@@ -58,7 +58,7 @@ pub async fn a_copy_replaces_a_file_only_when_told_to(files: &dyn Backend) -> Ou
 /// Changing the one does not change the other.
 pub async fn a_copy_leads_a_life_of_its_own(files: &dyn Backend) -> Outcome {
     put(files, "/a", "one").await?;
-    files.copy_path(&path("/a")?, &path("/b")?, Existing::Refuse).await?;
+    files.copy_path(&path("/a")?, &path("/b")?, IfExists::Refuse).await?;
     put(files, "/a", "two").await?;
     holds(files, "/b", "one").await?;
     put(files, "/b", "three").await?;
@@ -69,9 +69,9 @@ pub async fn a_copy_leads_a_life_of_its_own(files: &dyn Backend) -> Outcome {
 pub async fn a_file_copied_onto_itself_stays(files: &dyn Backend) -> Outcome {
     put(files, "/d/f", "x").await?;
     let before = tree(files).await?;
-    for existing in [Existing::Refuse, Existing::Replace] {
+    for if_exists in [IfExists::Refuse, IfExists::Replace] {
         // A backend may do nothing or refuse: the contract is about what is there afterwards.
-        let _ = files.copy_path(&path("/d/f")?, &path("/d/f")?, existing).await;
+        let _ = files.copy_path(&path("/d/f")?, &path("/d/f")?, if_exists).await;
         is_unchanged(files, &before).await?;
     }
     Ok(())

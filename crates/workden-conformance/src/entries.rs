@@ -1,6 +1,6 @@
 //! What `resolve` and `stat` say of a path.
 
-use workden_core::{Backend, BackendExt, EntryKind, Last, Link, NameForm};
+use workden_core::{Backend, BackendExt, EntryKind, Link, NameForm, Symlink};
 
 use crate::{
     Outcome,
@@ -41,8 +41,8 @@ pub async fn every_spelling_of_a_path_leads_to_one_file(files: &dyn Backend) -> 
 pub async fn without_links_a_path_resolves_to_itself(files: &dyn Backend) -> Outcome {
     put(files, "/d/f", "x").await?;
     for typed in ["/", "/d", "/d/f", "/d/new", "/new/deep/er"] {
-        for last in [Last::Follow, Last::Keep] {
-            let resolved = files.resolve(&path(typed)?, last).await?;
+        for symlink in [Symlink::Follow, Symlink::NoFollow] {
+            let resolved = files.resolve(&path(typed)?, symlink).await?;
             equal("the typed path", resolved.typed.as_str(), typed)?;
             equal("the real path", resolved.real.as_str(), typed)?;
         }

@@ -20,7 +20,7 @@
 //! }));
 //! ```
 //!
-//! Where `/` of a backend is not empty, [`below`] shows one directory of it as `/`.
+//! Where `/` of a backend is not empty, [`PrefixBackend`] shows one directory of it as `/`.
 //!
 //! A backend on disk gets a new directory for each call of the factory; the directory above them
 //! belongs to the caller's test, which removes it when `all` has returned.
@@ -60,4 +60,4 @@ pub use check::{Check, CheckFuture};
 pub use sandbox::{SandboxCheck, SandboxReport, all_sandbox, python_checks, report_sandbox, sandbox_checks};
 pub use suite::{Report, all, checks, report};
 pub use verdict::{Failure, Outcome};
-pub use workden_core::{Below, below};
+pub use workden_core::PrefixBackend;

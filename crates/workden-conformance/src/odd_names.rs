@@ -2,7 +2,7 @@
 //! directories within directories within directories.
 
 use workden_core::{
-    Backend, BackendExt, ErrorKind, Existing, Expect, Removal,
+    Backend, BackendExt, ErrorKind, Expect, IfExists, Removal,
     names::TEMPORARY_PREFIX,
     search::{GlobRequest, GrepRequest, Hidden},
 };
@@ -76,8 +76,8 @@ pub async fn every_character_but_nul_and_slash_is_legal_in_a_name(files: &dyn Ba
     let grep = GrepRequest { hidden: Hidden::Include, ..GrepRequest::regex("needle") };
     equal("what a grep finds", files_of(&files.grep_path(&path("/d")?, &grep).await?), &expected[..])?;
     for name in ODD {
-        files.move_path(&path(&format!("/d/{name}"))?, &path(&format!("/e/{name}"))?, Existing::Refuse).await?;
-        files.copy_path(&path(&format!("/e/{name}/{name}"))?, &path(&format!("/f/{name}"))?, Existing::Refuse).await?;
+        files.move_path(&path(&format!("/d/{name}"))?, &path(&format!("/e/{name}"))?, IfExists::Refuse).await?;
+        files.copy_path(&path(&format!("/e/{name}/{name}"))?, &path(&format!("/f/{name}"))?, IfExists::Refuse).await?;
         holds(files, &format!("/f/{name}"), format!("needle {name}")).await?;
         files.remove_path(&path(&format!("/e/{name}/{name}"))?, Removal::One).await?;
     }
@@ -113,8 +113,8 @@ async fn cannot_be_made(files: &dyn Backend, typed: &str) -> Outcome {
         refused("write", files.write_path(&to, "x".into(), expect).await, kind)?;
     }
     refused("make", files.make_dir_path(&to).await, kind)?;
-    refused("move", files.move_path(&file, &to, Existing::Refuse).await, kind)?;
-    refused("copy", files.copy_path(&file, &to, Existing::Replace).await, kind).map(drop)
+    refused("move", files.move_path(&file, &to, IfExists::Refuse).await, kind)?;
+    refused("copy", files.copy_path(&file, &to, IfExists::Replace).await, kind).map(drop)
 }
 
 /// An error is read by a model, and bounded.
@@ -153,7 +153,7 @@ pub async fn three_hundred_nested_directories_are_fine(files: &dyn Backend) -> O
     equal("what a glob finds", paths_of(&found), [deep("a")])?;
     let found = files.grep_path(&path("/")?, &GrepRequest::regex("needle")).await?;
     equal("what a grep finds", files_of(&found), [deep("a").as_str()])?;
-    files.move_path(&path("/a")?, &path("/b")?, Existing::Refuse).await?;
+    files.move_path(&path("/a")?, &path("/b")?, IfExists::Refuse).await?;
     holds(files, &deep("b"), "needle").await?;
     files.remove_path(&path("/b")?, Removal::Tree).await?;
     is_absent(files, "/b").await

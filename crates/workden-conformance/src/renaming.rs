@@ -1,6 +1,6 @@
 //! Moving files and directories, and what may be in the way.
 
-use workden_core::{Backend, BackendExt, ErrorKind, Existing};
+use workden_core::{Backend, BackendExt, ErrorKind, IfExists};
 
 use crate::{
     Outcome,
@@ -18,16 +18,16 @@ list_checks! { renaming:
     what_moves_to_its_own_name_stays,
 }
 
-const BOTH: [Existing; 2] = [Existing::Refuse, Existing::Replace];
+const BOTH: [IfExists; 2] = [IfExists::Refuse, IfExists::Replace];
 
 /// To another name or into directories that are made for it.
 pub async fn a_file_moves_with_its_content(files: &dyn Backend) -> Outcome {
-    for existing in BOTH {
+    for if_exists in BOTH {
         put(files, "/a", "\0content\r\n").await?;
-        files.move_path(&path("/a")?, &path("/b")?, existing).await?;
+        files.move_path(&path("/a")?, &path("/b")?, if_exists).await?;
         is_absent(files, "/a").await?;
         holds(files, "/b", "\0content\r\n").await?;
-        files.move_path(&path("/b")?, &path("/new/deep/er")?, existing).await?;
+        files.move_path(&path("/b")?, &path("/new/deep/er")?, if_exists).await?;
         is_absent(files, "/b").await?;
         holds(files, "/new/deep/er", "\0content\r\n").await?;
         files.remove_path(&path("/new")?, workden_core::Removal::Tree).await?;
@@ -39,7 +39,7 @@ pub async fn a_file_moves_with_its_content(files: &dyn Backend) -> Outcome {
 pub async fn a_directory_moves_with_all_that_is_in_it(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/a/f", "1"), ("/a/b/g", "2"), ("/a/.h", "3"), ("/a-b", "4"), ("/ab/f", "5")]).await?;
     make(files, "/a/empty").await?;
-    files.move_path(&path("/a")?, &path("/new/a")?, Existing::Refuse).await?;
+    files.move_path(&path("/a")?, &path("/new/a")?, IfExists::Refuse).await?;
     let expected = [
         ("/a-b", Some("4")),
         ("/ab", None),
@@ -60,10 +60,10 @@ pub async fn a_directory_moves_with_all_that_is_in_it(files: &dyn Backend) -> Ou
 pub async fn a_file_replaces_a_file_only_when_told_to(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/a", "from"), ("/d/b", "to, and longer")]).await?;
     let before = tree(files).await?;
-    let answer = files.move_path(&path("/a")?, &path("/d/b")?, Existing::Refuse).await;
+    let answer = files.move_path(&path("/a")?, &path("/d/b")?, IfExists::Refuse).await;
     refused("move over a file", answer, ErrorKind::AlreadyExists)?;
     is_unchanged(files, &before).await?;
-    files.move_path(&path("/a")?, &path("/d/b")?, Existing::Replace).await?;
+    files.move_path(&path("/a")?, &path("/d/b")?, IfExists::Replace).await?;
     is_absent(files, "/a").await?;
     holds(files, "/d/b", "from").await
 }
@@ -73,12 +73,12 @@ pub async fn nothing_replaces_a_directory_and_a_directory_replaces_nothing(files
     put_all(files, &[("/f", "x"), ("/full/g", "y"), ("/d/h", "z")]).await?;
     make(files, "/empty").await?;
     let before = tree(files).await?;
-    for existing in BOTH {
+    for if_exists in BOTH {
         for (from, to) in
             [("/f", "/empty"), ("/f", "/full"), ("/d", "/empty"), ("/d", "/full"), ("/d", "/f"), ("/f", "/")]
         {
-            let answer = files.move_path(&path(from)?, &path(to)?, existing).await;
-            refused(format!("move `{from}` to `{to}` ({existing:?})"), answer, ErrorKind::AlreadyExists)?;
+            let answer = files.move_path(&path(from)?, &path(to)?, if_exists).await;
+            refused(format!("move `{from}` to `{to}` ({if_exists:?})"), answer, ErrorKind::AlreadyExists)?;
         }
     }
     is_unchanged(files, &before).await
@@ -88,14 +88,14 @@ pub async fn nothing_replaces_a_directory_and_a_directory_replaces_nothing(files
 pub async fn a_directory_cannot_move_into_itself(files: &dyn Backend) -> Outcome {
     put(files, "/d/e/f", "x").await?;
     let before = tree(files).await?;
-    for existing in BOTH {
+    for if_exists in BOTH {
         for (from, to) in [("/d", "/d/x"), ("/d", "/d/e/x"), ("/d/e", "/d/e/f2/x"), ("/", "/x")] {
-            let answer = files.move_path(&path(from)?, &path(to)?, existing).await;
+            let answer = files.move_path(&path(from)?, &path(to)?, if_exists).await;
             refused(format!("move `{from}` to `{to}`"), answer, ErrorKind::InvalidArgument)?;
         }
     }
     is_unchanged(files, &before).await?;
-    files.move_path(&path("/d")?, &path("/d2/d")?, Existing::Refuse).await?;
+    files.move_path(&path("/d")?, &path("/d2/d")?, IfExists::Refuse).await?;
     holds(files, "/d2/d/e/f", "x").await
 }
 
@@ -103,10 +103,10 @@ pub async fn a_directory_cannot_move_into_itself(files: &dyn Backend) -> Outcome
 pub async fn what_moves_to_its_own_name_stays(files: &dyn Backend) -> Outcome {
     put(files, "/d/f", "x").await?;
     let before = tree(files).await?;
-    for existing in BOTH {
+    for if_exists in BOTH {
         for typed in ["/d/f", "/d"] {
             // A backend may do nothing or refuse: the contract is about what is there afterwards.
-            let _ = files.move_path(&path(typed)?, &path(typed)?, existing).await;
+            let _ = files.move_path(&path(typed)?, &path(typed)?, if_exists).await;
             is_unchanged(files, &before).await?;
         }
     }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use workden_core::{
-    Backend, BackendExt, EntryKind, ErrorKind, Expect, Last, Resolved, VirtualPath, Written,
+    Backend, BackendExt, EntryKind, ErrorKind, Expect, Resolved, Symlink, VirtualPath, Written,
     search::{Globbed, Grepped, LineRole, ListRequest, Listing},
 };
 
@@ -18,12 +18,12 @@ pub(crate) fn path(typed: &str) -> Result<VirtualPath, Failure> {
 
 /// Where a typed path is.
 pub(crate) async fn at(files: &dyn Backend, typed: &str) -> Result<Resolved, Failure> {
-    Ok(files.resolve(&path(typed)?, Last::Follow).await?)
+    Ok(files.resolve(&path(typed)?, Symlink::Follow).await?)
 }
 
 /// Where a typed path is, with a link at its end left alone, as for removing and renaming.
 pub(crate) async fn at_itself(files: &dyn Backend, typed: &str) -> Result<Resolved, Failure> {
-    Ok(files.resolve(&path(typed)?, Last::Keep).await?)
+    Ok(files.resolve(&path(typed)?, Symlink::NoFollow).await?)
 }
 
 /// Writes a file, over whatever file is there.

@@ -1,6 +1,6 @@
 //! Whole files: made, replaced, and only over what the writer expects to be there.
 
-use workden_core::{Backend, Before, ErrorKind, Expect, Version};
+use workden_core::{Backend, ErrorKind, Expect, Replaced, Version};
 
 use crate::{
     Outcome,
@@ -44,13 +44,13 @@ pub async fn a_file_is_replaced_as_a_whole(files: &dyn Backend) -> Outcome {
 pub async fn a_write_says_what_was_there_and_what_is_now(files: &dyn Backend) -> Outcome {
     let first = put(files, "/d/f", "one").await?;
     equal("the path of a first write", first.path.as_str(), "/d/f")?;
-    equal("what was there before it", first.before, Before::Nothing)?;
+    equal("what was there before it", first.replaced, Replaced::Nothing)?;
     equal("its version", first.version, Version::of(b"one"))?;
     let second = put(files, "/d/f", "two").await?;
-    equal("what was there before the second", second.before, Before::File)?;
+    equal("what was there before the second", second.replaced, Replaced::File)?;
     equal("the version of the second", second.version, Version::of(b"two"))?;
     let same = put(files, "/d/f", "two").await?;
-    equal("what was there before the same again", same.before, Before::File)
+    equal("what was there before the same again", same.replaced, Replaced::File)
 }
 
 /// Not of the place or the time: the same bytes are the same version everywhere.
@@ -70,7 +70,7 @@ pub async fn a_version_is_that_of_the_content(files: &dyn Backend) -> Outcome {
 pub async fn absent_means_that_nothing_may_be_there(files: &dyn Backend) -> Outcome {
     let here = at(files, "/d/f").await?;
     let written = files.write(&here, "one".into(), Expect::Absent).await?;
-    equal("what was there", written.before, Before::Nothing)?;
+    equal("what was there", written.replaced, Replaced::Nothing)?;
     for content in ["two", "one", ""] {
         let answer = files.write(&here, content.into(), Expect::Absent).await;
         refused("write where something is", answer, ErrorKind::AlreadyExists)?;
@@ -91,7 +91,7 @@ pub async fn a_version_means_that_very_content(files: &dyn Backend) -> Outcome {
     for (before, after) in [("one", "two"), ("two", ""), ("", "three")] {
         let expect = Expect::Version(Version::of(before.as_bytes()));
         let written = files.write(&here, after.into(), expect).await?;
-        equal("what was there", written.before, Before::File)?;
+        equal("what was there", written.replaced, Replaced::File)?;
         holds(files, "/f", after).await?;
     }
     Ok(())

@@ -36,8 +36,8 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// - Absolute link targets start at the root of the workspace.
     /// - `Escapes` when a link climbs out, `LinkLoop` when links go in circles.
     /// - What does not exist yet resolves to where it would be created.
-    /// - `Last::Keep` leaves a link at the end alone: what is removed or renamed is the link.
-    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved>;
+    /// - `Symlink::NoFollow` leaves a link at the end alone: what is removed or renamed is the link.
+    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved>;
 
     /// Says what is there.
     ///
@@ -126,7 +126,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// - A directory never replaces anything, is never replaced, and cannot move into itself
     ///   (`InvalidArgument`).
     /// - What moves to the name it has stays as it is.
-    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()>;
+    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()>;
 
     /// Copies a file; makes the directories above the new name.
     ///
@@ -134,7 +134,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
     ///
     /// - `IsDirectory` for a directory at either end, `AlreadyExists` for a file that may not be
     ///   replaced.
-    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written>;
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written>;
 
     /// Finds paths below a directory by pattern: newest first, ties by path.
     ///
@@ -205,11 +205,11 @@ impl Resolved {
 /// Whether a link at the end of a path is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Last {
+pub enum Symlink {
     /// It is: the call is about what it leads to.
     Follow,
     /// It is not: the call is about the link.
-    Keep,
+    NoFollow,
 }
 
 /// Which bytes to read.
@@ -309,7 +309,7 @@ pub struct Written {
     /// The version of the content now there.
     pub version: Version,
     /// Whether something was there before.
-    pub before: Before,
+    pub replaced: Replaced,
 }
 
 /// What a change has done.
@@ -326,7 +326,7 @@ pub struct Changed {
 /// What was there before a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Before {
+pub enum Replaced {
     /// Nothing.
     Nothing,
     /// A file.
@@ -346,7 +346,7 @@ pub enum Removal {
 /// What to do about something that stands where a file is to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Existing {
+pub enum IfExists {
     /// Refuse.
     Refuse,
     /// Put the file in its place.
@@ -358,8 +358,8 @@ macro_rules! forward {
         #[async_trait]
         #[deny(clippy::missing_trait_methods)]
         impl<B: Backend + ?Sized> Backend for $holder {
-            async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
-                (**self).resolve(path, last).await
+            async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
+                (**self).resolve(path, symlink).await
             }
             async fn stat(&self, at: &Resolved) -> Result<Entry> {
                 (**self).stat(at).await
@@ -388,11 +388,11 @@ macro_rules! forward {
             async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
                 (**self).remove(at, what).await
             }
-            async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
-                (**self).rename(from, to, existing).await
+            async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
+                (**self).rename(from, to, if_exists).await
             }
-            async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
-                (**self).copy(from, to, existing).await
+            async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
+                (**self).copy(from, to, if_exists).await
             }
             async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
                 (**self).glob(at, request).await

@@ -20,19 +20,18 @@
 
 mod backend;
 mod backend_ext;
-mod below;
 mod clock;
 mod entry;
 mod error;
+pub mod escape;
 mod guard;
+pub mod host_executed;
 mod identity;
 pub mod limits;
 pub mod names;
 mod path;
-pub mod plain;
+mod prefix_backend;
 mod refusal;
-mod refusals;
-pub mod run_outside;
 pub mod sandbox;
 pub mod search;
 mod size;
@@ -42,20 +41,20 @@ mod verdict;
 mod visibility;
 
 pub use backend::{
-    Backend, Before, ByteRange, Changed, Content, ContentStream, Existing, Expect, Last, Opened, Removal, Resolved,
-    Slice, Written,
+    Backend, ByteRange, Changed, Content, ContentStream, Expect, IfExists, Opened, Removal, Replaced, Resolved, Slice,
+    Symlink, Written,
 };
 pub use backend_ext::{BackendExt, directory_entry};
-pub use below::{Below, below};
 pub use clock::{Clock, Deadline, SteppingClock};
 pub use entry::{Entry, EntryKind, Link, NameForm, Timestamp, Version, VersionHasher};
 pub use error::{Error, ErrorKind, Result};
 pub use guard::{
     Access, Approval, ApprovalRequest, Approver, Audit, AuditEvent, AuditOutcome, Caller, CommandLine, Execution,
-    ExecutionInput, Found, Gate, Guarded, Op, OpenGate,
+    ExecutionInput, Gate, Guarded, Op, OpenGate, TargetState,
 };
 pub use identity::{FileId, FileIdentity};
 pub use path::VirtualPath;
+pub use prefix_backend::PrefixBackend;
 pub use refusal::{Refusal, Spelling};
 pub use sandbox::Sandbox;
 pub use search::{Completeness, glob::RuleCase};

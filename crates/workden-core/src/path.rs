@@ -209,7 +209,8 @@ impl VirtualPath {
     }
 
     /// The first path, in order, that comes after everything below this one.
-    pub(crate) fn after_subtree(&self) -> Self {
+    #[must_use]
+    pub fn after_subtree(&self) -> Self {
         // No byte of a name sorts between `/` and U+0001.
         Self(Arc::from(format!("{self}\u{1}")))
     }

@@ -20,13 +20,13 @@ thread_local! {
 /// other thread has to be woken for it and to wake this one. For whoever would only wait, and for short calls: none
 /// can be abandoned meanwhile.
 pub fn may_block<T>(poll: impl FnOnce() -> T) -> T {
-    struct Before(bool);
-    impl Drop for Before {
+    struct Restore(bool);
+    impl Drop for Restore {
         fn drop(&mut self) {
             MAY_BLOCK.set(self.0);
         }
     }
-    let _before = Before(MAY_BLOCK.replace(true));
+    let _restore = Restore(MAY_BLOCK.replace(true));
     poll()
 }
 

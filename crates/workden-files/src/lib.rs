@@ -26,7 +26,6 @@
 
 mod blocking;
 mod composite;
-mod in_memory;
 #[cfg(unix)]
 mod local;
 mod search;

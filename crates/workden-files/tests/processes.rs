@@ -13,7 +13,7 @@ use std::{
 };
 
 use workden_core::{
-    BackendExt, ErrorKind, Existing, Expect, Removal, VirtualPath,
+    BackendExt, ErrorKind, Expect, IfExists, Removal, VirtualPath,
     search::{Context, GlobRequest, GrepRequest, ListRequest},
     text::Replacement,
 };
@@ -309,7 +309,7 @@ fn act_without_rights(directory: &str) {
             denied("list", files.list_path(&path("/closed"), &ListRequest::default()).await.unwrap_err());
             denied("make", files.make_dir_path(&path("/theirs/d")).await.unwrap_err());
             denied("remove", files.remove_path(&path("/theirs/file"), Removal::One).await.unwrap_err());
-            let moved = files.move_path(&path("/theirs/file"), &path("/mine/file2"), Existing::Refuse).await;
+            let moved = files.move_path(&path("/theirs/file"), &path("/mine/file2"), IfExists::Refuse).await;
             denied("move", moved.unwrap_err());
             let found = files.grep_path(&path("/"), &GrepRequest::literal("needle")).await.unwrap();
             let paths: Vec<&str> = found.files.iter().map(|file| file.path.as_str()).collect();

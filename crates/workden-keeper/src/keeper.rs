@@ -17,8 +17,8 @@ use std::{
 use async_trait::async_trait;
 use tokio::{sync::watch, time::Instant};
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, EntryKind, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    Opened, Removal, Resolved, Result, Slice, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, EntryKind, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened,
+    Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, Sandbox,
         SpawnRequest, Usage,
@@ -163,7 +163,7 @@ impl Keeper {
             Error::new(kind, format!("cannot run a command in `{directory}`: {why}"))
                 .hint("name a directory that exists; without one, commands start in the working directory")
         };
-        let resolved = self.files.resolve(directory, Last::Follow).await?;
+        let resolved = self.files.resolve(directory, Symlink::Follow).await?;
         let entry = self.files.stat(&resolved).await.map_err(|error| match error.kind() {
             ErrorKind::NotFound => cannot(ErrorKind::NotFound, "there is no such directory"),
             _ => error,
@@ -263,9 +263,9 @@ impl Sandbox for Keeper {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Backend for Keeper {
-    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
+    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
         let _call = self.call()?;
-        self.files.resolve(path, last).await
+        self.files.resolve(path, symlink).await
     }
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
         let _call = self.call()?;
@@ -303,13 +303,13 @@ impl Backend for Keeper {
         let _call = self.call()?;
         self.files.remove(at, what).await
     }
-    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
         let _call = self.call()?;
-        self.files.rename(from, to, existing).await
+        self.files.rename(from, to, if_exists).await
     }
-    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
         let _call = self.call()?;
-        self.files.copy(from, to, existing).await
+        self.files.copy(from, to, if_exists).await
     }
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
         let _call = self.call()?;

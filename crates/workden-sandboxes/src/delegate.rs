@@ -18,7 +18,7 @@ macro_rules! delegate {
 
             use async_trait::async_trait;
             use workden_core::{
-                Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, Opened, Removal, Resolved,
+                Backend, ByteRange, Changed, Content, Entry, IfExists, Expect, FileIdentity, Symlink, Opened, Removal, Resolved,
                 Result, Sandbox, Slice, VirtualPath, Written,
                 sandbox::{
                     ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process,
@@ -31,8 +31,8 @@ macro_rules! delegate {
             #[async_trait]
             #[deny(clippy::missing_trait_methods)]
             impl Backend for $sandbox {
-                async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) resolve(path, last))
+                async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
+                    delegate!(@ask (self, $this, $other, $answer, $back) resolve(path, symlink))
                 }
                 async fn stat(&self, at: &Resolved) -> Result<Entry> {
                     delegate!(@ask (self, $this, $other, $answer, $back) stat(at))
@@ -61,11 +61,11 @@ macro_rules! delegate {
                 async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
                     delegate!(@ask (self, $this, $other, $answer, $back) remove(at, what))
                 }
-                async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) rename(from, to, existing))
+                async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
+                    delegate!(@ask (self, $this, $other, $answer, $back) rename(from, to, if_exists))
                 }
-                async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) copy(from, to, existing))
+                async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
+                    delegate!(@ask (self, $this, $other, $answer, $back) copy(from, to, if_exists))
                 }
                 async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
                     delegate!(@ask (self, $this, $other, $answer, $back) glob(at, request))

@@ -15,8 +15,8 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, Opened, Removal, Resolved,
-    Result, Sandbox, Slice, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Expect, FileIdentity, IfExists, Opened, Removal, Resolved, Result,
+    Sandbox, Slice, Symlink, VirtualPath, Written,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, SpawnRequest,
         Usage,
@@ -129,8 +129,8 @@ impl fmt::Debug for LateSandbox {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Backend for LateSandbox {
-    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
-        self.files().await?.resolve(path, last).await
+    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
+        self.files().await?.resolve(path, symlink).await
     }
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
         self.files().await?.stat(at).await
@@ -159,11 +159,11 @@ impl Backend for LateSandbox {
     async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
         self.files().await?.remove(at, what).await
     }
-    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
-        self.files().await?.rename(from, to, existing).await
+    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
+        self.files().await?.rename(from, to, if_exists).await
     }
-    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
-        self.files().await?.copy(from, to, existing).await
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
+        self.files().await?.copy(from, to, if_exists).await
     }
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
         self.files().await?.glob(at, request).await

@@ -14,7 +14,7 @@ use std::{
 use rustix::fs::{Mode, OFlags, open};
 use workden_core::{
     VirtualPath,
-    run_outside::{GIT_DIRECTORY, GIT_HEAD},
+    host_executed::{GIT_DIRECTORY, GIT_HEAD},
 };
 
 /// How many directories down a repository is looked for.

@@ -2,7 +2,7 @@
 //! changed by somebody else since is not changed blindly.
 
 use workden_core::{
-    Backend, Changed, Content, ErrorKind, Expect, Last, Resolved, Result, VirtualPath, Written, limits,
+    Backend, Changed, Content, ErrorKind, Expect, Resolved, Result, Symlink, VirtualPath, Written, limits,
     text::{Change, Excerpt, TextWindow},
 };
 
@@ -15,10 +15,10 @@ use crate::{
 /// Resolves a path and acts on it, again from the start while it keeps changing in between; gives where
 /// it was, too.
 macro_rules! settled {
-    ($context:expr, $path:expr, $last:expr, |$at:ident| $act:expr) => {{
+    ($context:expr, $path:expr, $symlink:expr, |$at:ident| $act:expr) => {{
         let mut tries = 0;
         loop {
-            let attempt: workden_core::Result<_> = match $context.files.resolve($path, $last).await {
+            let attempt: workden_core::Result<_> = match $context.files.resolve($path, $symlink).await {
                 Ok($at) => match $act {
                     Ok(done) => Ok(($at, done)),
                     Err(error) => Err(error),
@@ -43,7 +43,7 @@ impl Context<'_> {
     /// Reads a window, and remembers it.
     pub(crate) async fn read_window(&self, path: &VirtualPath, window: TextWindow) -> Result<Excerpt> {
         let began = self.memory.freshness.begin();
-        let (at, excerpt) = settled!(self, path, Last::Follow, |at| self.files.read_text(&at, window).await)?;
+        let (at, excerpt) = settled!(self, path, Symlink::Follow, |at| self.files.read_text(&at, window).await)?;
         if let Some(version) = excerpt.version {
             let seen = match window {
                 TextWindow::Lines { offset, limit, .. } => {
@@ -59,11 +59,11 @@ impl Context<'_> {
     /// Writes a whole file, and remembers it.
     pub(crate) async fn write(&self, path: &VirtualPath, content: &str) -> Result<Written> {
         // Not an edit on the way: that would be stale for what happens here.
-        let real = self.files.resolve(path, Last::Follow).await?.real;
+        let real = self.files.resolve(path, Symlink::Follow).await?.real;
         let lock = self.memory.freshness.lock_of(&real);
         let _alone = lock.lock().await;
         let bytes = bytes::Bytes::copy_from_slice(content.as_bytes());
-        let (at, written) = settled!(self, path, Last::Follow, |at| {
+        let (at, written) = settled!(self, path, Symlink::Follow, |at| {
             self.files.write(&at, Content::Whole(bytes.clone()), Expect::Anything).await
         })?;
         self.memory.freshness.wrote(&at.real, written.version, Some(content));
@@ -75,12 +75,12 @@ impl Context<'_> {
         let path = self.path(typed)?;
         let failed = |error| self.failed(typed, error);
         let freshness = &self.memory.freshness;
-        let real = self.files.resolve(&path, Last::Follow).await.map_err(failed)?.real;
+        let real = self.files.resolve(&path, Symlink::Follow).await.map_err(failed)?.real;
         let lock = freshness.lock_of(&real);
         let _alone = lock.lock().await;
         let expected =
             |at: &Resolved| freshness.seen(&at.real).map_or(Expect::Anything, |seen| Expect::Version(seen.version));
-        let changed = settled!(self, &path, Last::Follow, |at| {
+        let changed = settled!(self, &path, Symlink::Follow, |at| {
             self.files.change(&at, change, expected(&at), limits::EDIT_BYTES).await
         });
         match changed {
@@ -99,7 +99,7 @@ impl Context<'_> {
     async fn stale(&self, typed: &str, path: &VirtualPath, real: &VirtualPath) -> Option<ToolFailure> {
         let Seen { version, text, .. } = self.memory.freshness.seen(real)?;
         let (offset, limit) = text.as_ref().map_or((0, 1), |text| (text.offset, text.limit));
-        let (_, now) = settled!(self, path, Last::Follow, |at| {
+        let (_, now) = settled!(self, path, Symlink::Follow, |at| {
             self.files.read_text(&at, TextWindow::lines(offset, limit)).await
         })
         .ok()

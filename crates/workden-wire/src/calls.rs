@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use workden_core::{
-    ByteRange, Changed, Entry, Existing, Expect, FileIdentity, Last, Removal, Resolved, VirtualPath, Written,
+    ByteRange, Changed, Entry, Expect, FileIdentity, IfExists, Removal, Resolved, Symlink, Timestamp, VirtualPath,
+    Written, sandbox,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Signal, SpawnRequest,
         Usage, WindowSize,
@@ -13,7 +14,6 @@ use workden_core::{
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
-use workden_core::{Timestamp, sandbox};
 
 /// A call with its arguments.
 pub(crate) trait Call: Serialize + Sync {
@@ -48,7 +48,7 @@ macro_rules! calls {
 calls! {
     Hello at "/hello" {} -> HelloAnswer;
 
-    Resolve at "/v1/resolve" { path: VirtualPath, last: Last } -> Resolved;
+    Resolve at "/v1/resolve" { path: VirtualPath, symlink: Symlink } -> Resolved;
     Stat at "/v1/stat" { at: Resolved } -> Entry;
     List at "/v1/list" { at: Resolved, request: ListRequest } -> Listing;
     Read at "/v1/read" { at: Resolved, range: ByteRange } -> ReadAnswer;
@@ -57,8 +57,8 @@ calls! {
     ChangeFile at "/v1/change" { at: Resolved, change: Change, expect: Expect, most: u64 } -> Changed;
     MakeDir at "/v1/make_dir" { at: Resolved } -> ();
     Remove at "/v1/remove" { at: Resolved, what: Removal } -> ();
-    Rename at "/v1/rename" { from: Resolved, to: Resolved, existing: Existing } -> ();
-    Copy at "/v1/copy" { from: Resolved, to: Resolved, existing: Existing } -> Written;
+    Rename at "/v1/rename" { from: Resolved, to: Resolved, if_exists: IfExists } -> ();
+    Copy at "/v1/copy" { from: Resolved, to: Resolved, if_exists: IfExists } -> Written;
     Glob at "/v1/glob" { at: Resolved, request: GlobRequest } -> Globbed;
     Grep at "/v1/grep" { at: Resolved, request: GrepRequest } -> Grepped;
     OtherNames at "/v1/other_names" { files: [Resolved] } -> Vec<Vec<VirtualPath>>;

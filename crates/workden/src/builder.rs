@@ -168,7 +168,7 @@ impl WorkspaceBuilder {
 
     /// Names that file calls may not change in any directory below a place, whatever the policy says and
     /// whoever approves: neither what has such a name, nor what would come to have it, by a move of what is
-    /// above it either. [`FixedNames::run_outside`] is for directories of the host. It does not speak of
+    /// above it either. [`FixedNames::host_executed`] is for directories of the host. It does not speak of
     /// commands: their sandbox holds what is there when it starts.
     #[must_use]
     pub fn fixed_names(mut self, below: &str, names: FixedNames) -> Self {

@@ -4,7 +4,7 @@
 
 use workden_core::{
     Error, ErrorKind, Result, VirtualPath,
-    run_outside::{GIT_DIRECTORY, GIT_HEAD, IN_GIT_DIRECTORY, OF_CLIENTS},
+    host_executed::{GIT_DIRECTORY, GIT_HEAD, IN_GIT_DIRECTORY, OF_CLIENTS},
 };
 
 /// Names that file calls may not change, in any directory: for [`WorkspaceBuilder::fixed_names`].
@@ -13,7 +13,7 @@ use workden_core::{
 /// use workden::{FixedNames, Workspace};
 ///
 /// let project = tempfile::tempdir()?;
-/// let names = FixedNames::run_outside().and(".envrc")?;
+/// let names = FixedNames::host_executed().and(".envrc")?;
 /// let den = Workspace::builder().directory_at("/", project.path()).fixed_names("/", names).build_blocking()?;
 /// den.write("src/main.rs", "fn main() {}\n")?;
 /// for file in [".envrc", ".git/hooks/pre-commit", "sub/.git/config", ".mcp.json"] {
@@ -45,10 +45,10 @@ pub(crate) enum Standing {
 }
 
 impl FixedNames {
-    /// Those of [`workden_core::run_outside`]: what git and clients of the Model Context Protocol run outside,
+    /// Those of [`workden_core::host_executed`]: what git and clients of the Model Context Protocol run outside,
     /// without being told. A `HEAD` is among them: no directory becomes a repository without one.
     #[must_use]
-    pub fn run_outside() -> Self {
+    pub fn host_executed() -> Self {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let of_git = IN_GIT_DIRECTORY.iter().map(|name| owned(&[GIT_DIRECTORY, name]));
         let of_clients = OF_CLIENTS.iter().map(|file| file.split('/').map(str::to_owned).collect());
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn names_count_in_any_directory_and_in_any_letter_case() {
-        let names = FixedNames::run_outside().and(".envrc").unwrap();
+        let names = FixedNames::host_executed().and(".envrc").unwrap();
         for (path, expected) in [
             ("/.git/hooks", Standing::Within),
             ("/w/sub/.git/hooks/pre-commit", Standing::Within),

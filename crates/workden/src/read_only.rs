@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn names_are_held_below_their_directory_whether_or_not_they_exist() {
-        let names = vec![(VirtualPath::parse("/w").unwrap(), FixedNames::run_outside())];
+        let names = vec![(VirtualPath::parse("/w").unwrap(), FixedNames::host_executed())];
         let places = ReadOnlyPlaces { places: Vec::new(), names };
         let same = |path: &str| at(path, path);
         let [hook, git, head, head_of_another, other, elsewhere] =

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use workden_core::{
-    Backend, BackendExt, Caller, Error, Existing, Expect, Guarded, Removal, Result, Sandbox, Spelling, Verdict,
+    Backend, BackendExt, Caller, Error, Expect, Guarded, IfExists, Removal, Result, Sandbox, Spelling, Verdict,
     VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Numbered, Replacement},
@@ -213,7 +213,7 @@ impl Workspace {
     /// As [`BackendExt::move_path`].
     pub async fn rename(&self, from: &str, to: &str) -> Result<()> {
         let renamed =
-            async { self.files.move_path(&self.path(from).await?, &self.path(to).await?, Existing::Refuse).await };
+            async { self.files.move_path(&self.path(from).await?, &self.path(to).await?, IfExists::Refuse).await };
         self.spelled(from, renamed).await
     }
 
@@ -224,7 +224,7 @@ impl Workspace {
     /// As [`BackendExt::copy_path`].
     pub async fn copy(&self, from: &str, to: &str) -> Result<Written> {
         let copied =
-            async { self.files.copy_path(&self.path(from).await?, &self.path(to).await?, Existing::Refuse).await };
+            async { self.files.copy_path(&self.path(from).await?, &self.path(to).await?, IfExists::Refuse).await };
         self.spelled(from, copied).await
     }
 

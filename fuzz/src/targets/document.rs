@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_executor::block_on;
-use workden_core::{BackendExt, Existing, Expect, Removal, SteppingClock, VirtualPath};
+use workden_core::{BackendExt, Expect, IfExists, Removal, SteppingClock, VirtualPath};
 use workden_files::StateBackend;
 
 use crate::{assert_short, draw::Draw, in_time};
@@ -47,9 +47,9 @@ fn make(data: &[u8]) -> StateBackend {
         let outcome = match act % 5 {
             0 => block_on(files.write_path(&path, other.to_vec().into(), Expect::Anything)).map(drop),
             1 => block_on(files.make_dir_path(&path)),
-            2 => block_on(files.move_path(&path, &target, Existing::Replace)),
+            2 => block_on(files.move_path(&path, &target, IfExists::Replace)),
             3 => block_on(files.remove_path(&path, Removal::Tree)),
-            _ => block_on(files.copy_path(&path, &target, Existing::Refuse)).map(drop),
+            _ => block_on(files.copy_path(&path, &target, IfExists::Refuse)).map(drop),
         };
         if outcome.is_err() {
             assert_eq!(files.to_document(), before, "what was refused changed something");

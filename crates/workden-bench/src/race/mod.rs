@@ -20,7 +20,7 @@ pub(crate) use exchange::exchange;
 use futures_executor::block_on;
 use ground::{Forbidden, Ground, MARK, PAIRS};
 use workden_core::{
-    Backend, BackendExt, Existing, Expect, Removal, Result, VirtualPath,
+    Backend, BackendExt, Expect, IfExists, Removal, Result, VirtualPath,
     search::{GlobKinds, GlobRequest, GrepRequest, Hidden, ListRequest},
     text::Replacement,
 };
@@ -161,8 +161,8 @@ async fn call(files: &dyn Backend, name: &str, directory: &str, round: u64) -> R
             let request = GrepRequest { hidden: Hidden::Include, ..GrepRequest::regex("needle|inside|OUTSIDE") };
             format!("{:?}", files.grep_path(&VirtualPath::root(), &request).await?)
         }
-        "copy" => format!("{:?}", files.copy_path(&file, &new, Existing::Replace).await?),
-        "move" => format!("{:?}", files.move_path(&new, &path("/sub/moved")?, Existing::Replace).await?),
+        "copy" => format!("{:?}", files.copy_path(&file, &new, IfExists::Replace).await?),
+        "move" => format!("{:?}", files.move_path(&new, &path("/sub/moved")?, IfExists::Replace).await?),
         _ => format!("{:?}", files.remove_path(&path("/sub/moved")?, Removal::One).await?),
     })
 }

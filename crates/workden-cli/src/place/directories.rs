@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use workden::{Config, MountConfig, VirtualPath, policy::Access};
-use workden_core::{run_outside::IN_GIT_DIRECTORY, sandbox::MountAccess};
+use workden_core::{host_executed::IN_GIT_DIRECTORY, sandbox::MountAccess};
 use workden_sandboxes::repositories::Repositories;
 
 use super::{

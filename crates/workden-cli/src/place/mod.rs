@@ -63,7 +63,7 @@ impl PlaceArguments {
             builder = builder.read_only(place.as_str());
         }
         for mount in directories.writable() {
-            builder = builder.fixed_names(mount.at.as_str(), FixedNames::run_outside());
+            builder = builder.fixed_names(mount.at.as_str(), FixedNames::host_executed());
         }
         if let Some((config, base)) = config {
             builder = builder.config(config.clone(), base);

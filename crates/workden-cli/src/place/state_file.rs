@@ -15,8 +15,8 @@ use async_trait::async_trait;
 use tokio::sync::Mutex;
 use workden::files::{LocalBackend, StateBackend, SystemClock};
 use workden_core::{
-    Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    Opened, Removal, Resolved, Result, Slice, Version, VirtualPath, Written,
+    Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened,
+    Removal, Resolved, Result, Slice, Symlink, Version, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -102,8 +102,8 @@ fn not_kept(error: Error) -> Error {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Backend for StateFile {
-    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
-        self.files.resolve(path, last).await
+    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
+        self.files.resolve(path, symlink).await
     }
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
         self.files.stat(at).await
@@ -132,11 +132,11 @@ impl Backend for StateFile {
     async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
         self.keep(self.files.remove(at, what).await).await
     }
-    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
-        self.keep(self.files.rename(from, to, existing).await).await
+    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
+        self.keep(self.files.rename(from, to, if_exists).await).await
     }
-    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
-        self.keep(self.files.copy(from, to, existing).await).await
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
+        self.keep(self.files.copy(from, to, if_exists).await).await
     }
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
         self.files.glob(at, request).await

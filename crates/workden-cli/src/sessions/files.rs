@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use workden_core::{
     BackendExt, Expect, Sandbox, VirtualPath,
-    plain::spell,
+    escape::spell,
     search::{ListRequest, Listing},
     show_size,
 };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use workden_conformance::{all, below};
+use workden_conformance::{PrefixBackend, all};
 use workden_core::{Guarded, OpenGate, VirtualPath, sandbox::Network};
 
 use crate::places::{Places, linux};
@@ -14,18 +14,18 @@ fn work() -> VirtualPath {
 #[tokio::test]
 async fn files_of_a_linux_sandbox_conform() {
     let places = Places::new();
-    all(async || below(places.linux().await, work())).await;
+    all(async || PrefixBackend::new(places.linux().await, work())).await;
 }
 
 #[tokio::test]
 async fn files_of_a_guarded_linux_sandbox_conform() {
     let places = Places::new();
-    all(async || below(Guarded::new(places.linux().await).gate(Arc::new(OpenGate)), work())).await;
+    all(async || PrefixBackend::new(Guarded::new(places.linux().await).gate(Arc::new(OpenGate)), work())).await;
 }
 
 #[tokio::test]
 async fn files_of_an_ephemeral_workspace_conform() {
-    all(async || below(linux().start().await.unwrap(), work())).await;
+    all(async || PrefixBackend::new(linux().start().await.unwrap(), work())).await;
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use workden::{Policy, Preset, Surroundings, masks};
-use workden_conformance::{below, sandbox_checks};
+use workden_conformance::{PrefixBackend, sandbox_checks};
 use workden_core::{
     Sandbox, VirtualPath,
     sandbox::{ExecuteRequest, Network},
@@ -103,7 +103,7 @@ fn files_conform() {
     as_ordinary_user("ordinary_user::files_conform", async {
         let places = Places::new();
         let work = VirtualPath::parse("/workspace").unwrap();
-        workden_conformance::all(async || below(places.linux().await, work.clone())).await;
+        workden_conformance::all(async || PrefixBackend::new(places.linux().await, work.clone())).await;
     });
 }
 

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use workden_conformance::{all, below, python_checks, sandbox_checks};
+use workden_conformance::{PrefixBackend, all, python_checks, sandbox_checks};
 use workden_core::{Sandbox, VirtualPath, sandbox::ExecuteRequest};
 use workden_sandboxes::docker::DockerSandbox;
 
@@ -27,7 +27,7 @@ pub(crate) async fn files_conform(sandbox: DockerSandbox) {
     all(async || {
         let place = format!("/workspace/{}", next.fetch_add(1, Ordering::Relaxed));
         sandbox.execute(&ExecuteRequest::shell(format!("mkdir {place}"))).await.unwrap();
-        below(Arc::clone(&sandbox), VirtualPath::parse(&place).unwrap())
+        PrefixBackend::new(Arc::clone(&sandbox), VirtualPath::parse(&place).unwrap())
     })
     .await;
     sandbox.stop().await.unwrap();

@@ -3,7 +3,7 @@
 //!
 //! Each check is a sentence about a [`Sandbox`](workden_core::sandbox::Sandbox) that was just
 //! made; [`all_sandbox`] runs every one of them on a fresh one and stops it afterwards. The files of
-//! a sandbox are checked by [`all`](crate::all) with [`below`](crate::below) its directory.
+//! a sandbox are checked by [`all`](crate::all) with a [`PrefixBackend`](crate::PrefixBackend) of its directory.
 //!
 //! Commands need `sh` and what coreutils or busybox have, `setsid` and `/proc` included; those of
 //! [`python_checks`] need `python3`. Whoever is to be gone is looked for from inside, by another

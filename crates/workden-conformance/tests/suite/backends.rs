@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_executor::block_on;
-use workden_conformance::{all, below};
+use workden_conformance::{PrefixBackend, all};
 use workden_core::{Backend, BackendExt, Expect, Guarded, OpenGate, SteppingClock, VirtualPath, text::Replacement};
 use workden_files::StateBackend;
 
@@ -47,7 +47,7 @@ fn a_directory_of_the_state_backend_conforms() {
         files.make_dir_path(&work).await.unwrap();
         let beside = VirtualPath::parse("/desk/spaceship/beside").unwrap();
         files.write_path(&beside, "x".into(), Expect::Absent).await.unwrap();
-        below(files, work.clone())
+        PrefixBackend::new(files, work.clone())
     }));
 }
 

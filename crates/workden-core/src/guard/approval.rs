@@ -62,13 +62,13 @@ pub struct ApprovalRequest {
     /// later, when the question is put anew, is one to this question only while this is the same. Empty
     /// for calls that look, and for commands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub found: Vec<Found>,
+    pub targets: Vec<TargetState>,
 }
 
 /// Something that a call would be done to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
+pub enum TargetState {
     /// Nothing is there.
     Nothing,
     /// A file with this content.

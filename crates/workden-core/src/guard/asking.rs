@@ -11,12 +11,12 @@ use std::{
 };
 
 use super::{
-    Approval, ApprovalRequest, Found, Guarded, Op,
+    Approval, ApprovalRequest, Guarded, Op, TargetState,
     describing::{NewContent, describe},
-    judging::{Findings, Reach, is_file_itself},
+    judging::{Depth, Findings, is_file_itself},
     trace::Trace,
 };
-use crate::{Backend, ByteRange, Error, ErrorKind, Existing, Resolved, Result, Version, VersionHasher};
+use crate::{Backend, ByteRange, Error, ErrorKind, IfExists, Resolved, Result, Version, VersionHasher};
 
 /// A larger file than this is known by its size and time.
 const VERSIONED_BYTES: u64 = 16 * 1024 * 1024;
@@ -59,31 +59,31 @@ fn looked_at(op: Op<'_>) -> Option<&Resolved> {
 
 impl<B: Backend> Guarded<B> {
     /// Judges a call that puts no content anywhere, and asks if it must.
-    pub(super) async fn pass(&self, trace: &mut Trace<'_>, op: Op<'_>, reach: Reach) -> Result<()> {
+    pub(super) async fn pass(&self, trace: &mut Trace<'_>, op: Op<'_>, depth: Depth) -> Result<()> {
         if self.is_open() {
             trace.allowed();
             return Ok(());
         }
-        let findings = self.examine(op, reach).await?;
-        self.settle(trace, op, reach, findings, NewContent::None, None).await
+        let findings = self.examine(op, depth).await?;
+        self.settle(trace, op, depth, findings, NewContent::None, None).await
     }
 
     /// As `pass`, for a move or a copy: nobody is asked about one that could not be done.
-    pub(super) async fn pass_to(&self, trace: &mut Trace<'_>, op: Op<'_>, existing: Existing) -> Result<()> {
+    pub(super) async fn pass_to(&self, trace: &mut Trace<'_>, op: Op<'_>, if_exists: IfExists) -> Result<()> {
         if self.is_open() {
             trace.allowed();
             return Ok(());
         }
-        let findings = self.examine(op, Reach::Tree).await?;
+        let findings = self.examine(op, Depth::Tree).await?;
         if let (Op::Rename { from, to } | Op::Copy { from, to }, Some(Some(_))) = (op, findings.there.get(1))
             && from.real != to.real
-            && existing == Existing::Refuse
+            && if_exists == IfExists::Refuse
             && findings.ask.is_some()
             && self.roles.approver.is_some()
         {
             return Err(Error::already_exists(if op.name() == "move" { "move to" } else { "copy to" }, &to.typed));
         }
-        self.settle(trace, op, Reach::Tree, findings, NewContent::None, None).await
+        self.settle(trace, op, Depth::Tree, findings, NewContent::None, None).await
     }
 
     /// Asks, if the findings want it.
@@ -91,7 +91,7 @@ impl<B: Backend> Guarded<B> {
         &self,
         trace: &mut Trace<'_>,
         op: Op<'_>,
-        reach: Reach,
+        depth: Depth,
         findings: Findings,
         content: NewContent<'_>,
         preview: Option<String>,
@@ -122,14 +122,14 @@ impl<B: Backend> Guarded<B> {
             refusal: why.refusal().cloned(),
             caller: self.caller.as_deref().cloned(),
             preview,
-            found: self.found(op, &findings).await,
+            targets: self.targets(op, &findings).await,
         };
         match approver.approve(request).await {
             Approval::Refused(why) => return Err(why),
             Approval::Granted => {}
         }
         // A person takes time, and the files do not wait.
-        let now = self.examine(op, reach).await?;
+        let now = self.examine(op, depth).await?;
         if !findings.still_holds(op, &now) {
             return Err(changed_meanwhile(op));
         }
@@ -141,20 +141,22 @@ impl<B: Backend> Guarded<B> {
     }
 
     /// What a call would be done to. It is read between the two looks at it, so that it is of what both see.
-    async fn found(&self, op: Op<'_>, findings: &Findings) -> Vec<Found> {
+    async fn targets(&self, op: Op<'_>, findings: &Findings) -> Vec<TargetState> {
         match op {
             Op::Write(_) | Op::Change(_) => findings.replaced.iter().cloned().collect(),
             Op::Remove(_) | Op::Rename { .. } | Op::Copy { .. } => {
                 let mut found = Vec::new();
                 for (at, there) in op.paths().zip(&findings.there) {
                     found.push(match there {
-                        None => Found::Nothing,
-                        Some(entry) if is_file_itself(entry) => Found::Entry(entry.clone(), self.version(at).await),
-                        Some(entry) => Found::Entry(entry.clone(), None),
+                        None => TargetState::Nothing,
+                        Some(entry) if is_file_itself(entry) => {
+                            TargetState::Entry(entry.clone(), self.version(at).await)
+                        }
+                        Some(entry) => TargetState::Entry(entry.clone(), None),
                     });
                 }
                 if !findings.below.is_empty() {
-                    found.push(Found::Below(version_of_all(findings)));
+                    found.push(TargetState::Below(version_of_all(findings)));
                 }
                 found
             }

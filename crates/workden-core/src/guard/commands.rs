@@ -11,9 +11,9 @@ use std::{
 
 use async_trait::async_trait;
 
-use super::{Execution, Guarded, Op, execution::ExecutionInput, judging::Reach, trace::Trace};
+use super::{Execution, Guarded, Op, execution::ExecutionInput, judging::Depth, trace::Trace};
 use crate::{
-    Error, ErrorKind, Last, Resolved, Result, VirtualPath,
+    Error, ErrorKind, Resolved, Result, Symlink, VirtualPath,
     sandbox::{
         Command, ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process,
         Sandbox, SpawnRequest, Usage,
@@ -52,14 +52,14 @@ impl<S: Sandbox> Guarded<S> {
     ) -> Result<Execution> {
         let directory = match directory {
             // A link to another directory is where the command would really be.
-            Some(directory) => self.inner.resolve(directory, Last::Follow).await?,
+            Some(directory) => self.inner.resolve(directory, Symlink::Follow).await?,
             None => Resolved::literal(self.inner.directory().await?),
         };
         Execution::new(command, directory, environment, input)
     }
 
     async fn pass_command(&self, trace: &mut Trace<'_>, op: Op<'_>) -> Result<()> {
-        self.pass(trace, op, Reach::One).await
+        self.pass(trace, op, Depth::One).await
     }
 
     fn check_own(&self, verb: &str, id: &JobId) -> Result<()> {

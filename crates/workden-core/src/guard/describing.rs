@@ -3,7 +3,7 @@
 
 use super::{Execution, Op, execution::ExecutionInput};
 use crate::{
-    Resolved, VirtualPath, plain,
+    Resolved, VirtualPath, escape,
     text::{Change, Occurrences, Replacement, hashline::Placement},
 };
 
@@ -62,7 +62,7 @@ fn describe_execution(execution: &Execution) -> String {
         ExecutionInput::Nothing => "",
         ExecutionInput::Later => ", with input that comes later",
     };
-    format!("Run `{}` in {}{input}", plain::line(&shown), quoted(&execution.directory))
+    format!("Run `{}` in {}{input}", escape::line(&shown), quoted(&execution.directory))
 }
 
 fn describe_change(change: &Change) -> String {
@@ -108,7 +108,7 @@ fn quoted(at: &Resolved) -> String {
 
 /// A name in quotes that ends where they end.
 fn named(path: &VirtualPath) -> String {
-    format!("`{}`", plain::line(path.as_str()).replace('`', "\\`"))
+    format!("`{}`", escape::line(path.as_str()).replace('`', "\\`"))
 }
 
 #[cfg(test)]

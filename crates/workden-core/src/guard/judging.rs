@@ -3,12 +3,12 @@
 //! Invariant: a file is judged under every name that it has in the workspace, and a directory that
 //! moves or goes is judged with all that is in it. What cannot be seen through is refused.
 
-use super::{Access, Execution, Found, Guarded, Op};
+use super::{Access, Execution, Guarded, Op, TargetState};
 use crate::{Backend, Entry, Error, Link, Refusal, Resolved, Result, Verdict, VirtualPath, Visibility};
 
 /// How much of a directory a call is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum Depth {
     /// The directory alone.
     One,
     /// All that is in it.
@@ -27,7 +27,7 @@ pub(super) struct Findings {
     /// What is in the directory that the call is about, by path.
     pub(super) below: Vec<Entry>,
     /// What a write or an edit would replace, where somebody is asked about it.
-    pub(super) replaced: Option<Found>,
+    pub(super) replaced: Option<TargetState>,
 }
 
 impl Findings {
@@ -99,7 +99,7 @@ impl<B: Backend> Guarded<B> {
     }
 
     /// Judges a call with all that it touches.
-    pub(super) async fn examine(&self, op: Op<'_>, reach: Reach) -> Result<Findings> {
+    pub(super) async fn examine(&self, op: Op<'_>, depth: Depth) -> Result<Findings> {
         let mut findings = Findings { ask: self.judge(op).await?, ..Findings::default() };
         match op {
             Op::Stat(_) | Op::List(_) | Op::Write(_) | Op::MakeDir(_) | Op::Glob(_) | Op::Grep(_) | Op::Execute(_) => {}
@@ -111,7 +111,7 @@ impl<B: Backend> Guarded<B> {
                 self.look(op, &mut findings).await;
                 let is_tree = findings.source().is_some_and(|entry| entry.is_dir() && entry.link == Link::Direct);
                 match (op, is_tree) {
-                    (_, true) if reach == Reach::Tree => self.judge_below(op, source, &mut findings).await?,
+                    (_, true) if depth == Depth::Tree => self.judge_below(op, source, &mut findings).await?,
                     (Op::Rename { .. }, false) => self.judge_file(op, source, &mut findings).await?,
                     _ => {}
                 }

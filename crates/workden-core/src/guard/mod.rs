@@ -24,18 +24,18 @@ mod writing;
 
 use std::sync::Arc;
 
-pub use approval::{Approval, ApprovalRequest, Approver, Caller, CommandLine, Found};
+pub use approval::{Approval, ApprovalRequest, Approver, Caller, CommandLine, TargetState};
 use async_trait::async_trait;
 pub use audit::{Audit, AuditEvent, AuditOutcome};
 use commands::OwnJobs;
 pub use execution::{Execution, ExecutionInput};
 pub use gate::{Access, Gate, Op, OpenGate};
-use judging::Reach;
+use judging::Depth;
 use trace::Trace;
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, Opened, Removal, Resolved,
-    Result, Slice, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Expect, FileIdentity, IfExists, Opened, Removal, Resolved, Result,
+    Slice, Symlink, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -135,20 +135,20 @@ macro_rules! traced {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl<B: Backend> Backend for Guarded<B> {
-    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
-        self.inner.resolve(path, last).await
+    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
+        self.inner.resolve(path, symlink).await
     }
 
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
         traced!(self, Op::Stat(at), |trace, op| {
-            self.pass(trace, op, Reach::One).await?;
+            self.pass(trace, op, Depth::One).await?;
             self.inner.stat(at).await
         })
     }
 
     async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
         traced!(self, Op::List(at), |trace, op| {
-            self.pass(trace, op, Reach::One).await?;
+            self.pass(trace, op, Depth::One).await?;
             let request = ListRequest { visibility: self.visibility(op, &request.visibility), ..request.clone() };
             self.inner.list(at, &request).await
         })
@@ -176,39 +176,39 @@ impl<B: Backend> Backend for Guarded<B> {
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {
         traced!(self, Op::MakeDir(at), |trace, op| {
-            self.pass(trace, op, Reach::One).await?;
+            self.pass(trace, op, Depth::One).await?;
             self.inner.make_dir(at).await
         })
     }
 
     async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
-        let reach = match what {
-            Removal::One => Reach::One,
-            Removal::Tree => Reach::Tree,
+        let depth = match what {
+            Removal::One => Depth::One,
+            Removal::Tree => Depth::Tree,
         };
         traced!(self, Op::Remove(at), |trace, op| {
-            self.pass(trace, op, reach).await?;
+            self.pass(trace, op, depth).await?;
             self.inner.remove(at, what).await
         })
     }
 
-    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
         traced!(self, Op::Rename { from, to }, |trace, op| {
-            self.pass_to(trace, op, existing).await?;
-            self.inner.rename(from, to, existing).await
+            self.pass_to(trace, op, if_exists).await?;
+            self.inner.rename(from, to, if_exists).await
         })
     }
 
-    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
         traced!(self, Op::Copy { from, to }, |trace, op| {
-            self.pass_to(trace, op, existing).await?;
-            self.inner.copy(from, to, existing).await
+            self.pass_to(trace, op, if_exists).await?;
+            self.inner.copy(from, to, if_exists).await
         })
     }
 
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
         traced!(self, Op::Glob(at), |trace, op| {
-            self.pass(trace, op, Reach::One).await?;
+            self.pass(trace, op, Depth::One).await?;
             let request = GlobRequest { visibility: self.visibility(op, &request.visibility), ..request.clone() };
             self.inner.glob(at, &request).await
         })
@@ -216,7 +216,7 @@ impl<B: Backend> Backend for Guarded<B> {
 
     async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
         traced!(self, Op::Grep(at), |trace, op| {
-            self.pass(trace, op, Reach::One).await?;
+            self.pass(trace, op, Depth::One).await?;
             let request = GrepRequest { visibility: self.visibility(op, &request.visibility), ..request.clone() };
             self.inner.grep(at, &request).await
         })

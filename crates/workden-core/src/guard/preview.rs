@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 
 use super::excerpt;
-use crate::{VirtualPath, plain, text::encoding::decode_losslessly};
+use crate::{VirtualPath, escape, text::encoding::decode_losslessly};
 
 /// Lines of a preview.
 const MOST_LINES: usize = 200;
@@ -134,7 +134,7 @@ impl Page {
         self.text.push_str(mark);
         let mut shown = 0;
         for character in line.chars().take(room) {
-            plain::spell(&mut self.text, character);
+            escape::spell(&mut self.text, character);
             shown += 1;
         }
         self.chars += shown + 1;

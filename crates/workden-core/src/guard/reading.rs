@@ -1,7 +1,7 @@
 //! Reading under ceilings: a file that is too large is refused before it is read, and one that has
 //! grown in between is not handed out.
 
-use super::{Access, Guarded, Op, judging::Reach, trace::Trace};
+use super::{Access, Guarded, Op, judging::Depth, trace::Trace};
 use crate::{
     Backend, ByteRange, ErrorKind, Opened, Refusal, Resolved, Result, Slice,
     text::{Excerpt, TextWindow},
@@ -9,7 +9,7 @@ use crate::{
 
 impl<B: Backend> Guarded<B> {
     pub(super) async fn read_guarded(&self, trace: &mut Trace<'_>, at: &Resolved, range: ByteRange) -> Result<Slice> {
-        self.pass(trace, Op::Read(at), Reach::One).await?;
+        self.pass(trace, Op::Read(at), Depth::One).await?;
         let Some(most) = self.most_bytes(at, Access::Read) else { return self.inner.read(at, range).await };
         let bounded = match range {
             ByteRange::Whole { most: asked } => ByteRange::Whole { most: asked.min(most) },
@@ -26,7 +26,7 @@ impl<B: Backend> Guarded<B> {
     }
 
     pub(super) async fn open_guarded(&self, trace: &mut Trace<'_>, at: &Resolved, most: u64) -> Result<Opened> {
-        self.pass(trace, Op::Read(at), Reach::One).await?;
+        self.pass(trace, Op::Read(at), Depth::One).await?;
         let Some(allowed) = self.most_bytes(at, Access::Read) else { return self.inner.open(at, most).await };
         match self.inner.open(at, most.min(allowed)).await {
             Err(error) if error.kind() == ErrorKind::TooLarge => {
@@ -43,7 +43,7 @@ impl<B: Backend> Guarded<B> {
         at: &Resolved,
         window: TextWindow,
     ) -> Result<Excerpt> {
-        self.pass(trace, Op::Read(at), Reach::One).await?;
+        self.pass(trace, Op::Read(at), Depth::One).await?;
         let excerpt = self.inner.read_text(at, window).await?;
         if let Some(most) = self.most_bytes(at, Access::Read) {
             self.still_small(at, most).await?;

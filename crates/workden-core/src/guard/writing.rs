@@ -12,8 +12,8 @@ use bytes::Bytes;
 use futures_core::Stream;
 
 use super::{
-    Access, Found, Guarded, Op, asking::changed_meanwhile, describing::NewContent, excerpt, judging::Reach, preview,
-    trace::Trace,
+    Access, Guarded, Op, TargetState, asking::changed_meanwhile, describing::NewContent, excerpt, judging::Depth,
+    preview, trace::Trace,
 };
 use crate::{
     Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, ErrorKind, Expect, Refusal, Resolved, Result,
@@ -34,10 +34,10 @@ impl<B: Backend> Guarded<B> {
             trace.allowed();
             return self.inner.write(at, content, expect).await;
         }
-        let mut findings = self.examine(op, Reach::One).await?;
+        let mut findings = self.examine(op, Depth::One).await?;
         if let Expect::Version(_) = expect {
             // Whether a file has a certain content is a question about its content.
-            findings = findings.and(self.examine(Op::Read(at), Reach::One).await?);
+            findings = findings.and(self.examine(Op::Read(at), Depth::One).await?);
         }
         let content = match (content, self.most_bytes(at, Access::Write)) {
             (Content::Whole(bytes), most) => {
@@ -50,7 +50,7 @@ impl<B: Backend> Guarded<B> {
             (content @ Content::Stream(_), None) => content,
         };
         if findings.ask.is_none() || self.roles.approver.is_none() {
-            self.settle(trace, op, Reach::One, findings, NewContent::None, None).await?;
+            self.settle(trace, op, Depth::One, findings, NewContent::None, None).await?;
             return self.inner.write(at, content, expect).await;
         }
         let before = self.before_writing(at, expect).await?;
@@ -59,21 +59,21 @@ impl<B: Backend> Guarded<B> {
             Content::Stream(_) => (None, NewContent::Pieces),
         };
         let preview = match (&before, after) {
-            (Before::Nothing, Some(after)) => preview::diff(&at.real, b"", &after),
-            (Before::File { content, .. }, Some(after)) => preview::diff(&at.real, content, &after),
-            (Before::Huge(entry), Some(after)) => excerpt::instead_of(entry.size, &after),
+            (CurrentContent::Nothing, Some(after)) => preview::diff(&at.real, b"", &after),
+            (CurrentContent::File { content, .. }, Some(after)) => preview::diff(&at.real, content, &after),
+            (CurrentContent::Huge(entry), Some(after)) => excerpt::instead_of(entry.size, &after),
             (_, None) => excerpt::PIECES.to_owned(),
         };
         findings.replaced = Some(match &before {
-            Before::Nothing => Found::Nothing,
-            Before::File { version, .. } => Found::Content(*version),
-            Before::Huge(entry) => Found::Entry(entry.clone(), None),
+            CurrentContent::Nothing => TargetState::Nothing,
+            CurrentContent::File { version, .. } => TargetState::Content(*version),
+            CurrentContent::Huge(entry) => TargetState::Entry(entry.clone(), None),
         });
-        self.settle(trace, op, Reach::One, findings, new, Some(preview)).await?;
+        self.settle(trace, op, Depth::One, findings, new, Some(preview)).await?;
         let expect = match before {
-            Before::Nothing => Expect::Absent,
-            Before::File { version, .. } => Expect::Version(version),
-            Before::Huge(entry) => match self.inner.stat(at).await {
+            CurrentContent::Nothing => Expect::Absent,
+            CurrentContent::File { version, .. } => Expect::Version(version),
+            CurrentContent::Huge(entry) => match self.inner.stat(at).await {
                 Ok(now) if now == entry => expect,
                 _ => return Err(changed_meanwhile(op)),
             },
@@ -82,10 +82,10 @@ impl<B: Backend> Guarded<B> {
     }
 
     /// What is there when somebody is asked about a write; an error where it is not as expected.
-    async fn before_writing(&self, at: &Resolved, expect: Expect) -> Result<Before> {
+    async fn before_writing(&self, at: &Resolved, expect: Expect) -> Result<CurrentContent> {
         let entry = match (self.inner.stat(at).await, expect) {
             (Err(error), Expect::Anything | Expect::Absent) if error.kind() == ErrorKind::NotFound => {
-                return Ok(Before::Nothing);
+                return Ok(CurrentContent::Nothing);
             }
             (Err(error), _) if error.kind() == ErrorKind::NotFound => return Err(Error::not_found("write", &at.typed)),
             (Err(error), _) => return Err(error),
@@ -97,10 +97,10 @@ impl<B: Backend> Guarded<B> {
                 let version = Version::of(&slice.bytes);
                 match expect {
                     Expect::Version(expected) if expected != version => Err(Error::conflict("write", &at.typed)),
-                    _ => Ok(Before::File { version, content: slice.bytes }),
+                    _ => Ok(CurrentContent::File { version, content: slice.bytes }),
                 }
             }
-            Err(error) if error.kind() == ErrorKind::TooLarge => Ok(Before::Huge(entry)),
+            Err(error) if error.kind() == ErrorKind::TooLarge => Ok(CurrentContent::Huge(entry)),
             Err(error) => Err(error),
         }
     }
@@ -118,11 +118,11 @@ impl<B: Backend> Guarded<B> {
             trace.allowed();
             return self.inner.change(at, change, expect, most).await;
         }
-        let mut findings = self.examine(op, Reach::One).await?;
+        let mut findings = self.examine(op, Depth::One).await?;
         let ceilings = [Access::Read, Access::Write].map(|access| self.most_bytes(at, access));
         let most = ceilings.into_iter().flatten().fold(most, u64::min);
         if findings.ask.is_none() || self.roles.approver.is_none() {
-            self.settle(trace, op, Reach::One, findings, NewContent::Change(change), None).await?;
+            self.settle(trace, op, Depth::One, findings, NewContent::Change(change), None).await?;
             return self.inner.change(at, change, expect, most).await;
         }
         let before = self.inner.read(at, ByteRange::Whole { most: limits::EDIT_BYTES }).await?.bytes;
@@ -136,14 +136,14 @@ impl<B: Backend> Guarded<B> {
         let after = splice::apply_splices(&before, &planned.splices)?;
         Refusal::check_size(&at.typed, after.len() as u64, most)?;
         let preview = preview::diff(&at.real, &before, &after);
-        findings.replaced = Some(Found::Content(version));
-        self.settle(trace, op, Reach::One, findings, NewContent::Change(change), Some(preview)).await?;
+        findings.replaced = Some(TargetState::Content(version));
+        self.settle(trace, op, Depth::One, findings, NewContent::Change(change), Some(preview)).await?;
         self.inner.change(at, change, Expect::Version(version), most).await
     }
 }
 
 /// What stands where somebody is asked to allow a write.
-enum Before {
+enum CurrentContent {
     Nothing,
     File {
         version: Version,

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use mounts::{Mount, MountTable};
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Opened,
-    Removal, Resolved, Result, Slice, VirtualPath, Written, directory_entry, limits,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened, Removal,
+    Resolved, Result, Slice, Symlink, VirtualPath, Written, directory_entry, limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -110,14 +110,14 @@ impl CompositeBackend {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Backend for CompositeBackend {
-    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
+    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
         let mut real = path.clone();
         for _ in 0..limits::LINK_DEPTH {
             let Some(mount) = self.mounts.find(&real) else {
                 return Ok(Resolved { typed: path.clone(), real });
             };
             let local = mount.strip(&real);
-            let resolved = mount.backend.resolve(&local, last).await.map_err(|error| mount.told(error))?;
+            let resolved = mount.backend.resolve(&local, symlink).await.map_err(|error| mount.told(error))?;
             let followed = resolved.real.below(mount.at);
             // A link can lead into another mount: as the agent sees it, that is what is there.
             if self.mounts.find(&followed).is_some_and(|found| found.at == mount.at) {
@@ -190,7 +190,7 @@ impl Backend for CompositeBackend {
         mount.backend.remove(&local, what).await.map_err(|error| mount.told(error))
     }
 
-    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
         self.refuse_mounts("move", from)?;
         let (source, local_from) = self.mount_of("move", from)?;
         if self.mounts.leads_to_mounts(&to.real) || self.mounts.is_mount(&to.real) {
@@ -200,18 +200,18 @@ impl Backend for CompositeBackend {
         }
         let (destination, local_to) = self.mount_to_change("move to", to)?;
         if source.at == destination.at {
-            return source.backend.rename(&local_from, &local_to, existing).await.map_err(|error| source.told(error));
+            return source.backend.rename(&local_from, &local_to, if_exists).await.map_err(|error| source.told(error));
         }
-        moving::move_across(&source, &local_from, &destination, &local_to, existing).await
+        moving::move_across(&source, &local_from, &destination, &local_to, if_exists).await
     }
 
-    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
         let (source, local_from) = self.mount_of_file("copy", from)?;
         let (destination, local_to) = self.mount_to_change("copy to", to)?;
         if source.at == destination.at {
-            return source.wrote(source.backend.copy(&local_from, &local_to, existing).await);
+            return source.wrote(source.backend.copy(&local_from, &local_to, if_exists).await);
         }
-        transfer::copy_across(&source, &local_from, &destination, &local_to, existing).await
+        transfer::copy_across(&source, &local_from, &destination, &local_to, if_exists).await
     }
 
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {

@@ -7,8 +7,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use workden_core::{
-    Backend, Content, Entry, EntryKind, Error, ErrorKind, Existing, Expect, Last, Link, NameForm, Removal, Resolved,
-    Result, VirtualPath, search::ListRequest,
+    Backend, Content, Entry, EntryKind, Error, ErrorKind, Expect, IfExists, Link, NameForm, Removal, Resolved, Result,
+    Symlink, VirtualPath, search::ListRequest,
 };
 
 use super::{mounts::Mount, transfer::copy_across};
@@ -18,7 +18,7 @@ pub(super) async fn move_across(
     from: &Resolved,
     destination: &Mount<'_>,
     to: &Resolved,
-    existing: Existing,
+    if_exists: IfExists,
 ) -> Result<()> {
     let entry = source.backend.stat(from).await.map_err(|error| source.told(error))?;
     let occupied = match destination.backend.stat(to).await {
@@ -26,7 +26,7 @@ pub(super) async fn move_across(
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(destination.told(error)),
     };
-    let may_replace = existing == Existing::Replace;
+    let may_replace = if_exists == IfExists::Replace;
     let in_the_way = match &occupied {
         Some(there) if there.is_dir() => Some(Error::directory_in_place("move to", &to.real)),
         Some(_) if entry.is_dir() => Some(Error::file_in_place("move to", &to.real)),
@@ -41,8 +41,8 @@ pub(super) async fn move_across(
         different_files(source, from, destination, to).await?;
     }
     let mut made = Vec::new();
-    let existing = if occupied.is_some() { existing } else { Existing::Refuse };
-    let copied = match copy_all(source, from, &plan, destination, to, existing, &mut made).await {
+    let if_exists = if occupied.is_some() { if_exists } else { IfExists::Refuse };
+    let copied = match copy_all(source, from, &plan, destination, to, if_exists, &mut made).await {
         Ok(()) => still_the_same(source, from, &plan).await,
         Err(error) => Err(error),
     };
@@ -79,7 +79,8 @@ async fn plan(source: &Mount<'_>, from: &Resolved, top: Entry) -> Result<Vec<Ent
         match (entry.kind, entry.link, entry.name) {
             (EntryKind::File, Link::Direct, NameForm::Exact) => {}
             (EntryKind::Directory, Link::Direct, NameForm::Exact) => {
-                let at = source.backend.resolve(&entry.path, Last::Keep).await.map_err(|error| source.told(error))?;
+                let at =
+                    source.backend.resolve(&entry.path, Symlink::NoFollow).await.map_err(|error| source.told(error))?;
                 let listing = source.backend.list(&at, &everything).await.map_err(|error| source.told(error))?;
                 if listing.left_out > 0 {
                     return Err(unmovable(source, &entry.path, "it has more in it than a listing holds"));
@@ -103,7 +104,7 @@ async fn copy_all(
     plan: &[Entry],
     destination: &Mount<'_>,
     to: &Resolved,
-    existing: Existing,
+    if_exists: IfExists,
     made: &mut Vec<VirtualPath>,
 ) -> Result<()> {
     for entry in plan {
@@ -113,7 +114,7 @@ async fn copy_all(
             destination.backend.make_dir(&target).await.map_err(|error| destination.told(error))?;
         } else {
             let at = Resolved::literal(entry.path.clone());
-            copy_across(source, &at, destination, &target, existing).await?;
+            copy_across(source, &at, destination, &target, if_exists).await?;
         }
         made.push(target.real);
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::stream;
 use workden_core::{
-    Backend, ByteRange, Content, Error, ErrorKind, Existing, Expect, Resolved, Result, Slice, Timestamp, Written,
+    Backend, ByteRange, Content, Error, ErrorKind, Expect, IfExists, Resolved, Result, Slice, Timestamp, Written,
 };
 
 use super::mounts::Mount;
@@ -16,12 +16,12 @@ pub(super) async fn copy_across(
     from: &Resolved,
     destination: &Mount<'_>,
     to: &Resolved,
-    existing: Existing,
+    if_exists: IfExists,
 ) -> Result<Written> {
     let content = content_of(source, from).await.map_err(|error| source.told(error))?;
-    let expect = match existing {
-        Existing::Refuse => Expect::Absent,
-        Existing::Replace => Expect::Anything,
+    let expect = match if_exists {
+        IfExists::Refuse => Expect::Absent,
+        IfExists::Replace => Expect::Anything,
     };
     destination.wrote(destination.backend.write(to, content, expect).await)
 }

@@ -7,7 +7,7 @@ use rustix::{
     io::Errno,
 };
 use workden_core::{
-    Changed, Error, ErrorKind, Existing, Expect, Refusal, Result, Version, VirtualPath, Written, limits,
+    Changed, Error, ErrorKind, Expect, IfExists, Refusal, Result, Version, VirtualPath, Written, limits,
     text::{Change, Outcome, splice::checked_splices},
 };
 
@@ -66,18 +66,18 @@ pub(super) fn change(inner: &Inner, real: &VirtualPath, change: &Change, expect:
     Ok(Changed { path: written.path, version: written.version, outcome })
 }
 
-pub(super) fn copy(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existing: Existing) -> Result<Written> {
+pub(super) fn copy(inner: &Inner, from: &VirtualPath, to: &VirtualPath, if_exists: IfExists) -> Result<Written> {
     let source = OpenFile::open(&inner.root, "copy", from)?;
-    let expect = match existing {
-        Existing::Refuse => Expect::Absent,
-        Existing::Replace => Expect::Anything,
+    let expect = match if_exists {
+        IfExists::Refuse => Expect::Absent,
+        IfExists::Replace => Expect::Anything,
     };
     replace(inner, "copy to", to, Target::Expect(expect), |new, _| {
         source.for_each_block("copy", from, |block| new.write(block))
     })
 }
 
-pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existing: Existing) -> Result<()> {
+pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, if_exists: IfExists) -> Result<()> {
     inner.root.check_new("move to", to)?;
     let failed = |errno| refused("move", from, errno);
     let (source, source_name) = inner.root.parent(from).map_err(failed)?.ok_or_else(|| Error::root_stays("move"))?;
@@ -116,17 +116,17 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, existi
     match fs::statat(&destination, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| kind(&stat)) {
         Ok(FileType::Directory) => return Err(Error::directory_in_place("move to", to)),
         Ok(_) if is_directory => return Err(Error::file_in_place("move to", to)),
-        Ok(_) if existing == Existing::Refuse => return Err(Error::already_exists("move to", to)),
+        Ok(_) if if_exists == IfExists::Refuse => return Err(Error::already_exists("move to", to)),
         Ok(_) | Err(Errno::NOENT) => {}
         Err(errno) => return Err(failed(errno)),
     }
-    let renamed = match existing {
+    let renamed = match if_exists {
         // Two names of one file: the kernel would do nothing and say that it did.
-        Existing::Replace if are_two_names(&locks, (source.as_fd(), source_name), (destination.as_fd(), name)) => {
+        IfExists::Replace if are_two_names(&locks, (source.as_fd(), source_name), (destination.as_fd(), name)) => {
             fs::unlinkat(&source, source_name, AtFlags::empty())
         }
-        Existing::Replace if !is_directory => fs::renameat(&source, source_name, &destination, name),
-        Existing::Replace | Existing::Refuse => {
+        IfExists::Replace if !is_directory => fs::renameat(&source, source_name, &destination, name),
+        IfExists::Replace | IfExists::Refuse => {
             fs::renameat_with(&source, source_name, &destination, name, RenameFlags::NOREPLACE).or_else(|errno| {
                 match errno {
                     // Without it, what stood there was looked at under the lock a moment ago.

@@ -12,7 +12,7 @@ use rustix::{
     io::Errno,
 };
 use workden_core::{
-    Entry, EntryKind, Last, Link, NameForm, Result, Timestamp, VirtualPath,
+    Entry, EntryKind, Link, NameForm, Result, Symlink, Timestamp, VirtualPath,
     search::{ListRequest, Listing},
 };
 
@@ -86,7 +86,7 @@ pub(super) fn entry(root: &Root, screen: Option<&WalkFilter>, path: VirtualPath,
 
 /// The stat of what a link leads to, if that is inside the root.
 fn led_to(root: &Root, screen: Option<&WalkFilter>, link: &VirtualPath) -> Result<Stat> {
-    let target = links::resolve(root, link, Last::Follow)?;
+    let target = links::resolve(root, link, Symlink::Follow)?;
     let failed = |errno| refused("look at", link, errno);
     if screen.is_some_and(|screen| !screen.shows_target(&target)) {
         return Err(failed(Errno::NOENT));

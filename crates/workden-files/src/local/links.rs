@@ -9,15 +9,15 @@ use std::os::{
 };
 
 use rustix::{fs, io::Errno};
-use workden_core::{Error, ErrorKind, Last, Result, VirtualPath, limits};
+use workden_core::{Error, ErrorKind, Result, Symlink, VirtualPath, limits};
 
 use super::{errors::refused, root::Root};
 
 /// Follows the links in a path.
-pub(super) fn resolve(root: &Root, typed: &VirtualPath, last: Last) -> Result<VirtualPath> {
-    match root.has_no_link(typed, last == Last::Keep) {
+pub(super) fn resolve(root: &Root, typed: &VirtualPath, symlink: Symlink) -> Result<VirtualPath> {
+    match root.has_no_link(typed, symlink == Symlink::NoFollow) {
         Some(true) => Ok(typed.clone()),
-        Some(false) | None => Follow::new(root, typed)?.run(last),
+        Some(false) | None => Follow::new(root, typed)?.run(symlink),
     }
 }
 
@@ -42,7 +42,7 @@ impl<'a> Follow<'a> {
         Ok(follow)
     }
 
-    fn run(mut self, last: Last) -> Result<VirtualPath> {
+    fn run(mut self, symlink: Symlink) -> Result<VirtualPath> {
         while let Some(name) = self.pending.pop() {
             match name.as_str() {
                 "" | "." => {}
@@ -51,7 +51,7 @@ impl<'a> Follow<'a> {
                     None => return Err(self.leaves()),
                 },
                 name => {
-                    let keep = self.pending.is_empty() && last == Last::Keep;
+                    let keep = self.pending.is_empty() && symlink == Symlink::NoFollow;
                     self.enter(name, keep)?;
                 }
             }

@@ -3,7 +3,7 @@
 //! Invariant: what was checked is what is opened. Every path is resolved first, and opened by
 //! descriptor from the root without following a link; see [`root`] for the only two ways.
 
-mod at_hand;
+mod cached;
 mod change;
 mod directories;
 mod entries;
@@ -36,8 +36,8 @@ use root::Root;
 use rustix::io::Errno;
 use spool::{Gathered, Spool};
 use workden_core::{
-    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Existing, Expect, FileIdentity, Last, Opened,
-    Removal, Resolved, Result, Slice, VirtualPath, Written, names,
+    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Expect, FileIdentity, IfExists, Opened, Removal,
+    Resolved, Result, Slice, Symlink, VirtualPath, Written, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -261,18 +261,18 @@ fn not_our_own(verb: &str, at: &Resolved) -> Result<()> {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Backend for LocalBackend {
-    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
+    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
         let typed = Resolved::literal(path.clone());
-        if let Some(real) = at_hand::resolve(&self.inner.root, path, last) {
+        if let Some(real) = cached::resolve(&self.inner.root, path, symlink) {
             return Ok(Resolved { real, ..typed });
         }
-        let real = self.run(&typed, move |inner, typed| links::resolve(&inner.root, typed, last)).await?;
+        let real = self.run(&typed, move |inner, typed| links::resolve(&inner.root, typed, symlink)).await?;
         Ok(Resolved { real, ..typed })
     }
 
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
         not_our_own("look at", at)?;
-        if let Some(entry) = at_hand::stat(&self.inner.root, &at.real) {
+        if let Some(entry) = cached::stat(&self.inner.root, &at.real) {
             return Ok(entry);
         }
         self.run(at, move |inner, real| entries::stat(&inner.root, real)).await
@@ -297,7 +297,7 @@ impl Backend for LocalBackend {
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
         not_our_own("read", at)?;
-        if let Some(excerpt) = at_hand::read_text(&self.inner.root, &at.real, window) {
+        if let Some(excerpt) = cached::read_text(&self.inner.root, &at.real, window) {
             return Ok(excerpt);
         }
         self.run(at, move |inner, real| read::read_text(&inner.root, real, window)).await
@@ -324,22 +324,22 @@ impl Backend for LocalBackend {
         self.run(at, move |inner, real| remove::remove(inner, real, what)).await
     }
 
-    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
         not_our_own("move", from)?;
         let destination = to.real.clone();
         let renamed = self.run(from, move |inner, from| {
-            change::rename(inner, from, &destination, existing)
+            change::rename(inner, from, &destination, if_exists)
                 .map_err(|error| errors::with_file_on_the_way(&inner.root, &destination, error))
         });
         let renamed = renamed.await;
         renamed.map_err(|error| error.told_as(&to.real, &to.typed))
     }
 
-    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
         not_our_own("copy", from)?;
         let destination = to.real.clone();
         let copied = self.run(from, move |inner, from| {
-            change::copy(inner, from, &destination, existing)
+            change::copy(inner, from, &destination, if_exists)
                 .map_err(|error| errors::with_file_on_the_way(&inner.root, &destination, error))
         });
         let copied = copied.await;
@@ -364,7 +364,7 @@ impl Backend for LocalBackend {
     async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
         // A tree that moves has many files, and this is no place for many looks.
         if let [only] = files
-            && at_hand::has_one_name(&self.inner.root, &only.real)
+            && cached::has_one_name(&self.inner.root, &only.real)
         {
             return Ok(vec![Vec::new()]);
         }
@@ -376,7 +376,7 @@ impl Backend for LocalBackend {
 
     async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
         not_our_own("look at", at)?;
-        if let Some(identity) = at_hand::identify(&self.inner.root, &at.real) {
+        if let Some(identity) = cached::identify(&self.inner.root, &at.real) {
             return Ok(Some(identity));
         }
         self.run(at, move |inner, real| identity::identify(&inner.root, real).map(Some)).await

@@ -10,7 +10,7 @@ use rustix::{
     fs::{self, AtFlags, Mode, OFlags, RenameFlags, Stat},
     io::Errno,
 };
-use workden_core::{Error, ErrorKind, Existing, Result, Version, VersionHasher, VirtualPath, names::TEMPORARY_PREFIX};
+use workden_core::{Error, ErrorKind, IfExists, Result, Version, VersionHasher, VirtualPath, names::TEMPORARY_PREFIX};
 
 use super::{
     BoundFiles, Durability,
@@ -30,7 +30,7 @@ pub(super) struct NewFile<'a> {
     verb: &'static str,
     real: &'a VirtualPath,
     durability: Durability,
-    replaced: Option<Replaced>,
+    replaced: Option<OldFile>,
     is_sealed: bool,
     ahead: u64,
     pushed: u64,
@@ -41,7 +41,7 @@ const PUSH_BYTES: u64 = 1 << 20;
 
 /// The file that is to be replaced; open, where it may be read.
 #[derive(Debug)]
-pub(super) struct Replaced {
+pub(super) struct OldFile {
     pub(super) stat: Stat,
     pub(super) fd: Option<OwnedFd>,
 }
@@ -52,7 +52,7 @@ impl<'a> NewFile<'a> {
         directory: BorrowedFd<'a>,
         verb: &'static str,
         real: &'a VirtualPath,
-        replaced: Option<Replaced>,
+        replaced: Option<OldFile>,
         durability: Durability,
     ) -> Result<Self> {
         // Nobody else may look in before the mode of the file it replaces is on it.
@@ -152,9 +152,9 @@ impl<'a> NewFile<'a> {
         }
         let carried = match &self.replaced {
             None => Ok(()),
-            Some(Replaced { stat, fd: Some(old) }) => metadata::carry_over(old.as_fd(), stat, self.fd.as_fd()),
+            Some(OldFile { stat, fd: Some(old) }) => metadata::carry_over(old.as_fd(), stat, self.fd.as_fd()),
             // One that may be written but not read keeps its mode; its attributes cannot be seen.
-            Some(Replaced { stat, fd: None }) => fs::fchmod(&self.fd, Mode::from_raw_mode(stat.st_mode & 0o777)),
+            Some(OldFile { stat, fd: None }) => fs::fchmod(&self.fd, Mode::from_raw_mode(stat.st_mode & 0o777)),
         };
         let synced = carried.and_then(|()| self.durability.sync_content(self.fd.as_fd()));
         synced.map_err(|errno| refused(self.verb, self.real, errno))
@@ -208,11 +208,11 @@ impl<'a> NewFile<'a> {
     }
 
     /// Gives it the name of the file that it replaces.
-    pub(super) fn put_in_place(mut self, name: &str, existing: Existing, bound: BoundFiles) -> Result<()> {
+    pub(super) fn put_in_place(mut self, name: &str, if_exists: IfExists, bound: BoundFiles) -> Result<()> {
         let Some(temporary) = self.name.take() else { return Ok(()) };
-        let renamed = match existing {
-            Existing::Refuse => rename_to_free(self.directory, &temporary, name),
-            Existing::Replace => fs::renameat(self.directory, &temporary, self.directory, name),
+        let renamed = match if_exists {
+            IfExists::Refuse => rename_to_free(self.directory, &temporary, name),
+            IfExists::Replace => fs::renameat(self.directory, &temporary, self.directory, name),
         };
         match renamed {
             Ok(()) => Ok(()),

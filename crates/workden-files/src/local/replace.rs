@@ -9,7 +9,9 @@ use rustix::{
     fs::{self, AtFlags, Mode, OFlags, Stat},
     io::Errno,
 };
-use workden_core::{Before, Error, ErrorKind, Existing, Expect, Result, Version, VersionHasher, VirtualPath, Written};
+use workden_core::{
+    Error, ErrorKind, Expect, IfExists, Replaced, Result, Version, VersionHasher, VirtualPath, Written,
+};
 
 use super::{
     Inner,
@@ -17,7 +19,7 @@ use super::{
     entries,
     errors::refused,
     lock::DirectoryLock,
-    new_file::{NewFile, Replaced},
+    new_file::{NewFile, OldFile},
     read::{self, OpenFile},
 };
 
@@ -75,7 +77,7 @@ pub(super) fn replace(
         return Err(Error::conflict(verb, real));
     }
 
-    let replaced = before.map(|stat| Replaced {
+    let replaced = before.map(|stat| OldFile {
         stat,
         fd: match &compared {
             Some(file) => file.fd.try_clone().ok(),
@@ -89,18 +91,18 @@ pub(super) fn replace(
         unchanged(directory, name, file, verb, real)?;
     }
     let version = new.version();
-    let existing = match target {
-        Target::Expect(Expect::Absent) => Existing::Refuse,
-        Target::File | Target::Expect(Expect::Anything | Expect::Version(_)) => Existing::Replace,
+    let if_exists = match target {
+        Target::Expect(Expect::Absent) => IfExists::Refuse,
+        Target::File | Target::Expect(Expect::Anything | Expect::Version(_)) => IfExists::Replace,
     };
-    new.put_in_place(name, existing, inner.bound_files)?;
+    new.put_in_place(name, if_exists, inner.bound_files)?;
     if let Some(replaced) = compared {
         replaced.close_later();
     }
     inner.durability.sync_names(directory).map_err(failed)?;
     made.keep();
-    let before = if before.is_some() { Before::File } else { Before::Nothing };
-    Ok(Written { path: real.clone(), version, before })
+    let replaced = if before.is_some() { Replaced::File } else { Replaced::Nothing };
+    Ok(Written { path: real.clone(), version, replaced })
 }
 
 /// What is there before a write; refuses what cannot be replaced.

@@ -16,7 +16,7 @@ use super::{
     Inner,
     errors::refused,
     lock::DirectoryLock,
-    new_file::{NewFile, Replaced},
+    new_file::{NewFile, OldFile},
     read::OpenFile,
 };
 
@@ -94,7 +94,7 @@ fn by_taking_the_name(inner: &Inner, directory: BorrowedFd<'_>, real: &VirtualPa
     let failed = |errno| refused("write", real, errno);
     let _lock = DirectoryLock::take(directory).map_err(failed)?;
     // As if it replaced something: nobody else may open it in that moment.
-    let replaced = Replaced { stat: fs::fstat(directory).map_err(failed)?, fd: None };
+    let replaced = OldFile { stat: fs::fstat(directory).map_err(failed)?, fd: None };
     NewFile::create(directory, "write", real, Some(replaced), inner.durability)?.without_name()
 }
 

@@ -8,7 +8,7 @@ use workden_core::{VirtualPath, limits, search::glob::check_size};
 
 /// The ignore rules that hold in a directory: its own and, behind them, those above.
 #[derive(Debug)]
-pub struct IgnoreChain {
+pub(crate) struct IgnoreChain {
     above: Option<Arc<Self>>,
     directory_len: usize,
     rules: Option<Gitignore>,
@@ -22,7 +22,7 @@ impl IgnoreChain {
     /// The rules in `directory`, given those above it, the content of its `.gitignore`, and
     /// whether it holds a `.git`. Shares what is above when there is nothing new.
     #[must_use]
-    pub fn enter(
+    pub(crate) fn enter(
         above: Option<&Arc<Self>>,
         directory: &VirtualPath,
         gitignore: Option<&[u8]>,
@@ -48,7 +48,7 @@ impl IgnoreChain {
 
     /// Whether the rules speak of this path: to ignore it, or to take it back in.
     #[must_use]
-    pub fn verdict(&self, path: &str, is_dir: bool) -> Option<IgnoreVerdict> {
+    pub(crate) fn verdict(&self, path: &str, is_dir: bool) -> Option<IgnoreVerdict> {
         if !self.in_repository {
             return None;
         }
@@ -71,7 +71,7 @@ impl IgnoreChain {
 
 /// What an ignore file says of a path it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IgnoreVerdict {
+pub(crate) enum IgnoreVerdict {
     /// Leave it out.
     Ignore,
     /// Take it in, though a rule above or its leading dot would leave it out.

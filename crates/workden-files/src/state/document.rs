@@ -113,7 +113,7 @@ mod tests {
     use crate::StateBackend;
     use workden_core::{ErrorKind, SteppingClock};
 
-    fn load(json: &str) -> crate::Result<StateBackend> {
+    fn load(json: &str) -> workden_core::Result<StateBackend> {
         StateBackend::from_json(json, Arc::new(SteppingClock::default()))
     }
 

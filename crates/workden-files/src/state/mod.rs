@@ -14,10 +14,10 @@ use bytes::Bytes;
 pub use document::StateDocument;
 use tree::{File, Node, Tree};
 
-use crate::in_memory;
+use crate::toolkit::in_memory;
 use workden_core::{
-    Backend, Before, ByteRange, Changed, Clock, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    Opened, Removal, Resolved, Result, Slice, Version, VirtualPath, Written, limits, names,
+    Backend, ByteRange, Changed, Clock, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened,
+    Removal, Replaced, Resolved, Result, Slice, Symlink, Version, VirtualPath, Written, limits, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, Outcome, TextWindow, scan},
 };
@@ -162,8 +162,8 @@ impl StateBackend {
             let version = Version::of(&content);
             let created = before.as_ref().map_or(now, |file| file.created);
             tree.insert_file(path.clone(), File { content, created, modified: now });
-            let before = if before.is_some() { Before::File } else { Before::Nothing };
-            Ok(Written { path: path.clone(), version, before })
+            let replaced = if before.is_some() { Replaced::File } else { Replaced::Nothing };
+            Ok(Written { path: path.clone(), version, replaced })
         })
     }
 }
@@ -171,7 +171,7 @@ impl StateBackend {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Backend for StateBackend {
-    async fn resolve(&self, path: &VirtualPath, _: Last) -> Result<Resolved> {
+    async fn resolve(&self, path: &VirtualPath, _: Symlink) -> Result<Resolved> {
         Ok(Resolved::literal(path.clone()))
     }
 
@@ -232,16 +232,16 @@ impl Backend for StateBackend {
         self.change(|tree| tree.remove("remove", &at.real, what))
     }
 
-    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
         names::check_names("move to", &to.real)?;
         let now = self.clock.now();
-        self.change(|tree| tree.rename(&from.real, &to.real, existing, now))
+        self.change(|tree| tree.rename(&from.real, &to.real, if_exists, now))
     }
 
-    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
         let content = self.snapshot().file("copy", &from.real)?.content.clone();
-        self.put("copy to", &to.real, |before| match (existing, before) {
-            (Existing::Refuse, Some(_)) => Err(Error::already_exists("copy to", &to.real)),
+        self.put("copy to", &to.real, |before| match (if_exists, before) {
+            (IfExists::Refuse, Some(_)) => Err(Error::already_exists("copy to", &to.real)),
             _ => Ok(content),
         })
     }

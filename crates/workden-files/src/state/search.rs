@@ -211,7 +211,7 @@ mod tests {
         BackendExt, Completeness, Expect, Layer, SteppingClock, VirtualPath, Visibility, search::GrepRequest,
     };
 
-    fn searched(request: &GrepRequest, start: &str) -> crate::search::Grepped {
+    fn searched(request: &GrepRequest, start: &str) -> workden_core::search::Grepped {
         let files = StateBackend::new(Arc::new(SteppingClock::default()));
         for (typed, content) in [("/binary", "a\0"), ("/large", "a\na\na\na\n"), ("/small", "a\n")] {
             let path = VirtualPath::parse(typed).unwrap();

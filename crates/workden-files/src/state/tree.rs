@@ -11,7 +11,7 @@ use std::{
 
 use bytes::Bytes;
 use workden_core::{
-    Entry, EntryKind, Error, ErrorKind, Existing, Link, NameForm, Removal, Result, Timestamp, VirtualPath, names,
+    Entry, EntryKind, Error, ErrorKind, IfExists, Link, NameForm, Removal, Result, Timestamp, VirtualPath, names,
 };
 
 /// A file in memory.
@@ -161,7 +161,7 @@ impl Tree {
         &mut self,
         from: &VirtualPath,
         to: &VirtualPath,
-        existing: Existing,
+        if_exists: IfExists,
         now: Timestamp,
     ) -> Result<()> {
         let is_directory = matches!(self.find("move", from)?, Node::Directory { .. });
@@ -172,7 +172,7 @@ impl Tree {
             _ if from == to => return Ok(()),
             Some(Node::Directory { .. }) => return Err(Error::directory_in_place("move to", to)),
             Some(Node::File(_)) if is_directory => return Err(Error::file_in_place("move to", to)),
-            Some(Node::File(_)) if existing == Existing::Refuse => {
+            Some(Node::File(_)) if if_exists == IfExists::Refuse => {
                 return Err(Error::already_exists("move to", to));
             }
             Some(Node::File(_)) | None => {}
@@ -254,7 +254,7 @@ mod tests {
         let mut tree = tree(&[&format!("/a{deep}")]);
         let to = VirtualPath::parse(&"/y".repeat(1_500)).unwrap();
         let from = VirtualPath::parse("/a").unwrap();
-        let error = tree.rename(&from, &to, Existing::Refuse, Timestamp::from_nanos(0)).unwrap_err();
+        let error = tree.rename(&from, &to, IfExists::Refuse, Timestamp::from_nanos(0)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidPath);
         assert_eq!(children(&tree, "/"), ["/a"], "nothing was changed");
     }
@@ -277,9 +277,9 @@ mod tests {
         let mut tree = tree(&["/a/x", "/a/y", "/b"]);
         let path = |typed| VirtualPath::parse(typed).unwrap();
         assert_eq!(tree.total_bytes(), 6);
-        tree.rename(&path("/a"), &path("/c/d"), Existing::Refuse, Timestamp::from_nanos(0)).unwrap();
+        tree.rename(&path("/a"), &path("/c/d"), IfExists::Refuse, Timestamp::from_nanos(0)).unwrap();
         assert_eq!((tree.total_bytes(), children(&tree, "/c/d")), (6, vec!["/c/d/x".into(), "/c/d/y".into()]));
-        tree.rename(&path("/b"), &path("/c/d/x"), Existing::Replace, Timestamp::from_nanos(0)).unwrap();
+        tree.rename(&path("/b"), &path("/c/d/x"), IfExists::Replace, Timestamp::from_nanos(0)).unwrap();
         assert_eq!(tree.total_bytes(), 4);
         tree.remove("remove", &path("/c"), Removal::Tree).unwrap();
         assert_eq!(tree.total_bytes(), 0);

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use futures_executor::block_on;
 use proptest::prelude::*;
-use workden_core::{BackendExt, Entry, Existing, Expect, Removal, SteppingClock, search::ListRequest};
+use workden_core::{BackendExt, Entry, Expect, IfExists, Removal, SteppingClock, search::ListRequest};
 use workden_files::StateBackend;
 
 use crate::virtual_path;
@@ -117,7 +117,7 @@ fn on_model(model: &mut Model, act: &Act) -> Option<()> {
 }
 
 fn on_backend(backend: &StateBackend, act: &Act) -> workden_core::Result<()> {
-    let existing = |replace: &bool| if *replace { Existing::Replace } else { Existing::Refuse };
+    let if_exists = |replace: &bool| if *replace { IfExists::Replace } else { IfExists::Refuse };
     match act {
         Act::Write(path, content, only_new) => {
             let expect = if *only_new { Expect::Absent } else { Expect::Anything };
@@ -129,10 +129,10 @@ fn on_backend(backend: &StateBackend, act: &Act) -> workden_core::Result<()> {
             block_on(backend.remove_path(&virtual_path(path), what))
         }
         Act::Move(from, to, replace) => {
-            block_on(backend.move_path(&virtual_path(from), &virtual_path(to), existing(replace)))
+            block_on(backend.move_path(&virtual_path(from), &virtual_path(to), if_exists(replace)))
         }
         Act::Copy(from, to, replace) => {
-            block_on(backend.copy_path(&virtual_path(from), &virtual_path(to), existing(replace))).map(drop)
+            block_on(backend.copy_path(&virtual_path(from), &virtual_path(to), if_exists(replace))).map(drop)
         }
     }
 }

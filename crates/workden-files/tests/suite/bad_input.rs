@@ -9,7 +9,7 @@ use std::{
 
 use rustix::fs::{Mode, OFlags};
 use workden_core::{
-    Backend, BackendExt, ByteRange, EntryKind, ErrorKind, Existing, Expect, Last, NameForm, Removal,
+    Backend, BackendExt, ByteRange, EntryKind, ErrorKind, Expect, IfExists, NameForm, Removal, Symlink,
     search::{GlobRequest, GrepRequest, ListRequest},
     text::{Replacement, TextWindow},
 };
@@ -63,7 +63,7 @@ fn a_huge_sparse_file_costs_nothing() {
             assert_eq!(refused(&place, files.read_numbered(&name, 0, 1).await).kind(), ErrorKind::NotText);
             let edited = files.edit(&name, &[Replacement::once("a", "b")]).await;
             assert_eq!(refused(&place, edited).kind(), ErrorKind::TooLarge);
-            let at = files.resolve(&name, Last::Follow).await.unwrap();
+            let at = files.resolve(&name, Symlink::Follow).await.unwrap();
             let part = files.read(&at, ByteRange::Part { offset: (2 << 30) - 3, length: 10 }).await.unwrap();
             assert_eq!(part.bytes.as_ref(), [0; 3]);
             let past = files.read(&at, ByteRange::Part { offset: u64::MAX, length: u64::MAX }).await.unwrap();
@@ -189,7 +189,7 @@ fn a_read_only_file_is_not_written() {
             let edited = files.edit(&name, &[Replacement::once("kept", "lost")]).await;
             assert_eq!(refused(&place, edited).kind(), ErrorKind::ReadOnly);
             std::fs::write(place.root.join("other"), "other").unwrap();
-            let copied = files.copy_path(&path("/other"), &name, Existing::Replace).await;
+            let copied = files.copy_path(&path("/other"), &name, IfExists::Replace).await;
             assert_eq!(refused(&place, copied).kind(), ErrorKind::ReadOnly);
         });
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept");
@@ -238,7 +238,7 @@ fn the_root_itself_cannot_be_written_moved_or_removed() {
             assert_eq!(refused(&place, written).kind(), ErrorKind::IsDirectory);
             assert_eq!(refused(&place, files.read_bytes(&root).await).kind(), ErrorKind::IsDirectory);
             assert!(files.remove_path(&root, Removal::Tree).await.is_err());
-            assert!(files.move_path(&root, &path("/x"), Existing::Replace).await.is_err());
+            assert!(files.move_path(&root, &path("/x"), IfExists::Replace).await.is_err());
         });
     }
 }

@@ -1,7 +1,7 @@
 //! The mount table: which mount wins, what is covered, and searches over all of them.
 
 use workden_core::{
-    BackendExt, ErrorKind, Existing, Expect, Layer, Removal, Rule, RuleCase, Rules, Sight, Visibility,
+    BackendExt, ErrorKind, Expect, IfExists, Layer, Removal, Rule, RuleCase, Rules, Sight, Visibility,
     search::{GlobKinds, GlobRequest, GrepRequest, ListRequest},
     text::Replacement,
 };
@@ -88,7 +88,7 @@ fn what_leads_to_a_mount_is_a_directory_whatever_is_stored_there() {
                 ("read lines", files.read_numbered(&deep, 0, 1).await.err().map(kind)),
                 ("write", files.write_path(&deep, "x".into(), Expect::Anything).await.err().map(kind)),
                 ("edit", files.edit(&deep, &edit).await.err().map(kind)),
-                ("copy", files.copy_path(&deep, &path("/copy"), Existing::Refuse).await.err().map(kind)),
+                ("copy", files.copy_path(&deep, &path("/copy"), IfExists::Refuse).await.err().map(kind)),
             ] {
                 assert_eq!(answer, Some(ErrorKind::IsDirectory), "{call}, stored {stored:?}");
             }
@@ -154,24 +154,24 @@ fn files_and_trees_move_across_mounts() {
     block_on(async {
         let big = "0123456789abcdef".repeat(200_000);
         put(&files, "/data/big", &big).await;
-        files.copy_path(&path("/data/big"), &path("/copy"), Existing::Refuse).await.unwrap();
+        files.copy_path(&path("/data/big"), &path("/copy"), IfExists::Refuse).await.unwrap();
         assert_eq!(files.read_bytes(&path("/copy")).await.unwrap(), big);
-        let again = files.copy_path(&path("/data/big"), &path("/copy"), Existing::Refuse).await.unwrap_err();
+        let again = files.copy_path(&path("/data/big"), &path("/copy"), IfExists::Refuse).await.unwrap_err();
         assert_eq!(again.kind(), ErrorKind::AlreadyExists);
-        files.move_path(&path("/data/big"), &path("/data/deep/inner/big"), Existing::Refuse).await.unwrap();
+        files.move_path(&path("/data/big"), &path("/data/deep/inner/big"), IfExists::Refuse).await.unwrap();
         assert!(!directory.path().join("big").exists());
 
         put(&files, "/tree/a/b", "1").await;
         put(&files, "/tree/c", "2").await;
         files.make_dir_path(&path("/tree/empty")).await.unwrap();
-        files.move_path(&path("/tree"), &path("/data/tree"), Existing::Refuse).await.unwrap();
+        files.move_path(&path("/tree"), &path("/data/tree"), IfExists::Refuse).await.unwrap();
         assert_eq!(listed(&files, "/data/tree").await, ["/data/tree/a", "/data/tree/empty", "/data/tree/c"]);
         assert!(files.entry(&path("/tree")).await.is_err());
-        let onto = files.move_path(&path("/data/tree"), &path("/copy"), Existing::Replace).await.unwrap_err();
+        let onto = files.move_path(&path("/data/tree"), &path("/copy"), IfExists::Replace).await.unwrap_err();
         assert_eq!(onto.kind(), ErrorKind::AlreadyExists);
 
         crate::local::symlink("c", directory.path().join("tree/link"));
-        let linked = files.move_path(&path("/data/tree"), &path("/back"), Existing::Refuse).await.unwrap_err();
+        let linked = files.move_path(&path("/data/tree"), &path("/back"), IfExists::Refuse).await.unwrap_err();
         assert_eq!(linked.kind(), ErrorKind::Unsupported);
         assert!(files.entry(&path("/back")).await.is_err(), "half a tree stays nowhere");
         assert_eq!(files.read_bytes(&path("/data/tree/c")).await.unwrap(), "2");
@@ -185,7 +185,7 @@ fn mounts_stay_where_they_are() {
         for typed in ["/data", "/data/deep/inner", "/data/deep"] {
             let removed = files.remove_path(&path(typed), Removal::Tree).await.unwrap_err();
             assert_eq!(removed.kind(), ErrorKind::InvalidArgument, "{typed}");
-            let moved = files.move_path(&path(typed), &path("/elsewhere"), Existing::Replace).await.unwrap_err();
+            let moved = files.move_path(&path(typed), &path("/elsewhere"), IfExists::Replace).await.unwrap_err();
             assert_eq!(moved.kind(), ErrorKind::InvalidArgument, "{typed}");
             let written = files.write_path(&path(typed), "x".into(), Expect::Anything).await.unwrap_err();
             assert_eq!(written.kind(), ErrorKind::IsDirectory, "{typed}");

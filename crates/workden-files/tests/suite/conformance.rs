@@ -11,7 +11,7 @@ use std::{
 };
 
 use tempfile::TempDir;
-use workden_conformance::{Report, below, report};
+use workden_conformance::{PrefixBackend, Report, report};
 use workden_core::{Backend, Guarded, OpenGate};
 use workden_files::{CompositeBackend, Durability, LocalBackend, LocalOptions, PathOpening, memory};
 
@@ -107,10 +107,12 @@ fn a_directory_of_a_backend_conforms_as_a_backend_of_its_own() {
         std::fs::create_dir(root.join("workspace")).unwrap();
         LocalBackend::options().durability(Durability::None).open(root).unwrap()
     };
-    conforms(Executor::NoRuntime, |host| below(with_work(host), work.clone()));
-    conforms(Executor::NoRuntime, |host| below(mounted("/", with_work(host)), work.clone()));
-    conforms(Executor::NoRuntime, |host| below(mounted("/workspace", host.local(PathOpening::Detect)), work.clone()));
-    conforms(Executor::NoRuntime, |host| mounted("/", below(Guarded::new(with_work(host)), work.clone())));
+    conforms(Executor::NoRuntime, |host| PrefixBackend::new(with_work(host), work.clone()));
+    conforms(Executor::NoRuntime, |host| PrefixBackend::new(mounted("/", with_work(host)), work.clone()));
+    conforms(Executor::NoRuntime, |host| {
+        PrefixBackend::new(mounted("/workspace", host.local(PathOpening::Detect)), work.clone())
+    });
+    conforms(Executor::NoRuntime, |host| mounted("/", PrefixBackend::new(Guarded::new(with_work(host)), work.clone())));
 }
 
 #[test]

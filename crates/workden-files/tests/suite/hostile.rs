@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use workden_core::{
-    BackendExt, EntryKind, ErrorKind, Existing, Expect, Layer, Removal, Rule, RuleCase, Rules, Sight, Visibility,
+    BackendExt, EntryKind, ErrorKind, Expect, IfExists, Layer, Removal, Rule, RuleCase, Rules, Sight, Visibility,
     search::{GlobKinds, GlobRequest, GrepRequest, ListRequest},
 };
 
@@ -71,7 +71,7 @@ fn removing_a_directory_and_moving_out_of_it_do_not_wait_for_each_other() {
                 place.files.write_path(&inside, "x".into(), Expect::Anything).await.unwrap();
                 let files = place.files.clone();
                 let moving = tokio::spawn(async move {
-                    files.move_path(&inside, &path("/x"), Existing::Replace).await.unwrap();
+                    files.move_path(&inside, &path("/x"), IfExists::Replace).await.unwrap();
                 });
                 for _ in 0..1_000 {
                     match place.files.remove_path(&directory, Removal::One).await {
@@ -91,7 +91,7 @@ fn a_file_moved_onto_another_name_of_itself_has_one_name_then() {
     for place in places() {
         std::fs::write(place.root.join("a"), "content").unwrap();
         std::fs::hard_link(place.root.join("a"), place.root.join("b")).unwrap();
-        block_on(place.files.move_path(&path("/a"), &path("/b"), Existing::Replace)).unwrap();
+        block_on(place.files.move_path(&path("/a"), &path("/b"), IfExists::Replace)).unwrap();
         assert!(!place.root.join("a").exists(), "it was moved");
         assert_eq!(std::fs::read_to_string(place.root.join("b")).unwrap(), "content");
     }
@@ -132,7 +132,7 @@ fn a_move_to_another_file_system_says_so() {
         std::fs::create_dir(&mounted).unwrap();
         std::fs::write(place.root.join("file"), "stays").unwrap();
         let _mount = Mounted::new(&["-t", "tmpfs", "none"], &mounted);
-        let moved = block_on(place.files.move_path(&path("/file"), &path("/mounted/file"), Existing::Refuse));
+        let moved = block_on(place.files.move_path(&path("/file"), &path("/mounted/file"), IfExists::Refuse));
         assert_eq!(refused(&place, moved).kind(), ErrorKind::Unsupported);
         assert_eq!(std::fs::read_to_string(place.root.join("file")).unwrap(), "stays");
     }

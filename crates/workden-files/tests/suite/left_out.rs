@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tempfile::TempDir;
 use workden_core::{
-    Backend, BackendExt, ByteRange, Content, EntryKind, ErrorKind, Existing, Expect, Last, Removal, Resolved,
+    Backend, BackendExt, ByteRange, Content, EntryKind, ErrorKind, Expect, IfExists, Removal, Resolved, Symlink,
     search::{GlobKinds, GlobRequest, GrepRequest, Hidden, IgnoreFiles, ListRequest},
     text::Replacement,
 };
@@ -55,7 +55,8 @@ fn nothing_in_a_place_is_read_or_found() {
         block_on(async {
             for typed in NOT_THERE {
                 let at = path(typed);
-                let is_link = files.resolve(&at, Last::Keep).await.unwrap().real == at && files.exists(&at).await;
+                let is_link =
+                    files.resolve(&at, Symlink::NoFollow).await.unwrap().real == at && files.exists(&at).await;
                 assert_eq!(files.read_bytes(&at).await.unwrap_err().kind(), ErrorKind::NotFound, "{typed}");
                 let listed = files.list_path(&at, &ListRequest::default()).await;
                 assert_eq!(listed.unwrap_err().kind(), ErrorKind::NotFound, "{typed}");
@@ -65,7 +66,7 @@ fn nothing_in_a_place_is_read_or_found() {
                 assert_eq!(globbed.unwrap_err().kind(), ErrorKind::NotFound, "{typed}");
                 assert!(!is_link, "{typed}");
             }
-            let through = files.resolve(&path("/proc/out_again/file"), Last::Follow).await.unwrap();
+            let through = files.resolve(&path("/proc/out_again/file"), Symlink::Follow).await.unwrap();
             assert_eq!(through.real, path("/proc/out_again/file"), "a link in a place is none");
             assert_eq!(files.read_bytes(&path("/a/there/file")).await.unwrap(), "needle\n");
         });
@@ -84,8 +85,8 @@ fn no_call_on_a_path_that_nobody_resolved_gets_in() {
                     files.read(&at, ByteRange::whole()).await.unwrap_err().kind(),
                     files.identify(&at).await.unwrap_err().kind(),
                     files.remove(&at, Removal::Tree).await.unwrap_err().kind(),
-                    files.rename(&at, &other, Existing::Refuse).await.unwrap_err().kind(),
-                    files.copy(&at, &other, Existing::Refuse).await.unwrap_err().kind(),
+                    files.rename(&at, &other, IfExists::Refuse).await.unwrap_err().kind(),
+                    files.copy(&at, &other, IfExists::Refuse).await.unwrap_err().kind(),
                 ];
                 assert_eq!(kinds, [ErrorKind::NotFound; 6], "{typed}");
                 assert_eq!(files.other_names(&[at]).await.unwrap(), [Vec::new()]);
@@ -107,23 +108,23 @@ fn nothing_can_be_made_changed_or_taken_away_in_a_place() {
                 let at = path(typed);
                 let written = files.write_path(&at, Bytes::from_static(b"x"), Expect::Anything).await;
                 assert_eq!(written.unwrap_err().kind(), denied, "{typed}");
-                let real = files.resolve(&at, Last::Follow).await.unwrap();
+                let real = files.resolve(&at, Symlink::Follow).await.unwrap();
                 let pieces = [Ok(Bytes::from(vec![0; 600_000])), Ok(Bytes::from_static(b"x"))];
                 let streamed = Content::Stream(Box::pin(futures_util::stream::iter(pieces)));
                 let streamed = files.write(&real, streamed, Expect::Absent).await;
                 assert_eq!(streamed.unwrap_err().kind(), denied, "{typed}");
                 assert_eq!(files.make_dir_path(&at).await.unwrap_err().kind(), denied, "{typed}");
                 let from = path("/a/there/file");
-                let copied = files.copy_path(&from, &at, Existing::Replace).await;
+                let copied = files.copy_path(&from, &at, IfExists::Replace).await;
                 assert_eq!(copied.unwrap_err().kind(), denied, "{typed}");
-                let moved = files.rename(&Resolved::literal(from), &real, Existing::Replace).await;
+                let moved = files.rename(&Resolved::literal(from), &real, IfExists::Replace).await;
                 assert_eq!(moved.unwrap_err().kind(), denied, "{typed}");
                 let edited = files.edit(&at, &[Replacement::once("needle", "x")]).await;
                 assert_eq!(edited.unwrap_err().kind(), ErrorKind::NotFound, "{typed}");
             }
             let at = path("/a");
             assert_eq!(files.remove_path(&at, Removal::Tree).await.unwrap_err().kind(), denied);
-            assert_eq!(files.move_path(&at, &path("/b"), Existing::Refuse).await.unwrap_err().kind(), denied);
+            assert_eq!(files.move_path(&at, &path("/b"), IfExists::Refuse).await.unwrap_err().kind(), denied);
         });
         assert_eq!(snapshot(directory.path()), before);
     }
@@ -243,7 +244,7 @@ fn on_the_root_of_a_machine_the_kernels_files_are_not_there() {
             for name in ["file", "itself/file", "itself/itself/file"] {
                 let at = path(home.join(name).to_str().unwrap());
                 assert_eq!(files.read_bytes(&at).await.unwrap(), "inside\n", "{at}");
-                let real = files.resolve(&at, Last::Follow).await.unwrap().real;
+                let real = files.resolve(&at, Symlink::Follow).await.unwrap().real;
                 assert_eq!(real, path(home.join("file").to_str().unwrap()));
             }
         });

@@ -1,7 +1,7 @@
 //! Symbolic and hard links: inside they are followed, outside they lead nowhere.
 
 use workden_core::{
-    BackendExt, EntryKind, ErrorKind, Existing, Expect, Link, Removal,
+    BackendExt, EntryKind, ErrorKind, Expect, IfExists, Link, Removal,
     search::{GlobKinds, GlobRequest, GrepRequest, ListRequest},
     text::Replacement,
 };
@@ -67,12 +67,12 @@ fn a_file_on_the_way_is_told_as_it_was_typed() {
                     ("list", refused(&place, files.list_path(&at, &ListRequest::default()).await)),
                     ("search", refused(&place, files.glob_path(&at, &GlobRequest::new("*")).await)),
                     ("search", refused(&place, files.grep_path(&at, &GrepRequest::literal("x")).await)),
-                    ("copy to", refused(&place, files.copy_path(&from, &at, Existing::Refuse).await)),
+                    ("copy to", refused(&place, files.copy_path(&from, &at, IfExists::Refuse).await)),
                 ] {
                     assert_eq!(error.sentence(), format!("cannot {verb} `{typed}`: {why}"));
                 }
             }
-            let moved = files.move_path(&path("/short/a.rs"), &path("/short/a.rs/y/z"), Existing::Refuse).await;
+            let moved = files.move_path(&path("/short/a.rs"), &path("/short/a.rs/y/z"), IfExists::Refuse).await;
             assert_eq!(
                 refused(&place, moved).sentence(),
                 "cannot move to `/short/a.rs/y/z`: `/short/a.rs` is a file, so nothing can be below it"
@@ -113,7 +113,7 @@ fn removing_and_moving_act_on_the_link_itself() {
             for name in ["/to_file", "/to_directory"] {
                 place.files.remove_path(&path(name), Removal::Tree).await.unwrap();
             }
-            place.files.move_path(&path("/moved"), &path("/d/elsewhere"), Existing::Refuse).await.unwrap();
+            place.files.move_path(&path("/moved"), &path("/d/elsewhere"), IfExists::Refuse).await.unwrap();
         });
         assert_eq!(std::fs::read_to_string(root.join("d/file")).unwrap(), "stays");
         assert!(!root.join("to_file").is_symlink() && !root.join("to_directory").is_symlink());
@@ -147,8 +147,8 @@ fn links_that_leave_the_root_lead_nowhere() {
                     refused(&place, files.glob_path(&directory, &GlobRequest::new("**")).await).kind(),
                     refused(&place, files.grep_path(&directory, &GrepRequest::literal("secret")).await).kind(),
                     refused(&place, files.grep_path(&file, &GrepRequest::literal("secret")).await).kind(),
-                    refused(&place, files.copy_path(&file, &path("/stolen"), Existing::Replace).await).kind(),
-                    refused(&place, files.move_path(&file, &path("/stolen"), Existing::Replace).await).kind(),
+                    refused(&place, files.copy_path(&file, &path("/stolen"), IfExists::Replace).await).kind(),
+                    refused(&place, files.move_path(&file, &path("/stolen"), IfExists::Replace).await).kind(),
                     refused(&place, files.remove_path(&file, Removal::Tree).await).kind(),
                     refused(&place, files.entry(&file).await).kind(),
                 ];
@@ -221,8 +221,8 @@ fn a_hard_link_to_a_file_outside_is_severed_by_a_write() {
                 match change {
                     "write" => drop(place.files.write_path(&target, "new".into(), Expect::Anything).await.unwrap()),
                     "edit" => drop(place.files.edit(&target, &[Replacement::once("secret", "known")]).await.unwrap()),
-                    "copy" => drop(place.files.copy_path(&path("/source"), &target, Existing::Replace).await.unwrap()),
-                    _ => place.files.move_path(&path("/source"), &target, Existing::Replace).await.unwrap(),
+                    "copy" => drop(place.files.copy_path(&path("/source"), &target, IfExists::Replace).await.unwrap()),
+                    _ => place.files.move_path(&path("/source"), &target, IfExists::Replace).await.unwrap(),
                 }
             });
             assert_ne!(std::fs::read_to_string(&inside).unwrap(), SECRET);

@@ -7,7 +7,7 @@ use std::{
 
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use workden_core::{
-    BackendExt, EntryKind, ErrorKind, Existing, Expect, Removal,
+    BackendExt, EntryKind, ErrorKind, Expect, IfExists, Removal,
     search::{GlobKinds, GlobRequest, GrepRequest, ListRequest},
     text::Replacement,
 };
@@ -40,8 +40,8 @@ fn special_files_answer_at_once() {
                     refused(&place, files.write_path(&name, "x".into(), Expect::Anything).await).kind(),
                     refused(&place, files.edit(&name, &[Replacement::once("a", "b")]).await).kind(),
                     refused(&place, files.grep_path(&name, &GrepRequest::literal("x")).await).kind(),
-                    refused(&place, files.copy_path(&name, &path("/copy"), Existing::Replace).await).kind(),
-                    refused(&place, files.copy_path(&path("/file"), &name, Existing::Replace).await).kind(),
+                    refused(&place, files.copy_path(&name, &path("/copy"), IfExists::Replace).await).kind(),
+                    refused(&place, files.copy_path(&path("/file"), &name, IfExists::Replace).await).kind(),
                 ];
                 assert_eq!(kinds, [ErrorKind::NotRegular; 7], "{name}");
                 assert_eq!(files.entry(&name).await.unwrap().kind, EntryKind::Special);

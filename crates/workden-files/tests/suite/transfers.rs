@@ -4,7 +4,7 @@ use std::{os::unix::ffi::OsStrExt, sync::Arc};
 
 use async_trait::async_trait;
 use workden_core::{
-    Access, Backend, BackendExt, Error, ErrorKind, Execution, Existing, Expect, Gate, Guarded, Layer, Op, Removal,
+    Access, Backend, BackendExt, Error, ErrorKind, Execution, Expect, Gate, Guarded, IfExists, Layer, Op, Removal,
     Resolved, Rule, RuleCase, Rules, Sight, Verdict, Visibility,
 };
 use workden_files::{CompositeBackend, LocalBackend, memory};
@@ -30,7 +30,7 @@ fn a_file_moved_onto_itself_through_another_mount_stays() {
         let (files, place) = twice();
         std::thread::sleep(std::time::Duration::from_millis(wait));
         block_on(async {
-            let moved = files.move_path(&path("/all/sub/file"), &path("/sub/file"), Existing::Replace).await;
+            let moved = files.move_path(&path("/all/sub/file"), &path("/sub/file"), IfExists::Replace).await;
             assert!(moved.is_err());
         });
         assert_eq!(std::fs::read_to_string(place.path().join("sub/file")).unwrap(), "the only copy");
@@ -42,7 +42,7 @@ fn a_file_moved_onto_itself_through_another_mount_stays() {
 fn a_tree_moved_into_itself_through_another_mount_keeps_its_files() {
     let (files, place) = twice();
     block_on(async {
-        assert!(files.move_path(&path("/all/sub"), &path("/sub/into"), Existing::Refuse).await.is_err());
+        assert!(files.move_path(&path("/all/sub"), &path("/sub/into"), IfExists::Refuse).await.is_err());
     });
     let content = std::fs::read_to_string(place.path().join("sub/file"));
     assert_eq!(content.unwrap(), "the only copy");
@@ -59,8 +59,8 @@ fn a_name_that_is_not_utf8_is_not_lost_in_a_move() {
     std::fs::write(tree.join("a\u{FFFD}"), "even").unwrap();
     let files = beside_memory(LocalBackend::open(place.path()).unwrap());
     block_on(async {
-        for existing in [Existing::Refuse, Existing::Replace] {
-            assert!(files.move_path(&path("/data/tree"), &path("/tree"), existing).await.is_err());
+        for if_exists in [IfExists::Refuse, IfExists::Replace] {
+            assert!(files.move_path(&path("/data/tree"), &path("/tree"), if_exists).await.is_err());
             assert!(files.entry(&path("/tree")).await.is_err(), "half a tree stays nowhere");
         }
     });
@@ -101,7 +101,7 @@ fn a_directory_is_not_moved_to_where_its_hidden_files_would_be_seen() {
         for files in [Box::new(guarded.clone()) as Box<dyn Backend>, Box::new(beside_root(guarded))] {
             block_on(async {
                 local.write_path(&path("/tree/deep/key"), "secret".into(), Expect::Anything).await.unwrap();
-                let moved = files.move_path(&path("/tree"), &path("/elsewhere"), Existing::Refuse).await;
+                let moved = files.move_path(&path("/tree"), &path("/elsewhere"), IfExists::Refuse).await;
                 assert_eq!(moved.as_ref().err().map(Error::kind), refused.then_some(ErrorKind::Denied), "{moved:?}");
                 assert!(!moved.is_err_and(|error| error.to_string().contains("key")), "it names what is hidden");
                 let _ = local.remove_path(&path("/elsewhere"), Removal::Tree).await;
@@ -124,7 +124,7 @@ fn what_a_mount_does_not_show_is_not_removed_by_a_move() {
     let guarded = Guarded::new(LocalBackend::open(place.path()).unwrap()).gate(Arc::new(Hides("**/hidden")));
     let files = beside_memory(guarded);
     block_on(async {
-        assert!(files.move_path(&path("/data/tree"), &path("/tree"), Existing::Refuse).await.is_err());
+        assert!(files.move_path(&path("/data/tree"), &path("/tree"), IfExists::Refuse).await.is_err());
         assert_eq!(files.read_bytes(&path("/tree/shown")).await.unwrap(), "shown");
     });
     assert_eq!(std::fs::read_to_string(place.path().join("tree/hidden")).unwrap(), "hidden");
@@ -138,7 +138,7 @@ fn a_very_deep_tree_moves_without_a_deep_stack() {
     block_on(async {
         files.write_path(&path(&format!("/data/{deep}file")), "deep".into(), Expect::Absent).await.unwrap();
         let moved = std::time::Instant::now();
-        files.move_path(&path("/data/d"), &path("/d"), Existing::Refuse).await.unwrap();
+        files.move_path(&path("/data/d"), &path("/d"), IfExists::Refuse).await.unwrap();
         assert!(moved.elapsed().as_secs() < 20, "{:?}", moved.elapsed());
         assert_eq!(files.read_bytes(&path(&format!("/{deep}file"))).await.unwrap(), "deep");
     });

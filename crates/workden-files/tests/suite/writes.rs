@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use workden_core::{BackendExt, ErrorKind, Existing, Expect, Removal, names::TEMPORARY_PREFIX, text::Replacement};
+use workden_core::{BackendExt, ErrorKind, Expect, IfExists, Removal, names::TEMPORARY_PREFIX, text::Replacement};
 use workden_files::{BoundFiles, LocalBackend};
 
 use crate::local::{block_on, path, places, refused};
@@ -75,7 +75,8 @@ fn nothing_temporary_stays_whatever_happens() {
                 Ok("some".into()),
                 Err(workden_core::Error::new(ErrorKind::Io, "the sender is gone")),
             ]);
-            let at = workden_core::Backend::resolve(files, &path("/a/file"), workden_core::Last::Follow).await.unwrap();
+            let at =
+                workden_core::Backend::resolve(files, &path("/a/file"), workden_core::Symlink::Follow).await.unwrap();
             let content = workden_core::Content::Stream(Box::pin(stream));
             workden_core::Backend::write(files, &at, content, Expect::Anything).await.unwrap_err();
             assert_eq!(files.read_bytes(&path("/a/file")).await.unwrap(), "x");
@@ -85,7 +86,7 @@ fn nothing_temporary_stays_whatever_happens() {
                 .write_path(&path("/fresh/made/file"), "x".into(), Expect::Version(workden_core::Version::of(b"")))
                 .await
                 .unwrap_err();
-            let at = workden_core::Backend::resolve(files, &path("/fresh/made/file"), workden_core::Last::Follow)
+            let at = workden_core::Backend::resolve(files, &path("/fresh/made/file"), workden_core::Symlink::Follow)
                 .await
                 .unwrap();
             let stream = futures_util::stream::iter([Err(workden_core::Error::new(ErrorKind::Io, "gone"))]);
@@ -232,7 +233,7 @@ fn copies_do_not_carry_set_user_id() {
         let file = place.root.join("file");
         std::fs::write(&file, "program").unwrap();
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o4755)).unwrap();
-        block_on(async { place.files.copy_path(&path("/file"), &path("/copy"), Existing::Refuse).await.unwrap() });
+        block_on(async { place.files.copy_path(&path("/file"), &path("/copy"), IfExists::Refuse).await.unwrap() });
         assert_eq!(std::fs::metadata(place.root.join("copy")).unwrap().mode() & 0o7000, 0);
     }
 }

@@ -66,7 +66,7 @@ pub(super) fn become_first(
     privileges::let_go(ids)?;
     let walls = close_doors(confinement, purpose)?;
     privileges::protect()?;
-    // Last, since the supervisor takes longest to make them.
+    // Symlink, since the supervisor takes longest to make them.
     let group = supervisor.group()?;
     Ok(First { walls, logs, group })
 }

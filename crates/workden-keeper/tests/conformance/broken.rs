@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, ErrorKind, Existing, Expect, FileIdentity, Last, Opened, Removal,
-    Resolved, Result, Sandbox, Slice, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, ErrorKind, Expect, FileIdentity, IfExists, Opened, Removal, Resolved,
+    Result, Sandbox, Slice, Symlink, VirtualPath, Written,
     sandbox::{
         Command, Ended, ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, JobState,
         Killed, Output, Process, ProcessEvent, SpawnRequest, Stream, Streams, Usage, WindowSize,
@@ -213,7 +213,7 @@ macro_rules! forwarded {
 }
 
 forwarded! {
-    resolve(path: &VirtualPath, last: Last) -> Resolved;
+    resolve(path: &VirtualPath, symlink: Symlink) -> Resolved;
     stat(at: &Resolved) -> Entry;
     list(at: &Resolved, request: &ListRequest) -> Listing;
     read(at: &Resolved, range: ByteRange) -> Slice;
@@ -223,8 +223,8 @@ forwarded! {
     change(at: &Resolved, change: &Change, expect: Expect, most: u64) -> Changed;
     make_dir(at: &Resolved) -> ();
     remove(at: &Resolved, what: Removal) -> ();
-    rename(from: &Resolved, to: &Resolved, existing: Existing) -> ();
-    copy(from: &Resolved, to: &Resolved, existing: Existing) -> Written;
+    rename(from: &Resolved, to: &Resolved, if_exists: IfExists) -> ();
+    copy(from: &Resolved, to: &Resolved, if_exists: IfExists) -> Written;
     glob(at: &Resolved, request: &GlobRequest) -> Globbed;
     grep(at: &Resolved, request: &GrepRequest) -> Grepped;
     other_names(files: &[Resolved]) -> Vec<Vec<VirtualPath>>;

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use rmcp::model::{BooleanSchema, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
 use workden::{
     Decision, Scope,
-    core::{ApprovalRequest, plain},
+    core::{ApprovalRequest, escape},
 };
 
 use crate::limits::QUESTION_CHARS;
@@ -71,7 +71,7 @@ pub(crate) fn form(request: &ApprovalRequest, until: &str) -> ElicitRequestParam
 
 fn words(request: &ApprovalRequest) -> String {
     let mut body =
-        format!("{}\n\nIt has to be approved: {}", plain::line(&request.description), plain::line(&request.why));
+        format!("{}\n\nIt has to be approved: {}", escape::line(&request.description), escape::line(&request.why));
     if let Some(command) = &request.command
         && !request.description.contains(&command.script)
     {
@@ -87,13 +87,13 @@ fn words(request: &ApprovalRequest) -> String {
         left_out => format!("CAREFUL: {left_out} of {whole} characters are not shown.\n"),
     };
     let shown: String = body.chars().take(QUESTION_CHARS).collect();
-    format!("{start}{} wants your approval: {shown}", plain::line(asker))
+    format!("{start}{} wants your approval: {shown}", escape::line(asker))
 }
 
 /// Lines that are not ours: each with a mark before it, and with all spelled out that is not seen.
 fn marked(text: &str) -> String {
     let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
-    lines.map(|line| format!("| {}", plain::line(line))).collect::<Vec<_>>().join("\n")
+    lines.map(|line| format!("| {}", escape::line(line))).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -116,7 +116,7 @@ mod tests {
             refusal: None,
             caller: None,
             preview: None,
-            found: Vec::new(),
+            targets: Vec::new(),
         }
     }
 

@@ -184,7 +184,7 @@ mod tests {
             refusal: None,
             caller: None,
             preview: None,
-            found: Vec::new(),
+            targets: Vec::new(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_executor::block_on;
 use workden_core::{
-    BackendExt, ErrorKind, Existing, Expect, Gate, Guarded, Removal, SteppingClock,
+    BackendExt, ErrorKind, Expect, Gate, Guarded, IfExists, Removal, SteppingClock,
     search::{GlobRequest, GrepRequest, Hidden, ListRequest},
     text::Replacement,
 };
@@ -37,9 +37,9 @@ fn a_denied_file_is_reached_by_no_call() {
             block_on(files.entry(&secret)).unwrap_err().kind(),
             block_on(files.write_path(&secret, "x".into(), Expect::Anything)).unwrap_err().kind(),
             block_on(files.edit(&secret, &[Replacement::once("KEY", "x")])).unwrap_err().kind(),
-            block_on(files.copy_path(&secret, &elsewhere, Existing::Refuse)).unwrap_err().kind(),
-            block_on(files.copy_path(&path("/a.md"), &secret, Existing::Replace)).unwrap_err().kind(),
-            block_on(files.move_path(&secret, &elsewhere, Existing::Refuse)).unwrap_err().kind(),
+            block_on(files.copy_path(&secret, &elsewhere, IfExists::Refuse)).unwrap_err().kind(),
+            block_on(files.copy_path(&path("/a.md"), &secret, IfExists::Replace)).unwrap_err().kind(),
+            block_on(files.move_path(&secret, &elsewhere, IfExists::Refuse)).unwrap_err().kind(),
             block_on(files.remove_path(&secret, Removal::One)).unwrap_err().kind(),
         ];
         assert_eq!(kinds, [ErrorKind::Denied; 9], "{secret}");

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use pyo3::prelude::*;
 use workden_core::{
-    Backend, Before, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    Opened, Removal, Resolved, Result, Slice, Version, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened, Removal,
+    Replaced, Resolved, Result, Slice, Symlink, Version, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow, scan},
 };
@@ -15,7 +15,7 @@ use super::{Foreign, search};
 
 impl Foreign {
     /// Writes a file, and says what it was.
-    async fn put(&self, path: &VirtualPath, content: Bytes, before: Before) -> Result<Written> {
+    async fn put(&self, path: &VirtualPath, content: Bytes, replaced: Replaced) -> Result<Written> {
         let version = Version::of(&content);
         let text = std::str::from_utf8(&content).ok().map(str::to_owned);
         let read = |answer: &Bound<'_, PyAny>| answer.getattr("error")?.extract::<Option<String>>();
@@ -25,7 +25,7 @@ impl Foreign {
             None => self.call("write", (path.to_string(), content.to_vec()), read).await?,
         };
         match error {
-            None => Ok(Written { path: path.clone(), version, before }),
+            None => Ok(Written { path: path.clone(), version, replaced }),
             Some(said) => Err(Error::new(ErrorKind::Io, format!("cannot write `{path}`: {said}"))),
         }
     }
@@ -38,7 +38,7 @@ impl Foreign {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Backend for Foreign {
-    async fn resolve(&self, path: &VirtualPath, _: Last) -> Result<Resolved> {
+    async fn resolve(&self, path: &VirtualPath, _: Symlink) -> Result<Resolved> {
         Ok(Resolved::literal(path.clone()))
     }
 
@@ -69,18 +69,18 @@ impl Backend for Foreign {
         let path = &at.real;
         let content = in_memory::collect(path, content, u64::MAX).await?;
         let _one_at_a_time = self.changes.lock().await;
-        let before = match expect {
-            Expect::Anything => Before::File,
+        let replaced = match expect {
+            Expect::Anything => Replaced::File,
             Expect::Absent => match self.entry(path).await {
                 Ok(_) => return Err(Error::already_exists("write", path)),
-                Err(_) => Before::Nothing,
+                Err(_) => Replaced::Nothing,
             },
             Expect::Version(version) => match Version::of(&self.content("write", path).await?) == version {
-                true => Before::File,
+                true => Replaced::File,
                 false => return Err(Error::conflict("write", path)),
             },
         };
-        self.put(path, content, before).await
+        self.put(path, content, replaced).await
     }
 
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
@@ -98,7 +98,7 @@ impl Backend for Foreign {
         }
         let content = self.content("edit", path).await?;
         let (edited, outcome) = in_memory::edit(path, &content, change, expect, most)?;
-        let written = self.put(path, edited, Before::File).await?;
+        let written = self.put(path, edited, Replaced::File).await?;
         Ok(Changed { path: written.path, version: written.version, outcome })
     }
 
@@ -117,15 +117,15 @@ impl Backend for Foreign {
         }
     }
 
-    async fn rename(&self, from: &Resolved, _: &Resolved, _: Existing) -> Result<()> {
+    async fn rename(&self, from: &Resolved, _: &Resolved, _: IfExists) -> Result<()> {
         Err(Self::unsupported("move", &from.real))
     }
 
-    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
         let content = self.content("copy", &from.real).await?;
-        let expect = match existing {
-            Existing::Refuse => Expect::Absent,
-            Existing::Replace => Expect::Anything,
+        let expect = match if_exists {
+            IfExists::Refuse => Expect::Absent,
+            IfExists::Replace => Expect::Anything,
         };
         self.write(to, content.into(), expect).await
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use workden::{Derive, Workspace};
-use workden_core::{Backend, Last, Op, Resolved, Sandbox, Verdict, VirtualPath, below};
+use workden_core::{Backend, Op, PrefixBackend, Resolved, Sandbox, Symlink, Verdict, VirtualPath};
 use workden_policy::{Operation, Policy, Surroundings};
 
 use super::{Den, Place};
@@ -20,7 +20,7 @@ impl Den {
 
     /// What the rules say about one operation on a path, as typed and where it leads.
     async fn judged(&self, operation: Operation, path: &VirtualPath) -> Verdict {
-        let at = match self.workspace.files().resolve(path, Last::Follow).await {
+        let at = match self.workspace.files().resolve(path, Symlink::Follow).await {
             Ok(at) => at,
             Err(_) => Resolved::literal(path.clone()),
         };
@@ -105,7 +105,7 @@ impl Place {
                 };
                 builder = match start.is_root() {
                     true => builder.mount(at.as_str(), files),
-                    false => builder.mount(at.as_str(), below(files, start)),
+                    false => builder.mount(at.as_str(), PrefixBackend::new(files, start)),
                 };
             }
             builder = rules::hold(builder, rules.as_ref(), first.surroundings())?;

@@ -43,7 +43,7 @@ impl RunOutside {
     pub(super) fn held(self, mut builder: WorkspaceBuilder, shown: &[Mount]) -> WorkspaceBuilder {
         let writable = shown.iter().filter(|mount| mount.access == MountAccess::ReadWrite);
         for mount in writable.filter(|_| self == Self::Protected) {
-            builder = builder.fixed_names(mount.at.as_str(), FixedNames::run_outside());
+            builder = builder.fixed_names(mount.at.as_str(), FixedNames::host_executed());
         }
         builder
     }

@@ -1,6 +1,6 @@
 //! Files of a place, beyond what a model needs: one entry, directories, moving, copying, removing.
 
-use workden_core::{Backend, BackendExt, ErrorKind, Existing, Last, Removal, Resolved, Result, VirtualPath, text};
+use workden_core::{Backend, BackendExt, ErrorKind, IfExists, Removal, Resolved, Result, Symlink, VirtualPath, text};
 
 use super::{Den, Place, files::MOST_FOUND};
 use crate::{
@@ -8,8 +8,8 @@ use crate::{
     convert::{Entries, OneEntry},
 };
 
-fn existing(replace: bool) -> Existing {
-    if replace { Existing::Replace } else { Existing::Refuse }
+fn if_exists(replace: bool) -> IfExists {
+    if replace { IfExists::Replace } else { IfExists::Refuse }
 }
 
 impl Den {
@@ -18,7 +18,7 @@ impl Den {
         let mut there = path.clone();
         let mut missing = Vec::new();
         loop {
-            match self.workspace.files().resolve(&there, Last::Follow).await {
+            match self.workspace.files().resolve(&there, Symlink::Follow).await {
                 Ok(Resolved { real, .. }) => {
                     let below = missing.iter().rev().fold(real, |real, name: &String| real.child_unchecked(name));
                     return Ok(below);
@@ -78,13 +78,13 @@ calls! {
     /// Moves a file or a directory.
     fn rename | rename_async (den, source: String, destination: String, replace: bool) -> () {
         let (source, destination) = (den.path(&source).await?, den.path(&destination).await?);
-        den.workspace.files().move_path(&source, &destination, existing(replace)).await
+        den.workspace.files().move_path(&source, &destination, if_exists(replace)).await
     }
 
     /// Copies a file. Where it is.
     fn copy | copy_async (den, source: String, destination: String, replace: bool) -> String {
         let (source, destination) = (den.path(&source).await?, den.path(&destination).await?);
-        let copied = den.workspace.files().copy_path(&source, &destination, existing(replace)).await?;
+        let copied = den.workspace.files().copy_path(&source, &destination, if_exists(replace)).await?;
         Ok(copied.path.to_string())
     }
 

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use pyo3::Python;
 use workden_core::{
-    Backend, Before, ByteRange, Changed, Content, Entry, Error, Existing, Expect, FileIdentity, Last, Opened, Removal,
-    Resolved, Result, Slice, Version, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Error, Expect, FileIdentity, IfExists, Opened, Removal, Replaced,
+    Resolved, Result, Slice, Symlink, Version, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow, scan},
 };
@@ -27,7 +27,7 @@ impl LiveFiles {
     }
 
     /// What is there before a write, if anything may be.
-    fn before(&self, py: Python<'_>, path: &VirtualPath, expect: Expect) -> Result<Before> {
+    fn replaced(&self, py: Python<'_>, path: &VirtualPath, expect: Expect) -> Result<Replaced> {
         let there = match (self.find(py, path)?, expect) {
             // Its content is looked at only where that decides.
             (Some(file), Expect::Version(_)) => Some(file.bytes()?),
@@ -37,8 +37,8 @@ impl LiveFiles {
         };
         in_memory::check_before_write(path, there.as_deref(), expect)?;
         match there {
-            Some(_) => Ok(Before::File),
-            None => self.check_way(py, "write", path).map(|()| Before::Nothing),
+            Some(_) => Ok(Replaced::File),
+            None => self.check_way(py, "write", path).map(|()| Replaced::Nothing),
         }
     }
 }
@@ -46,7 +46,7 @@ impl LiveFiles {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Backend for LiveFiles {
-    async fn resolve(&self, path: &VirtualPath, _: Last) -> Result<Resolved> {
+    async fn resolve(&self, path: &VirtualPath, _: Symlink) -> Result<Resolved> {
         Ok(Resolved::literal(path.clone()))
     }
 
@@ -74,11 +74,11 @@ impl Backend for LiveFiles {
         let path = &at.real;
         let content = in_memory::collect(path, content, u64::MAX).await?;
         let _one_at_a_time = self.changes.lock().await;
-        let before = Python::attach(|py| {
-            let before = self.before(py, path, expect)?;
-            self.put(py, path, &content).map(|()| before)
+        let replaced = Python::attach(|py| {
+            let replaced = self.replaced(py, path, expect)?;
+            self.put(py, path, &content).map(|()| replaced)
         })?;
-        Ok(Written { path: path.clone(), version: Version::of(&content), before })
+        Ok(Written { path: path.clone(), version: Version::of(&content), replaced })
     }
 
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
@@ -104,12 +104,12 @@ impl Backend for LiveFiles {
         self.below(&at.real).iter().try_for_each(|file| self.forget(file))
     }
 
-    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
         let _one_at_a_time = self.changes.lock().await;
         Python::attach(|py| self.check_way(py, "move to", &to.real))?;
         let files = self.below(&from.real);
         let moved = self.in_memory(&Needs::Below(VirtualPath::root()), |state| {
-            at_once(state.rename(from, to, existing))?;
+            at_once(state.rename(from, to, if_exists))?;
             let moved = files.iter().filter_map(|file| {
                 let now = Resolved::literal(file.strip_prefix(&from.real)?.below(&to.real));
                 Some(
@@ -122,11 +122,11 @@ impl Backend for LiveFiles {
         files.iter().filter(|file| !moved.iter().any(|(path, _)| path == *file)).try_for_each(|file| self.forget(file))
     }
 
-    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
         let content = self.read(from, ByteRange::Whole { most: u64::MAX }).await?;
-        let expect = match existing {
-            Existing::Refuse => Expect::Absent,
-            Existing::Replace => Expect::Anything,
+        let expect = match if_exists {
+            IfExists::Refuse => Expect::Absent,
+            IfExists::Replace => Expect::Anything,
         };
         self.write(to, content.bytes.into(), expect).await
     }

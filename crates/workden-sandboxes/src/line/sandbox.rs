@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Existing, Expect, FileIdentity, Last, Opened, Removal, Resolved,
-    Result, Sandbox, Slice, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Expect, FileIdentity, IfExists, Opened, Removal, Resolved, Result,
+    Sandbox, Slice, Symlink, VirtualPath, Written,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, SpawnRequest,
         Usage,
@@ -51,8 +51,8 @@ macro_rules! changing {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl<R: Reach> Backend for Line<R> {
-    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
-        reading!(self, remote => remote.resolve(path, last))
+    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
+        reading!(self, remote => remote.resolve(path, symlink))
     }
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
         reading!(self, remote => remote.stat(at))
@@ -81,11 +81,11 @@ impl<R: Reach> Backend for Line<R> {
     async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
         changing!(self, remote => remote.remove(at, what))
     }
-    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
-        changing!(self, remote => remote.rename(from, to, existing))
+    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
+        changing!(self, remote => remote.rename(from, to, if_exists))
     }
-    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
-        changing!(self, remote => remote.copy(from, to, existing))
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
+        changing!(self, remote => remote.copy(from, to, if_exists))
     }
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
         reading!(self, remote => remote.glob(at, request))

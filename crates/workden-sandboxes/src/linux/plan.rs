@@ -7,7 +7,7 @@ use std::{
 
 use workden_core::{
     Error, ErrorKind, Result, VirtualPath,
-    run_outside::{IN_GIT_DIRECTORY, OF_CLIENTS},
+    host_executed::{IN_GIT_DIRECTORY, OF_CLIENTS},
     sandbox::{Confinement, Level, Mount, MountAccess, RootFiles, WorkFiles},
 };
 
@@ -33,7 +33,7 @@ pub(super) const EPHEMERAL_BYTES: u64 = 1024 * 1024 * 1024;
 const HOLD_REPOSITORIES: [&str; 2] = ["modules", "worktrees"];
 
 /// Whether commands may change what git, and clients of the Model Context Protocol, run outside by
-/// themselves: the names of [`workden_core::run_outside`].
+/// themselves: the names of [`workden_core::host_executed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GitFiles {
     /// Where they exist when the sandbox starts they are read-only, and stay where they are:

@@ -15,8 +15,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Opened,
-    Removal, Resolved, Result, Sandbox, Slice, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened, Removal,
+    Resolved, Result, Sandbox, Slice, Symlink, VirtualPath, Written,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process,
         ProcessControl, Signal, SpawnRequest, Usage, WindowSize,
@@ -283,7 +283,7 @@ impl ProcessControl for Silent {
 
 #[async_trait]
 impl Backend for Fake {
-    async fn resolve(&self, _: &VirtualPath, _: Last) -> Result<Resolved> {
+    async fn resolve(&self, _: &VirtualPath, _: Symlink) -> Result<Resolved> {
         no()
     }
     async fn stat(&self, _: &Resolved) -> Result<Entry> {
@@ -313,10 +313,10 @@ impl Backend for Fake {
     async fn remove(&self, _: &Resolved, _: Removal) -> Result<()> {
         no()
     }
-    async fn rename(&self, _: &Resolved, _: &Resolved, _: Existing) -> Result<()> {
+    async fn rename(&self, _: &Resolved, _: &Resolved, _: IfExists) -> Result<()> {
         no()
     }
-    async fn copy(&self, _: &Resolved, _: &Resolved, _: Existing) -> Result<Written> {
+    async fn copy(&self, _: &Resolved, _: &Resolved, _: IfExists) -> Result<Written> {
         no()
     }
     async fn glob(&self, _: &Resolved, _: &GlobRequest) -> Result<Globbed> {

@@ -1,7 +1,7 @@
 //! Showing a model an image or a document: as it is, made smaller, or as text.
 
 use bytes::Bytes;
-use workden_core::{Backend, ByteRange, ErrorKind, Last, VirtualPath, limits};
+use workden_core::{Backend, ByteRange, ErrorKind, Symlink, VirtualPath, limits};
 
 #[cfg(feature = "images")]
 use super::images::NotShown;
@@ -17,7 +17,7 @@ impl Context<'_> {
     /// What a file is, by its first bytes, and how many it has.
     pub(crate) async fn sniffed(&self, path: &VirtualPath) -> workden_core::Result<(Option<Media>, u64)> {
         let head = ByteRange::Part { offset: 0, length: SNIFFED_BYTES };
-        let (_, head) = settled!(self, path, Last::Follow, |at| self.files.read(&at, head).await)?;
+        let (_, head) = settled!(self, path, Symlink::Follow, |at| self.files.read(&at, head).await)?;
         Ok((Media::sniff(&head.bytes), head.size))
     }
 
@@ -181,7 +181,8 @@ impl Context<'_> {
         }
         // It may have grown: one byte more than is asked for shows that there is more.
         let part = ByteRange::Part { offset: 0, length: most.saturating_add(1) };
-        let (_, slice) = settled!(self, path, Last::Follow, |at| self.files.read(&at, part).await).map_err(failed)?;
+        let (_, slice) =
+            settled!(self, path, Symlink::Follow, |at| self.files.read(&at, part).await).map_err(failed)?;
         Ok(if slice.bytes.len() as u64 <= most { Ok(slice.bytes) } else { Err(slice.size) })
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use workden_core::{Backend, Existing, Last};
+use workden_core::{Backend, IfExists, Symlink};
 
 use crate::{ToolAnswer, ToolFailure, changing::settled, context::Context};
 
@@ -24,9 +24,9 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
     let Input { source, destination } = input;
     let (from, to) = (context.path(&source)?, context.path(&destination)?);
     let failed = |error| context.failed_between("copy", &source, &destination, error);
-    let (_, (real, written)) = settled!(context, &from, Last::Follow, |at| {
-        match context.files.resolve(&to, Last::Follow).await {
-            Ok(to) => context.files.copy(&at, &to, Existing::Refuse).await.map(|written| (to.real, written)),
+    let (_, (real, written)) = settled!(context, &from, Symlink::Follow, |at| {
+        match context.files.resolve(&to, Symlink::Follow).await {
+            Ok(to) => context.files.copy(&at, &to, IfExists::Refuse).await.map(|written| (to.real, written)),
             Err(error) => Err(error),
         }
     })

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use workden_core::{Backend, Last, Removal};
+use workden_core::{Backend, Removal, Symlink};
 
 use crate::{ToolAnswer, ToolFailure, changing::settled, context::Context};
 
@@ -22,8 +22,8 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
     let path = context.path(&input.path)?;
     let failed = |error| context.failed_deleting(&input.path, error);
     super::only_a_file(context, "delete", &path).await.map_err(failed)?;
-    let (at, ()) =
-        settled!(context, &path, Last::Keep, |at| context.files.remove(&at, Removal::One).await).map_err(failed)?;
+    let (at, ()) = settled!(context, &path, Symlink::NoFollow, |at| context.files.remove(&at, Removal::One).await)
+        .map_err(failed)?;
     context.memory.freshness.forget(&at.real);
     Ok(ToolAnswer::text(format!("Deleted {}", input.path)).structured(json!({ "deleted": path })))
 }

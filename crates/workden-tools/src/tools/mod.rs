@@ -24,7 +24,7 @@ use std::{borrow::Cow, fmt::Write, future::Future, pin::Pin, sync::OnceLock};
 
 use serde_json::Value;
 use workden_core::{
-    Backend, Completeness, Error, ErrorKind, Last, Link, Result as CoreResult, VirtualPath, search::Skipped,
+    Backend, Completeness, Error, ErrorKind, Link, Result as CoreResult, Symlink, VirtualPath, search::Skipped,
 };
 
 use crate::{
@@ -239,7 +239,7 @@ fn footnotes(skipped: Skipped, completeness: Completeness) -> String {
 
 /// Refuses a directory, of which a tool for files could move more than anybody thinks of.
 async fn only_a_file(context: &Context<'_>, verb: &str, path: &VirtualPath) -> CoreResult<()> {
-    let (_, entry) = settled!(context, path, Last::Keep, |at| context.files.stat(&at).await)?;
+    let (_, entry) = settled!(context, path, Symlink::NoFollow, |at| context.files.stat(&at).await)?;
     match entry.is_dir() && entry.link == Link::Direct {
         false => Ok(()),
         true => Err(Error::new(ErrorKind::IsDirectory, format!("cannot {verb} `{path}`: it is a directory"))

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use workden_core::{Backend, Existing, Last};
+use workden_core::{Backend, IfExists, Symlink};
 
 use crate::{ToolAnswer, ToolFailure, changing::settled, context::Context};
 
@@ -25,9 +25,9 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
     let (from, to) = (context.path(&source)?, context.path(&destination)?);
     let failed = |error| context.failed_between("move", &source, &destination, error);
     super::only_a_file(context, "move", &from).await.map_err(failed)?;
-    let (at, real) = settled!(context, &from, Last::Keep, |at| {
-        match context.files.resolve(&to, Last::Keep).await {
-            Ok(to) => context.files.rename(&at, &to, Existing::Refuse).await.map(|()| to.real),
+    let (at, real) = settled!(context, &from, Symlink::NoFollow, |at| {
+        match context.files.resolve(&to, Symlink::NoFollow).await {
+            Ok(to) => context.files.rename(&at, &to, IfExists::Refuse).await.map(|()| to.real),
             Err(error) => Err(error),
         }
     })

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use workden_core::Before;
+use workden_core::Replaced;
 
 use crate::{ToolAnswer, ToolFailure, context::Context};
 
@@ -34,6 +34,6 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
         "path": path,
         "lines": lines,
         "bytes": input.content.len(),
-        "created": written.before == Before::Nothing,
+        "created": written.replaced == Replaced::Nothing,
     })))
 }

@@ -7,8 +7,8 @@ use axum::body::Body;
 use futures_util::TryStreamExt;
 use http::Method;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Existing, Expect, FileIdentity, Last, Opened,
-    Removal, Resolved, Result, Slice, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Expect, FileIdentity, IfExists, Opened, Removal,
+    Resolved, Result, Slice, Symlink, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -28,8 +28,8 @@ use crate::{
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Backend for RemoteSandbox {
-    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
-        self.connection.call(&Resolve::new(path, &last)).await
+    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
+        self.connection.call(&Resolve::new(path, &symlink)).await
     }
 
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
@@ -85,12 +85,12 @@ impl Backend for RemoteSandbox {
         self.connection.call(&Remove::new(at, &what)).await
     }
 
-    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
-        self.connection.call(&Rename::new(from, to, &existing)).await
+    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
+        self.connection.call(&Rename::new(from, to, &if_exists)).await
     }
 
-    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
-        self.connection.call(&Copy::new(from, to, &existing)).await
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
+        self.connection.call(&Copy::new(from, to, &if_exists)).await
     }
 
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {

@@ -11,7 +11,7 @@ use crate::calls::{
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
-        .route(Resolve::PATH, call(|files, c: Resolve| async move { files.resolve(&c.path, *c.last).await }))
+        .route(Resolve::PATH, call(|files, c: Resolve| async move { files.resolve(&c.path, *c.symlink).await }))
         .route(Stat::PATH, call(|files, c: Stat| async move { files.stat(&c.at).await }))
         .route(List::PATH, call(|files, c: List| async move { files.list(&c.at, &c.request).await }))
         .route(ReadText::PATH, call(|files, c: ReadText| async move { files.read_text(&c.at, *c.window).await }))
@@ -21,8 +21,8 @@ pub(super) fn routes() -> Router<Shared> {
         )
         .route(MakeDir::PATH, call(|files, c: MakeDir| async move { files.make_dir(&c.at).await }))
         .route(Remove::PATH, call(|files, c: Remove| async move { files.remove(&c.at, *c.what).await }))
-        .route(Rename::PATH, call(|files, c: Rename| async move { files.rename(&c.from, &c.to, *c.existing).await }))
-        .route(Copy::PATH, call(|files, c: Copy| async move { files.copy(&c.from, &c.to, *c.existing).await }))
+        .route(Rename::PATH, call(|files, c: Rename| async move { files.rename(&c.from, &c.to, *c.if_exists).await }))
+        .route(Copy::PATH, call(|files, c: Copy| async move { files.copy(&c.from, &c.to, *c.if_exists).await }))
         .route(Glob::PATH, call(|files, c: Glob| async move { files.glob(&c.at, &c.request).await }))
         .route(Grep::PATH, call(|files, c: Grep| async move { files.grep(&c.at, &c.request).await }))
         .route(OtherNames::PATH, call(|files, c: OtherNames| async move { files.other_names(&c.files).await }))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tar::{EntryType, Header};
 use workden_core::{
-    Backend, ByteRange, Entry, EntryKind, Error, ErrorKind, Last, Link, NameForm, Resolved, Result, VirtualPath,
+    Backend, ByteRange, Entry, EntryKind, Error, ErrorKind, Link, NameForm, Resolved, Result, Symlink, VirtualPath,
     search::ListRequest,
 };
 
@@ -93,7 +93,7 @@ impl Packer {
     }
 
     async fn start(&mut self) -> Result<()> {
-        let at = self.files.resolve(&self.base, Last::Follow).await?;
+        let at = self.files.resolve(&self.base, Symlink::Follow).await?;
         let entry = self.files.stat(&at).await?;
         if entry.is_dir() {
             self.queue(&at, "").await?;

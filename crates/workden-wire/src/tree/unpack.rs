@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 use workden_core::{
-    Backend, BackendExt, Content, ContentStream, Error, ErrorKind, Expect, Last, Resolved, Result, VirtualPath,
+    Backend, BackendExt, Content, ContentStream, Error, ErrorKind, Expect, Resolved, Result, Symlink, VirtualPath,
 };
 
 use super::{
@@ -26,7 +26,7 @@ use crate::limits::TREE_PIECE_BYTES;
 /// What came before the error is in its place.
 pub async fn unpack(files: &dyn Backend, at: &VirtualPath, archive: ContentStream) -> Result<TreeReport> {
     files.make_dir_path(at).await?;
-    let base = files.resolve(at, Last::Follow).await?;
+    let base = files.resolve(at, Symlink::Follow).await?;
     let source = Arc::new(Mutex::new(Source::new(archive)));
     let mut report = TreeReport::default();
     loop {
@@ -70,7 +70,7 @@ async fn place(files: &dyn Backend, at: &VirtualPath, base: &Resolved, name: &[u
     if name.starts_with('/') || name.split('/').any(|part| part == "..") {
         return Err(escapes());
     }
-    let place = files.resolve(&VirtualPath::parse_from(at, name)?, Last::Follow).await?;
+    let place = files.resolve(&VirtualPath::parse_from(at, name)?, Symlink::Follow).await?;
     if place.real.strip_prefix(&base.real).is_none() {
         return Err(escapes());
     }

@@ -5,7 +5,7 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 use bytes::Bytes;
 use tempfile::TempDir;
 use workden_core::{
-    Backend, BackendExt, Existing, Expect, NameForm,
+    Backend, BackendExt, Expect, IfExists, NameForm,
     search::{GlobRequest, GrepRequest, ListRequest},
 };
 use workden_files::LocalBackend;
@@ -50,8 +50,8 @@ async fn odd_names_are_written_read_listed_found_moved_and_removed() {
         assert_eq!(remote.read_bytes(&file).await.unwrap(), content, "{name:?}");
         assert_eq!(remote.entry(&file).await.unwrap().path, file);
         let moved = path(&format!("/moved/{name}"));
-        remote.move_path(&file, &moved, Existing::Refuse).await.unwrap();
-        remote.copy_path(&moved, &file, Existing::Refuse).await.unwrap();
+        remote.move_path(&file, &moved, IfExists::Refuse).await.unwrap();
+        remote.copy_path(&moved, &file, IfExists::Refuse).await.unwrap();
     }
     let listing = remote.list_path(&path("/d"), &ListRequest::default()).await.unwrap();
     let globbed = remote.glob_path(&path("/d"), &GlobRequest::new("*")).await.unwrap();

@@ -14,8 +14,8 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Opened,
-    Removal, Resolved, Result, Sandbox, Slice, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened, Removal,
+    Resolved, Result, Sandbox, Slice, Symlink, VirtualPath, Written,
     sandbox::{
         Command, Ended, ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, JobState,
         Killed, Output, Process, ProcessControl, ProcessEvent, ProcessEvents, Signal, SpawnRequest, Stream, Usage,
@@ -232,8 +232,8 @@ pub(crate) fn spawning(line: &str) -> SpawnRequest {
 
 #[async_trait]
 impl Backend for Scripted {
-    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
-        self.files.resolve(path, last).await
+    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
+        self.files.resolve(path, symlink).await
     }
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
         self.files.stat(at).await
@@ -267,11 +267,11 @@ impl Backend for Scripted {
     async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
         self.files.remove(at, what).await
     }
-    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
-        self.files.rename(from, to, existing).await
+    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
+        self.files.rename(from, to, if_exists).await
     }
-    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
-        self.files.copy(from, to, existing).await
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
+        self.files.copy(from, to, if_exists).await
     }
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
         self.files.glob(at, request).await

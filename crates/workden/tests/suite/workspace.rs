@@ -140,7 +140,7 @@ fn nothing_is_moved_to_or_away_from_where_programs_outside_would_run_it() {
     }
     let den = Workspace::builder()
         .directory_at("/", place.path())
-        .fixed_names("/", FixedNames::run_outside())
+        .fixed_names("/", FixedNames::host_executed())
         .build_blocking()
         .unwrap();
     for (from, to) in [

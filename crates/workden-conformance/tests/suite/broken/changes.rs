@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use workden_core::{
-    Backend, BackendExt, Before, ByteRange, Content, Error, ErrorKind, Existing, Expect, Removal, Resolved, Result,
+    Backend, BackendExt, ByteRange, Content, Error, ErrorKind, Expect, IfExists, Removal, Replaced, Resolved, Result,
     Version, VirtualPath, Written,
     search::{GlobKinds, GlobRequest, ListRequest},
 };
@@ -95,7 +95,7 @@ impl Broken {
         }
         let mut written = written?;
         match self.spoil {
-            Spoil::WriteSaysNothingWasThere => written.before = Before::Nothing,
+            Spoil::WriteSaysNothingWasThere => written.replaced = Replaced::Nothing,
             Spoil::WriteInventsVersions => written.version = Version::of(at.real.as_str().as_bytes()),
             _ => {}
         }
@@ -153,7 +153,7 @@ impl Broken {
         Ok(())
     }
 
-    pub(super) async fn spoiled_rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+    pub(super) async fn spoiled_rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
         let content = self.content_of(from).await;
         let target = self.inner.stat(to).await;
         match self.spoil {
@@ -161,7 +161,7 @@ impl Broken {
                 return self.inner.remove(from, Removal::Tree).await;
             }
             Spoil::RenameIntoItselfLoses if from.real != to.real && to.real.is_within(&from.real) => {
-                let refusal = self.inner.rename(from, to, existing).await;
+                let refusal = self.inner.rename(from, to, if_exists).await;
                 let _ = self.inner.remove(from, Removal::Tree).await;
                 return refusal;
             }
@@ -177,23 +177,23 @@ impl Broken {
             }
             _ => {}
         }
-        let existing = if self.is(Spoil::RenameAlwaysReplaces) { Existing::Replace } else { existing };
-        self.inner.rename(from, to, existing).await?;
+        let if_exists = if self.is(Spoil::RenameAlwaysReplaces) { IfExists::Replace } else { if_exists };
+        self.inner.rename(from, to, if_exists).await?;
         if let Some(content) = content.filter(|_| self.is(Spoil::RenameLeavesTheOld)) {
             self.inner.write(from, content.into(), Expect::Anything).await?;
         }
         Ok(())
     }
 
-    pub(super) async fn spoiled_copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
-        let existing = if self.is(Spoil::CopyAlwaysReplaces) { Existing::Replace } else { existing };
-        let mut written = self.inner.copy(from, to, existing).await?;
+    pub(super) async fn spoiled_copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
+        let if_exists = if self.is(Spoil::CopyAlwaysReplaces) { IfExists::Replace } else { if_exists };
+        let mut written = self.inner.copy(from, to, if_exists).await?;
         match self.spoil {
             Spoil::CopyRemovesTheOriginal if from.real != to.real => self.inner.remove(from, Removal::One).await?,
             Spoil::CopyOntoItselfEmpties if from.real == to.real => {
                 self.inner.write(to, Bytes::new().into(), Expect::Anything).await?;
             }
-            Spoil::CopySaysNothingWasThere => written.before = Before::Nothing,
+            Spoil::CopySaysNothingWasThere => written.replaced = Replaced::Nothing,
             Spoil::CopyStaysTied => self.tied.lock().unwrap().push((from.real.clone(), to.real.clone())),
             _ => {}
         }

@@ -14,8 +14,8 @@ use std::{
 use async_trait::async_trait;
 pub(crate) use spoil::Spoil;
 use workden_core::{
-    Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last,
-    Opened, Removal, Resolved, Result, Slice, VirtualPath, Written,
+    Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened,
+    Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -73,8 +73,8 @@ async fn pause() {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Backend for Broken {
-    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
-        let resolved = self.inner.resolve(path, last).await?;
+    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
+        let resolved = self.inner.resolve(path, symlink).await?;
         match self.spoil {
             Spoil::ResolveForgetsWhatWasTyped => Ok(Resolved { typed: VirtualPath::root(), ..resolved }),
             Spoil::ResolveMakesDirectories => {
@@ -113,11 +113,11 @@ impl Backend for Broken {
     async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
         self.answer(self.spoiled_remove(at, what).await)
     }
-    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
-        self.answer(self.spoiled_rename(from, to, existing).await)
+    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
+        self.answer(self.spoiled_rename(from, to, if_exists).await)
     }
-    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
-        self.answer(self.spoiled_copy(from, to, existing).await)
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
+        self.answer(self.spoiled_copy(from, to, if_exists).await)
     }
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
         self.answer(self.spoiled_glob(at, request.clone()).await)

@@ -76,7 +76,7 @@ fn a_question_says_what_on_whose_behalf_and_why() {
         refusal: None,
         caller: Some(caller),
         preview: Some("@@ -1,2 +1,2 @@\n one\n-two\n+2\n".into()),
-        found: vec![Found::Content(workden_core::Version::of(b"one\ntwo\n"))],
+        targets: vec![TargetState::Content(workden_core::Version::of(b"one\ntwo\n"))],
     };
     assert_eq!(yes.last(), expected);
     let sent = serde_json::to_string(&expected).unwrap();
@@ -145,10 +145,10 @@ fn a_question_about_another_content_is_another_question() {
         let (one, same, other) = (long("a"), long("a"), long("bc"));
         let [one, same, other] = [one, same, other].map(|content| asked(name, typed, content));
         assert_eq!(one, same, "{name}");
-        assert_ne!(one.found, other.found, "{name}");
+        assert_ne!(one.targets, other.targets, "{name}");
     }
     // Looks are for whatever is there.
-    assert!(asked("read", "/a.md", long("a")).found.is_empty());
+    assert!(asked("read", "/a.md", long("a")).targets.is_empty());
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn nobody_is_asked_about_what_could_not_be_done() {
         let kinds = [
             files.read_bytes(&missing).await.map(drop),
             files.remove_path(&missing, Removal::One).await,
-            files.move_path(&missing, &path("/b"), Existing::Refuse).await,
+            files.move_path(&missing, &path("/b"), IfExists::Refuse).await,
             files.edit(&missing, &[Replacement::once("a", "b")]).await.map(drop),
             files.edit(&path("/a.md"), &[Replacement::once("no such text", "b")]).await.map(drop),
             files
@@ -210,8 +210,8 @@ fn nobody_is_asked_about_what_could_not_be_done() {
                 .await
                 .map(drop),
             files.write_path(&missing, "x".into(), Expect::Version(workden_core::Version::of(b"x"))).await.map(drop),
-            files.move_path(&path("/a.md"), &path("/d/x"), Existing::Refuse).await,
-            files.copy_path(&path("/a.md"), &path("/d/x"), Existing::Refuse).await.map(drop),
+            files.move_path(&path("/a.md"), &path("/d/x"), IfExists::Refuse).await,
+            files.copy_path(&path("/a.md"), &path("/d/x"), IfExists::Refuse).await.map(drop),
         ]
         .map(|told| told.unwrap_err().kind());
         use ErrorKind::{AlreadyExists, Conflict, NoMatch, NotFound};

@@ -42,17 +42,17 @@ fn ceilings_hold_for_every_way_in() {
             ("open", reads.open(&five, u64::MAX).await.map(drop), 5, 4),
             ("read text", reads.read_text(&five, window).await.map(drop), 5, 4),
             ("edit what is too large", reads.change(&five, &grow, any, 100).await.map(drop), 5, 4),
-            ("copy from", reads.copy(&five, &new, Existing::Refuse).await.map(drop), 5, 4),
-            ("move from", reads.rename(&five, &new, Existing::Refuse).await, 5, 4),
+            ("copy from", reads.copy(&five, &new, IfExists::Refuse).await.map(drop), 5, 4),
+            ("move from", reads.rename(&five, &new, IfExists::Refuse).await, 5, 4),
             ("write", writes.write(&new, "12345".into(), any).await.map(drop), 5, 4),
             ("write over", writes.write(&five, "54321".into(), any).await.map(drop), 5, 4),
             ("write in pieces", writes.write(&new, stream(&["123", "45", "6"]), any).await.map(drop), 5, 4),
             ("edit to more", most(5, 5).change(&five, &grow, any, 100).await.map(drop), 6, 5),
             ("edit to more than asked for", most(9, 9).change(&five, &grow, any, 5).await.map(drop), 6, 5),
-            ("copy to", writes.copy(&five, &new, Existing::Refuse).await.map(drop), 5, 4),
-            ("move to", writes.rename(&five, &new, Existing::Refuse).await, 5, 4),
-            ("move to where less is allowed", most(100, 100).rename(&five, &tiny, Existing::Refuse).await, 5, 1),
-            ("move a tree", most(100, 100).rename(&tree.0, &tree.1, Existing::Refuse).await, 10, 1),
+            ("copy to", writes.copy(&five, &new, IfExists::Refuse).await.map(drop), 5, 4),
+            ("move to", writes.rename(&five, &new, IfExists::Refuse).await, 5, 4),
+            ("move to where less is allowed", most(100, 100).rename(&five, &tiny, IfExists::Refuse).await, 5, 1),
+            ("move a tree", most(100, 100).rename(&tree.0, &tree.1, IfExists::Refuse).await, 10, 1),
         ] {
             let error = told.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::TooLarge, "{what}: {error}");
@@ -65,7 +65,7 @@ fn ceilings_hold_for_every_way_in() {
         let exact = most(5, 6);
         exact.read(&five, whole).await.unwrap();
         exact.write(&new, stream(&["123", "456"]), any).await.unwrap();
-        exact.copy(&five, &new, Existing::Replace).await.unwrap();
+        exact.copy(&five, &new, IfExists::Replace).await.unwrap();
         most(6, 6).change(&five, &grow, any, 100).await.unwrap();
     });
 }

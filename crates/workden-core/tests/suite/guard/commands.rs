@@ -53,7 +53,7 @@ macro_rules! files_of_scripted {
 }
 
 files_of_scripted! {
-    resolve(path: &VirtualPath, last: Last) -> Resolved;
+    resolve(path: &VirtualPath, symlink: Symlink) -> Resolved;
     stat(at: &Resolved) -> Entry;
     list(at: &Resolved, request: &ListRequest) -> Listing;
     read(at: &Resolved, range: ByteRange) -> Slice;
@@ -63,8 +63,8 @@ files_of_scripted! {
     change(at: &Resolved, change: &Change, expect: Expect, most: u64) -> Changed;
     make_dir(at: &Resolved) -> ();
     remove(at: &Resolved, what: Removal) -> ();
-    rename(from: &Resolved, to: &Resolved, existing: Existing) -> ();
-    copy(from: &Resolved, to: &Resolved, existing: Existing) -> Written;
+    rename(from: &Resolved, to: &Resolved, if_exists: IfExists) -> ();
+    copy(from: &Resolved, to: &Resolved, if_exists: IfExists) -> Written;
     glob(at: &Resolved, request: &GlobRequest) -> Globbed;
     grep(at: &Resolved, request: &GrepRequest) -> Grepped;
     other_names(files: &[Resolved]) -> Vec<Vec<VirtualPath>>;

@@ -11,9 +11,9 @@ use async_trait::async_trait;
 use futures_executor::block_on;
 use workden_core::{
     Access, Approval, ApprovalRequest, Approver, Audit, AuditEvent, AuditOutcome, Backend, BackendExt, ByteRange,
-    Caller, Changed, Content, Entry, Error, ErrorKind, Execution, Existing, Expect, FileIdentity, Found, Gate, Guarded,
-    Last, Op, Opened, Refusal, Removal, Resolved, Result, Slice, SteppingClock, Verdict, VirtualPath, Visibility,
-    Written,
+    Caller, Changed, CommandLine, Content, Entry, Error, ErrorKind, Execution, ExecutionInput, Expect, FileIdentity,
+    Gate, Guarded, IfExists, Op, Opened, Refusal, Removal, Resolved, Result, Slice, SteppingClock, Symlink,
+    TargetState, Verdict, VirtualPath, Visibility, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, Replacement, TextWindow},
 };
@@ -147,9 +147,9 @@ async fn call(files: &dyn Backend, name: &str) -> Result<()> {
         "edit" => files.edit(&at, &[Replacement::once("two", "2")]).await.map(drop),
         "remove" => files.remove_path(&at, Removal::One).await,
         "remove a tree" => files.remove_path(&path("/d"), Removal::Tree).await,
-        "move" => files.move_path(&at, &path("/b.md"), Existing::Refuse).await,
-        "move a tree" => files.move_path(&path("/d"), &path("/e"), Existing::Refuse).await,
-        "copy" => files.copy_path(&at, &path("/b.md"), Existing::Refuse).await.map(drop),
+        "move" => files.move_path(&at, &path("/b.md"), IfExists::Refuse).await,
+        "move a tree" => files.move_path(&path("/d"), &path("/e"), IfExists::Refuse).await,
+        "copy" => files.copy_path(&at, &path("/b.md"), IfExists::Refuse).await.map(drop),
         _ => unreachable!("{name}"),
     }
 }

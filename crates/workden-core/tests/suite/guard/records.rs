@@ -33,7 +33,7 @@ fn every_call_is_recorded_with_what_became_of_it() {
         files.edit(&path("/a.md"), &[Replacement::once("one", "1")]).await.unwrap();
         files.remove_path(&path("/d/x"), Removal::One).await.unwrap_err();
         files.read_bytes(&path("/missing")).await.unwrap_err();
-        files.move_path(&path("/a.md"), &path("/b"), Existing::Refuse).await.unwrap();
+        files.move_path(&path("/a.md"), &path("/b"), IfExists::Refuse).await.unwrap();
     });
     let events = records.events.lock().unwrap().clone();
     let seen: Vec<_> = events.iter().map(|event| (event.call.as_str(), event.outcome)).collect();

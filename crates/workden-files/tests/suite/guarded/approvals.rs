@@ -10,8 +10,8 @@ use std::{
 use async_trait::async_trait;
 use futures_executor::block_on;
 use workden_core::{
-    Access, Approval, ApprovalRequest, Approver, Backend, BackendExt, Error, ErrorKind, Execution, Existing, Expect,
-    Gate, Guarded, Op, Removal, Resolved, Result, Verdict, Visibility, text::Replacement,
+    Access, Approval, ApprovalRequest, Approver, Backend, BackendExt, Error, ErrorKind, Execution, Expect, Gate,
+    Guarded, IfExists, Op, Removal, Resolved, Result, Verdict, Visibility, text::Replacement,
 };
 use workden_files::{LocalBackend, PathOpening};
 
@@ -77,10 +77,10 @@ async fn call(files: &dyn Backend, name: &str) -> Result<String> {
         "edit" => format!("{:?}", files.edit(&file, &[Replacement::once("old", "new")]).await?),
         "remove" => format!("{:?}", files.remove_path(&file, Removal::One).await?),
         "remove a tree" => format!("{:?}", files.remove_path(&path("/d"), Removal::Tree).await?),
-        "move" => format!("{:?}", files.move_path(&file, &out, Existing::Refuse).await?),
-        "copy" => format!("{:?}", files.copy_path(&file, &out, Existing::Refuse).await?),
-        "copy onto" => format!("{:?}", files.copy_path(&path("/spare"), &file, Existing::Replace).await?),
-        _ => format!("{:?}", files.move_path(&path("/spare"), &file, Existing::Replace).await?),
+        "move" => format!("{:?}", files.move_path(&file, &out, IfExists::Refuse).await?),
+        "copy" => format!("{:?}", files.copy_path(&file, &out, IfExists::Refuse).await?),
+        "copy onto" => format!("{:?}", files.copy_path(&path("/spare"), &file, IfExists::Replace).await?),
+        _ => format!("{:?}", files.move_path(&path("/spare"), &file, IfExists::Replace).await?),
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_executor::block_on;
 use workden_core::{
-    Backend, BackendExt, ByteRange, ErrorKind, Existing, Expect, Guarded, Last, OpenGate, Removal, Result, Version,
+    Backend, BackendExt, ByteRange, ErrorKind, Expect, Guarded, IfExists, OpenGate, Removal, Result, Symlink, Version,
     VirtualPath,
     search::{GlobKinds, GlobRequest, GrepRequest, Hidden, ListRequest},
     text::{
@@ -44,7 +44,7 @@ async fn call(files: &dyn Backend, name: &str, at: &VirtualPath) -> Result<Strin
     Ok(match name {
         "read" => format!("{:?}", files.read_bytes(at).await?),
         "part" => {
-            let at = files.resolve(at, Last::Follow).await?;
+            let at = files.resolve(at, Symlink::Follow).await?;
             format!("{:?}", files.read(&at, ByteRange::Part { offset: 0, length: 100 }).await?)
         }
         "lines" => files.read_numbered(at, 0, 10).await?.text,
@@ -74,11 +74,11 @@ async fn call(files: &dyn Backend, name: &str, at: &VirtualPath) -> Result<Strin
             format!("{MARK} {:?}", files.write_path(at, content.into(), version).await?)
         }
         "copy" => {
-            files.copy_path(at, &out, Existing::Replace).await?;
+            files.copy_path(at, &out, IfExists::Replace).await?;
             format!("{:?}", files.read_bytes(&out).await?)
         }
         "move" => {
-            files.move_path(at, &out, Existing::Replace).await?;
+            files.move_path(at, &out, IfExists::Replace).await?;
             format!("{:?}", files.read_bytes(&out).await?)
         }
         _ => format!("{:?}", files.grep_path(at, &GrepRequest::regex("T.*")).await?),
@@ -202,12 +202,12 @@ fn a_directory_with_a_denied_file_in_it_is_not_moved_by_any_name() {
     for place in places() {
         let files = guarded(&place, SECRET);
         for name in ["/link", "/chain", "/all/link", "/dirlink"] {
-            let _ = block_on(files.move_path(&path(name), &path("/open/led"), Existing::Replace));
+            let _ = block_on(files.move_path(&path(name), &path("/open/led"), IfExists::Replace));
             assert!(!block_on(searched(&files)).contains(MARK), "{}", place.name);
         }
         for directory in ["/vault", "/twin", "/twin/er", "/all/vault", "/all", "/open/deep", "/new\nline", "/open"] {
-            let _ = block_on(files.move_path(&path(directory), &path("/open/elsewhere"), Existing::Refuse));
-            let _ = block_on(files.move_path(&path(directory), &path("/elsewhere"), Existing::Refuse));
+            let _ = block_on(files.move_path(&path(directory), &path("/open/elsewhere"), IfExists::Refuse));
+            let _ = block_on(files.move_path(&path(directory), &path("/elsewhere"), IfExists::Refuse));
         }
         unharmed(&place, &files);
     }

@@ -7,7 +7,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Refusal, Spelling, refusals};
+use crate::{Refusal, Spelling};
+
+mod messages;
 
 /// What a workden call answers.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -162,7 +164,7 @@ impl Error {
         }
         self.0.refusal = self.0.refusal.map(|refusal| refusal.map_paths(|path| path.below(prefix)));
         let through = (self.0.kind == ErrorKind::NotDirectory).then_some(&self.0.sentence);
-        if let Some(told) = through.and_then(|sentence| refusals::through_file_below(sentence, prefix)) {
+        if let Some(told) = through.and_then(|sentence| messages::through_file_below(sentence, prefix)) {
             self.0.sentence = told;
         } else {
             let (paths, reason) = split_at_reason(&self.0.sentence, 0);
@@ -194,7 +196,7 @@ impl Error {
             |told: &str| told.replace(&format!("`{directory}`"), "`/`").replace(&format!("`{directory}/"), "`/");
         let sentence = &self.0.sentence;
         let through = (self.0.kind == ErrorKind::NotDirectory).then_some(sentence);
-        self.0.sentence = match through.and_then(|sentence| refusals::through_file(sentence)) {
+        self.0.sentence = match through.and_then(|sentence| messages::through_file(sentence)) {
             // The reason names a path, too.
             Some(_) => stripped(sentence),
             None => {
@@ -228,7 +230,7 @@ impl Error {
         };
         self.0.refusal = self.0.refusal.map(|refusal| refusal.map_paths(known_as));
         let through = (self.0.kind == ErrorKind::NotDirectory).then_some(&self.0.sentence);
-        if let Some(told) = through.and_then(|sentence| refusals::through_file_told_as(sentence, real, typed)) {
+        if let Some(told) = through.and_then(|sentence| messages::through_file_told_as(sentence, real, typed)) {
             self.0.sentence = told;
         } else if real != typed && !real.is_root() {
             let sentence = &self.0.sentence;

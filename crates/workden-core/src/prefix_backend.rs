@@ -1,44 +1,44 @@
-//! A directory of a backend as a backend of its own: a mount of a part, or what a check of a whole tree
-//! takes for an empty `/`.
+//! `PrefixBackend`: a directory of a backend as a backend of its own, to mount a part of a tree or to
+//! run the conformance suite where `/` is not empty.
 
 use async_trait::async_trait;
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Existing, Expect, FileIdentity, Last, Opened,
-    Removal, Resolved, Result, Slice, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened, Removal,
+    Resolved, Result, Slice, Symlink, VirtualPath, Written,
     search::{Alias, GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing, View},
     text::{Change, Excerpt, TextWindow},
 };
 
-/// Shows a directory of a backend as `/`. The directory must be there.
+/// A directory of a backend, shown as `/`. The directory must exist.
 ///
-/// Paths get the directory in front on the way in and lose it on the way out, in answers and in the
-/// sentences of errors. Links that lead out of the directory lead nowhere.
+/// Paths get the directory as a prefix on the way in and lose it on the way out, in answers and in the
+/// sentences of errors. A link that leads out of the directory is refused with `Escapes`.
 ///
 /// ```
 /// # futures_executor::block_on(async {
-/// use workden_core::{BackendExt, Expect, VirtualPath, below};
+/// use workden_core::{BackendExt, Expect, PrefixBackend, VirtualPath};
 ///
 /// let files = workden_files::memory();
 /// files.make_dir_path(&VirtualPath::parse("/workspace")?).await?;
-/// let work = below(files.clone(), VirtualPath::parse("/workspace")?);
+/// let work = PrefixBackend::new(files.clone(), VirtualPath::parse("/workspace")?);
 /// work.write_path(&VirtualPath::parse("/notes.md")?, "here".into(), Expect::Absent).await?;
 /// assert!(files.exists(&VirtualPath::parse("/workspace/notes.md")?).await);
 /// # Ok::<(), workden_core::Error>(()) }).unwrap();
 /// ```
-pub fn below<B: Backend>(backend: B, directory: VirtualPath) -> Below<B> {
-    Below { backend, directory }
-}
-
-/// A directory of a backend as a backend of its own; made by [`below`].
 #[derive(Clone, Debug)]
-pub struct Below<B> {
+pub struct PrefixBackend<B> {
     backend: B,
     directory: VirtualPath,
 }
 
-impl<B: Backend> Below<B> {
-    /// What it is a directory of.
+impl<B: Backend> PrefixBackend<B> {
+    /// Shows `directory` of `backend` as `/`.
+    pub fn new(backend: B, directory: VirtualPath) -> Self {
+        Self { backend, directory }
+    }
+
+    /// Returns the backend that the directory is part of.
     pub fn inner(&self) -> &B {
         &self.backend
     }
@@ -82,9 +82,9 @@ fn root_stays(verb: &str, at: &Resolved) -> Result<()> {
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl<B: Backend> Backend for Below<B> {
-    async fn resolve(&self, path: &VirtualPath, last: Last) -> Result<Resolved> {
-        let resolved = self.told(self.backend.resolve(&self.outer(path), last).await)?;
+impl<B: Backend> Backend for PrefixBackend<B> {
+    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
+        let resolved = self.told(self.backend.resolve(&self.outer(path), symlink).await)?;
         match resolved.real.strip_prefix(&self.directory) {
             Some(real) => Ok(Resolved { typed: path.clone(), real }),
             None => Err(Error::new(
@@ -136,13 +136,13 @@ impl<B: Backend> Backend for Below<B> {
         self.told(self.backend.remove(&self.outer_at(at), what).await)
     }
 
-    async fn rename(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<()> {
+    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
         root_stays("move", from)?;
-        self.told(self.backend.rename(&self.outer_at(from), &self.outer_at(to), existing).await)
+        self.told(self.backend.rename(&self.outer_at(from), &self.outer_at(to), if_exists).await)
     }
 
-    async fn copy(&self, from: &Resolved, to: &Resolved, existing: Existing) -> Result<Written> {
-        let copied = self.told(self.backend.copy(&self.outer_at(from), &self.outer_at(to), existing).await)?;
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
+        let copied = self.told(self.backend.copy(&self.outer_at(from), &self.outer_at(to), if_exists).await)?;
         Ok(Written { path: self.own(&copied.path), ..copied })
     }
 

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{self, FileType, Stat};
 use workden_core::{
-    Entry, FileIdentity, Last, NameForm, VirtualPath,
+    Entry, FileIdentity, NameForm, Symlink, VirtualPath,
     text::{Excerpt, TextWindow, scan},
 };
 
@@ -25,9 +25,9 @@ use super::{
 const SMALL_BYTES: usize = 32 * 1024;
 
 /// The path itself, if there is something at it, and no link on the way or at its end.
-pub(super) fn resolve(root: &Root, typed: &VirtualPath, last: Last) -> Option<VirtualPath> {
+pub(super) fn resolve(root: &Root, typed: &VirtualPath, symlink: Symlink) -> Option<VirtualPath> {
     let (_, stat) = look(root, typed)?;
-    (last == Last::Keep || kind(&stat) != FileType::Symlink).then(|| typed.clone())
+    (symlink == Symlink::NoFollow || kind(&stat) != FileType::Symlink).then(|| typed.clone())
 }
 
 /// What is at a path.
@@ -126,7 +126,11 @@ mod tests {
         let root = open(&place, PathOpening::Detect, &[]);
         for path in ["/a", "/a/b", "/a/b/file", "/a/twice", "/again"] {
             let path = VirtualPath::parse(path).unwrap();
-            assert_eq!(resolve(&root, &path, Last::Follow), links::resolve(&root, &path, Last::Follow).ok(), "{path}");
+            assert_eq!(
+                resolve(&root, &path, Symlink::Follow),
+                links::resolve(&root, &path, Symlink::Follow).ok(),
+                "{path}"
+            );
             assert_eq!(stat(&root, &path), Some(entries::stat(&root, &path).unwrap()), "{path}");
             assert_eq!(identify(&root, &path), Some(identity::identify(&root, &path).unwrap()), "{path}");
             assert_eq!(has_one_name(&root, &path), !["/a/twice", "/again"].contains(&path.as_str()), "{path}");
@@ -140,12 +144,12 @@ mod tests {
         for path in ["/", "/missing", "/a/missing/file", "/linked", "/linked/twice", "/again/file", "/a/b", "/a/b/file"]
         {
             let path = VirtualPath::parse(path).unwrap();
-            assert_eq!(resolve(&root, &path, Last::Follow), None, "{path}");
+            assert_eq!(resolve(&root, &path, Symlink::Follow), None, "{path}");
             assert_eq!(stat(&root, &path), None, "{path}");
             assert!(!has_one_name(&root, &path) || path.as_str() == "/linked", "{path}");
         }
         let link = VirtualPath::parse("/linked").unwrap();
-        assert_eq!(resolve(&root, &link, Last::Keep), Some(link));
+        assert_eq!(resolve(&root, &link, Symlink::NoFollow), Some(link));
     }
 
     #[test]
@@ -178,7 +182,7 @@ mod tests {
         let place = ground();
         let root = open(&place, PathOpening::StepByStep, &[]);
         let path = VirtualPath::parse("/a/twice").unwrap();
-        assert_eq!((resolve(&root, &path, Last::Keep), stat(&root, &path)), (None, None));
+        assert_eq!((resolve(&root, &path, Symlink::NoFollow), stat(&root, &path)), (None, None));
     }
 
     #[test]
