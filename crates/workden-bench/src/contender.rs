@@ -1,7 +1,7 @@
-//! A contender as the benchmark sees it: a process that does one task whenever it is told to.
+//! A contender: a process that runs one task on each request of the benchmark.
 //!
-//! All of them live as long as their row and take turns, so that a slow moment of the machine
-//! falls on all alike, and each has a process of its own, so that its peak memory is its own.
+//! Contenders live as long as their row and take turns, so that a slow moment of the machine
+//! affects all of them. Each has its own process, so that its peak memory is its own.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -22,7 +22,7 @@ pub(crate) struct Contender {
     rounds: Vec<Round>,
 }
 
-/// What came of it.
+/// The result of a contender.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
     pub(crate) label: String,
@@ -33,7 +33,7 @@ pub(crate) struct Measured {
 }
 
 impl Contender {
-    /// Starts it and waits until it is ready.
+    /// Starts the contender and waits until it is ready.
     pub(crate) fn start(label: &str, command: &mut Command) -> Result<Self, Failure> {
         let mut child = command
             .stdin(Stdio::piped())
@@ -47,7 +47,7 @@ impl Contender {
         Ok(contender)
     }
 
-    /// Runs once without taking note: caches get warm, threads get started.
+    /// Runs once without recording it, to warm caches and start threads.
     pub(crate) fn warm_up(&mut self) -> Result<(), Failure> {
         self.once().map(|_| ())
     }
@@ -59,7 +59,7 @@ impl Contender {
         Ok(())
     }
 
-    /// Sends it home. It must have found the same every time.
+    /// Ends the contender. Fails unless every round found the same.
     pub(crate) fn finish(mut self) -> Result<Measured, Failure> {
         drop(self.orders.take());
         let farewell: Farewell = serde_json::from_str(&self.answer()?)?;
@@ -97,7 +97,7 @@ impl Contender {
 
 impl Drop for Contender {
     fn drop(&mut self) {
-        // Only after an error is it still running; nobody is left to hear of a failure here.
+        // It still runs only after an error, so a failure here cannot be reported.
         drop(self.orders.take());
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,4 +1,4 @@
-//! `bench files`: the rows of the file half.
+//! `bench files`: search, listing, reading and editing.
 
 use std::path::PathBuf;
 
@@ -78,7 +78,7 @@ fn grep(material: &Material, name: &'static str, pattern: &str, syntax: Syntax) 
 
 fn glob(material: &Material, name: &'static str, pattern: &str, find_names: &[&str]) -> Row {
     let task = Task::Glob { dir: material.tree(), pattern: pattern.to_owned() };
-    // `$@` hands the names over without another round of shell quoting.
+    // `$@` passes the names on without shell quoting.
     let pipe = "find . -type f \"$@\" -printf '%T@ %p\\n' | sort -rn";
     let arguments: Vec<&str> = ["-c", pipe, "sh"].iter().chain(find_names).copied().collect();
     let peers = vec![
@@ -92,7 +92,7 @@ fn glob(material: &Material, name: &'static str, pattern: &str, find_names: &[&s
     Row { name, task, peers, most_kib: None, each: None }
 }
 
-/// Both change a file in turn, so each has its own. The reference never waits for the disk.
+/// Both sides change a file, so each has its own. The reference never waits for the disk.
 fn edit(material: &Material, name: &'static str, fsync: Fsync) -> Result<Row, Failure> {
     let task = |dir: PathBuf| Task::Edit {
         dir,

@@ -1,11 +1,11 @@
-//! The table of the benchmarks that time whole programs and count their memory: a line for each figure,
-//! with its target and whether it was met.
+//! The table of the benchmarks that measure time and memory of whole programs: a line for each figure,
+//! with its target and verdict.
 
 use std::time::Duration;
 
 use crate::{samples::Samples, table::time};
 
-/// What a line must show, at the median.
+/// The target of a line, at the median.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
     /// At most this many times the peer.
@@ -16,7 +16,7 @@ pub(crate) enum Target {
     Over(Duration),
     /// At most this long.
     Within(Duration),
-    /// Nothing; it is shown for orientation.
+    /// No target; shown for orientation.
     Shown,
 }
 
@@ -58,14 +58,14 @@ impl Line {
         line
     }
 
-    /// Ours beside something of the peer's that is not the same work, so that there is no ratio.
+    /// Ours beside different work of the peer, so without a ratio.
     pub(crate) fn near(what: &str, peer_name: &str, ours: &Samples, peer: &Samples, target: Target) -> Self {
         let mut line = Self::beside(what, peer_name, ours, peer, target);
         line.cells[3] = "-".to_owned();
         line
     }
 
-    /// Memory that may not reach a limit.
+    /// Memory that must stay below a limit.
     pub(crate) fn bytes(what: &str, held: u64, most: u64) -> Self {
         let passes = held < most;
         let cells = [
@@ -79,7 +79,7 @@ impl Line {
         Self { cells, passes }
     }
 
-    /// Memory that may be at most a part of the peer's; without a most it is shown only.
+    /// Memory that may be at most this part of the peer's; without a target it is shown only.
     pub(crate) fn bytes_beside(what: &str, peer_name: &str, ours: u64, peer: u64, most: Option<f64>) -> Self {
         let ratio = ours as f64 / peer as f64;
         let passes = most.is_none_or(|most| ratio <= most);
@@ -116,7 +116,7 @@ fn pair(samples: &Samples) -> String {
     format!("{} / {}", time(samples.min().as_secs_f64()), time(samples.median().as_secs_f64()))
 }
 
-/// The lines in Markdown.
+/// Formats the lines as Markdown.
 pub(crate) fn markdown(lines: &[Line]) -> String {
     let head =
         ["what", "peer min / median", "ours min / median", "ours : peer", "target", "verdict"].map(str::to_owned);

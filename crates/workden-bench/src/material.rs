@@ -1,8 +1,8 @@
-//! What the benchmark works on: a tree like that of a large Python project, a directory with many
-//! entries, and two long text files. Made once, the same everywhere, and kept below `target`.
+//! The test data: a tree like that of a large Python project, a directory with many
+//! entries, and two long text files. Created once, identical everywhere, and kept below `target`.
 //!
-//! Everything that a search looks for also stands where it must not look: in hidden files, and in
-//! files that are ignored. So equal counts mean that the same files were searched.
+//! Every text that a search looks for is also in files that it must not search: hidden and ignored
+//! ones. Equal counts therefore mean that the same files were searched.
 
 use std::{
     fs::{self, File},
@@ -22,10 +22,10 @@ pub(crate) const REGEX: &str = r"def \w+_handler\(";
 pub(crate) const FREQUENT: &str = "dispatch";
 /// Once in the file that is edited.
 pub(crate) const NEEDLE: &str = "NEEDLE_TO_EDIT";
-/// What replaces it, and is replaced by it the next time.
+/// Its replacement, which the next edit reverts.
 pub(crate) const REPLACED: &str = "NEEDLE_REPLACED";
 
-/// Changes whenever what is made changes, so that an old tree is made anew.
+/// Changes with the generated data, so that an old tree is generated again.
 const EDITION: u32 = 1;
 const PACKAGES: usize = 60;
 const DIRECTORIES_EACH: usize = 35;
@@ -33,16 +33,16 @@ const FILES_EACH: usize = 20;
 const ENTRIES: usize = 10_000;
 const LARGE_BYTES: u64 = 200_000_000;
 const MEDIUM_BYTES: u64 = 10_000_000;
-/// Names of the long files, each in a directory of its own.
+/// Names of the long files, each in its own directory.
 pub(crate) const LARGE: &str = "large.txt";
 pub(crate) const MEDIUM: &str = "medium.txt";
 
-/// Where everything is.
+/// The paths of the test data.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Material {
     edition: u32,
     home: PathBuf,
-    /// Files in the tree, all told.
+    /// All files in the tree.
     pub(crate) files: u64,
     /// Bytes in the tree.
     pub(crate) bytes: u64,
@@ -51,7 +51,7 @@ pub(crate) struct Material {
 }
 
 impl Material {
-    /// Finds it below `target`, or makes it.
+    /// Finds the data below `target`, or creates it.
     pub(crate) fn provide(target: &Path) -> Result<Self, Failure> {
         let home = target.join("bench-tree");
         let stamp = home.join("stamp.json");
@@ -91,12 +91,12 @@ impl Material {
         self.home.join("large")
     }
 
-    /// Where commands put their output.
+    /// The file for the output of commands.
     pub(crate) fn output(&self) -> PathBuf {
         self.home.join("output.txt")
     }
 
-    /// A copy of the file to edit, in a directory of its own.
+    /// Copies the file to edit into its own directory.
     pub(crate) fn copy_to_edit(&self, who: &str) -> Result<PathBuf, Failure> {
         let dir = self.home.join(format!("edit-{who}"));
         fs::create_dir_all(&dir)?;
@@ -109,7 +109,7 @@ impl Material {
     }
 }
 
-/// Lines that read like source code, and have none of the words that are searched for.
+/// Lines that look like source code, without the words that are searched for.
 pub(crate) struct Text {
     lines: Vec<String>,
 }
@@ -136,7 +136,7 @@ impl Text {
         Self { lines: lines.collect() }
     }
 
-    /// About `size` bytes; now and then with what the searches look for.
+    /// About `size` bytes, some with texts that the searches look for.
     pub(crate) fn source(&self, size: usize, random: &mut Random) -> String {
         let mut text = String::with_capacity(size + 200);
         while text.len() < size {
@@ -217,7 +217,7 @@ fn make_entries(dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A long text with one needle in the middle. Answers how many lines it has.
+/// Writes a long text with one needle in the middle. Returns its number of lines.
 fn make_long(path: &Path, bytes: u64, text: &Text) -> Result<u64, Failure> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;

@@ -1,6 +1,6 @@
-//! What processes hold in memory, as the kernel counts it.
+//! The memory of processes, as the kernel counts it.
 //!
-//! Processes come and go while they are looked at: one that has gone holds nothing.
+//! A process that ends during the measurement counts as zero.
 
 use std::{
     collections::HashMap,
@@ -14,11 +14,11 @@ use crate::Failure;
 /// Bytes of memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Held {
-    /// What is in memory; what several processes share is counted for each of them.
+    /// Resident memory; shared pages count for each process.
     pub(crate) resident: u64,
-    /// What is backed by no file.
+    /// Memory without a file behind it.
     pub(crate) anonymous: u64,
-    /// What is in memory, with a share of what is shared.
+    /// Resident memory, with shared pages divided among their processes.
     pub(crate) proportional: u64,
 }
 
@@ -38,14 +38,14 @@ impl Div<u64> for Held {
     }
 }
 
-/// What a process and all its descendants hold.
+/// The memory of a process and all its descendants.
 pub(crate) fn of_family(ancestor: u32) -> Result<Held, Failure> {
     let mut held = of_process(ancestor)?;
     held += of_descendants(ancestor)?;
     Ok(held)
 }
 
-/// What all descendants of a process hold.
+/// The memory of all descendants of a process.
 pub(crate) fn of_descendants(ancestor: u32) -> Result<Held, Failure> {
     let mut held = Held::default();
     for process in descendants(ancestor)? {
@@ -54,16 +54,16 @@ pub(crate) fn of_descendants(ancestor: u32) -> Result<Held, Failure> {
     Ok(held)
 }
 
-/// The most that the processes of one program held, seen by looking again and again.
+/// The peak memory of the processes of one program, by sampling.
 #[derive(Debug, Default)]
 pub(crate) struct Peak {
-    /// The high-water mark of each process, whose sum is an upper bound: they were not all reached at once.
+    /// The high-water mark of each process. Their sum is an upper bound, since the peaks differ in time.
     marks: HashMap<u32, u64>,
     proportional: u64,
 }
 
 impl Peak {
-    /// Looks at a process and its descendants, as far as they are `program`.
+    /// Samples a process and its descendants that run `program`.
     pub(crate) fn look(&mut self, ancestor: u32, program: &Path) -> Result<(), Failure> {
         let mut proportional = 0;
         for process in [vec![ancestor], descendants(ancestor)?].concat() {
@@ -78,23 +78,23 @@ impl Peak {
         Ok(())
     }
 
-    /// The sum of what each process held at its own worst moment.
+    /// The sum of the peaks of each process.
     pub(crate) fn marks(&self) -> u64 {
         self.marks.values().sum()
     }
 
-    /// The most that they held together.
+    /// The peak of all processes together.
     pub(crate) fn proportional(&self) -> u64 {
         self.proportional
     }
 
-    /// How many processes were seen.
+    /// The number of processes seen.
     pub(crate) fn processes(&self) -> usize {
         self.marks.len()
     }
 }
 
-/// What one process holds.
+/// The memory of one process.
 pub(crate) fn of_process(process: u32) -> Result<Held, Failure> {
     let field = |name| field(process, "smaps_rollup", name);
     Ok(Held { resident: field("Rss:")?, anonymous: field("Anonymous:")?, proportional: field("Pss:")? })
@@ -122,15 +122,15 @@ fn children(of: u32) -> Result<Vec<u32>, Failure> {
     Ok(all)
 }
 
-/// A number of kibibytes in one of the process's files, in bytes.
+/// Reads a number of kibibytes from a file of the process, as bytes.
 fn field(process: u32, file: &str, name: &str) -> Result<u64, Failure> {
     let Some(text) = there(fs::read_to_string(format!("/proc/{process}/{file}")))? else { return Ok(0) };
-    // A process that has ended and was not waited for has the file, and no memory.
+    // A zombie process still has the file, but no memory.
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     line.map_or(Ok(0), |line| Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? * 1024))
 }
 
-/// `None` when the process has gone.
+/// Returns `None` if the process has ended.
 fn there<T>(looked: io::Result<T>) -> Result<Option<T>, Failure> {
     const NO_SUCH_PROCESS: i32 = 3;
     match looked {
@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// A program that waits for its input to end, and is past its start: what it holds does not change.
+    /// A program that has started and waits for the end of its input, so its memory does not change.
     fn waiting() -> Child {
         let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         child.stdin.as_mut().unwrap().write_all(b"x").unwrap();

@@ -1,4 +1,4 @@
-//! `bench policy`: how fast decisions are made, about paths and about commands.
+//! `bench policy`: the speed of decisions about paths and commands.
 
 use crate::{
     Failure,
@@ -8,7 +8,7 @@ use crate::{
     task::Task,
 };
 
-/// Paths as an agent has them, one secret among ten, as both sides see it.
+/// Typical paths of an agent; both sides treat one in ten as a secret.
 const PATHS: &[&str] = &[
     "/workspace/src/main.rs",
     "/workspace/src/parser/lexer.rs",
@@ -22,7 +22,7 @@ const PATHS: &[&str] = &[
     "/workspace/app/models/user.py",
 ];
 
-/// Commands as an agent has them, none of them denied by either side.
+/// Typical commands of an agent, denied by neither side.
 const COMMANDS: &[&str] = &[
     "ls -la",
     "git status",
@@ -42,7 +42,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let rows = [
         row("read decisions", "read", PATHS, 2_000, 1e-6, Target::FasterBy(50.0)),
         row("write decisions", "write", PATHS, 2_000, 1e-6, Target::FasterBy(50.0)),
-        // Shown only: the peer compares texts, ours reads a language.
+        // Shown only: the peer compares texts, ours parses a language.
         row("command decisions", "execute", COMMANDS, 200, 100e-6, Target::Shown),
     ];
     let title = "default preset, one thread; ";

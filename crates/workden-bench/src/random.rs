@@ -1,10 +1,10 @@
-//! Numbers that look random and are the same in every run, so that every run searches one tree.
+//! Pseudorandom numbers that are the same in every run, so that every run searches the same tree.
 
-/// SplitMix64: a few lines, no state to get wrong.
+/// SplitMix64, which is a few lines.
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The sequence that belongs to `seed`.
+    /// Returns the sequence of `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -23,12 +23,12 @@ impl Random {
         usize::try_from(self.next() % bound as u64).unwrap_or(0)
     }
 
-    /// One of them.
+    /// Returns one of the items.
     pub(crate) fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len())]
     }
 
-    /// Whether something that happens once in `often` times happens now.
+    /// Returns true once in `often` calls on average.
     pub(crate) fn once_in(&mut self, often: usize) -> bool {
         self.below(often) == 0
     }

@@ -1,4 +1,4 @@
-//! pydantic-ai-backend, installed from PyPI into an environment of its own, and started as a
+//! pydantic-ai-backend, installed from PyPI into its own environment and started as a
 //! contender.
 
 use std::{
@@ -10,12 +10,12 @@ use std::{
 use crate::{Failure, contender::Contender, task::Task};
 
 const PACKAGE: &str = "pydantic-ai-backend";
-/// What it needs for containers.
+/// The packages that it needs for containers.
 const EXTRA: &str = "docker";
 pub(crate) const VERSION: &str = "0.2.15";
 const SCRIPT: &str = include_str!("reference.py");
 
-/// Whether the reference finds rg on its path, and searches with it.
+/// Whether the reference finds rg on its path and searches with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rg {
     Found,
@@ -30,7 +30,7 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// Installs it below `target`, unless it is there.
+    /// Installs it below `target` if it is missing.
     pub(crate) fn install(target: &Path) -> Result<Self, Failure> {
         let home = target.join("bench-reference");
         let python = home.join("bin/python");
@@ -64,13 +64,13 @@ impl Reference {
         Contender::start(label, &mut command)
     }
 
-    /// Its Python, for another script.
+    /// Its Python interpreter, for another script.
     pub(crate) fn python(&self) -> &Path {
         &self.python
     }
 }
 
-/// Nothing if what it needs for containers is not there.
+/// Returns nothing if its packages for containers are missing.
 fn installed_version(python: &Path) -> Option<String> {
     let ask = format!("import importlib.metadata as m; m.version('{EXTRA}'); print(m.version('{PACKAGE}'))");
     let answer = Command::new(python).args(["-c", &ask]).output().ok()?;

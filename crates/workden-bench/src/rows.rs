@@ -1,7 +1,7 @@
-//! Rows of a benchmark, and how they are run.
+//! The rows of a benchmark, and their runner.
 //!
-//! In a row, everybody does the same work in turn, and everybody must find the same, or the row
-//! is an error: a time means nothing when less was done in it.
+//! In a row all contenders do the same work in turn and must find the same, or the row
+//! is an error: less work in less time proves nothing.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use crate::{
     task::Task,
 };
 
-/// What was asked for.
+/// The options of the command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     verdict: Verdict,
@@ -21,18 +21,18 @@ pub(crate) struct Options {
     only: Option<String>,
 }
 
-/// What becomes of a missed target.
+/// The effect of a missed target.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Shown,
     Enforced,
 }
 
-/// Fewer say too little.
+/// Fewer rounds are too noisy.
 const LEAST_ROUNDS: usize = 5;
 
 impl Options {
-    /// From the command line.
+    /// Parses the command line.
     pub(crate) fn parse(mut words: &[&str]) -> Result<Self, Failure> {
         let mut options = Self { verdict: Verdict::Shown, rounds: 7, only: None };
         loop {
@@ -56,18 +56,18 @@ impl Options {
     }
 }
 
-/// One piece of work, and who is to be compared in it.
+/// One piece of work and its contenders.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) task: Task,
     pub(crate) peers: Vec<Peer>,
-    /// What ours may take in memory, if that is limited.
+    /// The memory limit of ours, if any.
     pub(crate) most_kib: Option<u64>,
-    /// How many things are done in a round, and how long one of them may take, if that is limited.
+    /// The number of items in a round, and the time limit of one item, if any.
     pub(crate) each: Option<Each>,
 }
 
-/// A limit on the time of one of many.
+/// A time limit for one of many items.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Each {
     pub(crate) times: u64,
@@ -85,11 +85,11 @@ pub(crate) enum PeerKind {
     Command(Task),
     /// The Python package.
     Reference(Task, Rg),
-    /// Only what nobody can leave out.
+    /// Only the steps that no contender can skip.
     Floor(Task),
 }
 
-/// Runs every row that was asked for and prints the table, with `title` above it and `below` beneath.
+/// Runs the selected rows and prints the table between `title` and `below`.
 pub(crate) fn run(
     rows: &[Row],
     reference: &Reference,
@@ -154,7 +154,7 @@ fn compare(row: &Row, reference: &Reference, rounds: usize) -> Result<Vec<Compar
     }
     for _ in 0..rounds {
         for contender in peers.iter_mut().chain(std::iter::once(&mut ours)) {
-            // Nobody is to wait for what another has left for the disk to do.
+            // So that no contender waits for the disk writes of another.
             nix::unistd::sync();
             contender.round()?;
         }
@@ -187,7 +187,7 @@ pub(crate) fn worker(label: &str, kind: &str, task: &Task) -> Result<Contender, 
     Contender::start(label, command.args(["worker", kind, &serde_json::to_string(task)?]))
 }
 
-/// A row against the reference alone, which is to be this many times slower.
+/// A row against the reference alone, which must be this many times slower.
 pub(crate) fn against_reference(name: &'static str, task: Task, least: f64, most_kib: Option<u64>) -> Row {
     let kind = PeerKind::Reference(task.clone(), Rg::Hidden);
     Row {

@@ -1,10 +1,10 @@
-//! Times of one thing that was done often.
+//! The times of a repeated action.
 
 use std::time::{Duration, Instant};
 
 use crate::Failure;
 
-/// The times that something took.
+/// The measured times.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples(Vec<Duration>);
 

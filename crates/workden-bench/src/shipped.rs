@@ -1,4 +1,4 @@
-//! The options of the benchmarks that time programs as they are shipped. xtask builds these, and names them.
+//! The options of the benchmarks that measure shipped programs. xtask builds these programs and passes their paths.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::{
     lines::{self, Line},
 };
 
-/// How such a benchmark is run.
+/// The options of such a benchmark.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) rounds: usize,
@@ -16,7 +16,7 @@ pub(crate) struct Options {
     keeper: Option<PathBuf>,
 }
 
-/// What becomes of a missed target.
+/// The effect of a missed target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Missed {
     Shown,
@@ -24,7 +24,7 @@ enum Missed {
 }
 
 impl Options {
-    /// From the command line; `rounds` is how many there are when nothing is said.
+    /// Parses the command line; `rounds` is the default number of rounds.
     pub(crate) fn parse(words: &[&str], rounds: usize) -> Result<Self, Failure> {
         let mut options = Self { rounds, missed: Missed::Shown, program: None, keeper: None };
         let mut words = words.iter();
@@ -43,17 +43,17 @@ impl Options {
         }
     }
 
-    /// The command line as it is shipped.
+    /// The shipped command line program.
     pub(crate) fn program(&self) -> Result<&Path, Failure> {
         named(self.program.as_deref())
     }
 
-    /// The keeper as it is shipped.
+    /// The shipped keeper.
     pub(crate) fn keeper(&self) -> Result<&Path, Failure> {
         named(self.keeper.as_deref())
     }
 
-    /// Prints the table, with `title` above it and `notes` beneath, and says whether all is well.
+    /// Prints the table between `title` and `notes`. Fails on a missed target if the options say so.
     pub(crate) fn conclude(&self, title: &str, lines: &[Line], notes: &[String]) -> Result<(), Failure> {
         println!("{title}{} rounds, in turn\n", self.rounds);
         println!("{}", lines::markdown(lines));

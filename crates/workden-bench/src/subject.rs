@@ -1,7 +1,7 @@
-//! workden, the subject of the benchmark: the only file here that calls it.
+//! workden, the subject of the benchmark. No other file of `bench files` and `bench policy` calls it.
 //!
-//! Preparation (opening, filling) happens before the first round and is not timed; a round is
-//! one call from outside, through the runtime, as a program would make it.
+//! Preparation (opening, filling) happens before the first round and is not timed. A round is
+//! one call through the runtime, as a program makes it.
 
 use std::path::Path;
 
@@ -19,13 +19,13 @@ use crate::{
     task::{Fsync, Syntax, Task, state_file},
 };
 
-/// A task made ready: each call does it once and answers its count.
+/// A prepared task: each call runs it once and returns its count.
 pub(crate) type Work = Box<dyn FnMut() -> Result<u64, Failure>>;
 
-/// Everything is returned, as the peers print everything.
+/// A ceiling that keeps every result, since the peers print every result.
 const EVERYTHING: usize = 10_000_000;
 
-/// Makes a task ready.
+/// Prepares a task.
 pub(crate) fn prepare(task: &Task) -> Result<Work, Failure> {
     let runtime = Runtime::new()?;
     let root = VirtualPath::root();
@@ -80,7 +80,7 @@ pub(crate) fn prepare(task: &Task) -> Result<Work, Failure> {
     }
 }
 
-/// Decisions of the default preset, on one thread, as a gate makes them: from the path to the verdict.
+/// Decisions of the default preset on one thread, as in a gate: from the path to the verdict.
 fn decide(operation: &str, targets: Vec<String>, times: u32) -> Result<Work, Failure> {
     let policy = Policy::new().with_rules(&Preset::Default.ruleset())?;
     let directory = VirtualPath::parse("/workspace")?;
@@ -118,7 +118,7 @@ fn grep_request(pattern: &str, syntax: Syntax) -> GrepRequest {
     GrepRequest { keep: EVERYTHING, ceiling: u64::MAX, ..request }
 }
 
-/// How many lines were found; all of them must be in the answer, or less work was done.
+/// Returns the number of lines found. Fails if the answer is incomplete.
 fn hits(found: &Grepped) -> Result<u64, Failure> {
     if found.kept_lines() as u64 != found.matches {
         return Err(format!("{} of {} matches were returned", found.kept_lines(), found.matches).into());

@@ -1,15 +1,15 @@
-//! The table: a line for each comparison, with its target and whether it was met.
+//! The table: a line for each comparison, with its target and verdict.
 
 use crate::contender::Measured;
 
-/// What a comparison must show.
+/// The target of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Target {
     /// Ours takes at most this many times the peer's time.
     AtMost(f64),
     /// Ours is at least this many times faster.
     FasterBy(f64),
-    /// Nothing; it is shown for orientation.
+    /// No target; shown for orientation.
     Shown,
 }
 
@@ -20,17 +20,17 @@ pub(crate) struct Comparison {
     pub(crate) ours: Measured,
     pub(crate) peer: Measured,
     pub(crate) target: Target,
-    /// What ours may take in memory, if that is limited.
+    /// The memory limit of ours, if any.
     pub(crate) most_kib: Option<u64>,
 }
 
 impl Comparison {
-    /// Our median over the peer's.
+    /// Our median divided by the peer's.
     fn ratio(&self) -> f64 {
         self.ours.median / self.peer.median
     }
 
-    /// Whether the targets are met.
+    /// Returns whether the targets are met.
     pub(crate) fn passes(&self) -> bool {
         let time = match self.target {
             Target::AtMost(most) => self.ratio() <= most,
@@ -72,7 +72,7 @@ impl Comparison {
     }
 }
 
-/// The comparisons in Markdown, in columns that also line up on a terminal.
+/// Formats the comparisons as Markdown, with columns that align on a terminal.
 pub(crate) fn markdown(comparisons: &[Comparison]) -> String {
     let head = [
         "what",
@@ -101,7 +101,7 @@ pub(crate) fn markdown(comparisons: &[Comparison]) -> String {
     text
 }
 
-/// A time in the unit that suits it.
+/// Formats a time in a suitable unit.
 pub(crate) fn time(seconds: f64) -> String {
     match seconds {
         1.0.. => format!("{seconds:.2} s"),

@@ -1,11 +1,11 @@
-//! What a contender is told to do. Plain data: it crosses into other processes, one of them
+//! The tasks of contenders. Plain data, because they are sent to other processes, one of them
 //! written in Python.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// One piece of work, done the same way by whoever gets it.
+/// One piece of work, the same for every contender.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "snake_case")]
 pub(crate) enum Task {
@@ -19,7 +19,7 @@ pub(crate) enum Task {
     ReadEnd { dir: PathBuf, file: String, offset: u64, limit: u64 },
     /// Replace the only `NEEDLE`, and the next time put it back. Answers how many replaced.
     Edit { dir: PathBuf, file: String, old: String, new: String, fsync: Fsync },
-    /// Write a copy of a file, wait for the disk and rename it: what an edit cannot be faster than.
+    /// Write a copy of a file, wait for the disk and rename it: the lower bound of an edit.
     /// Answers 1.
     SaveAlone { dir: PathBuf, file: String },
     /// Fill a workspace in memory, untimed, then find lines in it. Answers how many.
@@ -31,7 +31,7 @@ pub(crate) enum Task {
     Command { program: String, arguments: Vec<String>, dir: PathBuf, output: PathBuf },
 }
 
-/// How a pattern is meant.
+/// The kind of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Syntax {
@@ -47,14 +47,14 @@ pub(crate) enum Fsync {
     Off,
 }
 
-/// What a contender answers to each round.
+/// The answer of a contender to each round.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Round {
     pub(crate) seconds: f64,
     pub(crate) count: u64,
 }
 
-/// What a contender answers when there are no more rounds.
+/// The answer of a contender after the last round.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Farewell {
     pub(crate) peak_kib: u64,

@@ -1,5 +1,5 @@
-//! The inside of a contender: does its task on each line of input, answers a line of JSON, and
-//! says at the end how much memory it took.
+//! The inside of a contender: runs its task for each line of input, answers a line of JSON, and
+//! reports its memory at the end.
 
 use std::{
     fs::{self, File},
@@ -55,7 +55,7 @@ fn timed(work: &mut dyn FnMut() -> Result<u64, Failure>) -> Result<Round, Failur
     Ok(Round { seconds: started.elapsed().as_secs_f64(), count })
 }
 
-/// What every durable save does, and nothing else.
+/// The steps of every durable save.
 fn save(dir: &Path, content: &[u8]) -> Result<u64, Failure> {
     let (temporary, saved) = (dir.join("saved.new"), dir.join("saved"));
     let mut file = File::create(&temporary)?;
@@ -65,7 +65,7 @@ fn save(dir: &Path, content: &[u8]) -> Result<u64, Failure> {
     Ok(1)
 }
 
-/// Runs a program from start to end. Its output goes to a file: to `/dev/null`, rg would stop at
+/// Runs a program from start to end. Its output goes to a file: with `/dev/null`, rg would stop at
 /// the first match, and draining a pipe would take processor time from it.
 fn command(program: &str, arguments: &[String], dir: &Path, output: &Path) -> Result<Round, Failure> {
     let sink = File::create(output)?;
@@ -97,8 +97,8 @@ fn lines_in(path: &Path) -> Result<u64, Failure> {
     }
 }
 
-/// The peak of this process since it was started. Not `getrusage`, which counts what the process
-/// was before it became this program.
+/// The peak of this process since its start. Not `getrusage`, which includes the process
+/// before it executed this program.
 fn own_peak() -> Result<u64, Failure> {
     peak_in(&fs::read_to_string("/proc/self/status")?)
 }
@@ -108,7 +108,7 @@ fn peak_in(status: &str) -> Result<u64, Failure> {
     Ok(line.trim().trim_end_matches(" kB").parse()?)
 }
 
-/// The largest peak among the programs that were run, of which this process ran no others.
+/// The largest peak among the child processes, all of which ran the measured program.
 fn peak_of_children() -> Result<u64, Failure> {
     Ok(u64::try_from(getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss())?)
 }

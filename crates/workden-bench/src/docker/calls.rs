@@ -1,4 +1,4 @@
-//! The calls that are made in a live container: each the same for both sides, with what it must find.
+//! The calls in a running container, the same for both sides, with their expected results.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use workden_sandboxes::docker::DockerSandbox;
 use super::ground::{EDITED, ENTRIES, LARGE_TREE, PROJECT, SMALL, Tree, WORD};
 use crate::{Failure, lines::Target};
 
-/// How much faster than one exec a call a live container must answer.
+/// How much faster a call must be than an exec per call.
 const FASTER: Target = Target::FasterBy(30.0);
 /// Bytes of a large file.
 const LARGE: u64 = 8 << 20;
@@ -66,7 +66,7 @@ impl Call {
         }
     }
 
-    /// How often ours makes it in one turn.
+    /// How often ours makes the call in one turn.
     pub(super) fn batch(self) -> usize {
         match self {
             Self::Read { bytes: LARGE } | Self::Write { bytes: LARGE } => 1,
@@ -74,7 +74,7 @@ impl Call {
         }
     }
 
-    /// What everybody must answer.
+    /// The result that both sides must return.
     pub(super) fn expected(self) -> u64 {
         match self {
             Self::Execute | Self::Edit => 1,
@@ -84,7 +84,7 @@ impl Call {
         }
     }
 
-    /// Ours, and what it found. `turn` counts the times: every second edit puts back what the one before replaced.
+    /// Runs ours and returns what it found. `turn` counts the calls: every second edit reverts the previous one.
     pub(super) async fn make(self, sandbox: &DockerSandbox, turn: usize) -> Result<u64, Failure> {
         let path = VirtualPath::parse(&self.path())?;
         Ok(match self {

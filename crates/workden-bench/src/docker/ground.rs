@@ -1,5 +1,5 @@
-//! What the contenders work on: one image on one daemon, with a label of this run, by which everything that was
-//! made from it is found and removed, whoever made it and however the run ended.
+//! The image of the contenders, on one daemon, with a label of this run. By the label every container
+//! made from the image is found and removed, whichever side made it and however the run ended.
 
 use std::{
     process::{Command, Stdio},
@@ -10,59 +10,59 @@ use crate::Failure;
 
 /// The image that xtask provides.
 const BASE: &str = "workden-test/python:latest";
-/// Who made a container.
+/// The side that made a container.
 const LABEL: &str = "workden.bench";
-/// How long a container may take to go.
+/// How long a container may take to end.
 const GOING: Duration = Duration::from_secs(20);
 
-/// Entries of the directory that is listed.
+/// Entries of the listed directory.
 pub(super) const ENTRIES: u64 = 100;
-/// A tree that is searched.
+/// A tree to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tree {
-    /// Where.
+    /// Its path.
     pub(super) name: &'static str,
-    /// How many files it has.
+    /// Its number of files.
     pub(super) files: u64,
 }
 
-/// A project of a usual size: what a search costs is the call.
+/// A project of a usual size, where the call dominates the cost of a search.
 pub(super) const PROJECT: Tree = Tree { name: "project", files: 200 };
-/// A larger one, where it is opening files, which takes a kernel as long for everybody.
+/// A larger one, where opening files dominates, which costs every contender the same.
 pub(super) const LARGE_TREE: Tree = Tree { name: "tree", files: 1_000 };
-/// Of so many files each search finds one.
+/// Each search finds one in this many files.
 const EACH: u64 = 20;
 
 impl Tree {
-    /// How many files each search finds.
+    /// The number of files that each search finds.
     pub(super) const fn found(self) -> u64 {
         self.files / EACH
     }
 }
-/// What is searched for by content.
+/// The text of the search by content.
 pub(super) const WORD: &str = "zyzzyva";
-/// Text of the file that is edited, there once, and what replaces it.
+/// A text that occurs once in the edited file, and its replacement.
 pub(super) const EDITED: [&str; 2] = ["the old words", "the new words"];
 /// Bytes of a small file.
 pub(super) const SMALL: u64 = 4 << 10;
 
-/// The image, for as long as this value is there.
+/// The image, which is removed with this value.
 pub(super) struct Ground {
     /// The daemon.
     pub(super) host: String,
-    /// What everybody's containers are made of.
+    /// The image of all containers.
     pub(super) image: String,
-    /// What it and all its containers carry.
+    /// The label of the image and of all its containers.
     label: String,
-    /// Volumes of workden that were there before.
+    /// Volumes of workden that existed before.
     volumes: Vec<String>,
 }
 
 impl Ground {
-    /// Makes the image.
+    /// Creates the image.
     pub(super) fn prepare(host: String) -> Result<Self, Failure> {
         let name = format!("workden-bench-{}", std::process::id());
-        // Asked before there is anything to remove.
+        // Listed before this run creates any.
         let volumes = keeper_volumes(&host)?;
         let ground = Self { host, image: name.clone(), label: format!("{LABEL}={name}"), volumes };
         let hint = "hint: `cargo xtask bench docker` provides a daemon and the image";
@@ -74,17 +74,17 @@ impl Ground {
         Ok(ground)
     }
 
-    /// The client, for this daemon and no other.
+    /// Returns the client for this daemon.
     pub(super) fn client(&self) -> Command {
         client(&self.host)
     }
 
-    /// What the client says, in lines.
+    /// Returns the output of the client, in lines.
     pub(super) fn docker(&self, arguments: &[&str]) -> Result<Vec<String>, Failure> {
         docker(&self.host, arguments)
     }
 
-    /// Waits until nothing is left of a container: whoever comes next is not to pay for it.
+    /// Waits until nothing is left of a container, so that the next contender does not pay for its removal.
     pub(super) fn wait_until_gone(&self, id: &str) -> Result<(), Failure> {
         let began = Instant::now();
         while !self.docker(&["ps", "--all", "--quiet", "--filter", &format!("id={id}")])?.is_empty() {
@@ -95,7 +95,7 @@ impl Ground {
         Ok(())
     }
 
-    /// The first process of a container, as this machine numbers it.
+    /// The host process id of the first process of a container.
     pub(super) fn first_process(&self, id: &str) -> Result<u32, Failure> {
         let said = self.docker(&["inspect", "--format", "{{.State.Pid}}", id])?;
         Ok(said.first().ok_or("docker does not say which process that is")?.parse()?)
@@ -104,7 +104,7 @@ impl Ground {
     fn remove_all(&self) -> Result<(), Failure> {
         let all = self.docker(&["ps", "--all", "--quiet", "--filter", &format!("label={}", self.label)])?;
         for id in &all {
-            // It may be on its way out.
+            // It may be ending.
             if self.docker(&["rm", "--force", "--volumes", id]).is_err() {
                 self.wait_until_gone(id)?;
             }
@@ -113,7 +113,7 @@ impl Ground {
             self.docker(&["rmi", "--force", &self.image])?;
         }
         for volume in keeper_volumes(&self.host)?.iter().filter(|volume| !self.volumes.contains(volume)) {
-            // Somebody else may have begun to use it.
+            // Another process may use it by now.
             let _ = self.docker(&["volume", "rm", volume]);
         }
         Ok(())
@@ -146,10 +146,10 @@ fn keeper_volumes(host: &str) -> Result<Vec<String>, Failure> {
     docker(host, &["volume", "ls", "--quiet", "--filter", "label=workden"])
 }
 
-/// A script for a container: what is read, listed and searched, the same for everybody.
+/// The script that creates the files to read, list and search in each container.
 pub(super) fn script() -> String {
     let [old, _] = EDITED;
-    let filler = "nothing of note is written here, and nobody looks for it";
+    let filler = "nothing of note is written here, and no search wants it";
     let trees: String = [PROJECT, LARGE_TREE].map(|tree| format!("{}:{} ", tree.name, tree.files)).concat();
     format!(
         "set -e; mkdir -p many

@@ -1,5 +1,5 @@
-//! Containers from their making to their end: one to its first output, many at once, what they hold, and how long
-//! they take to stop.
+//! The life of containers: time to the first output, many at once, their memory, and the time
+//! to stop.
 
 use std::{
     io::Read,
@@ -21,19 +21,19 @@ use crate::{
     table::time,
 };
 
-/// Sandboxes at once; and the peer's sessions, which come one after another.
+/// Concurrent sandboxes, and sessions of the peer, which start one after another.
 const AT_ONCE: usize = 20;
 const PEER_SESSIONS: usize = 10;
-/// How long they have for it.
+/// Their time limit.
 const AT_ONCE_TIME: Duration = Duration::from_secs(4);
 const STOP_TIME: Duration = Duration::from_millis(500);
-/// How long a keeper is left alone before its memory counts: as in `bench linux`, and with its limits.
+/// Idle time before the memory of a keeper is measured, and its limits, as in `bench linux`.
 const IDLE: Duration = Duration::from_secs(12);
 const ANONYMOUS: u64 = 1_500_000;
 const PROPORTIONAL: u64 = 3_000_000;
 
 impl Bench {
-    /// From nothing to the first output, in turn; and how long each of ours took to stop.
+    /// Measures the time to the first output in turn, and the time that each of ours takes to stop.
     pub(super) async fn first_output(&mut self) -> Result<(Vec<Line>, Samples), Failure> {
         const WHAT: &str = "create to first output";
         eprintln!("running: {WHAT}");
@@ -64,7 +64,7 @@ impl Bench {
         Ok((lines, stops))
     }
 
-    /// Many at once, each used; and, while they are idle, what they hold and how long the peer takes to stop.
+    /// Creates many at once and uses each; measures their idle memory, and the time that the peer takes to stop.
     pub(super) async fn at_once(&mut self, stops: &Samples) -> Result<Vec<Line>, Failure> {
         eprintln!("running: {AT_ONCE} at once");
         let mut ours = Samples::default();
@@ -115,7 +115,7 @@ impl Bench {
         ids.iter().try_for_each(|id| self.ground.wait_until_gone(id))
     }
 
-    /// What starting the client takes by itself, which is a part of `docker run`.
+    /// Measures the start of the client alone, which is a part of `docker run`.
     pub(super) fn client_alone(&self) -> Result<String, Failure> {
         let mut samples = Samples::default();
         for _ in 0..self.rounds {
@@ -126,7 +126,7 @@ impl Bench {
     }
 }
 
-/// From the start of the client to the first byte of output.
+/// Measures from the start of the client to the first byte of output.
 fn docker_run(ground: &Ground) -> Result<Duration, Failure> {
     let mut command = ground.client();
     command.args(["run", "--rm", "--network", "none", &ground.image, "echo", "hi"]);

@@ -1,7 +1,7 @@
-//! `bench docker`: what a sandbox in a container costs, beside pydantic-ai-backend and `docker run`, on one daemon,
-//! with one image, in turn and in one run.
+//! `bench docker`: the cost of a sandbox in a container beside pydantic-ai-backend and `docker run`, on one daemon
+//! with one image, in turn.
 //!
-//! Everybody must find the same, or the row is an error; whatever was made is removed, also when a row fails.
+//! All contenders must find the same, or the row is an error. Containers are removed, also when a row fails.
 
 mod calls;
 mod ground;
@@ -22,7 +22,7 @@ use workden_sandboxes::{
 
 use crate::{Failure, lines::Line, reference::target_directory, samples::Samples, shipped::Options};
 
-/// Rounds when nothing is said.
+/// The default number of rounds.
 pub(crate) const ROUNDS: usize = 21;
 
 /// Runs everything and prints the table.
@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     options.conclude(&format!("{}; ", bench.title()?), &lines, &notes)
 }
 
-/// Both sides; the peer goes before what it stands on.
+/// Both sides. The peer is dropped before the ground.
 struct Bench {
     peer: Peer,
     ground: Ground,
@@ -67,7 +67,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Calls in live containers, batches of each in turn.
+    /// Measures calls in running containers, batches of each side in turn.
     async fn calls(&mut self) -> Result<Vec<Line>, Failure> {
         let sandbox = self.sandbox();
         executed(&sandbox, &ground::script(), "").await?;
@@ -101,12 +101,12 @@ impl Bench {
         Ok(Line::beside(&call.name(), Peer::NAME, &ours, &peer, call.target()))
     }
 
-    /// A sandbox that is not started yet.
+    /// Returns a sandbox that has not started.
     fn sandbox(&self) -> DockerSandbox {
         DockerSandbox::builder(self.daemon.clone(), &self.ground.image).keepers(self.keepers.clone()).build()
     }
 
-    /// Ends a sandbox, and waits until nothing is left of it.
+    /// Ends a sandbox and waits until nothing is left of it.
     async fn end(&self, sandbox: &DockerSandbox) -> Result<(), Failure> {
         let id = sandbox.container_id();
         sandbox.stop().await?;

@@ -1,5 +1,5 @@
-//! pydantic-ai-backend with a container of its own on the same daemon: a process that does what it is told, one
-//! order a line, and times it inside.
+//! pydantic-ai-backend with its own container on the same daemon: a process that reads one request per
+//! line and measures its time itself.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -26,7 +26,7 @@ pub(super) struct Peer {
     answers: BufReader<ChildStdout>,
 }
 
-/// What came of an order.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Done {
     pub(super) took: Duration,
@@ -34,10 +34,10 @@ pub(super) struct Done {
 }
 
 impl Peer {
-    /// As it is called in the table.
+    /// Its name in the table.
     pub(super) const NAME: &str = VERSION;
 
-    /// Installs it below `target` unless it is there, and starts it with a container.
+    /// Installs it below `target` if it is missing, and starts it with a container.
     pub(super) fn start(target: &Path, ground: &Ground) -> Result<Self, Failure> {
         let reference = Reference::install(target)?;
         let mut command = Command::new(reference.python());
@@ -54,19 +54,19 @@ impl Peer {
         Ok(Self { child, orders, answers })
     }
 
-    /// Gives an order, and waits until it is done.
+    /// Sends a request and waits for its result.
     pub(super) fn order(&mut self, order: &Value) -> Result<Done, Failure> {
         self.begin(order)?;
         self.end()
     }
 
-    /// Gives an order.
+    /// Sends a request.
     pub(super) fn begin(&mut self, order: &Value) -> Result<(), Failure> {
-        // In one piece: it is not to be woken for half of it.
+        // In one write, so that a partial line does not wake the peer.
         Ok(self.orders.write_all(format!("{order}\n").as_bytes())?)
     }
 
-    /// Waits until what was begun is done.
+    /// Waits for the result of a request.
     pub(super) fn end(&mut self) -> Result<Done, Failure> {
         let mut line = String::new();
         if self.answers.read_line(&mut line)? == 0 {
@@ -76,7 +76,7 @@ impl Peer {
         Ok(Done { took: Duration::from_secs_f64(seconds), count })
     }
 
-    /// Its process.
+    /// The id of its process.
     pub(super) fn process(&self) -> u32 {
         self.child.id()
     }
@@ -84,7 +84,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // Its own way out would stop its container, and take ten seconds; the ground removes that.
+        // Its own shutdown would stop its container, which takes ten seconds; the ground removes the container.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

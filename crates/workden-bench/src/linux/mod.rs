@@ -1,4 +1,4 @@
-//! `bench linux`: what a Linux sandbox costs, beside bubblewrap with the same namespaces and the
+//! `bench linux`: the cost of a Linux sandbox beside bubblewrap with the same namespaces and the
 //! host's own shell, interleaved in one run.
 
 mod one_shot;
@@ -20,7 +20,7 @@ use crate::{
     shipped::Options,
 };
 
-/// Rounds when nothing is said.
+/// The default number of rounds.
 pub(crate) const ROUNDS: usize = 41;
 
 /// Runs everything and prints the table.
@@ -47,7 +47,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// A command in a sandbox that is there, beside the host's shell.
+    /// Measures a command in a running sandbox beside the host's shell.
     async fn execute(&self) -> Result<Line, Failure> {
         let sandbox = self.sandbox().await?;
         let request = ExecuteRequest::shell("true");
@@ -60,7 +60,7 @@ impl Bench {
         Ok(Line::beside("`execute(\"true\")`", "`sh -c true`", &ours, &peer, Target::Over(Duration::from_millis(1))))
     }
 
-    /// From nothing to the first output, beside one call of bubblewrap.
+    /// Measures the time to the first output beside one call of bubblewrap.
     async fn first_output(&self) -> Result<Line, Failure> {
         let work = directory()?;
         let (mut ours, mut peer) = (Samples::default(), Samples::default());
@@ -80,7 +80,7 @@ impl Bench {
         Ok(Line::beside("create to first output", "bwrap", &ours, &peer, Target::Ratio(1.5)))
     }
 
-    /// A hundred at once, each used.
+    /// Creates a hundred at once and uses each.
     async fn hundred(&self) -> Result<Line, Failure> {
         let mut samples = Samples::default();
         for _ in 0..3 {
@@ -98,7 +98,7 @@ impl Bench {
         Ok(Line::alone("100 created at once, all used", &samples, Target::Within(Duration::from_secs(2))))
     }
 
-    /// File calls through the keeper.
+    /// Measures file calls through the keeper.
     async fn files(&self) -> Result<Vec<Line>, Failure> {
         let sandbox = self.sandbox().await?;
         let mut lines = Vec::new();
@@ -122,7 +122,7 @@ impl Bench {
         Ok(lines)
     }
 
-    /// What idle sandboxes hold.
+    /// Measures the memory of idle sandboxes.
     async fn memory(&self) -> Result<Vec<Line>, Failure> {
         let mut sandboxes = Vec::new();
         for _ in 0..20 {
@@ -174,7 +174,7 @@ fn bubblewrap(work: &Path) -> Command {
 }
 
 fn ended(command: &mut Command) -> Result<(), Failure> {
-    // Nothing that waits for a reader: a program is timed, not a terminal.
+    // No pipe or terminal, whose reader would affect the time.
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
     check(status.success(), "a command")
 }

@@ -1,7 +1,7 @@
-//! `workden run -- true` beside one call of bubblewrap: until it returns, and until nothing is left of it.
+//! `workden run -- true` beside a call of bubblewrap: until it returns, and until nothing is left of it.
 //!
-//! Bubblewrap returns while its sandbox is still being taken down. Whatever comes next would pay for that, so nothing
-//! comes next before it is over, and each is also charged with what it leaves.
+//! Bubblewrap returns while its sandbox is still being removed. The next program would pay for that, so it starts
+//! after the removal, and each contender is also measured until then.
 
 use std::{
     path::Path,
@@ -21,16 +21,16 @@ use crate::{
     samples::Samples,
 };
 
-/// When a program was over.
+/// When a program ended.
 struct Times {
     returned: Duration,
     gone: Duration,
 }
 
-/// Both lines of the table.
+/// Measures both lines of the table.
 pub(super) fn measure(program: &Path, rounds: usize) -> Result<[Line; 2], Failure> {
     let work = directory()?;
-    // What is left behind comes to this process.
+    // Orphans become children of this process.
     set_child_subreaper(Some(getpid()))?;
     let ours = || timed(Command::new(program).args(["run", "--root"]).arg(&work).args(["--", "true"]));
     let peer = || timed(bubblewrap(&work).arg("true"));

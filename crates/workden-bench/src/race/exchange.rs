@@ -1,4 +1,4 @@
-//! The other side of the race: a process that exchanges directories with links, as fast as it can.
+//! The attacker of the race: a process that swaps directories and links as fast as it can.
 
 use std::{
     io::Read,
@@ -14,7 +14,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use super::ground::PAIRS;
 use crate::Failure;
 
-/// The process that exchanges; it ends with its standard input.
+/// The swapping process, which ends with its standard input.
 pub(super) struct Exchanger(Child);
 
 impl Exchanger {
@@ -24,7 +24,7 @@ impl Exchanger {
         Ok(Self(command.spawn()?))
     }
 
-    /// Ends it; says how often it exchanged.
+    /// Ends the process and returns its number of swaps.
     pub(super) fn stop(mut self) -> Result<u64, Failure> {
         drop(self.0.stdin.take());
         let mut told = String::new();
@@ -36,7 +36,7 @@ impl Exchanger {
     }
 }
 
-/// Exchanges directories and links until standard input ends; an even number of times each.
+/// Swaps directories and links until standard input ends, each an even number of times.
 pub(crate) fn exchange(root: &str) -> Result<(), Failure> {
     let over = AtomicBool::new(false);
     let mut exchanges = 0_u64;
@@ -51,7 +51,7 @@ pub(crate) fn exchange(root: &str) -> Result<(), Failure> {
                 for _ in 0..2 {
                     renameat_with(CWD, root.join(one), CWD, root.join(other), RenameFlags::EXCHANGE)?;
                     exchanges += 1;
-                    // Long enough for a call to begin in one state and end in the other.
+                    // Long enough for a call to start in one state and end in the other.
                     thread::sleep(Duration::from_micros(exchanges % 40));
                 }
             }

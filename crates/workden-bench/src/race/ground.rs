@@ -1,4 +1,4 @@
-//! Where the race is run: what the links lead to, and who may not get there.
+//! The directories of the race, and the rule that denies one of them.
 
 use std::{
     collections::BTreeMap,
@@ -16,12 +16,12 @@ use workden_files::{Durability, LocalBackend, PathOpening};
 
 use crate::Failure;
 
-/// In every content and every second name of the forbidden directory, and nowhere else.
+/// The mark in every content and every second name of the forbidden directory, and nowhere else.
 pub(super) const MARK: &str = "OUTSIDE";
-/// Directories, and the links that they are exchanged with.
+/// Directories, and the links that they are swapped with.
 pub(super) const PAIRS: [(&str, &str); 2] = [("swap-a", "link-a"), ("swap-b", "link-b")];
 
-/// What the links lead to.
+/// The target of the links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Forbidden {
     /// A directory outside the root.
@@ -30,10 +30,10 @@ pub(super) enum Forbidden {
     Denied,
 }
 
-/// A place for a race, gone at the end.
+/// The directories of one race, removed on drop.
 pub(super) struct Ground {
     pub(super) root: PathBuf,
-    /// The directory that nothing may come from.
+    /// The forbidden directory.
     pub(super) forbidden: PathBuf,
     home: PathBuf,
     what: Forbidden,
@@ -69,7 +69,7 @@ impl Ground {
             fs::write(directory.join("sub/file.txt"), format!("{word} needle\n"))?;
             fs::write(directory.join(format!("{word}-name.txt")), format!("{word}\n"))?;
         }
-        // One link as host tools write it, one from where it is.
+        // One absolute link, as host tools write it, and one relative link.
         std::os::unix::fs::symlink(forbidden, root.join(PAIRS[0].1))?;
         let relative = match self.what {
             Forbidden::Outside => "../outside",
@@ -79,7 +79,7 @@ impl Ground {
         Ok(())
     }
 
-    /// The files, as whoever races sees them.
+    /// Returns the backend under attack.
     pub(super) fn files(&self, opening: PathOpening) -> Result<Arc<dyn Backend>, Failure> {
         let local = LocalBackend::options().durability(Durability::None).path_opening(opening).open(&self.root)?;
         Ok(match self.what {
@@ -88,7 +88,7 @@ impl Ground {
         })
     }
 
-    /// Whether somebody who checks a path before opening it would let this one pass.
+    /// Returns whether a check before opening would let this path pass.
     pub(super) fn is_allowed(&self, real: &Path) -> bool {
         match self.what {
             Forbidden::Outside => real.starts_with(&self.root),
@@ -96,13 +96,13 @@ impl Ground {
         }
     }
 
-    /// Everything in the forbidden directory with its content.
+    /// Returns every path in the forbidden directory with its content.
     pub(super) fn forbidden_tree(&self) -> Result<BTreeMap<PathBuf, Vec<u8>>, Failure> {
         tree(&self.forbidden)
     }
 }
 
-/// The rule: nothing of the vault, as typed or as real.
+/// The rule that denies the vault, for paths as typed and as real.
 #[derive(Debug)]
 struct NotTheVault;
 

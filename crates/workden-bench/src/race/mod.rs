@@ -1,9 +1,9 @@
-//! A race for the way out: one process keeps exchanging directories with links that lead to where
-//! nobody may go, while every call of a backend is made on the paths that go through them. Once that
-//! is outside the root, once a directory inside that a rule denies.
+//! A race for the way out: one process keeps swapping directories with links to a forbidden directory,
+//! while every call of a backend is made on the paths through them. In one pass the forbidden directory
+//! is outside the root, in the other it is inside and denied by a rule.
 //!
-//! Nothing from there may come back, not even a name, and nothing may be written there. A control
-//! that checks a path and then opens it by name runs beside it: it must leak, or the race is none.
+//! No call may return content or names of that directory, or write there. A control
+//! that checks a path and then opens it by name runs beside it: it must leak, or there was no race.
 
 mod exchange;
 mod ground;
@@ -28,7 +28,7 @@ use workden_files::PathOpening;
 
 use crate::Failure;
 
-/// How long to race.
+/// The length of the race.
 pub(crate) struct Options {
     operations: u64,
     most: Duration,
@@ -50,7 +50,7 @@ impl Options {
     }
 }
 
-/// Calls by name: how many, how many were answered, how many leaked.
+/// Calls by name: how many were made, answered and leaked.
 #[derive(Default)]
 struct Count {
     all: AtomicU64,
@@ -111,10 +111,10 @@ fn run_on(ground: &Ground, options: &Options) -> Result<(), Failure> {
     }
     println!("\n{all} operations, {exchanges} exchanges, {:.0} s, {leaked} leaks", started.elapsed().as_secs_f64());
     if ground.forbidden_tree()? != before {
-        return Err("something was written where nobody may go".into());
+        return Err("a call wrote to the forbidden directory".into());
     }
     if leaked > 0 {
-        return Err(format!("{leaked} answers had something from where nobody may go").into());
+        return Err(format!("{leaked} answers leaked from the forbidden directory").into());
     }
     if control.leaked.load(Ordering::Relaxed) == 0 {
         return Err("not even the control leaked: this was no race".into());
@@ -131,7 +131,7 @@ fn race(files: &dyn Backend, counts: &[Count], over: &AtomicBool) {
             let (swap, _) = PAIRS[usize::from(round % 2 == 1)];
             let answer = block_on(call(files, name, &format!("/{swap}"), round));
             count.all.fetch_add(1, Ordering::Relaxed);
-            // What is said in a refusal counts as an answer, too.
+            // The text of a refusal can leak too.
             let (told, answered) = match answer {
                 Ok(told) => (told, 1),
                 Err(error) => (error.to_string(), 0),
@@ -142,7 +142,7 @@ fn race(files: &dyn Backend, counts: &[Count], over: &AtomicBool) {
     }
 }
 
-/// Makes one call and gives back all it answered.
+/// Makes one call and returns its whole answer.
 async fn call(files: &dyn Backend, name: &str, directory: &str, round: u64) -> Result<String> {
     let path = |below: &str| VirtualPath::parse(&format!("{directory}{below}"));
     let file = path(if round.is_multiple_of(3) { "/sub/file.txt" } else { "/file.txt" })?;
@@ -167,7 +167,7 @@ async fn call(files: &dyn Backend, name: &str, directory: &str, round: u64) -> R
     })
 }
 
-/// What others do: follow the links, see that it is allowed, open it by name.
+/// The control: resolves the links, checks the result, opens by name.
 fn check_then_open(ground: &Ground, control: &Count, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         for (swap, _) in PAIRS {
@@ -182,7 +182,7 @@ fn check_then_open(ground: &Ground, control: &Count, over: &AtomicBool) {
                 control.leaked.fetch_add(u64::from(content.contains(MARK)), Ordering::Relaxed);
             }
         }
-        // It is there to show that there is a race, not to take part in it.
+        // The control only proves that there is a race.
         thread::sleep(Duration::from_micros(200));
     }
 }

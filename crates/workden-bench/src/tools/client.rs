@@ -1,7 +1,7 @@
-//! A bare client: lines of JSON-RPC into one pipe, lines out of the other.
+//! A minimal client: lines of JSON-RPC over two pipes.
 //!
-//! The clock runs from before a line is written until its answer was read to the end of the line; what the
-//! client makes of the answer comes after. So the server is what is measured, and the way through the pipes.
+//! The clock runs from before a line is written until its answer is read to the end of the line. The
+//! client parses the answer afterwards, so only the server and the pipes are measured.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use crate::Failure;
 
-/// How long a server has to end by itself when nobody talks to it any more.
+/// How long a server may take to end after its input is closed.
 const GOING: Duration = Duration::from_secs(10);
 
-/// A server that was started, and the pipes to it.
+/// A running server and its pipes.
 #[derive(Debug)]
 pub(super) struct Client {
     child: Child,
@@ -26,7 +26,7 @@ pub(super) struct Client {
     asked: u64,
 }
 
-/// What a server said, and how long that took.
+/// The answer of a server, and its time.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) result: Value,
@@ -48,7 +48,7 @@ impl Client {
         Ok(Self { input: child.stdin.take(), child, output, began, asked: 0 })
     }
 
-    /// Begins as the protocol says.
+    /// Performs the handshake.
     pub(super) fn greet(&mut self) -> Result<Answer, Failure> {
         let client = json!({ "name": "workden-bench", "version": env!("CARGO_PKG_VERSION") });
         let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
@@ -57,7 +57,7 @@ impl Client {
         Ok(answer)
     }
 
-    /// Calls a tool, which must not fail.
+    /// Calls a tool. Fails if the tool fails.
     pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Answer, Failure> {
         let answer = self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }))?;
         match answer.result["isError"].as_bool() {
@@ -66,7 +66,7 @@ impl Client {
         }
     }
 
-    /// Makes a request and waits for its answer.
+    /// Sends a request and waits for its answer.
     pub(super) fn ask(&mut self, method: &str, params: &Value) -> Result<Answer, Failure> {
         self.asked += 1;
         let request = line(&json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params }));
@@ -76,7 +76,7 @@ impl Client {
             let said = self.read()?;
             let (took, since_start) = (began.elapsed(), self.began.elapsed());
             let mut message: Value = serde_json::from_slice(&said)?;
-            // News of any kind have no id.
+            // Notifications have no id.
             if message["id"] != self.asked {
                 continue;
             }
@@ -100,7 +100,7 @@ impl Client {
         self.child.id()
     }
 
-    /// Closes the pipe and waits until the server has gone.
+    /// Closes the pipe and waits until the server has ended.
     pub(super) fn end(mut self) -> Result<(), Failure> {
         drop(self.input.take());
         let began = Instant::now();
@@ -135,7 +135,7 @@ impl Drop for Client {
     }
 }
 
-/// One line in one piece: a server must not be woken for half of it.
+/// Writes a line at once, so that a partial line does not wake the server.
 fn line(message: &Value) -> Vec<u8> {
     format!("{message}\n").into_bytes()
 }

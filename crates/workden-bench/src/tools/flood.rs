@@ -14,22 +14,22 @@ use super::{client::Client, side::Side};
 use crate::{Failure, memory::Peak};
 
 const BYTES: u64 = 1_000_000_000;
-/// How often the processes are looked at.
+/// The sampling interval.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What came of it.
+/// The result of the flood.
 #[derive(Debug)]
 pub(super) struct Flood {
     pub(super) peak: Peak,
     pub(super) took: Duration,
-    /// Bytes that the answer shows, and those that it says were left out.
+    /// Bytes that the answer shows, and bytes that it reports as left out.
     pub(super) shown: u64,
     pub(super) left_out: u64,
 }
 
 /// Runs the flood and checks the answer.
 pub(super) fn run(ours: &Side, program: &Path) -> Result<Flood, Failure> {
-    // As the kernel names it.
+    // The path as the kernel reports it.
     let program: PathBuf = fs::canonicalize(program)?;
     let mut client = ours.clone().with("--yes").begin()?;
     let process = client.process();
@@ -61,7 +61,7 @@ fn ask(client: &mut Client) -> Result<(String, Duration), Failure> {
     Ok((text, began.elapsed()))
 }
 
-/// A head, a tail, and between them how many bytes were left out: together all that there was.
+/// Parses head, tail and the count of bytes left out, which must add up to the whole output.
 fn checked(text: &str) -> Result<(u64, u64), Failure> {
     let wrong = || format!("the answer of a flood has no head, tail and count: {:?}", text.get(..200).unwrap_or(text));
     let (head, rest) = text.split_once("\n[... ").ok_or_else(wrong)?;

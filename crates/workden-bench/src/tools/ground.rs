@@ -1,4 +1,4 @@
-//! What the servers work on: a tree of 20,000 files, and a text of 4 KiB beside it. Made once, the same
+//! The test data of the servers: a tree of 20,000 files, and a text of 4 KiB beside it. Created once, identical
 //! everywhere, and kept below `target`.
 
 use std::{
@@ -10,22 +10,22 @@ use crate::{Failure, material::Text, random::Random};
 
 /// Files in the tree.
 pub(super) const FILES: usize = 20_000;
-/// How many of them the search by name finds: few enough that both servers show them all.
+/// The number of files that the search by name finds, few enough that both servers show all.
 pub(super) const FOUND: usize = 40;
-/// What is searched for by name.
+/// The pattern of the search by name.
 pub(super) const PATTERN: &str = "**/*_ledger.py";
-/// What is searched for by content; in as many files.
+/// The text of the search by content, in the same number of files.
 pub(super) const WORD: &str = "zyzzyva_quorum";
-/// The file that is read, beside the tree.
+/// The file to read, beside the tree.
 pub(super) const READ: &str = "notes.txt";
 /// Its size.
 pub(super) const READ_BYTES: usize = 4096;
 
-/// Changes whenever what is made changes, so that an old tree is made anew.
+/// Changes with the generated data, so that an old tree is generated again.
 const EDITION: &str = "2";
 const DIRECTORIES: usize = 500;
 
-/// The directory that both servers are given.
+/// The directory of both servers.
 pub(super) fn provide(target: &Path) -> Result<PathBuf, Failure> {
     let home = target.join("bench-tools");
     let (root, stamp) = (home.join("root"), home.join("stamp"));
@@ -64,20 +64,20 @@ fn path(number: usize) -> String {
     format!("tree/package_{:02}/part_{directory:03}/{number:05}_{kind}.py", directory % 20)
 }
 
-/// One in each so many files, and each in another directory.
+/// Returns whether the searches find this file: few do, each in another directory.
 fn is_found(number: usize) -> bool {
     const EACH: usize = FILES / FOUND;
     number % EACH == number / EACH
 }
 
-/// The paths that the search by name finds, from the root on and in order.
+/// The paths that the search by name finds, relative to the root and in order.
 pub(super) fn found() -> Vec<String> {
     let mut all: Vec<String> = (0..FILES).filter(|number| is_found(*number)).map(path).collect();
     all.sort();
     all
 }
 
-/// The text that is read: 4 KiB in lines.
+/// The text to read: 4 KiB in lines.
 pub(super) fn notes() -> String {
     const LINE: &str = "Remember that the ledger is closed on Friday, and never before.\n";
     LINE.repeat(READ_BYTES / LINE.len())

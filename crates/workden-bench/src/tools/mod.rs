@@ -1,7 +1,7 @@
-//! `bench tools`: the MCP server as it is shipped, beside @modelcontextprotocol/server-filesystem, over
+//! `bench tools`: the shipped MCP server beside @modelcontextprotocol/server-filesystem, over
 //! pipes and in turn; and a flood through `execute`.
 //!
-//! Both are given one directory and asked the same, by a client that does nothing while the clock runs.
+//! Both get the same directory and requests, from a client that does nothing while the clock runs.
 
 mod client;
 mod flood;
@@ -27,14 +27,14 @@ use crate::{
 };
 
 const PEER: &str = "server-filesystem";
-/// Reads in a row, before it is the other's turn.
+/// Consecutive reads before the other side's turn.
 const BATCH: usize = 200;
 /// The part of the peer's memory that ours may hold.
 const MEMORY: f64 = 0.2;
-/// What a flood may come to.
+/// The memory limit of a flood.
 const FLOOD_BYTES: u64 = 64_000_000;
 
-/// Rounds when nothing is said.
+/// The default number of rounds.
 pub(crate) const ROUNDS: usize = 21;
 
 /// Runs everything and prints the table.
@@ -59,10 +59,10 @@ struct Bench {
 }
 
 impl Bench {
-    /// From the start of a process to its first answers.
+    /// Measures from the start of a process to its first answers.
     fn start_up(&self) -> Result<Vec<Line>, Failure> {
         let mut times: [[Samples; 3]; 2] = Default::default();
-        // Once more than counts: the first start reads programs from the disk.
+        // The first start is not counted: it reads programs from the disk.
         for round in 0..=self.rounds {
             for (side, [greeted, read, listed]) in [&self.ours, &self.peer].into_iter().zip(&mut times) {
                 let mut client = side.start()?;
@@ -85,7 +85,7 @@ impl Bench {
         Ok(lines.map(|(name, (ours, peer))| Line::beside(name, PEER, ours, peer, Target::FasterBy(10.0))).collect())
     }
 
-    /// Reads, searches, and what both hold in memory after that.
+    /// Measures reads and searches, and the memory of both sides afterwards.
     fn work(&self, notes: &mut Vec<String>) -> Result<Vec<Line>, Failure> {
         let mut both = [(&self.ours, self.ours.begin()?), (&self.peer, self.peer.begin()?)];
         let [ours, peer] = self.in_turn(&mut both, BATCH, Side::read)?;
@@ -108,7 +108,7 @@ impl Bench {
         Ok(lines)
     }
 
-    /// Batches of the same call in turn.
+    /// Runs batches of the same call in turn.
     fn in_turn(
         &self,
         both: &mut [(&Side, Client); 2],
@@ -116,7 +116,7 @@ impl Bench {
         act: fn(&Side, &mut Client) -> Result<Answer, Failure>,
     ) -> Result<[Samples; 2], Failure> {
         let mut times: [Samples; 2] = Default::default();
-        // The first round warms up: caches, and code that is compiled while it runs.
+        // The first round warms up caches and the just-in-time compiler.
         for round in 0..=self.rounds {
             for ((side, client), times) in both.iter_mut().zip(&mut times) {
                 for _ in 0..batch {
@@ -130,7 +130,7 @@ impl Bench {
         Ok(times)
     }
 
-    /// What ours holds after the same work and a command: only then it has a sandbox.
+    /// Measures the memory of ours after the same work and a command, which starts a sandbox.
     fn held_with_sandbox(&self) -> Result<Held, Failure> {
         let side = self.ours.clone().with("--yes");
         let mut client = side.begin()?;
@@ -146,7 +146,7 @@ impl Bench {
         Ok(held)
     }
 
-    /// From the start of the process to the output of a command, which needs a sandbox.
+    /// Measures from the start of the process to the output of a command, which needs a sandbox.
     fn first_command(&self) -> Result<Line, Failure> {
         let side = self.ours.clone().with("--yes");
         let mut samples = Samples::default();
@@ -164,7 +164,7 @@ impl Bench {
         Ok(Line::alone("start to first `execute`", &samples, Target::Shown))
     }
 
-    /// What the way through the pipes takes, with nobody at the other end who thinks.
+    /// Measures the pipes alone, with `cat` at the other end.
     fn pipes(&self) -> Result<String, Failure> {
         let mut client = Client::start(&mut Command::new("cat"))?;
         let line = ground::notes().replace('\n', " ") + "\n";

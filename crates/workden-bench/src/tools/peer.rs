@@ -1,7 +1,7 @@
 //! @modelcontextprotocol/server-filesystem, installed from npm below `target`.
 //!
-//! It is started with `node` on its own file: `npx` would look for the package first, and that is not what
-//! is measured.
+//! `node` starts its file directly: `npx` would search for the package first, which is not
+//! measured.
 
 use std::{
     fs,
@@ -19,14 +19,14 @@ const VERSION: &str = "2026.8.31";
 /// An installed peer.
 #[derive(Debug)]
 pub(super) struct Peer {
-    /// The file that `node` is started on.
+    /// The file that `node` runs.
     pub(super) entry: PathBuf,
-    /// Which package this is, and on what it runs.
+    /// The package and its platform.
     pub(super) title: String,
 }
 
 impl Peer {
-    /// Installs it, unless it is there.
+    /// Installs it if it is missing.
     pub(super) fn install(target: &Path) -> Result<Self, Failure> {
         let home = target.join("bench-peer");
         let package = home.join("node_modules").join(PACKAGE);
@@ -44,7 +44,7 @@ impl Peer {
     }
 }
 
-/// The version of a package that is installed.
+/// Returns the version of an installed package.
 fn version(package: &Path) -> Option<String> {
     let text = fs::read_to_string(package.join("package.json")).ok()?;
     let described: Value = serde_json::from_str(&text).ok()?;

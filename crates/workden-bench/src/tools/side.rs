@@ -1,4 +1,4 @@
-//! The two that are compared: how each is started, and how it is asked the same things.
+//! The two compared servers: how each is started, and how it gets the same requests.
 
 use std::{
     ffi::OsString,
@@ -15,15 +15,15 @@ use super::{
 };
 use crate::Failure;
 
-/// Where workden shows the directory that it is given.
+/// The path of the directory inside workden.
 const WORKSPACE: &str = "/workspace";
 
-/// A server, and what it calls things.
+/// A server and its names.
 #[derive(Clone, Debug)]
 pub(super) struct Side {
     program: PathBuf,
     arguments: Vec<OsString>,
-    /// What the root is called by the server's clients.
+    /// The root as clients of the server name it.
     root: String,
     kind: Kind,
 }
@@ -35,7 +35,7 @@ enum Kind {
 }
 
 impl Side {
-    /// `workden mcp --root DIR`, and nothing else said.
+    /// `workden mcp --root DIR`, with default options.
     pub(super) fn ours(program: &Path, root: &Path) -> Self {
         let arguments = vec!["mcp".into(), "--root".into(), root.into()];
         Self { program: program.to_owned(), arguments, root: WORKSPACE.to_owned(), kind: Kind::Ours }
@@ -47,7 +47,7 @@ impl Side {
         Self { program: "node".into(), arguments, root: root.display().to_string(), kind: Kind::Peer }
     }
 
-    /// The same, with another word on the command line.
+    /// The same with another argument.
     pub(super) fn with(mut self, word: &str) -> Self {
         self.arguments.push(word.into());
         self
@@ -57,14 +57,14 @@ impl Side {
         Client::start(Command::new(&self.program).args(&self.arguments).env_remove("WORKDEN_LOG"))
     }
 
-    /// A server that was greeted.
+    /// Starts a server and performs the handshake.
     pub(super) fn begin(&self) -> Result<Client, Failure> {
         let mut client = self.start()?;
         client.greet()?;
         Ok(client)
     }
 
-    /// Has it read the file of 4 KiB. All of it must come back.
+    /// Reads the file of 4 KiB. Fails unless all of it comes back.
     pub(super) fn read(&self, client: &mut Client) -> Result<Answer, Failure> {
         let answer = client.call("read_file", &json!({ "path": format!("{}/{}", self.root, ground::READ) }))?;
         let text = answer.result["content"][0]["text"].as_str().unwrap_or_default();
@@ -79,7 +79,7 @@ impl Side {
         }
     }
 
-    /// Has it search the tree by name. Everything that is there must be found.
+    /// Searches the tree by name. Fails unless every file is found.
     pub(super) fn search(&self, client: &mut Client) -> Result<Answer, Failure> {
         let tool = match self.kind {
             Kind::Ours => "glob",
@@ -95,7 +95,7 @@ impl Side {
         }
     }
 
-    /// Has ours search the tree by content; the peer has nothing for that.
+    /// Searches the tree by content; the peer has no such tool.
     pub(super) fn grep(&self, client: &mut Client) -> Result<Answer, Failure> {
         let path = format!("{}/tree", self.root);
         let answer = client.call("grep", &json!({ "path": path, "pattern": ground::WORD }))?;
@@ -106,7 +106,7 @@ impl Side {
         }
     }
 
-    /// The paths in an answer, from the root on.
+    /// Returns the paths in an answer, relative to the root.
     fn found(&self, result: &Value) -> Result<Vec<String>, Failure> {
         let paths: Vec<&str> = match self.kind {
             Kind::Ours => result["structuredContent"]["files"]
