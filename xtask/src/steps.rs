@@ -52,6 +52,7 @@ pub(crate) const FULL: &[Step] = &[
     Step { name: "prepare", action: Action::StartPreparing },
     Step { name: "clippy", action: Action::Cargo(tidy::CLIPPY) },
     Step { name: "build", action: Action::Cargo(workspace::BUILD) },
+    Step { name: "publish", action: Action::Cargo(PUBLISH) },
     Step { name: "keeper", action: Action::Keeper },
     Step { name: "prepared", action: Action::FinishPreparing },
     Step { name: "docker", action: Action::Docker },
@@ -63,6 +64,20 @@ pub(crate) const FULL: &[Step] = &[
     Step { name: "race", action: Action::Built("workden-bench", &["race", "--seconds", "20"]) },
     Step { name: "differential", action: Action::Cargo(DIFFERENTIAL) },
     Step { name: "fuzz", action: Action::Built("workden-fuzz", &["--seconds", "20"]) },
+];
+
+/// Packages every crate that is meant to be published. The `build` step has compiled them.
+const PUBLISH: &[&str] = &[
+    "publish",
+    "--quiet",
+    "--dry-run",
+    "--no-verify",
+    "--allow-dirty",
+    "--workspace",
+    "--exclude=workden-bench",
+    "--exclude=workden-fuzz",
+    "--exclude=workden-python",
+    "--exclude=xtask",
 ];
 
 /// The shell analysis beside what shells really run, longer than among the other tests.
