@@ -7,12 +7,12 @@ import base64
 import runpy
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until, until_async
 from deepagents import create_deep_agent
 from deepagents.backends import CompositeBackend
 from deepagents.backends.protocol import SandboxBackendProtocol, execute_accepts_timeout
@@ -256,25 +256,21 @@ def test_commands(sandbox: WorkdenSandbox, call: Any) -> None:
     assert sandbox.id == "the-box" and execute_accepts_timeout(type(sandbox))
     ran = call(sandbox, "execute", "echo out; echo err >&2; exit 3")
     assert (ran.output, ran.exit_code, ran.truncated) == ("out\nerr\n", 3, False)
-    assert "timed out" in call(sandbox, "execute", "sleep 30", timeout=1).output
+    assert "timed out" in call(sandbox, "execute", "sleep 6000", timeout=1).output
     assert call(sandbox, "execute", "echo on", timeout=0).output == "on\n"
 
 
 def test_cancelling_a_command_ends_it(sandbox: WorkdenSandbox, tmp_path: Path) -> None:
     async def main() -> None:
-        running = asyncio.create_task(sandbox.aexecute("echo $$ > pid; sleep 60"))
-        while not (tmp_path / "pid").exists():
-            await asyncio.sleep(0.01)
+        running = asyncio.create_task(sandbox.aexecute("echo $$ > pid; sleep 6000"))
+        await until_async(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
 
     asyncio.run(main())
     process = Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}")
-    until = time.monotonic() + 10
-    while process.exists() and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not process.exists()
+    until(lambda: not process.exists())
 
 
 class Notes:

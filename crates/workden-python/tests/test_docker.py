@@ -11,12 +11,12 @@ import json
 import logging
 import os
 import subprocess
-import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from waiting import until, until_async
 from workden import _native
 from workden._runtime_config import RuntimeConfig
 from workden.backends.base import BaseSandbox
@@ -190,10 +190,7 @@ def test_one_that_nobody_holds_is_removed(label: dict[str, str]) -> None:
     sandbox.start()
     del sandbox
     gc.collect()
-    deadline = time.monotonic() + 20
-    while _labelled(label) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert _labelled(label) == []
+    until(lambda: _labelled(label) == [])
 
 
 @pytest.mark.docker
@@ -231,9 +228,8 @@ async def test_awaited(label: dict[str, str]) -> None:
         assert await sandbox.async_is_alive()
         answers = await asyncio.gather(*(sandbox.async_execute(f"echo {n}") for n in range(20)))
         assert [answer.output for answer in answers] == [f"{n}\n" for n in range(20)]
-        running = asyncio.create_task(sandbox.async_execute("touch begun; sleep 60"))
-        while not sandbox.exists("begun"):
-            await asyncio.sleep(0.02)
+        running = asyncio.create_task(sandbox.async_execute("touch begun; sleep 6000"))
+        await until_async(lambda: sandbox.exists("begun"))
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import LONG
 
 import workden.hashline
 from workden.hashline import (
@@ -70,7 +71,7 @@ def test_half_a_character_is_an_error_of_python() -> None:
 
 def test_an_edit_is_what_it_is_on_lists_of_lines() -> None:
     chosen = random.Random(11)
-    for _ in range(2_000):
+    for _ in range(2_000 if LONG else 500):
         lines = [chosen.choice(["", "a", "é", "b b"]) for _ in range(chosen.randint(1, 6))]
         end = chosen.choice(["", "\n"])
         # A text that ends in an empty line looks like one with a newline at its end.

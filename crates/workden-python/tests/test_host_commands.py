@@ -6,24 +6,18 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import LONG, until
+
 from workden import LinuxSandbox, LocalBackend
 from workden._native import Failure, Place
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
 
 NURSERY = "$(cut -d' ' -f4 /proc/$PPID/stat)"
-
-
-def until(holds: Callable[[], bool], seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def place(backend: LocalBackend) -> Place:
@@ -35,22 +29,22 @@ def test_a_fork_at_any_moment_hides_no_end(tmp_path: Path) -> None:
 
     def work() -> None:
         while not over.is_set():
-            answers.append(backend.execute("kill -9 $PPID; sleep 9").exit_code)
+            answers.append(backend.execute("kill -9 $PPID; sleep 900").exit_code)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     forked = list[int]()
     try:
         for thread in threads:
             thread.start()
-        for _ in range(40):
+        for _ in range(40 if LONG else 15):
             forked.append(os.fork())
             if forked[-1] == 0:
-                time.sleep(60)
+                time.sleep(600)
                 os._exit(0)
             time.sleep(0.01)
         over.set()
         for thread in threads:
-            thread.join(8)
+            thread.join(120)
         assert not any(thread.is_alive() for thread in threads)
         assert answers and set(answers) == {137}
     finally:
@@ -63,9 +57,8 @@ def test_who_stops_what_starts_commands_stops_nobody_else(tmp_path: Path) -> Non
     backend = LocalBackend(tmp_path)
     nursery = int(backend.execute(f"echo {NURSERY}; kill -STOP {NURSERY}").output)
     assert backend.execute("echo on").output == "on\n"
-    began = time.monotonic()
+    # A stop that waited for it would never return.
     place(backend).stop()
-    assert time.monotonic() - began < 4
     until(lambda: not Path(f"/proc/{nursery}").exists())
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from waiting import LONG
 
 import workden
 
@@ -56,9 +57,19 @@ def test_neither_pydantic_nor_pydantic_ai_is_loaded_before_it_is_needed(names: s
     assert [name for name in loaded if name.split(".")[0] in ("pydantic", "pydantic_core", "pydantic_ai")] == []
 
 
+USUAL = "import time, sys, typing, dataclasses, json, pathlib, uuid, shutil"
+
+
+@pytest.mark.parametrize(
+    ("what", "most"), [("import workden", 4), ("from workden import LocalBackend, StateBackend", 30)]
+)
+def test_the_import_loads_few_modules(what: str, most: int) -> None:
+    loaded = json.loads(fresh(f"{USUAL}; before = set(sys.modules); {what}; print(json.dumps([*{{*sys.modules}} - before]))"))
+    assert len(loaded) <= most, loaded
+
+
+@pytest.mark.skipif(not LONG, reason="a measurement: WORKDEN_TEST_LONG=1")
 @pytest.mark.parametrize("what", ["import workden", "from workden import LocalBackend, StateBackend"])
 def test_the_import_takes_less_than_50_milliseconds(what: str) -> None:
-    # Of a processor, since others may have work to do. What any program loads is loaded before.
-    usual = "import time, typing, dataclasses, json, pathlib, uuid, shutil"
-    clock = f"{usual}; begin = time.process_time(); {what}; print(time.process_time() - begin)"
+    clock = f"{USUAL}; begin = time.process_time(); {what}; print(time.process_time() - begin)"
     assert min(float(fresh(clock)) for _ in range(7)) < 0.050

@@ -62,7 +62,7 @@ def test_a_stop_iteration_leaves_nobody_waiting() -> None:
             return next(iter([]))
 
     async def read() -> None:
-        await asyncio.wait_for(ensure_async(Stops()).read_bytes("a"), 5)
+        await asyncio.wait_for(ensure_async(Stops()).read_bytes("a"), 120)
 
     with pytest.raises(RuntimeError, match="StopIteration"):
         asyncio.run(read())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from waiting import LONG
 from pydantic import ValidationError
 
 import workden.permissions
@@ -450,9 +451,9 @@ def test_an_operation_that_nobody_knows_goes_by_the_default() -> None:
 
 def test_more_commands_than_are_remembered() -> None:
     rules = Rules(PERMISSIVE_RULESET.model_dump_json())
-    for _ in range(2):
-        for number in range(3_000):
-            assert rules.check("execute", f"echo {number}") == "allow"
+    numbers = range(3_000 if LONG else 1_100)
+    for number in [*numbers, *numbers[:20]]:
+        assert rules.check("execute", f"echo {number}") == "allow"
     long = "echo " + "x" * 5_000
     assert [rules.check("execute", long), rules.check("execute", long)] == ["allow", "allow"]
     assert rules.check("execute", "rm -rf /") == "deny"

@@ -14,8 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from waiting import LONG, long_sleep, until, until_async, until_gone
 
 from workden import LocalBackend, StateBackend, ensure_async
+
+
+UNTIL_GO = "touch up; while [ ! -e go ]; do sleep 0.02; done"
 
 
 def _child(backend: LocalBackend, results: multiprocessing.Queue) -> None:
@@ -61,32 +65,31 @@ def test_ctrl_c_interrupts_a_call_that_waits(tmp_path: Path) -> None:
 import sys
 from workden import LocalBackend
 backend = LocalBackend(sys.argv[1])
-print("ready", flush=True)
 try:
-    backend.execute("sleep 64200")
+    backend.execute(sys.argv[2])
 except KeyboardInterrupt:
     print("interrupted", backend.execute("echo still works").output, flush=True)
 """
-    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout and process.stdout.readline() == "ready\n"
-    time.sleep(1)
-    started = time.monotonic()
+    sleep = long_sleep()
+    program = [sys.executable, "-c", script, str(tmp_path), f"touch up; {sleep}"]
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
+    until((tmp_path / "up").exists)
     process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=30)[0]
-    assert said == "interrupted still works\n\n" and time.monotonic() - started < 15
-    assert subprocess.run(["pgrep", "-f", "sleep 64200"], capture_output=True).returncode == 1
+    assert process.communicate(timeout=120)[0] == "interrupted still works\n\n"
+    until_gone(sleep)
 
 
 def test_other_threads_go_on_while_one_waits(tmp_path: Path) -> None:
     backend = LocalBackend(tmp_path)
     backend.execute("true")
-    waiting = threading.Thread(target=backend.execute, args=("sleep 1",))
+    waiting = threading.Thread(target=backend.execute, args=(UNTIL_GO,))
     waiting.start()
-    turns = 0
-    while waiting.is_alive():
-        turns += 1
-        time.sleep(0.01)
-    assert turns > 30
+    # The command ends only if this thread runs meanwhile.
+    until((tmp_path / "up").exists)
+    assert waiting.is_alive()
+    (tmp_path / "go").touch()
+    waiting.join(120)
+    assert not waiting.is_alive()
 
 
 async def test_a_call_that_waits_may_be_made_where_a_loop_runs(tmp_path: Path) -> None:
@@ -98,12 +101,12 @@ async def test_a_call_that_waits_may_be_made_where_a_loop_runs(tmp_path: Path) -
 
 async def test_the_loop_goes_on_while_a_call_is_awaited(tmp_path: Path) -> None:
     backend = LocalBackend(tmp_path)
-    running = asyncio.create_task(backend.async_execute("sleep 0.5"))
-    turns = 0
-    while not running.done():
-        turns += 1
-        await asyncio.sleep(0.01)
-    assert turns > 15
+    running = asyncio.create_task(backend.async_execute(UNTIL_GO))
+    # The command ends only if the loop runs meanwhile.
+    await until_async((tmp_path / "up").exists)
+    assert not running.done()
+    (tmp_path / "go").touch()
+    assert (await asyncio.wait_for(running, 120)).exit_code == 0
 
 
 def resident() -> int:
@@ -113,18 +116,17 @@ def resident() -> int:
 
 @pytest.mark.parametrize("kind", ["local", "state"])
 def test_many_threads_and_tasks_lose_no_edit(tmp_path: Path, kind: str) -> None:
-    """The short form of a minute with 64 threads and 1,000 tasks; WORKDEN_TEST_SECONDS makes it longer."""
+    """With WORKDEN_TEST_LONG=1, a minute with 64 threads and 1,000 tasks."""
     backend = LocalBackend(tmp_path) if kind == "local" else StateBackend()
     path = "count.txt" if kind == "local" else "/count.txt"
-    threads, tasks = 64, 1000
-    seconds = float(os.environ.get("WORKDEN_TEST_SECONDS", "2"))
+    threads, tasks, seconds = (64, 1000, 60) if LONG else (16, 200, 0)
     backend.write(path, "".join(f"t{n}=0\n" for n in range(threads)) + "".join(f"a{n}=0\n" for n in range(tasks)))
     end = time.monotonic() + seconds
     done = [0] * threads
     begun = resident()
 
     def edits(nth: int) -> None:
-        while done[nth] == 0 or time.monotonic() < end:
+        while done[nth] < 4 or time.monotonic() < end:
             edited = backend.edit(path, f"t{nth}={done[nth]}\n", f"t{nth}={done[nth] + 1}\n")
             assert edited.error is None, edited.error
             done[nth] += 1
@@ -150,16 +152,16 @@ def test_many_threads_and_tasks_lose_no_edit(tmp_path: Path, kind: str) -> None:
     assert resident() - begun < 200 * 1024 * 1024
 
 
-# A program of its own: whoever counts lines here has locks, which a fork would leave locked behind.
+# A separate program: coverage has locks here, which a fork would leave locked.
 _THREADS_AND_A_FORK = """
-import os, threading
+import os, sys, threading
 from workden.permissions import PERMISSIVE_RULESET, PermissionChecker
 
 asked = PermissionChecker(PERMISSIVE_RULESET)
 wrong = []
 
 def work(nth):
-    for number in range(500):
+    for number in range(int(sys.argv[1])):
         if not asked.is_allowed("execute", f"echo {nth} {number % 50}") or not asked.is_denied("read", "/.env"):
             wrong.append(f"{nth} {number}")
 
@@ -178,6 +180,6 @@ print("wrong:", wrong)
 
 def test_threads_and_forks_share_a_checker() -> None:
     # Newer Pythons warn of such forks.
-    program = [sys.executable, "-Wignore", "-c", _THREADS_AND_A_FORK]
-    ran = subprocess.run(program, capture_output=True, text=True, timeout=60)
+    program = [sys.executable, "-Wignore", "-c", _THREADS_AND_A_FORK, "500" if LONG else "100"]
+    ran = subprocess.run(program, capture_output=True, text=True, timeout=240)
     assert (ran.stdout, ran.stderr) == ("child: 0\nwrong: []\n", "")

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
+from waiting import until_async
 from pydantic_ai.workspaces import WorkspaceRef, WorkspaceUnavailableError
 from workspaces import IMAGE, New, in_docker
 
@@ -29,11 +30,11 @@ def test_a_container_that_somebody_removes_is_unavailable(docker: New) -> None:
     async def main() -> None:
         await backend.working_dir()
         assert backend.ref is not None
-        running = asyncio.create_task(backend.run("sleep 60", shell=True))
-        await asyncio.sleep(0.5)
+        running = asyncio.create_task(backend.run("touch up; sleep 6000", shell=True))
+        await until_async(lambda: backend.exists("/workspace/up"))
         run_docker("rm", "--force", backend.ref.id)
         with pytest.raises(WorkspaceUnavailableError):
-            await asyncio.wait_for(running, 20)
+            await asyncio.wait_for(running, 120)
         with pytest.raises(WorkspaceUnavailableError):
             await backend.read_bytes("/workspace/a")
         with pytest.raises(WorkspaceUnavailableError):
