@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tasks import TASKS, Ground, Task, Timed
+from tasks import TASKS, Provider, Task, Timed
 
 
 def main() -> None:
     backends, sandbox, material, scratch = sys.argv[1:]
-    ground = Ground(_import(backends), _import(sandbox), Path(material), Path(scratch))
+    ground = Provider(_import(backends), _import(sandbox), Path(material), Path(scratch))
     tasks = {task.name: task for task in TASKS}
     answers = sys.stdout
     sys.stdout = sys.stderr

@@ -83,7 +83,7 @@ fn answered(
             Ok(Answer::Later(Box::pin(awaited)))
         }
         None => {
-            let run = py.import("workden._await")?.getattr("run")?;
+            let run = py.import("workden._event_loop")?.getattr("run")?;
             run.call1((answer,)).map(|answer| Answer::Now(answer.unbind()))
         }
     }

@@ -181,7 +181,7 @@ def test_without_a_terminal_the_answer_is_no(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(sys, "stderr", stderr)
         decision = ApprovalController(mode="interactive").approval_callback(REQUEST)
         assert isinstance(decision, ApprovalDecision) and not decision.approved
-        assert decision.note is not None and decision.note.startswith("nobody can be asked: there is no terminal")
+        assert decision.note is not None and decision.note.startswith("approval requires a terminal, and there is none")
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_what_is_approved_is_done_and_what_is_denied_is_an_answer():
 
 def test_a_callback_that_answers_something_else_is_told_what_to_answer():
     toolset, done = pushing()
-    with pytest.raises(TypeError, match=r"returns an ApprovalDecision\(approved=...\), and not bool"):
+    with pytest.raises(TypeError, match=r"must return an ApprovalDecision\(approved=...\), not bool"):
         Run(ApprovalToolset(toolset, lambda _: True), ("push", {"to": "main"}))  # type: ignore[arg-type,return-value]
     assert done == []
 

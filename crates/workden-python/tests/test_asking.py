@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workden import FilesystemBackend, LocalBackend, PermissionAskError, PermissionRuleset
-from workden._await import run
+from workden._event_loop import run
 from workden.permissions import DEFAULT_RULESET, OperationPermissions, PermissionChecker, READONLY_RULESET
 
 

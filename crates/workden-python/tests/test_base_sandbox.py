@@ -96,7 +96,7 @@ def test_lines_are_numbered_as_everywhere(shell: Shell) -> None:
     (shell.directory / "d").mkdir()
     assert shell.read("d") == "Error: 'd' is a directory"
     os.mkfifo(shell.directory / "pipe")
-    assert shell.read("pipe") == "Error: 'pipe' is not a file that can be read"
+    assert shell.read("pipe") == "Error: 'pipe' is not a readable file"
     assert shell.read_bytes("pipe") == b"" and not shell.exists("d")
     assert shell.read("a\0b").startswith("Error: ") and not shell.exists("a\0b")
 
@@ -182,8 +182,18 @@ def test_globs(shell: Shell) -> None:
     assert found("[x].py", "src/") == [] and found("\\", ".") == []
     assert not (shell.directory / "pwned").exists()
     last = "/".join(shell.directory.parts[-3:])
-    whole = [info["path"] for info in shell.glob_info(f"**/{last}/src/b.py")]
-    assert whole == [str(shell.directory / "src/b.py")]
+    absolute = [info["path"] for info in shell.glob_info(f"**/{last}/src/b.py", str(shell.directory.parents[2]))]
+    assert absolute == [str(shell.directory / "src/b.py")]
+
+
+def test_globs_start_at_the_root(tmp_path: Path) -> None:
+    class Recorded(Shell):
+        def execute(self, command: str, timeout: int | None = None) -> ExecuteResponse:
+            self.commands.append(command)
+            return ExecuteResponse("", 1)
+
+    recorded = Recorded(tmp_path, [])
+    assert recorded.glob_info("**/b.py") == [] and "find -H / " in recorded.commands[0]
 
 
 def test_searches(shell: Shell) -> None:
@@ -248,13 +258,11 @@ def test_a_sandbox_that_does_not_answer(tmp_path: Path) -> None:
 def test_no_pattern_takes_long(shell: Shell) -> None:
     shell.write("a/" * 20 + "x.py", "text")
     shell.write("a" * 200, "text")
-    began = time.monotonic()
-    # Each of them would be tried in more ways than there is time for.
+    # Each of them could be tried in more ways than there is time for: a slow search would never end.
     assert shell.glob_info("**/" * 25 + "?py", ".") == [] and shell.glob_info("*a" * 20 + "?b*", ".") == []
     assert shell.glob_info("{a,b}" * 40, ".") == []
     assert names(shell.glob_info("{" + ",".join(f"{n}" for n in range(999)) + ",**/x.py}", ".")) == ["x.py"]
     assert str(shell.grep_raw("text", ".", "{a,b}" * 40)).startswith("Error: Invalid glob pattern")
-    assert time.monotonic() - began < 20
 
 
 def test_a_pattern_that_is_none_finds_nothing(shell: Shell) -> None:

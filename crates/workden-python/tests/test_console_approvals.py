@@ -18,20 +18,21 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from waiting import DEADLINE, until_async
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolDenied
 from pydantic_ai.capabilities import HandleDeferredToolCalls
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.tools import ToolApproved
 from scripted import Deps, PlainBackend, PlainSandbox, Script, answers, run
 
-from workden import _asking
-from workden._terminal import is_there
+from workden import _ask_callbacks
+from workden._terminal import is_interactive
 from workden.adapter import ensure_async
 from workden.backends.composite import CompositeBackend
 from workden.backends.local import LocalBackend
 from workden.backends.state import StateBackend
 from workden.permissions import DEFAULT_RULESET, PermissionRuleset
-from workden.toolsets import _asks, _deferred, _terminal, _toolset
+from workden.toolsets import _approvals, _deferred, _terminal, _toolset
 from workden.toolsets.console import create_console_toolset
 
 WRITE = ("write_file", {"path": "a.txt", "content": "new\n"})
@@ -337,9 +338,9 @@ async def test_outside_of_tools_the_callback_of_the_backend_is_asked(tmp_path: P
 
 def test_a_question_without_a_rule_is_about_what_is_done() -> None:
     why = {"why": "it is said so", "refusal": None}
-    about = _asking.asked({**why, "call": "move", "paths": [{"typed": "/a"}, {"typed": "/b"}], "command": None})
+    about = _ask_callbacks.callback_arguments({**why, "call": "move", "paths": [{"typed": "/a"}, {"typed": "/b"}], "command": None})
     assert about == ("move", "/a, /b", "it is said so")
-    about = _asking.asked({**why, "call": "execute", "paths": [], "command": {"script": "ls"}})
+    about = _ask_callbacks.callback_arguments({**why, "call": "execute", "paths": [], "command": {"script": "ls"}})
     assert about == ("execute", "ls", "it is said so")
 
 
@@ -374,7 +375,7 @@ def at_terminal(
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
     )
     os.close(slave)
-    shown, typed, deadline = b"", types.splitlines(keepends=True), time.monotonic() + 60
+    shown, typed, deadline = b"", types.splitlines(keepends=True), time.monotonic() + DEADLINE
     asked = 0
     try:
         while time.monotonic() < deadline:
@@ -386,7 +387,7 @@ def at_terminal(
             if shown.count(b"Allow it? [y/N]") > asked and typed:
                 asked += 1
                 os.write(master, typed.pop(0))
-        code = process.wait(10)
+        code = process.wait(DEADLINE)
         assert ends is None or code == ends, shown
     finally:
         process.kill()
@@ -427,13 +428,13 @@ def terminal() -> Iterator[int]:
 async def test_the_terminal_as_such() -> None:
     asked = {"operation": "execute", "target": "rm\u202e -rf", "reason": "Block dangerous commands", "preview": "+\n" * 50}
     with terminal() as other_end:
-        assert is_there()
+        assert is_interactive()
         for typed, expected in [(b"y\n", True), (b"YES\n", True), (b"\n", False), (b"\x04", None)]:
             os.write(other_end, typed)
             assert await _terminal.answer(asked) is expected
         said = os.read(other_end, 65536).decode()
     assert "The agent wants to execute: rm\\u202e -rf" in said and "... and 10 more lines" in said
-    assert "This has to be approved: Block dangerous commands" in said
+    assert "Approval required: Block dangerous commands" in said
 
 
 async def test_a_question_that_is_given_up_does_not_wait_for_an_answer() -> None:
@@ -451,26 +452,22 @@ def test_ctrl_c_at_a_question_ends_the_program(tmp_path: Path) -> None:
 
 
 async def test_the_terminal_is_the_last_to_be_asked(local: LocalBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_asks, "is_there", lambda: True)
+    monkeypatch.setattr(_approvals, "is_interactive", lambda: True)
     monkeypatch.setattr(_terminal, "ask", lambda asked, _: asked["operation"] == "execute")
     wrote, ran = await run(create_console_toolset(require_write_approval=True), local, WRITE, EXECUTE)
     assert wrote.startswith("Error: ") and ran == "(no output)"
 
 
 async def test_a_run_that_is_cancelled_ends_its_command(local: LocalBackend, tmp_path: Path) -> None:
-    script = Script([("execute", {"command": "echo $$ > pid; sleep 60; echo on >> pid"})])
+    script = Script([("execute", {"command": "echo $$ > pid; sleep 6000; echo on >> pid"})])
     running = asyncio.create_task(script.agent(create_console_toolset()).run("go", deps=Deps(local)))
     pid = tmp_path / "pid"
-    while not (pid.exists() and pid.read_text()):
-        await asyncio.sleep(0.05)
+    await until_async(lambda: pid.exists() and pid.read_text())
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    for _ in range(100):
-        if not Path(f"/proc/{pid.read_text().strip()}").exists():
-            return
-        await asyncio.sleep(0.05)
-    raise AssertionError("it still runs")
+    process = Path(f"/proc/{pid.read_text().strip()}")
+    await until_async(lambda: not process.exists())
 
 
 def test_it_works_without_a_running_loop(local: LocalBackend) -> None:

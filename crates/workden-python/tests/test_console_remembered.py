@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import weakref
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until_async
 from scripted import PlainBackend, answer, run
 
 from workden.adapter import ensure_async
 from workden.backends.local import LocalBackend
 from workden.backends.state import StateBackend
-from workden.toolsets import _met
+from workden.toolsets import _tool_cache
 from workden.toolsets.console import create_console_toolset
 
 
@@ -47,13 +47,8 @@ async def test_a_backend_is_not_kept_by_the_tools(kind: type[Any]) -> None:
     assert len(await run(toolset, backend, ("ls", {}))) == 1
     gone = weakref.ref(backend)
     del backend
-    for _ in range(100):
-        gc.collect()
-        if gone() is None:
-            return
-        # The native half lets go of what a call took along when it is done with it, on a thread of its own.
-        await asyncio.sleep(0.05)
-    raise AssertionError("it is still there")
+    # The native module releases the references of a call on its own thread, after the call.
+    await until_async(lambda: gc.collect() >= 0 and gone() is None)
 
 
 async def test_backends_that_cannot_be_referred_to_weakly_work_and_make_room() -> None:
@@ -69,13 +64,13 @@ async def test_backends_that_cannot_be_referred_to_weakly_work_and_make_room() -
             return getattr(self.inner, name)
 
     toolset = create_console_toolset()
-    for _ in range(_met._MOST_HELD + 2):
+    for _ in range(_tool_cache._MAX_STRONG + 2):
         assert await run(toolset, Slotted(), ("ls", {})) == ["Contents of .:\n  a.txt (1 bytes)"]
 
 
 async def test_a_child_process_makes_its_own(local: LocalBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    met = _met.Met({}, None)
-    here = met.offered(local, "as_policy")
-    assert met.offered(local, "as_policy") is here
+    cache = _tool_cache.ToolCache({}, None)
+    here = cache.tools_for(local, "as_policy")
+    assert cache.tools_for(local, "as_policy") is here
     monkeypatch.setattr("os.getpid", lambda: -1)
-    assert met.offered(local, "as_policy") is not here
+    assert cache.tools_for(local, "as_policy") is not here

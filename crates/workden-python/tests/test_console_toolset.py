@@ -103,7 +103,7 @@ async def test_rules_hide_what_they_deny_everywhere(local: LocalBackend) -> None
     assert list(create_console_toolset(permissions="readonly").tools) == list(toolset.tools)
     denied = create_console_toolset(permissions={"default": "allow", "edit": {"default": "deny"}})
     assert [name for name in FILES if name not in denied.tools] == ["edit_file"]
-    with pytest.raises(ValueError, match="no preset 'nonsense' of permissions; there are: default, permissive"):
+    with pytest.raises(ValueError, match="unknown permission preset 'nonsense'; use one of: default, permissive"):
         create_console_toolset(permissions="nonsense")
 
 
@@ -138,10 +138,10 @@ def test_texts_are_there_as_constants() -> None:
 
 @pytest.mark.parametrize("missing", ["pydantic_ai", "pydantic_core"])
 def test_without_pydantic_ai_the_command_that_installs_it_is_said(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
-    for module in ("workden.toolsets._toolset", "workden.toolsets._asks", "workden.capability", "pydantic_ai.capabilities"):
+    for module in ("workden.toolsets._toolset", "workden.toolsets._approvals", "workden.capability", "pydantic_ai.capabilities"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, missing, None)
-    said = r"^this needs Pydantic AI, which is not installed: pip install 'workden\[console\]'$"
+    said = r"^Pydantic AI is not installed: pip install 'workden\[console\]'$"
     with pytest.raises(ImportError, match=said if missing == "pydantic_ai" else "pydantic_core"):
         create_console_toolset()
     if missing == "pydantic_ai":
@@ -151,5 +151,5 @@ def test_without_pydantic_ai_the_command_that_installs_it_is_said(monkeypatch: p
 
 async def test_without_a_backend_it_is_said_where_one_is_looked_for() -> None:
     for deps in (None, SimpleNamespace(), SimpleNamespace(backend=None)):
-        with pytest.raises(UserError, match=r"works with `deps\.backend`"):
+        with pytest.raises(UserError, match=r"requires `deps\.backend`"):
             await Script([]).agent(create_console_toolset()).run("go", deps=deps)

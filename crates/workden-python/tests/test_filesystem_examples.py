@@ -98,7 +98,7 @@ def test_approval_integration(in_tmp: Path):
     )
     run = Run(approved_toolset, ("write_file", {"path": "output/a.md", "content": "x"}))
     # There is nobody at a terminal in a test, which the model reads.
-    assert run.answers[0].startswith("User denied write_file: nobody can be asked")
+    assert run.answers[0].startswith("User denied write_file: approval requires a terminal")
     assert not (in_tmp / "output/a.md").exists()
 
 

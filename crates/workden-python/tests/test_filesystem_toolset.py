@@ -136,12 +136,12 @@ MISTAKEN = [
     ("read_file", {"path": "output"}, "Not a file: output"),
     ("copy_file", {"source": "input/a.md", "destination": "output/b.md"}, "Destination already exists: output/b.md"),
     ("list_files", {"pattern": "../*"}, "pattern must not contain '..' path segments"),
-    ("read_file", {}, "The arguments of read_file cannot be used: 'path' is missing"),
-    ("read_file", {"path": "x", "limit": 5, "offset": -1}, "The arguments of read_file cannot be used: 'offset' is wrong: Input should be greater than or equal to 0; 'limit' is no argument of it"),
-    ("read_file", {"path": None}, "The arguments of read_file cannot be used: 'path' is wrong: Input should be a valid string"),
-    ("read_file", '{"path": "output/', "The arguments of read_file have to be a JSON object, and are no JSON"),
-    ("read_file", "[" * 100_000, "The arguments of read_file have to be a JSON object, and are no JSON"),
-    ("read_file", "[1]", "The arguments of read_file have to be a JSON object, and are of another kind (list)"),
+    ("read_file", {}, "Invalid arguments of read_file: 'path' is missing"),
+    ("read_file", {"path": "x", "limit": 5, "offset": -1}, "Invalid arguments of read_file: 'offset' is invalid: Input should be greater than or equal to 0; 'limit' is not an argument of this tool"),
+    ("read_file", {"path": None}, "Invalid arguments of read_file: 'path' is invalid: Input should be a valid string"),
+    ("read_file", '{"path": "output/', "The arguments of read_file must be a JSON object, and are not JSON"),
+    ("read_file", "[" * 100_000, "The arguments of read_file must be a JSON object, and are not JSON"),
+    ("read_file", "[1]", "The arguments of read_file must be a JSON object, and are of type list"),
 ]  # fmt: skip
 
 
@@ -220,7 +220,7 @@ def test_the_example_of_the_documents(host: Path):
 def test_nobody_at_a_terminal_is_a_refusal(host: Path):
     toolset = approved(host, ApprovalController(mode="interactive").approval_callback)
     (answer,) = Run(toolset, ("write_file", {"path": "output/x.md", "content": "y"})).answers
-    assert answer.startswith("User denied write_file: nobody can be asked: there is no terminal")
+    assert answer.startswith("User denied write_file: approval requires a terminal, and there is none")
 
 
 WHO_IS_ASKED = [
@@ -270,7 +270,7 @@ NOT_ASKED = [
     ("copy_file", {"source": "input/a.md", "destination": "nope/a"}, "Destination not in any sandbox: nope/a"),
     ("write_file", {"path": "output/a.json", "content": "x"}, "Cannot access 'output/a.json': suffix '.json' not allowed.\nAllowed suffixes: .md"),
     ("write_file", {"path": "output/a.md", "content": "x" * 101}, "Cannot read 'output/a.md': file too large (101 bytes).\nMaximum allowed: 100 bytes"),
-    ("write_file", {"content": "x"}, "The arguments of write_file cannot be used: 'path' is missing"),
+    ("write_file", {"content": "x"}, "Invalid arguments of write_file: 'path' is missing"),
 ]  # fmt: skip
 
 

@@ -25,12 +25,12 @@ def test_half_a_character_is_an_answer(tmp_path: Path) -> None:
     for backend in backends(tmp_path):
         assert not backend.exists(HALF) and backend.read_bytes(HALF) == b"" and backend.ls_info(HALF) == []
         assert backend.read(HALF).startswith("Error: ") and backend.glob_info(HALF) == []
-        assert "no text" in str(backend.write(HALF, "x").error) and "no text" in str(backend.edit("a.txt", "text", HALF).error)
+        assert "invalid text" in str(backend.write(HALF, "x").error) and "invalid text" in str(backend.edit("a.txt", "text", HALF).error)
         assert str(backend.grep_raw(HALF)).startswith("Error: ")
         assert asyncio.run(ensure_async(backend).read(HALF)).startswith("Error: ")
     local = LocalBackend(tmp_path)
     assert local.execute(f"echo {HALF}").exit_code == 1 and not local.read_background(HALF).running
-    with pytest.raises(RuntimeError, match="no text"):
+    with pytest.raises(RuntimeError, match="invalid text"):
         local.execute_background(HALF)
 
 
@@ -43,15 +43,15 @@ def test_deepagents_reads_what_is_wrong(tmp_path: Path) -> None:
     for backend in backends(tmp_path):
         deep: Any = deep_backend(backend)
         for answer in (deep.read(HALF), deep.ls(HALF), deep.write(HALF, "x"), deep.edit("a.txt", "text", HALF), deep.delete(HALF)):
-            assert "no text" in answer.error
+            assert "invalid text" in answer.error
         assert deep.grep(HALF).error and deep.glob("*", HALF).error and deep.upload_files([(HALF, b"")])[0].error
 
 
 def test_what_is_no_backend_is_told_at_once() -> None:
     for thing in ("x", None, 7, object()):
-        with pytest.raises(TypeError, match="is no backend"):
+        with pytest.raises(TypeError, match="is not a backend"):
             CompositeBackend(thing)
-        with pytest.raises(TypeError, match="is no backend"):
+        with pytest.raises(TypeError, match="is not a backend"):
             CompositeBackend(StateBackend(), {"/p": thing})
 
 

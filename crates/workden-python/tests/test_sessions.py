@@ -1,4 +1,4 @@
-"""`SessionManager`, over sandboxes of somebody else and over ours."""
+"""`SessionManager`, over sandboxes of other libraries and over those of workden."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until_async
+
 from workden import _native
 from workden.backends.docker.session import SessionManager
 from workden.backends.linux import LinuxSandbox
 
 
 class Plain:
-    """A sandbox as somebody writes it who knows nothing of event loops."""
+    """A sandbox that blocks while it starts, until it may go on."""
 
-    def __init__(self, session_id: str, starting: float = 0.0) -> None:
-        self.session_id, self.starting = session_id, starting
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        self.begun, self.may_go_on = threading.Event(), threading.Event()
+        self.may_go_on.set()
         self.started = self.stopped = 0
         self.alive = False
         self.fails: str | None = None
@@ -27,7 +31,8 @@ class Plain:
 
     def start(self) -> None:
         self.threads.add(threading.get_ident())
-        time.sleep(self.starting)
+        self.begun.set()
+        assert self.may_go_on.wait(120), "the event loop stood still"
         self.started += 1
         if self.fails == "start":
             raise OSError("no room")
@@ -44,7 +49,7 @@ class Plain:
     def is_alive(self) -> bool:
         self.threads.add(threading.get_ident())
         if self.fails == "is_alive":
-            raise OSError("nobody knows")
+            raise OSError("unknown")
         return self.alive
 
 
@@ -52,7 +57,6 @@ class Awaited(Plain):
     """The same, async."""
 
     async def start(self) -> None:  # type: ignore[override]
-        await asyncio.sleep(self.starting)
         self.started += 1
         self.alive = True
 
@@ -69,15 +73,26 @@ async def of_plain(session_id: str) -> Plain:
 
 
 class Made:
-    """A factory that knows what it has made."""
+    """A factory that records the sandboxes it made. With `held`, each blocks at its start."""
 
-    def __init__(self, kind: type[Plain] = Plain, starting: float = 0.0) -> None:
-        self.kind, self.starting = kind, starting
+    def __init__(self, *, held: bool = False) -> None:
+        self.held = held
         self.all: list[Plain] = []
 
     def __call__(self, session_id: str) -> Plain:
-        self.all.append(self.kind(session_id, self.starting))
-        return self.all[-1]
+        sandbox = Plain(session_id)
+        if self.held:
+            sandbox.may_go_on.clear()
+        self.all.append(sandbox)
+        return sandbox
+
+    async def starting(self, count: int) -> None:
+        """Waits until so many sandboxes are starting."""
+        await until_async(lambda: len(self.all) == count and all(sandbox.begun.is_set() for sandbox in self.all))
+
+    def go_on(self) -> None:
+        for sandbox in self.all:
+            sandbox.may_go_on.set()
 
 
 @pytest.mark.parametrize("factory", [Plain, Awaited, of_plain, lambda id: of_plain(id)])
@@ -95,55 +110,56 @@ async def test_any_factory_and_any_sandbox(factory: Any) -> None:
 
 
 async def test_plain_code_never_runs_on_the_loop() -> None:
-    made = Made(starting=0.3)
-    ticks, done = 0, False
-
-    async def tick() -> None:
-        nonlocal ticks
-        while not done:
-            await asyncio.sleep(0.01)
-            ticks += 1
-
-    ticker = asyncio.create_task(tick())
+    made = Made(held=True)
     async with SessionManager(made) as sessions:
-        await asyncio.gather(*(sessions.get_or_create(f"s{n}") for n in range(4)))
+        opening = [asyncio.create_task(sessions.get_or_create(f"s{n}")) for n in range(4)]
+        # All of them start at once, and go on only because the loop runs.
+        await made.starting(4)
+        made.go_on()
+        await asyncio.gather(*opening)
         await sessions.get_or_create("s0")
-    done = True
-    await ticker
-    assert ticks >= 10, "the loop stood still"
     for sandbox in made.all:
         assert threading.get_ident() not in sandbox.threads and sandbox.stopped == 1
 
 
 async def test_many_callers_start_one() -> None:
-    made = Made(starting=0.1)
+    made = Made(held=True)
     sessions = SessionManager(made)
-    found = await asyncio.gather(*(sessions.get_or_create("s") for _ in range(50)))
+    opening = [asyncio.create_task(sessions.get_or_create("s")) for _ in range(50)]
+    await made.starting(1)
+    made.go_on()
+    found = await asyncio.gather(*opening)
     assert len({id(sandbox) for sandbox in found}) == 1 and len(made.all) == 1 and made.all[0].started == 1
     await sessions.shutdown()
 
 
 async def test_a_caller_who_stops_waiting_takes_nothing_away() -> None:
-    made = Made(starting=0.2)
+    made = Made(held=True)
     sessions = SessionManager(made)
     first = asyncio.create_task(sessions.get_or_create("s"))
     second = asyncio.create_task(sessions.get_or_create("s"))
-    await asyncio.sleep(0.05)
+    await made.starting(1)
     first.cancel()
+    made.go_on()
     assert await second is made.all[0] and len(made.all) == 1
     alone = asyncio.create_task(sessions.get_or_create("alone"))
-    await asyncio.sleep(0.05)
+    await made.starting(2)
     alone.cancel()
-    assert await sessions.shutdown() == 2, "what was being started is waited for"
+    ending = asyncio.create_task(sessions.shutdown())
+    made.go_on()
+    assert await ending == 2, "a shutdown waits for sandboxes that are starting"
     assert [sandbox.stopped for sandbox in made.all] == [1, 1]
 
 
 async def test_releasing_what_is_being_started() -> None:
-    made = Made(starting=0.2)
+    made = Made(held=True)
     sessions = SessionManager(made)
     starting = asyncio.create_task(sessions.get_or_create("s"))
-    await asyncio.sleep(0.05)
-    assert await sessions.release("s") is True
+    await made.starting(1)
+    releasing = asyncio.create_task(sessions.release("s"))
+    await asyncio.sleep(0)
+    made.go_on()
+    assert await releasing is True
     assert (await starting) is made.all[0] and made.all[0].stopped == 1 and "s" not in sessions
 
 
@@ -159,7 +175,7 @@ async def test_a_dead_sandbox_is_stopped_and_replaced(caplog: pytest.LogCaptureF
     made.all[2].fails, made.all[2].alive = "stop", False
     with caplog.at_level(logging.WARNING, "workden"):
         assert await sessions.get_or_create("s") is made.all[3]
-    assert "could not be stopped" in caplog.text
+    assert "cannot stop a sandbox of session" in caplog.text
 
 
 async def test_a_start_that_fails_is_told_and_leaves_nothing() -> None:
@@ -188,10 +204,10 @@ async def test_a_stop_that_fails(caplog: pytest.LogCaptureFixture) -> None:
     one.fails = "stop"
     with pytest.raises(OSError, match="cannot stop"):
         await sessions.release("one")
-    assert "one" in sessions, "it lives, and somebody has to know"
+    assert "one" in sessions, "it is still alive"
     with caplog.at_level(logging.WARNING, "workden"):
         assert await sessions.shutdown() == 1
-    assert two.stopped == 1 and "the session one could not be ended" in caplog.text
+    assert two.stopped == 1 and "cannot end session one" in caplog.text
     one.fails = "stop, ended"
     assert await sessions.release("one") is True and len(sessions) == 0
 
@@ -257,11 +273,8 @@ async def test_the_loop_goes_on_after_an_error(caplog: pytest.LogCaptureFixture)
     sessions.start_cleanup_loop(interval=0.02)
     assert sessions._cleanup_task is task
     with caplog.at_level(logging.ERROR, "workden"):
-        for _ in range(200):
-            await asyncio.sleep(0.02)
-            if "s" not in sessions:
-                break
-    assert "s" not in sessions and "could not be looked after" in caplog.text
+        await until_async(lambda: "s" not in sessions)
+    assert "cleanup of idle sessions failed" in caplog.text
     sessions.stop_cleanup_loop()
     sessions.stop_cleanup_loop()
     await asyncio.sleep(0)
@@ -311,9 +324,17 @@ async def test_linux_sandboxes(tmp_path: Path) -> None:
         all[0].stop()
         anew = await sessions.get_or_create("user-0")
         assert anew is not all[0] and anew.execute("ls").output == "mine\n"
-        running = asyncio.create_task(anew.async_execute("sleep 2"))
-        await asyncio.sleep(0.2)
-        await asyncio.sleep(0.3)
-        assert await sessions.cleanup_idle(0.25) == 3, "one has a command that runs"
-        assert (await running).exit_code == 0 and list(sessions.sessions) == ["user-0"]
+        running = asyncio.create_task(anew.async_execute("touch up; while [ ! -e go ]; do sleep 0.02; done"))
+        await until_async((tmp_path / "user-0/up").exists)
+        ended = 0
+
+        async def all_but_one() -> bool:
+            nonlocal ended
+            ended += await sessions.cleanup_idle(0.25)
+            return ended >= 3
+
+        await until_async(all_but_one)
+        assert ended == 3 and list(sessions.sessions) == ["user-0"], "one has a running command"
+        (tmp_path / "user-0/go").touch()
+        assert (await running).exit_code == 0
     assert len(sessions) == 0 and not anew.is_alive()

@@ -9,15 +9,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from workden._terminal import is_there, one_at_a_time, plain
+from workden._terminal import is_interactive, terminal_lock, escape_control
 from workden.approval import ApprovalDecision, ApprovalRequest, _terminal
 
 
 def test_a_terminal_is_there_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not is_there()
+    assert not is_interactive()
     for stream in (None, SimpleNamespace(isatty=io.StringIO().isatty)):
         monkeypatch.setattr("sys.stdin", stream)
-        assert not is_there()
+        assert not is_interactive()
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_terminal_is_there_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_a_terminal_would_not_show_is_spelled_out(line: str, shown: str) -> None:
-    assert plain(line) == shown
+    assert escape_control(line) == shown
 
 
 def test_a_question_waits_until_another_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +42,7 @@ def test_a_question_waits_until_another_is_answered(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sys, "stderr", shown := Terminal())
     request = ApprovalRequest(tool_name="push", tool_args={}, description="push()")
     decided: list[ApprovalDecision] = []
-    with one_at_a_time:
+    with terminal_lock:
         asking = threading.Thread(target=lambda: decided.append(_terminal.prompt(request)))
         asking.start()
         asking.join(0.2)

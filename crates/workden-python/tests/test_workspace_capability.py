@@ -153,7 +153,7 @@ def test_the_last_of_several_capabilities_holds() -> None:
 
 def test_without_pydantic_ai_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pydantic_ai.workspaces", None)
-    with pytest.raises(ImportError, match=r"pip install workden\[console\]"):
+    with pytest.raises(ImportError, match=r"pip install 'workden\[console\]'"):
         runpy.run_path(str(workden.workspace.__file__))
 
 

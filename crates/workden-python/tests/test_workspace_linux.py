@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until_async
 from pydantic_ai.workspaces import (
     WorkspaceOutputLimitError,
     WorkspaceRef,
@@ -22,8 +23,8 @@ from pydantic_ai.workspaces import (
 from workspaces import New, in_linux
 
 from workden._native import Failure
-from workden._workspace import failures
-from workden._workspace.grounds import private_directory
+from workden._workspace import exceptions
+from workden._workspace.providers import private_directory
 from workden.permissions import READONLY_RULESET
 from workden.workspace import WorkdenWorkspaceBackend
 
@@ -69,7 +70,7 @@ def test_a_start_that_fails_is_tried_again(linux: New, tmp_path: Path) -> None:
     (tmp_path / "leases").mkdir(mode=0o755)
     (tmp_path / "leases").chmod(0o755)
     backend = linux()
-    with pytest.raises(PermissionError, match="this user alone"):
+    with pytest.raises(PermissionError, match="only this user can access"):
         asyncio.run(backend.working_dir())
     assert backend.ref is None
     (tmp_path / "leases").chmod(0o700)
@@ -114,11 +115,11 @@ def test_an_environment_that_somebody_else_ended_is_unavailable(linux: New) -> N
 
     async def main() -> None:
         await backend.write_bytes("/workspace/a", b"x")
-        running = asyncio.create_task(backend.run("sleep 60", shell=True))
-        await asyncio.sleep(0.5)
+        running = asyncio.create_task(backend.run("touch up; sleep 6000", shell=True))
+        await until_async(lambda: backend.exists("/workspace/up"))
         await linux(ref=backend.ref).destroy()
         with pytest.raises(WorkspaceUnavailableError):
-            await asyncio.wait_for(running, 20)
+            await asyncio.wait_for(running, 120)
         for call in (backend.working_dir(), backend.read_bytes("/workspace/a"), backend.exists("/workspace/a")):
             with pytest.raises(WorkspaceUnavailableError):
                 await call
@@ -132,14 +133,19 @@ def test_a_command_that_kills_itself_has_ended_in_a_living_environment(linux: Ne
 
 
 def test_what_was_printed_before_a_timeout_is_told(linux: New) -> None:
-    with pytest.raises(WorkspaceTimeoutError, match="1 s") as caught:
-        asyncio.run(linux().run("echo early; echo err >&2; sleep 60", shell=True, timeout=1))
+    backend = linux()
+    # A busy machine needs more time to print something.
+    for seconds in (1, 10, 100):
+        with pytest.raises(WorkspaceTimeoutError, match=f"after {seconds} s") as caught:
+            asyncio.run(backend.run("echo early; echo err >&2; sleep 6000", shell=True, timeout=seconds))
+        if caught.value.stderr:
+            break
     assert (caught.value.stdout, caught.value.stderr) == ("early\n", "err\n")
 
 
 def test_a_command_that_prints_without_end_is_ended(linux: New) -> None:
     with pytest.raises(WorkspaceOutputLimitError) as caught:
-        asyncio.run(linux().run("yes", shell=True, timeout=60))
+        asyncio.run(linux().run("yes", shell=True, timeout=240))
     assert caught.value.limit == 10 * 1024 * 1024
     assert caught.value.stdout.startswith("y\ny\n") and len(caught.value.stdout) == 64 * 1024
 
@@ -151,15 +157,15 @@ def test_arguments_that_make_no_sense(linux: New) -> None:
             asyncio.run(backend.run(["true"], timeout=timeout))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="string"):
         asyncio.run(backend.run([b"true"]))  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="the command is empty"):
         asyncio.run(backend.run([]))
     with pytest.raises(ValueError, match="absolute"):
         asyncio.run(backend.read_bytes("relative"))
     with pytest.raises(ValueError):
         asyncio.run(backend.read_bytes("/workspace/nul\0"))
-    with pytest.raises(ValueError, match="and none on `moon`"):
+    with pytest.raises(ValueError, match="unknown kind of workspace `moon`"):
         WorkdenWorkspaceBackend("moon")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="another workspace"):
+    with pytest.raises(ValueError, match="belongs to provider"):
         linux(ref=WorkspaceRef(provider="local", id="/"))
 
 
@@ -222,7 +228,7 @@ def test_directories_of_leases_belong_to_this_user(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert private_directory(None) == tmp_path / f"workden-{os.getuid()}"
     (tmp_path / "link").symlink_to(made)
-    with pytest.raises(PermissionError, match="this user alone"):
+    with pytest.raises(PermissionError, match="only this user can access"):
         private_directory(tmp_path / "link")
 
 
@@ -247,7 +253,7 @@ def test_each_kind_of_failure_is_an_error_of_pythons() -> None:
         "gone": WorkspaceUnavailableError,
         "unreachable": Failure,
     }
-    assert {kind: type(failures.of_call(failed(kind), "/a")) for kind in kinds} == kinds
-    assert str(failures.of_call(failed("not_found"), "/a")).endswith("'/a'")
-    assert type(failures.of_attach(failed("not_found"))) is WorkspaceUnavailableError
-    assert type(failures.of_attach(failed("unreachable"))) is Failure
+    assert {kind: type(exceptions.call_exception(failed(kind), "/a")) for kind in kinds} == kinds
+    assert str(exceptions.call_exception(failed("not_found"), "/a")).endswith("'/a'")
+    assert type(exceptions.attach_exception(failed("not_found"))) is WorkspaceUnavailableError
+    assert type(exceptions.attach_exception(failed("unreachable"))) is Failure

@@ -81,7 +81,7 @@ class TestState(_Suite):
         async def destroy(backend: WorkspaceBackend) -> None:
             assert isinstance(backend, WorkdenFilesWorkspaceBackend)
             # The files go with whoever held them.
-            del backend._environment._opening, backend._environment._ground
+            del backend._environment._opening, backend._environment._provider
             gc.collect()
 
         return destroy

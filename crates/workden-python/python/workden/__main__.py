@@ -1,4 +1,4 @@
-"""The command line `workden`, which is a program of its own that the package carries."""
+"""The command line `workden`, a separate program that the wheel contains."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from workden._program import program
 
 
 def main() -> None:
-    """Becomes that program, with the same arguments."""
+    """Replaces this process with that program, passing on the arguments."""
     found = program()
     if found is None:
         sys.exit(
             "error: the program `workden` is not in this package\n"
-            "hint: install the package from a wheel, which has it, or name one by WORKDEN_PROGRAM"
+            "hint: install the package from a wheel, or set WORKDEN_PROGRAM to the path of the program"
         )
     os.execv(found, [found, *sys.argv[1:]])
 

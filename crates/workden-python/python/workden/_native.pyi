@@ -1,4 +1,4 @@
-"""The Rust half: what is underneath every class of this package."""
+"""The Rust extension module underneath every class of this package."""
 
 from collections.abc import Awaitable, Callable
 from os import PathLike
@@ -10,16 +10,16 @@ from workden.types import FileData, FileInfo, GrepMatch
 __version__: str
 
 Asks = Callable[[str], Any]
-"""Is given a question (an approval request as JSON), and answers `True`, `False`, `(answer, note)` or `None`."""
+"""Receives a question (an approval request as JSON), and returns `True`, `False`, `(answer, note)` or `None`."""
 
 Job = tuple[str, int, str, bool, int | None]
-"""Id, pid, command, whether it runs, exit code."""
+"""Id, pid, command, whether it is running, exit code."""
 
 Content = tuple[str, str, str, bytes]
-"""What comes beside a text: `image` or `document`, media type, name, bytes."""
+"""Content that accompanies a text: `image` or `document`, media type, name, bytes."""
 
 class Failure(Exception):
-    """What could not be done."""
+    """An operation failed. `kind` is for code, `sentence` and `hint` are for readers."""
 
     kind: str
     sentence: str
@@ -27,9 +27,9 @@ class Failure(Exception):
     refusal: str | None
 
 class Place:
-    """Somewhere to work."""
+    """A backend, with or without commands."""
 
-    # What there is
+    # Constructors
 
     @staticmethod
     def local(wanted: str, asks: Asks | None = None) -> Place: ...
@@ -41,31 +41,35 @@ class Place:
     def composite(
         default: Place, routes: list[tuple[str, Place, str | None]], rules: str | None = None, asks: Asks | None = None
     ) -> Place:
-        """Routes are a prefix, what is there, and, if that one sees paths without the prefix, where those start."""
+        """Combines places. Each route has a prefix, a place, and, if that place sees paths without the prefix, where
+        they start."""
     @staticmethod
     def mounts(wanted: str, asks: Asks | None = None) -> Place:
-        """Host directories at places of their own, each with limits: the configuration of a filesystem sandbox, with
-        `root`, `paths` or `mounts`, as JSON, and `base` for relative host paths."""
+        """Mounts host directories, each with limits: the configuration of a filesystem sandbox, with `root`, `paths` or
+        `mounts`, as JSON, and `base` for relative host paths."""
     @staticmethod
     def linux(wanted: str, asks: Asks | None = None) -> Place:
-        """A Linux sandbox, which starts when it is first needed."""
+        """Creates a Linux sandbox, which starts on first use."""
     @staticmethod
     def docker(wanted: str, asks: Asks | None = None) -> Place:
-        """A container, which starts when it is first needed."""
+        """Creates a container, which starts on first use."""
     @staticmethod
     def linux_attach(wanted: str, asks: Asks | None = None) -> Place:
-        """A Linux sandbox with a lease: `directory` is that of the lease, `work_dir` where commands run, as JSON."""
+        """Attaches to a Linux sandbox with a lease: `directory` is the directory of the lease, `work_dir` is where
+        commands run, as JSON."""
     @staticmethod
     def docker_attach(wanted: str, asks: Asks | None = None) -> Place:
-        """A container that is there: its name is `container`, and `daemon` is whose it is, as JSON."""
+        """Attaches to an existing container: `container` is its name, `daemon` says how to reach its daemon, as
+        JSON."""
     def guarded(self, rules: str, asks: Asks | None = None) -> Place:
-        """The same place behind rules of its own, on top of those it has."""
+        """Returns the same place behind additional rules."""
     def derive(self, wanted: str) -> Place:
-        """The same place within fewer directories: `allow_read`, `allow_write`, `readonly`, `inherit`, as JSON."""
+        """Returns the same place restricted to some directories: `allow_read`, `allow_write`, `readonly`, `inherit`, as
+        JSON."""
     def readable_roots(self) -> list[str]: ...
     def writable_roots(self) -> list[str]: ...
     def verdict(self, operation: str, path: str) -> tuple[str, str]:
-        """`allow`, `ask` or `deny` for `read`, `write`, `edit`, `delete` or `ls` of a path, and why."""
+        """Returns `allow`, `ask` or `deny` for `read`, `write`, `edit`, `delete` or `ls` of a path, and the reason."""
     def has_commands(self) -> bool: ...
     def tools(self, options: str) -> Tools: ...
 
@@ -75,22 +79,22 @@ class Place:
     def ls(self, path: str) -> list[FileInfo]: ...
     def read(self, path: str, offset: int, limit: int) -> tuple[str, int, bool]: ...
     def read_chars(self, path: str, offset: int, limit: int) -> tuple[str, int, bool]:
-        """Text from a character on, how many there are, and whether there is more."""
+        """Returns text from a character offset, the total number of characters, and whether more follows."""
     def read_bytes(self, path: str) -> bytes: ...
     def write(self, path: str, content: bytes) -> str: ...
     def edit(self, path: str, old: str, new: str, all: bool) -> int: ...
     def glob(self, pattern: str, path: str) -> list[FileInfo]: ...
     def grep(self, pattern: str, path: str, glob: str | None, ignore_hidden: bool) -> list[GrepMatch]: ...
     def list_dir(self, path: str) -> list[FileInfo]:
-        """As `ls`, but a file is a failure."""
+        """Like `ls`, but fails for a file."""
     def stat(self, path: str) -> FileInfo: ...
     def make_dir(self, path: str) -> None:
-        """With all directories on the way; one that is there is fine."""
+        """Creates a directory and its parents. It may exist already."""
     def remove(self, path: str, tree: bool) -> None: ...
     def rename(self, source: str, destination: str, replace: bool) -> None: ...
     def copy(self, source: str, destination: str, replace: bool) -> str: ...
     def realpath(self, path: str) -> str:
-        """Where a path leads, through links; what is not there stays as it is written."""
+        """Returns the target of a path after following links. A missing rest stays as it is written."""
 
     # Commands
 
@@ -98,8 +102,8 @@ class Place:
     def run(
         self, argv: list[str] | None, line: str | None, env: dict[str, str], timeout: float | None, most: int
     ) -> tuple[int, bytes, bytes, bool, bool]:
-        """Runs words or a line of shell with its streams apart: exit code, output, errors, whether its time was over,
-        whether it printed more than `most` bytes, after which it was ended."""
+        """Runs an argument list or a shell line with separate streams: exit code, stdout, stderr, whether it timed out,
+        whether it was killed for printing more than `most` bytes."""
     def start_job(self, command: str) -> Job: ...
     def read_job(self, id: str, offset: int) -> tuple[str, int, Job]: ...
     def kill_job(self, id: str) -> bool: ...
@@ -108,15 +112,15 @@ class Place:
     def directory(self) -> str: ...
     def start(self) -> None: ...
     def end(self) -> None:
-        """Ends its sandbox; one that it starts itself is started once more when it is needed again."""
+        """Ends the sandbox. A sandbox that this place started is started again on next use."""
     def is_alive(self) -> bool:
-        """Whether its sandbox has been started and runs."""
+        """Whether the sandbox was started and is running."""
     def isolation(self) -> str:
-        """What separates commands from the machine, as JSON."""
+        """Returns the isolation of commands, as JSON."""
     def usage(self) -> str:
-        """What its sandbox uses, as JSON."""
+        """Returns the resource usage of the sandbox, as JSON."""
 
-    # The same, to be awaited
+    # Async versions of the same methods
 
     def exists_async(self, path: str) -> Awaitable[bool]: ...
     def ls_async(self, path: str) -> Awaitable[list[FileInfo]]: ...
@@ -151,30 +155,32 @@ class Place:
     def usage_async(self) -> Awaitable[str]: ...
 
 class Tools:
-    """The tools that a model is given over a place. What it has read is remembered in here."""
+    """The tools of a model over a place. They remember the files that the model has read."""
 
     def specs(self) -> str:
-        """The tools as JSON: name, description, schema of the arguments, annotations."""
+        """Returns the tools as JSON: name, description, schema of the arguments, annotations."""
     def prompt(self) -> str: ...
     def call(self, name: str, arguments: str, asks: Asks | None = None) -> tuple[str, list[Content], str | None]:
-        """Calls a tool with JSON: text for the model, what comes beside it, the same as data. A `Failure` is for the model, too."""
+        """Calls a tool with JSON. Returns text for the model, accompanying content, and the structured result. A
+        `Failure` is for the model, too."""
     def call_async(
         self, name: str, arguments: str, asks: Asks | None = None
     ) -> Awaitable[tuple[str, list[Content], str | None]]: ...
 
 def builtin_runtimes() -> str:
-    """The runtimes that come with the package, as JSON."""
+    """Returns the built-in runtimes as JSON."""
 
 def check_runtime(runtime: str) -> None:
-    """Raises a `Failure` if a runtime, as JSON, makes no sense."""
+    """Raises a `Failure` if a runtime, given as JSON, is invalid."""
 
 def runtime_dockerfile(runtime: str) -> str | None: ...
 def runtime_tag(runtime: str) -> str | None: ...
 def check_session_id(id: str) -> None:
-    """Raises a `Failure` for what cannot be the id of a session."""
+    """Raises a `Failure` for an invalid session id."""
 
 def session_workspace(root: PathLike[str], id: str) -> Path:
-    """The directory for the files of a session, made if it is not there; below `root` no link is followed."""
+    """Returns the directory for the files of a session, created if it is missing. Links below `root` are not
+    followed."""
 
 def check_toolchain(name: str) -> None:
     """Raises a `Failure` if the host does not have this toolchain."""

@@ -1,4 +1,4 @@
-"""Where the program `workden` is, which commands run under."""
+"""Finds the program `workden`, which runs commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CARRIED = Path(__file__).parent / "_bin"
 
 
 def program() -> str | None:
-    """The one that came with the package, or one on the search path. `WORKDEN_PROGRAM` names another."""
+    """Returns the program in the package, or else the one on `PATH`. `WORKDEN_PROGRAM` overrides both."""
     named = os.environ.get("WORKDEN_PROGRAM")
     if named:
         return named
@@ -19,7 +19,7 @@ def program() -> str | None:
 
 
 def container_keepers() -> str | None:
-    """The directory of the keepers for containers, one for each architecture. `WORKDEN_KEEPERS` names another."""
+    """Returns the directory of the container keepers, one per architecture. `WORKDEN_KEEPERS` overrides it."""
     named = os.environ.get("WORKDEN_KEEPERS")
     if named:
         return named

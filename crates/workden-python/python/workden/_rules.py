@@ -1,4 +1,4 @@
-"""Rules, in whatever form they are given."""
+"""Converts permissions in any accepted form into rules."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from workden.permissions import PermissionRuleset
 
 Permissions = Union["PermissionRuleset", Mapping[str, Any], str]
-"""A ruleset; the same as a dictionary; or the name of a preset: `default`, `permissive`, `readonly`, `strict`."""
+"""A ruleset, an equivalent dictionary, or the name of a preset: `default`, `permissive`, `readonly`, `strict`."""
 
 
 def rules_of(permissions: Permissions | None) -> str | None:
-    """The rules as JSON."""
+    """Returns the rules as JSON."""
     if permissions is None:
         return None
     return ruleset(permissions).model_dump_json()
 
 
 def ruleset(permissions: Permissions) -> PermissionRuleset:
-    """The rules, checked."""
+    """Returns the validated ruleset."""
     from workden import permissions as known
 
     if isinstance(permissions, str):
@@ -29,7 +29,7 @@ def ruleset(permissions: Permissions) -> PermissionRuleset:
         presets = ("DEFAULT", "PERMISSIVE", "READONLY", "STRICT")
         if name not in presets:
             names = ", ".join(preset.lower() for preset in presets)
-            raise ValueError(f"there is no preset {permissions!r} of permissions; there are: {names}")
+            raise ValueError(f"unknown permission preset {permissions!r}; use one of: {names}")
         return getattr(known, f"{name}_RULESET")
     if isinstance(permissions, Mapping):
         return known.PermissionRuleset.model_validate(permissions)
@@ -37,6 +37,6 @@ def ruleset(permissions: Permissions) -> PermissionRuleset:
 
 
 def asks_by_default(rules: str, operation: str) -> bool:
-    """Whether an operation has to be approved where no rule says otherwise."""
+    """Whether an operation requires approval when no rule matches."""
     read: dict[str, Any] = json.loads(rules)
     return (read.get(operation) or read).get("default") == "ask"

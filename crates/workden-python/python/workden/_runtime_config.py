@@ -1,4 +1,4 @@
-"""`RuntimeConfig`: what a container has installed. In a module of its own, since it needs pydantic."""
+"""`RuntimeConfig`: the software in a container. Separate from `types`, because it needs pydantic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["RuntimeConfig"]
 
 
 class RuntimeConfig(BaseModel):
-    """A ready image, or a base image and what is added to it.
+    """A ready image, or a base image with additions.
 
     ```python
     from workden import RuntimeConfig
@@ -21,24 +21,24 @@ class RuntimeConfig(BaseModel):
     """
 
     name: str
-    """What it is called; part of the name of the image that is built."""
+    """Name of the runtime; part of the name of the built image."""
     description: str = ""
-    """What it is for."""
+    """Purpose of the runtime."""
     image: str | None = None
-    """An image that is used as it is."""
+    """An image to use unchanged."""
     base_image: str | None = None
-    """An image that the rest is added to."""
+    """An image to add packages to."""
     packages: list[str] = Field(default_factory=list)
-    """What is installed, as the package manager understands it."""
+    """Packages to install, in the syntax of the package manager."""
     package_manager: Literal["pip", "npm", "apt", "cargo"] = "pip"
-    """Who installs it."""
+    """Program that installs the packages."""
     setup_commands: list[str] = Field(default_factory=list)
-    """Shell lines that run while the image is built, before the packages are installed."""
+    """Shell lines to run while the image is built, before packages are installed."""
     env_vars: dict[str, str] = Field(default_factory=dict)
-    """Variables of every command."""
+    """Environment variables of every command."""
     work_dir: str = "/workspace"
-    """Where commands start, and where the files of a session are."""
+    """Directory in which commands start and the files of a session live."""
     cache_image: bool = True
-    """Whether an image that was built before is used again."""
+    """Whether to reuse an image that was built before."""
     user: str | None = None
-    """Who commands run as in the image: `name`, `uid` or `uid:gid`."""
+    """User that commands run as: `name`, `uid` or `uid:gid`."""

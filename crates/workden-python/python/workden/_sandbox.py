@@ -1,4 +1,4 @@
-"""What all sandboxes over a native place have in common: a name, a life, and when they were last used."""
+"""Common base of the sandboxes over a native place: id, lifecycle and time of last use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import uuid
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from workden import _said
+from workden import _messages
 from workden._commands import PlaceCommands
 from workden._files import PlaceFiles
 from workden._native import Failure
@@ -23,109 +23,109 @@ Self = TypeVar("Self", bound="PlaceSandbox")
 
 
 class PlaceSandbox(PlaceFiles, PlaceCommands):
-    """A sandbox that starts when it is first needed, and once more when it is needed after it was stopped."""
+    """A sandbox that starts on first use, and again when it is used after it was stopped."""
 
     def __init__(self, sandbox_id: str | None, idle_timeout: float) -> None:
         self._id = sandbox_id or str(uuid.uuid4())
         self._idle_timeout = idle_timeout
         self._last_activity = time.time()
-        self._commands_begin()
-        with _said.plainly():
-            self._current = self._made()
+        self._reset_background()
+        with _messages.builtin_exceptions():
+            self._current = self._create_place()
 
     _ask_fallback: AskFallback = "error"
 
     def _refused(self, failure: Failure) -> None:
-        name, parts = _said.refusal(failure)
+        name, parts = _messages.refusal(failure)
         if name == "unapproved" and self._ask_fallback == "error":
             from workden.permissions import PermissionAskError
 
             raise PermissionAskError(parts["operation"], parts["target"], "Approval required but no callback") from None
 
     @abstractmethod
-    def _made(self) -> Place:
-        """The place, of which nothing runs yet."""
+    def _create_place(self) -> Place:
+        """Creates the place without starting anything."""
 
     @property
     def _place(self) -> Place:  # pyright: ignore[reportIncompatibleVariableOverride]
-        # Whoever does something here comes by: this is how it is known when it was last used.
+        # Every operation reads this property, so it records the time of last use.
         self._last_activity = time.time()
         return self._current
 
     @property
     def id(self) -> str:
-        """What this sandbox is called."""
+        """The id of this sandbox."""
         return self._id
 
     @property
     def session_id(self) -> str:
-        """The same, for whoever keeps sessions."""
+        """The id of this sandbox, under the name that session managers use."""
         return self._id
 
     @property
     def idle_timeout(self) -> float:
-        """Seconds after which a session manager ends it, if nobody uses it."""
+        """Seconds without use after which a session manager ends the sandbox."""
         return self._idle_timeout
 
-    # Its life
+    # Lifecycle
 
     def start(self) -> None:
-        """Starts it now, before anybody needs it; or once more, if it has ended.
+        """Starts the sandbox now instead of on first use, or starts it again after it has ended.
 
-        Raises `RuntimeError` with what stands in the way.
+        Raises `RuntimeError` with the reason if it cannot start.
         """
         try:
             self._place.start()
         except Failure as failure:
             _raise_unless_gone(failure)
             self.stop()
-            with _said.plainly():
+            with _messages.builtin_exceptions():
                 self._place.start()
 
     async def async_start(self) -> None:
-        """The same, awaited."""
+        """Async version of `start`."""
         try:
             await self._place.start_async()
         except Failure as failure:
             _raise_unless_gone(failure)
             await self.async_stop()
-            with _said.plainly():
+            with _messages.builtin_exceptions():
                 await self._place.start_async()
 
     def is_alive(self) -> bool:
-        """Whether it has been started, and runs. Nothing is started by asking."""
+        """Whether the sandbox was started and is running. Does not start it."""
         return self._current.is_alive()
 
     async def async_is_alive(self) -> bool:
-        """The same, awaited."""
+        """Async version of `is_alive`."""
         return await self._current.is_alive_async()
 
     def stop(self) -> None:
-        """Ends it, with all that runs in it. The next call starts it anew."""
-        self._commands_begin()
+        """Ends the sandbox and all of its processes. The next use starts it again."""
+        self._reset_background()
         try:
             self._current.end()
         except Failure as failure:
-            _tell(failure)
+            _log_stop_failure(failure)
 
     async def async_stop(self) -> None:
-        """The same, awaited."""
-        self._commands_begin()
+        """Async version of `stop`."""
+        self._reset_background()
         try:
             await self._current.end_async()
         except Failure as failure:
-            _tell(failure)
+            _log_stop_failure(failure)
 
-    # What it is like
+    # Status
 
     def isolation(self) -> dict[str, Any]:
-        """What really separates commands from the machine: `level`, `walls`, `lacking`, and who holds `limits`."""
-        with _said.plainly():
+        """Returns the isolation in effect: `level`, `walls`, `lacking`, and what enforces `limits`."""
+        with _messages.builtin_exceptions():
             return json.loads(self._place.isolation())
 
     def usage(self) -> dict[str, Any]:
-        """What it uses at the moment: bytes, processes and seconds; `None` for what nobody counts."""
-        with _said.plainly():
+        """Returns the current usage in bytes, processes and seconds; `None` for values that are not measured."""
+        with _messages.builtin_exceptions():
             told = json.loads(self._place.usage())
         for name in ("cpu", "age", "idle"):
             if told[name] is not None:
@@ -133,7 +133,7 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
         return told
 
     def idle_for(self) -> float:
-        """Seconds that nobody has used it, by whatever way; none while a command runs or is in the background."""
+        """Returns the seconds since the last use by any client; zero while a command runs, also in the background."""
         told = self._last_activity
         try:
             used = json.loads(self._current.usage()) if self._current.is_alive() else None
@@ -143,7 +143,7 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
             return time.time() - told
         return 0.0 if used["jobs"] else min(time.time() - told, _seconds(used["idle"]))
 
-    # `with`, and `async with`
+    # Context managers
 
     def __enter__(self: Self) -> Self:
         return self
@@ -164,9 +164,9 @@ def _seconds(duration: dict[str, int]) -> float:
 
 def _raise_unless_gone(failure: Failure) -> None:
     if failure.kind != "gone":
-        raise _said.as_exception(failure) from None
+        raise _messages.as_exception(failure) from None
 
 
-def _tell(failure: Failure) -> None:
-    # Whoever stops a sandbox is done with it. What cannot be reached ends by itself: its keeper sees to that.
-    _log.warning("a sandbox could not be stopped, and ends by itself: %s", failure)
+def _log_stop_failure(failure: Failure) -> None:
+    # The caller has no further use for the sandbox. If it cannot be reached, its keeper ends it.
+    _log.warning("cannot stop a sandbox; its keeper will end it: %s", failure)

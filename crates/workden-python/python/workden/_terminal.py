@@ -1,26 +1,26 @@
-"""The terminal, for all who ask somebody at it: whether it is there, whose turn it is, and what is shown on it."""
+"""The terminal at which questions are asked: whether it is interactive, a lock for it, and safe output."""
 
 from __future__ import annotations
 
 import sys
 import threading
 
-one_at_a_time = threading.Lock()
-"""Held from a question to its answer, so that nobody answers one and means another."""
+terminal_lock = threading.Lock()
+"""Held from a question to its answer, so that an answer belongs to the question shown."""
 
 
-def is_there() -> bool:
-    """Whether somebody could read a question and answer it."""
+def is_interactive() -> bool:
+    """Whether a person could read a question and answer it."""
     try:
         return sys.stdin.isatty() and sys.stderr.isatty()
     except (AttributeError, ValueError):
-        # There are none, as in a service, or they are closed.
+        # A service has no standard streams, or has closed them.
         return False
 
 
-def plain(line: str) -> str:
-    """A line without anything that a terminal does not show as it is: what is approved is what is read.
+def escape_control(line: str) -> str:
+    """Escapes characters that a terminal would not show literally, so that the approved text is the text shown.
 
-    Control characters, those that turn the direction of writing, lone surrogates, and blanks that are none.
+    Covers control characters, characters that change the writing direction, lone surrogates and unusual blanks.
     """
     return "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in line)

@@ -1,4 +1,4 @@
-"""`ConsoleCapability`: the console as a capability of a Pydantic AI agent.
+"""`ConsoleCapability`: the console tools as a capability of a Pydantic AI agent.
 
 ```python
 from pydantic_ai import Agent
@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from workden._place_of import place_of
 from workden import _rules
+from workden._places import place_of
 from workden.toolsets import _extra, _texts
 from workden.toolsets._media import DEFAULT_MAX_DOCUMENT_BYTES, DEFAULT_MAX_IMAGE_BYTES
 from workden.toolsets._texts import EditFormat
@@ -34,58 +34,59 @@ except ImportError as error:
 if TYPE_CHECKING:
     from pydantic_ai import FunctionToolset
 
+    from workden._rules import Permissions
     from workden.permissions import AskCallback, AskFallback
     from workden.protocol import AsyncBackendProtocol, BackendProtocol
-    from workden._rules import Permissions
 
 __all__ = ["ConsoleCapability"]
 
 
 @dataclass
 class ConsoleCapability(AbstractCapability[Any]):
-    """Tools for files, search and commands, with the instructions for them and the rules that hold.
+    """Tools for files, search and commands, with their instructions and rules.
 
-    Tools that the rules deny everywhere are hidden; in all others the rules hold for each path. Without
-    `permissions` there are no rules but those of the backend.
+    Tools that the rules deny everywhere are hidden; for all others the rules are checked for each path. Without
+    `permissions`, only the rules of the backend apply.
     """
 
     include_execute: bool = True
-    """Whether commands are offered, where the backend runs some."""
+    """Whether to offer commands, if the backend supports them."""
     edit_format: EditFormat = "str_replace"
-    """How files are edited."""
+    """Which edit tool is offered."""
     permissions: Permissions | None = None
-    """Rules: a ruleset, the same as a dictionary, or the name of a preset (`readonly`)."""
+    """Rules: a ruleset, an equivalent dictionary, or the name of a preset (`readonly`)."""
     backend: BackendProtocol | AsyncBackendProtocol | str | os.PathLike[str] | None = None
-    """Where to work; a directory is a `LocalBackend` of it. Without one it is `ctx.deps.backend`."""
+    """Backend to work on; a directory becomes a `LocalBackend`. By default: `ctx.deps.backend`."""
     image_support: bool = False
-    """Whether the model takes images."""
+    """Whether the model accepts images."""
     document_support: bool = False
-    """Whether the model takes documents (PDF). If not, it gets their text."""
+    """Whether the model accepts documents (PDF). If not, it gets their text."""
     ask_callback: AskCallback | None = None
-    """Who is asked about what has to be approved, in place of the backend's own."""
+    """Answers approval questions, instead of the callback of the backend."""
     ask_fallback: AskFallback = "error"
-    """With `deny`, nobody is asked at the terminal. An agent's run goes on in any case: a refusal is an answer."""
+    """With `deny`, the terminal is not used for questions. In both cases a refusal is an answer, and the agent's run
+    continues."""
     descriptions: Mapping[str, str] | None = None
-    """Descriptions of tools in place of ours, by tool."""
+    """Custom descriptions, by tool."""
     _: KW_ONLY
     include_background: bool = True
-    """Whether commands in the background are offered, where commands are."""
+    """Whether to offer background commands along with commands."""
     require_write_approval: bool = False
-    """Whether writes and edits have to be approved. With `permissions` it means nothing."""
+    """Whether writes and edits require approval. Ignored with `permissions`."""
     require_execute_approval: bool = False
-    """Whether commands have to be approved. With `permissions` it means nothing."""
+    """Whether commands require approval. Ignored with `permissions`."""
     default_ignore_hidden: bool = True
-    """Whether `grep` passes over hidden files unless a call says otherwise."""
+    """Whether `grep` skips hidden files by default."""
     max_retries: int = 1
-    """How often in a row the model may try a tool again."""
+    """How many times in a row the model may retry a tool."""
     max_image_bytes: int = DEFAULT_MAX_IMAGE_BYTES
-    """The most bytes of an image."""
+    """Maximum size of an image in bytes."""
     max_document_bytes: int = DEFAULT_MAX_DOCUMENT_BYTES
-    """The most bytes of a document that is shown as it is."""
+    """Maximum size in bytes of a document that is passed on unchanged."""
     extra_tools: Sequence[str] = ()
-    """Further tools: `delete_file`, `move_file`, `copy_file`, `list_files`, `multi_edit`."""
+    """Additional tools: `delete_file`, `move_file`, `copy_file`, `list_files`, `multi_edit`."""
     deferred_approvals: bool | None = None
-    """Whether runs may end with questions, if the agent's `output_type` does not say it."""
+    """Whether runs may end with approval questions. By default, the agent's `output_type` decides."""
     _toolset: FunctionToolset[Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -119,7 +120,7 @@ class ConsoleCapability(AbstractCapability[Any]):
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
-        """What an `AgentSpec` calls it."""
+        """The name of this capability in an `AgentSpec`."""
         return "ConsoleCapability"
 
     @classmethod
@@ -146,22 +147,23 @@ class ConsoleCapability(AbstractCapability[Any]):
         description: str | None = None,
         defer_loading: bool = False,
     ) -> ConsoleCapability:
-        """From an `AgentSpec`: `permissions` is a dictionary or the name of a preset, `backend` a directory."""
+        """Creates the capability from an `AgentSpec`: `permissions` is a dictionary or the name of a preset, `backend`
+        a directory."""
         given = {name: value for name, value in locals().items() if name not in ("cls", "extra_tools")}
         return cls(**given, extra_tools=extra_tools or ())
 
     def get_toolset(self) -> FunctionToolset[Any]:
-        """The tools."""
+        """Returns the tools."""
         return self._toolset
 
     def get_instructions(self) -> str:
-        """What a model is told about the tools at the beginning: nothing of those that are not there."""
+        """Returns the system prompt for the tools, limited to those that are offered."""
         options = {
             "include_execute": self.include_execute,
             "include_background": self.include_background,
             "edit_format": self.edit_format,
             "extra_tools": list(self.extra_tools),
         }
-        # Which backend the dependencies have is not known here: then it may have everything.
-        place = _texts.anywhere() if self.backend is None else place_of(self.backend)
+        # The backend of the dependencies is not known yet, so assume that it supports everything.
+        place = _texts.unrestricted_place() if self.backend is None else place_of(self.backend)
         return _texts.tools_over(place, options, _rules.rules_of(self.permissions)).prompt()

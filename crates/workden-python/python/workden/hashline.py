@@ -1,4 +1,4 @@
-"""Lines with a number and a short hash, so that an edit by line number notices when a file has changed.
+"""Lines with a number and a short hash, so that an edit by line number detects when a file has changed.
 
     >>> format_hashline_output("def f():\\n    return 1\\n")
     '1:00|def f():\\n2:dc|    return 1'
@@ -19,12 +19,12 @@ __all__ = [
 
 
 def format_hashline_output(content: str, offset: int = 0, limit: int = 2000) -> str:
-    """The lines of a text as `number:hash|line`.
+    """Formats the lines of a text as `number:hash|line`.
 
     Args:
         content: The text.
         offset: How many lines to skip.
-        limit: How many lines to show at most. Where more are left, the last line says how many.
+        limit: Maximum number of lines. If more are left, the last line of the result says how many.
     """
     return format_hashlines(content, max(offset, 0), max(limit, 0))
 
@@ -38,16 +38,16 @@ def apply_hashline_edit(
     end_hash: str | None = None,
     insert_after: bool = False,
 ) -> tuple[str, str | None]:
-    """Replaces, deletes or adds lines, if those that are named are still what they were.
+    """Replaces, deletes or inserts lines, if the hashes of the named lines still match.
 
     Args:
         content: The text.
-        start_line: The first line, from 1.
-        start_hash: Its hash.
-        new_content: What to put there; nothing deletes the lines.
-        end_line: The last line, where it is not the first one.
-        end_hash: Its hash, if it is to be checked.
-        insert_after: To add after the first line instead of replacing it.
+        start_line: The first line, counted from 1.
+        start_hash: The hash of the first line.
+        new_content: The new lines; an empty string deletes the old ones.
+        end_line: The last line, if it differs from the first one.
+        end_hash: The hash of the last line, if it should be checked.
+        insert_after: Whether to insert after the first line instead of replacing it.
 
     Returns:
         The text after the edit and `None`, or the text as it is and why it stays so.
@@ -67,7 +67,7 @@ def apply_hashline_edit_with_summary(
     end_hash: str | None = None,
     insert_after: bool = False,
 ) -> tuple[str, str | None, str]:
-    """As `apply_hashline_edit`, and what happened in a few words; empty where nothing did."""
+    """Like `apply_hashline_edit`, with a short summary of the change; empty if nothing changed."""
     placement = "insert_after" if insert_after else "replace"
     text, error, summary = apply_hashline(
         content, start_line, start_hash, new_content, end_line, end_hash, placement

@@ -1,6 +1,6 @@
-"""What a backend is: anything that has these methods.
+"""Protocols of backends: any object with these methods is a backend.
 
-The checks at run time (`isinstance(thing, BackendProtocol)`) compare names of methods, nothing else.
+The checks at run time (`isinstance(thing, BackendProtocol)`) compare only the names of methods.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 
 @runtime_checkable
 class BackendProtocol(Protocol):
-    """A place that holds files.
+    """A store of files.
 
     ```python
     from workden import BackendProtocol, StateBackend
@@ -46,37 +46,37 @@ class BackendProtocol(Protocol):
     """
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file. Directories, bad paths and what may not be read are `False`."""
+        """Whether a file exists. Returns `False` for directories, invalid paths and files that may not be read."""
         ...
 
     def ls_info(self, path: str) -> list[FileInfo]:
-        """What is in a directory: directories first, then by name."""
+        """Lists a directory: directories first, then by name."""
         ...
 
     def read_bytes(self, path: str) -> bytes:
-        """The content of a file; nothing if there is none."""
+        """Returns the content of a file; empty if it does not exist."""
         ...
 
     def read(self, path: str, offset: int = 0, limit: int = 2000) -> str:
-        """Lines with their numbers, `offset` lines into the file; or a text that starts with `Error: `."""
+        """Returns numbered lines, starting `offset` lines into the file, or a text that starts with `Error: `."""
         ...
 
     def write(self, path: str, content: str | bytes) -> WriteResult:
-        """Writes a file, and makes the directories on the way."""
+        """Writes a file, and creates missing parent directories."""
         ...
 
     def edit(self, path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
-        """Replaces text that is in the file once, or everywhere."""
+        """Replaces text that occurs once, or every occurrence."""
         ...
 
     def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
-        """Files below `path` whose path matches."""
+        """Returns the files below `path` whose path matches."""
         ...
 
     def grep_raw(
         self, pattern: str, path: str | None = None, glob: str | None = None, ignore_hidden: bool = True
     ) -> list[GrepMatch] | str:
-        """Lines that match a regular expression; or a text that says why there was no search."""
+        """Returns the lines that match a regular expression, or an error message."""
         ...
 
 
@@ -85,12 +85,12 @@ class SandboxProtocol(BackendProtocol, Protocol):
     """A backend that also runs commands."""
 
     def execute(self, command: str, timeout: int | None = None) -> ExecuteResponse:
-        """Runs a line in a shell to its end, or until `timeout` seconds are over."""
+        """Runs a shell command until it exits, or for `timeout` seconds."""
         ...
 
     @property
     def id(self) -> str:
-        """What this sandbox is called."""
+        """The id of this sandbox."""
         ...
 
 
@@ -99,44 +99,44 @@ class BackgroundSandboxProtocol(SandboxProtocol, Protocol):
     """A sandbox that also runs commands in the background."""
 
     def execute_background(self, command: str) -> BackgroundHandle:
-        """Starts a command, and does not wait for it."""
+        """Starts a command without waiting for it."""
         ...
 
     def read_background(self, shell_id: str) -> BackgroundOutput:
-        """What it has printed since the last time."""
+        """Returns the output since the last call."""
         ...
 
     def kill_background(self, shell_id: str) -> bool:
-        """Ends it, with all that it started. Whether it was running."""
+        """Kills a background command and its children. Returns whether it was running."""
         ...
 
     def list_background(self) -> list[BackgroundProcessInfo]:
-        """All that were started."""
+        """Lists the background commands."""
         ...
 
     def kill_all_background(self) -> None:
-        """Ends all of them."""
+        """Kills all background commands."""
         ...
 
 
 @runtime_checkable
 class AsyncBackendProtocol(Protocol):
-    """The same as `BackendProtocol`, to be awaited."""
+    """Async version of `BackendProtocol`."""
 
     async def exists(self, path: str) -> bool:
-        """Whether there is a file."""
+        """Whether a file exists."""
         ...
 
     async def ls_info(self, path: str) -> list[FileInfo]:
-        """What is in a directory."""
+        """Lists a directory."""
         ...
 
     async def read_bytes(self, path: str) -> bytes:
-        """The content of a file."""
+        """Returns the content of a file."""
         ...
 
     async def read(self, path: str, offset: int = 0, limit: int = 2000) -> str:
-        """Lines with their numbers."""
+        """Returns numbered lines."""
         ...
 
     async def write(self, path: str, content: str | bytes) -> WriteResult:
@@ -148,45 +148,45 @@ class AsyncBackendProtocol(Protocol):
         ...
 
     async def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
-        """Files whose path matches."""
+        """Returns the files whose path matches."""
         ...
 
     async def grep_raw(
         self, pattern: str, path: str | None = None, glob: str | None = None, ignore_hidden: bool = True
     ) -> list[GrepMatch] | str:
-        """Lines that match."""
+        """Returns the matching lines."""
         ...
 
 
 @runtime_checkable
 class AsyncSandboxProtocol(AsyncBackendProtocol, Protocol):
-    """The same as `SandboxProtocol`, to be awaited, and without an `id`."""
+    """Async version of `SandboxProtocol`, without an `id`."""
 
     async def execute(self, command: str, timeout: int | None = None) -> ExecuteResponse:
-        """Runs a line in a shell."""
+        """Runs a shell command."""
         ...
 
 
 @runtime_checkable
 class AsyncBackgroundSandboxProtocol(AsyncSandboxProtocol, Protocol):
-    """The same as `BackgroundSandboxProtocol`, to be awaited."""
+    """Async version of `BackgroundSandboxProtocol`."""
 
     async def execute_background(self, command: str) -> BackgroundHandle:
         """Starts a command in the background."""
         ...
 
     async def read_background(self, shell_id: str) -> BackgroundOutput:
-        """What it has printed since the last time."""
+        """Returns the output since the last call."""
         ...
 
     async def kill_background(self, shell_id: str) -> bool:
-        """Ends it."""
+        """Kills a background command."""
         ...
 
     async def list_background(self) -> list[BackgroundProcessInfo]:
-        """All that were started."""
+        """Lists the background commands."""
         ...
 
     async def kill_all_background(self) -> None:
-        """Ends all of them."""
+        """Kills all background commands."""
         ...

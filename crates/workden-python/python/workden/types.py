@@ -1,4 +1,4 @@
-"""What backends answer: plain dictionaries and small dataclasses."""
+"""Results of backends: plain dictionaries and small dataclasses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FileInfo(TypedDict):
 
 
 class GrepMatch(TypedDict):
-    """A line that matched; the first line of a file has number 1."""
+    """A matching line. Line numbers start at 1."""
 
     path: str
     line_number: int
@@ -49,7 +49,7 @@ class GrepMatch(TypedDict):
 
 @dataclass
 class WriteResult:
-    """What became of a write: the path of the file, or an error."""
+    """Result of a write: the path of the file, or an error."""
 
     path: str | None = None
     error: str | None = None
@@ -57,7 +57,7 @@ class WriteResult:
 
 @dataclass
 class EditResult:
-    """What became of an edit: the path of the file and how many places changed, or an error."""
+    """Result of an edit: the path of the file and the number of replacements, or an error."""
 
     path: str | None = None
     error: str | None = None
@@ -66,7 +66,7 @@ class EditResult:
 
 @dataclass
 class ExecuteResponse:
-    """What became of a command."""
+    """Result of a command."""
 
     output: str
     exit_code: int | None = None
@@ -84,7 +84,7 @@ class BackgroundHandle:
 
 @dataclass
 class BackgroundOutput:
-    """What a command in the background has printed since it was last asked."""
+    """Output of a background command since the last call."""
 
     shell_id: str
     stdout: str
@@ -95,7 +95,7 @@ class BackgroundOutput:
 
 @dataclass
 class BackgroundProcessInfo:
-    """How a command in the background is."""
+    """State of a background command."""
 
     shell_id: str
     command: str
@@ -105,7 +105,7 @@ class BackgroundProcessInfo:
 
 
 def __getattr__(name: str) -> object:
-    # A pydantic model: pydantic is loaded when somebody wants it.
+    # A pydantic model: pydantic is loaded on first use.
     if name == "RuntimeConfig":
         from workden._runtime_config import RuntimeConfig
 

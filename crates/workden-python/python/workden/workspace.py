@@ -1,4 +1,4 @@
-"""Workspaces of Pydantic AI, in sandboxes and in memory.
+"""Pydantic AI workspaces in sandboxes and in memory.
 
 ```python
 from pydantic_ai import Agent
@@ -29,11 +29,11 @@ try:
         WorkspaceRef,
     )
 except ImportError as error:
-    raise ImportError("a Pydantic AI that has workspaces is not installed: pip install workden[console]") from error
+    raise ImportError("Pydantic AI with workspaces is not installed: pip install 'workden[console]'") from error
 
-from workden._workspace.backends import WorkdenWorkspaceBackend, ground_of
-from workden._workspace.grounds import StateGround
+from workden._workspace.backends import WorkdenWorkspaceBackend, provider_for
 from workden._workspace.memory import WorkdenFilesWorkspaceBackend
+from workden._workspace.providers import StateProvider
 from workden.backends.state import StateBackend
 
 __all__ = ["WorkdenFilesWorkspaceBackend", "WorkdenWorkspace", "WorkdenWorkspaceBackend"]
@@ -41,40 +41,40 @@ __all__ = ["WorkdenFilesWorkspaceBackend", "WorkdenWorkspace", "WorkdenWorkspace
 
 @dataclass
 class WorkdenWorkspace(AbstractCapability[AgentDepsT]):
-    """Gives runs a workspace: a sandbox of their own, or the files of a `StateBackend`.
+    """Gives runs a workspace: a sandbox, or the files of a `StateBackend`.
 
-    A ref leads back to a sandbox that such a workspace made, and nowhere else on this machine.
+    A ref leads only to sandboxes that such a workspace created.
     """
 
     on: Literal["linux", "docker"] | StateBackend = "linux"
-    """In which kind of sandbox, or in which files."""
+    """The kind of sandbox, or the files."""
     options: Mapping[str, Any] | None = None
-    """What a `LinuxSandbox` or a `DockerSandbox` is made with."""
+    """Arguments for `LinuxSandbox` or `DockerSandbox`."""
 
     _: KW_ONLY
 
     ttl: float = 3600
-    """How many seconds a sandbox lives while nobody is connected to it."""
+    """Seconds that a sandbox lives without a connected client."""
     leases: str | os.PathLike[str] | None = None
-    """Where the sockets of Linux sandboxes are: a directory of this user alone."""
+    """Directory for the sockets of Linux sandboxes. It must be accessible to this user only."""
     read_only: bool = False
-    """Whether nothing may be changed, and no command run."""
+    """Whether to reject changes and commands."""
     authority: Authority = "operator"
-    """How far the files are to be believed."""
+    """How far the files are trusted."""
     id: str | None = "workden_workspace"
-    """A later workspace of the same id replaces an earlier one."""
+    """A later workspace with the same id replaces an earlier one."""
 
     @classmethod
     def combine(cls, capabilities: Sequence[AbstractCapability[AgentDepsT]]) -> AbstractCapability[AgentDepsT]:
-        """The last one, whole: nothing of one that was replaced is left."""
+        """The last one wins as a whole: nothing of a replaced one remains."""
         return capabilities[-1]
 
     def get_workspace(self, ctx: RunContext[AgentDepsT], *, ref: WorkspaceRef | None) -> WorkspaceBackend | None:
-        """The backend for a run; `None` for a ref that is none of ours."""
+        """Returns the backend for a run, or `None` for a ref of another provider."""
         if isinstance(self.on, str):
-            ground = ground_of(self.on, self.options, ttl=self.ttl, leases=self.leases)
+            ground = provider_for(self.on, self.options, ttl=self.ttl, leases=self.leases)
         else:
-            ground = StateGround(self.on)
+            ground = StateProvider(self.on)
         if ref is not None and (ref.provider != ground.provider or not ground.is_own(ref.id)):
             return None
         workspace: WorkspaceBackend

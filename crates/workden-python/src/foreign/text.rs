@@ -16,7 +16,7 @@ const ALL_LINES: u64 = 1_000_000_000;
 /// Whether a method is there, and is somebody's own: not one of ours that was inherited, and does not call what they
 /// wrote instead of others.
 pub(super) fn is_own(object: &Bound<'_, PyAny>, method: &str) -> bool {
-    let is_native = || object.py().import("workden._steps")?.call_method1("is_native", (object, method))?.is_truthy();
+    let is_native = || object.py().import("workden._dual")?.call_method1("is_native", (object, method))?.is_truthy();
     object.hasattr(method).unwrap_or(false) && !is_native().unwrap_or(false)
 }
 

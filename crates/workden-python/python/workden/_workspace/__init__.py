@@ -1,1 +1,1 @@
-"""What `workden.workspace` is made of."""
+"""Implementation of `workden.workspace`."""

@@ -1,4 +1,4 @@
-"""The backends of workspaces: files and paths, and commands where there are any."""
+"""Backends of workspaces: files and paths, and commands if the environment supports them."""
 
 from __future__ import annotations
 
@@ -24,75 +24,75 @@ from pydantic_ai.workspaces import (
 )
 
 from workden._native import Failure
-from workden._workspace.failures import of_call
-from workden._workspace.grounds import DockerGround, Ground, LinuxGround
-from workden._workspace.opening import Environment
+from workden._workspace.environment import Environment
+from workden._workspace.exceptions import call_exception
+from workden._workspace.providers import DockerProvider, LinuxProvider, Provider
 
 if TYPE_CHECKING:
     from workden.types import FileInfo
 
-# The most bytes that a command may print on both streams together, and how many of each are shown of more.
-MOST_PRINTED = 10 * 1024 * 1024
+# Maximum output of a command on both streams together, and how many bytes of each stream an error quotes.
+MAX_OUTPUT_BYTES = 10 * 1024 * 1024
 _SHOWN = 64 * 1024
-# Exit codes from here on are those of commands that somebody ended.
+# Exit codes from here on mean that a signal ended the command.
 _SIGNALLED = 128
 
 
 class WorkspaceFiles(WorkspaceBackend, SupportsFilesystem, SupportsRealpath):
-    """Files of an environment, which is started or reached by the first call."""
+    """Files of an environment, which the first call starts or attaches to."""
 
-    def __init__(self, ground: Ground, ref: WorkspaceRef | None) -> None:
-        self._environment = Environment(ground, ref)
+    def __init__(self, provider: Provider, ref: WorkspaceRef | None) -> None:
+        self._environment = Environment(provider, ref)
 
     @property
     def ref(self) -> WorkspaceRef | None:
-        """What the environment is called: `None` until there is one, and then always the same."""
+        """The ref of the environment: `None` until it exists, constant afterwards."""
         return self._environment.ref
 
     async def working_dir(self) -> str:
-        """Where relative paths start and commands run."""
+        """Returns the directory in which relative paths and commands start."""
         directory = await self._call("directory")
         directory = await self._call("realpath", directory)
         try:
             await self._call("stat", directory)
         except FileNotFoundError as error:
-            raise WorkspaceUnavailableError(f"the working directory `{directory}` is gone") from error
+            raise WorkspaceUnavailableError(f"the working directory `{directory}` no longer exists") from error
         return directory
 
     async def read_bytes(self, path: str) -> bytes:
-        """The content of a file."""
+        """Returns the content of a file."""
         return await self._call("read_bytes", _absolute(path))
 
     async def write_bytes(self, path: str, data: bytes) -> None:
-        """Writes a file, through links, and makes the directories on the way."""
+        """Writes a file, following links, and creates missing parent directories."""
         await self._call("write", _absolute(path), data)
 
     async def stat(self, path: str) -> FileEntry:
-        """A file or a directory, a link being what it leads to."""
+        """Returns a file or a directory, following links."""
         return _entry(await self._call("stat", _absolute(path)), path)
 
     async def list_dir(self, path: str) -> Sequence[FileEntry]:
-        """What is in a directory."""
+        """Lists a directory."""
         found = await self._call("list_dir", _absolute(path))
         return [_entry(info, posixpath.join(path, info["name"])) for info in found]
 
     async def make_dir(self, path: str) -> None:
-        """Makes a directory, with those on the way. One that is there is fine."""
+        """Creates a directory and its parents. It may exist already."""
         await self._call("make_dir", _absolute(path))
 
     async def remove(self, path: str) -> None:
-        """Removes a file or a link, or a directory with all that is in it; never the working directory."""
+        """Removes a file, a link, or a directory tree; never the working directory."""
         above, name = posixpath.split(_absolute(path).rstrip("/"))
-        # A link is what is removed, wherever it leads; `.`, `..` and nothing are no names.
+        # Of a link, the link itself is removed. `.`, `..` and the empty string are not names.
         is_name = name not in ("", ".", "..")
         target = posixpath.join(await self.realpath(above), name) if is_name else await self.realpath(path)
         directory = await self.working_dir()
         if posixpath.commonpath([directory, target]) == target:
-            raise ValueError(f"cannot remove `{path}`: the working directory is in it")
+            raise ValueError(f"cannot remove `{path}`: it contains the working directory")
         await self._call("remove", target, True)
 
     async def exists(self, path: str) -> bool:
-        """Whether there is a file or a directory."""
+        """Whether a file or a directory exists."""
         try:
             await self._call("stat", _absolute(path))
         except (FileNotFoundError, NotADirectoryError):
@@ -100,12 +100,12 @@ class WorkspaceFiles(WorkspaceBackend, SupportsFilesystem, SupportsRealpath):
         return True
 
     async def realpath(self, path: str) -> str:
-        """Where a path leads, through links. What is not there stays as it is written."""
+        """Returns the target of a path after following links. A missing rest stays as it is written."""
         real = "/"
         ahead: list[str] = []
         for name in _absolute(path).split("/"):
             if name == "..":
-                # It climbs from where the link in front of it leads.
+                # `..` climbs from the target of the link before it.
                 real = posixpath.dirname(await self._call("realpath", posixpath.join(real, *ahead)))
                 ahead = []
             elif name not in ("", "."):
@@ -113,7 +113,7 @@ class WorkspaceFiles(WorkspaceBackend, SupportsFilesystem, SupportsRealpath):
         return await self._call("realpath", posixpath.join(real, *ahead))
 
     async def destroy(self) -> None:
-        """Ends the environment, with all that runs in it. Workspaces never do that by themselves."""
+        """Ends the environment and its processes. Workspaces never do that by themselves."""
         await self._call("stop")
 
     async def _call(self, name: str, *arguments: Any) -> Any:
@@ -121,14 +121,14 @@ class WorkspaceFiles(WorkspaceBackend, SupportsFilesystem, SupportsRealpath):
         try:
             return await getattr(place, f"{name}_async")(*arguments)
         except Failure as failure:
-            raise of_call(failure, str(arguments[0]) if arguments else None) from failure
+            raise call_exception(failure, str(arguments[0]) if arguments else None) from failure
 
 
 class WorkdenWorkspaceBackend(WorkspaceFiles, SupportsCommands):
-    """A workspace in a sandbox: `LinuxSandbox`, or `DockerSandbox`, which `options` are for.
+    """A workspace in a sandbox: `options` are the arguments of `LinuxSandbox` or `DockerSandbox`.
 
-    It is made by the first call, or found again by its `ref`, from any process of this user. It ends when somebody
-    ends it (`destroy`), or when nobody has been connected to it for `ttl` seconds.
+    The first call creates the sandbox, or attaches to it by `ref` from any process of this user. It ends on `destroy`,
+    or after `ttl` seconds without a connected client.
 
     ```python
     import asyncio
@@ -154,7 +154,7 @@ class WorkdenWorkspaceBackend(WorkspaceFiles, SupportsCommands):
         ttl: float = 3600,
         leases: str | os.PathLike[str] | None = None,
     ) -> None:
-        super().__init__(ground_of(on, options, ttl=ttl, leases=leases), ref)
+        super().__init__(provider_for(on, options, ttl=ttl, leases=leases), ref)
 
     async def run(
         self,
@@ -164,64 +164,65 @@ class WorkdenWorkspaceBackend(WorkspaceFiles, SupportsCommands):
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> CommandResult:
-        """Runs a program with its arguments, or a line of shell, to its end. Cancelling it ends all of it."""
-        words, line = _form(command, is_line=shell)
+        """Runs a program with arguments, or a shell line, until it exits. Cancelling it kills the whole process
+        tree."""
+        words, line = _parse_command(command, is_line=shell)
         _check_time(timeout)
         code, output, errors, is_over, is_too_much = await self._call(
-            "run", words, line, dict(env or {}), timeout, MOST_PRINTED
+            "run", words, line, dict(env or {}), timeout, MAX_OUTPUT_BYTES
         )
         if is_over:
             raise WorkspaceTimeoutError(
-                f"the command took longer than {timeout:g} s, and was ended",
+                f"the command timed out after {timeout:g} s",
                 stdout=_text(output),
                 stderr=_text(errors),
             )
         if is_too_much:
             raise WorkspaceOutputLimitError(
-                f"the command printed more than {MOST_PRINTED} bytes, and was ended: let it write to a file",
-                limit=MOST_PRINTED,
+                f"the command was killed after printing {MAX_OUTPUT_BYTES} bytes: redirect its output to a file",
+                limit=MAX_OUTPUT_BYTES,
                 stdout=_text(output[:_SHOWN]),
                 stderr=_text(errors[:_SHOWN]),
             )
         if code >= _SIGNALLED:
-            # Perhaps with everything around it: a sandbox that ends takes no more commands before it ends any.
+            # The whole sandbox may be ending: it rejects new commands before it kills the running ones.
             with contextlib.suppress(Failure, OSError):
-                await self._call("run", ["true"], None, {}, timeout, MOST_PRINTED)
+                await self._call("run", ["true"], None, {}, timeout, MAX_OUTPUT_BYTES)
         return CommandResult(exit_code=code, stdout=_text(output), stderr=_text(errors))
 
 
-def ground_of(
+def provider_for(
     on: Literal["linux", "docker"],
     options: Mapping[str, Any] | None,
     *,
     ttl: float,
     leases: str | os.PathLike[str] | None = None,
-) -> Ground:
-    """Where sandboxes of this kind come from."""
+) -> Provider:
+    """Returns the provider for this kind of sandbox."""
     if on == "linux":
-        return LinuxGround(options or {}, ttl, leases)
+        return LinuxProvider(options or {}, ttl, leases)
     if on == "docker":
-        return DockerGround(options or {}, ttl)
-    raise ValueError(f"there are workspaces on `linux` and on `docker`, and none on `{on}`")
+        return DockerProvider(options or {}, ttl)
+    raise ValueError(f"unknown kind of workspace `{on}`: use `linux` or `docker`")
 
 
 def _check_time(timeout: Any) -> None:
     if timeout is not None and not (isinstance(timeout, (int, float)) and 0 < timeout < math.inf):
-        raise ValueError("a timeout is a number of seconds, more than none and less than forever")
+        raise ValueError("invalid timeout: use a positive, finite number of seconds")
 
 
-def _form(command: WorkspaceCommand, *, is_line: bool) -> tuple[list[str] | None, str | None]:
+def _parse_command(command: WorkspaceCommand, *, is_line: bool) -> tuple[list[str] | None, str | None]:
     if isinstance(command, str):
         if not is_line:
-            raise TypeError("a line of shell needs `shell=True`; without it a command is a list of words")
+            raise TypeError("a shell line requires `shell=True`; without it, pass a list of words")
         return None, command
     if is_line:
-        raise TypeError("with `shell=True` a command is one string")
+        raise TypeError("with `shell=True` the command must be a string")
     words: list[Any] = list(command)
     if not all(isinstance(word, str) for word in words):
-        raise TypeError("each word of a command is a string")
+        raise TypeError("the words of a command must be strings")
     if not words:
-        raise ValueError("a command has at least one word")
+        raise ValueError("the command is empty")
     return words, None
 
 

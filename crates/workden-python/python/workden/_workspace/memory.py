@@ -1,4 +1,4 @@
-"""Files in memory as a workspace. A `StateBackend` has files only; the directories are remembered here."""
+"""Files in memory as a workspace. A `StateBackend` has no directories, so they are recorded here."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from pydantic_ai.workspaces import FileEntry, WorkspaceRef
 
 from workden._workspace.backends import WorkspaceFiles
-from workden._workspace.grounds import StateGround
+from workden._workspace.providers import StateProvider
 
 if TYPE_CHECKING:
     from workden.backends.state import StateBackend
 
-# By the files that they are of, so that all workspaces over these see the same.
+# By backend, so that all workspaces over the same files see the same directories.
 _DIRECTORIES: weakref.WeakKeyDictionary[StateBackend, set[str]] = weakref.WeakKeyDictionary()
 
 
 class WorkdenFilesWorkspaceBackend(WorkspaceFiles):
-    """A workspace of files without commands: a `StateBackend`, of which the `ref` is good in this process.
+    """A workspace of files without commands: a `StateBackend`. Its `ref` is valid in this process only.
 
     ```python
     import asyncio
@@ -34,14 +34,14 @@ class WorkdenFilesWorkspaceBackend(WorkspaceFiles):
     """
 
     def __init__(self, state: StateBackend | None = None, *, ref: WorkspaceRef | None = None) -> None:
-        super().__init__(StateGround(state), ref)
+        super().__init__(StateProvider(state), ref)
 
     async def _directories(self) -> set[str]:
         state, _ = await self._environment.opened()
         return _DIRECTORIES.setdefault(state, set())
 
     async def read_bytes(self, path: str) -> bytes:
-        """The content of a file."""
+        """Returns the content of a file."""
         directories = await self._directories()
         try:
             return await super().read_bytes(path)
@@ -51,7 +51,7 @@ class WorkdenFilesWorkspaceBackend(WorkspaceFiles):
             raise
 
     async def write_bytes(self, path: str, data: bytes) -> None:
-        """Writes a file, and makes the directories on the way."""
+        """Writes a file, and creates missing parent directories."""
         directories = await self._directories()
         if _plain(path) in directories:
             raise IsADirectoryError(path)
@@ -59,7 +59,7 @@ class WorkdenFilesWorkspaceBackend(WorkspaceFiles):
         directories.update(_with_those_above(posixpath.dirname(_plain(path))))
 
     async def stat(self, path: str) -> FileEntry:
-        """A file or a directory."""
+        """Returns a file or a directory."""
         try:
             return await super().stat(path)
         except FileNotFoundError:
@@ -68,7 +68,7 @@ class WorkdenFilesWorkspaceBackend(WorkspaceFiles):
             return _directory(path)
 
     async def list_dir(self, path: str) -> Sequence[FileEntry]:
-        """What is in a directory."""
+        """Lists a directory."""
         directories = await self._directories()
         try:
             found = list(await super().list_dir(path))
@@ -81,12 +81,12 @@ class WorkdenFilesWorkspaceBackend(WorkspaceFiles):
         return [*found, *(_directory(posixpath.join(path, name)) for name in sorted(empty) if name not in names)]
 
     async def make_dir(self, path: str) -> None:
-        """Makes a directory, with those on the way."""
+        """Creates a directory and its parents."""
         await super().make_dir(path)
         (await self._directories()).update(_with_those_above(_plain(path)))
 
     async def remove(self, path: str) -> None:
-        """Removes a file, or a directory with all that is in it."""
+        """Removes a file or a directory tree."""
         directories, plain = await self._directories(), _plain(path)
         gone = {one for one in directories if one == plain or one.startswith(f"{plain}/")}
         try:

@@ -1,7 +1,7 @@
-"""Somebody is asked before a tool does something: for any toolset of Pydantic AI.
+"""Approval before a tool runs, for any Pydantic AI toolset.
 
-The names of pydantic-ai-blocking-approval: change the import, and keep the program. A denial is an answer, which the
-model reads; it does not end the run.
+The names are those of pydantic-ai-blocking-approval: change the import, and keep the program. A denial is an answer to
+the model and does not end the run.
 
 ```python
 from workden.approval import ApprovalController, ApprovalRequest
@@ -46,7 +46,7 @@ _MODULE_OF = {"ApprovalController": "controller", "ApprovalMemory": "memory", "A
 
 
 def __getattr__(name: str) -> object:
-    # Pydantic takes its time to load, and Pydantic AI more: only who uses them waits for them.
+    # Pydantic and Pydantic AI are slow to import, so they are loaded on first use.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f"{__name__}.{_MODULE_OF.get(name, 'types')}")

@@ -1,26 +1,26 @@
-"""What is asked at the terminal about a call of a tool: yes, no and why, or yes for the session."""
+"""Asks at the terminal about a tool call: yes, no with a reason, or yes for the session."""
 
 from __future__ import annotations
 
 import sys
 
-from workden._terminal import is_there, one_at_a_time, plain
+from workden._terminal import escape_control, is_interactive, terminal_lock
 from workden.approval.types import ApprovalDecision, ApprovalRequest
 
-_NOBODY = (
-    "nobody can be asked: there is no terminal. The owner of this program can give its ApprovalController an "
+_NO_TERMINAL = (
+    "approval requires a terminal, and there is none. The owner of this program can give its ApprovalController an "
     "approval_callback"
 )
 _CHOICES = "[y]es, [n]o (and why), [s]ame call for the session: "
 
 
 def prompt(request: ApprovalRequest) -> ApprovalDecision:
-    """Shows a request and reads the answer. Where there is no terminal, and where it ends, the answer is no."""
-    if not is_there():
-        return ApprovalDecision(approved=False, note=_NOBODY)
+    """Shows a request and reads the answer. Without a terminal, or at its end of input, the answer is no."""
+    if not is_interactive():
+        return ApprovalDecision(approved=False, note=_NO_TERMINAL)
     shown = f"Approval needed: {request.description}" + (f"\n{request.preview}" if request.preview else "")
-    with one_at_a_time:
-        print("\n" + "\n".join(plain(line) for line in shown.split("\n")), file=sys.stderr)
+    with terminal_lock:
+        print("\n" + "\n".join(escape_control(line) for line in shown.split("\n")), file=sys.stderr)
         return _answer()
 
 

@@ -1,4 +1,4 @@
-"""`ApprovalController`: how questions are answered in this program."""
+"""`ApprovalController`: decides how approval requests are answered."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["ApprovalController"]
 
 
 class ApprovalController:
-    """Answers what tools ask.
+    """Answers approval requests.
 
-    `interactive` asks the callback; without one, whoever sits at the terminal; where there is none, the answer is no.
-    `approve_all` says yes to everything, for tests. `strict` says no, where nobody is there to be asked.
+    `interactive` asks the callback, or else the terminal; without a terminal, the answer is no. `approve_all` approves
+    everything, for tests. `strict` denies everything, for programs without a user.
     """
 
     def __init__(
@@ -30,12 +30,12 @@ class ApprovalController:
 
     @property
     def memory(self) -> ApprovalMemory:
-        """What need not be asked about again."""
+        """The remembered decisions."""
         return self._memory
 
     @property
     def approval_callback(self) -> ApprovalCallback:
-        """What an `ApprovalToolset` calls. The mode decides, and in `interactive` the callback that was given."""
+        """The callback for an `ApprovalToolset`. It applies the mode, and in `interactive` the given callback."""
         if self.mode != "interactive":
             return self._by_mode
         return self._approval_callback or _terminal.prompt
@@ -46,12 +46,12 @@ class ApprovalController:
         return known is not None and known.approved
 
     def clear_session_approvals(self) -> None:
-        """Forgets what was approved for the session."""
+        """Forgets the approvals of the session."""
         self._memory.clear()
 
     def request_approval_sync(self, request: ApprovalRequest) -> ApprovalDecision:
-        """Decides about a request, by a callback that answers at once."""
-        known = self._known(request)
+        """Decides about a request with a synchronous callback."""
+        known = self._without_asking(request)
         if known is not None:
             return known
         callback = self.approval_callback
@@ -61,27 +61,27 @@ class ApprovalController:
             )
         decision = callback(request)
         assert isinstance(decision, ApprovalDecision)
-        return self._noted(request, decision)
+        return self._remember(request, decision)
 
     async def request_approval(self, request: ApprovalRequest) -> ApprovalDecision:
-        """Decides about a request, by any callback."""
-        known = self._known(request)
+        """Decides about a request with any callback."""
+        known = self._without_asking(request)
         if known is not None:
             return known
         decision = self.approval_callback(request)
-        return self._noted(request, await decision if inspect.isawaitable(decision) else decision)
+        return self._remember(request, await decision if inspect.isawaitable(decision) else decision)
 
     def _by_mode(self, request: ApprovalRequest) -> ApprovalDecision:
         if self.mode == "approve_all":
             return ApprovalDecision(approved=True)
         return ApprovalDecision(approved=False, note=f"Strict mode: {request.tool_name} requires approval")
 
-    def _known(self, request: ApprovalRequest) -> ApprovalDecision | None:
+    def _without_asking(self, request: ApprovalRequest) -> ApprovalDecision | None:
         if self.mode != "interactive":
             return self._by_mode(request)
         return self._memory.lookup(request.tool_name, request.tool_args)
 
-    def _noted(self, request: ApprovalRequest, decision: ApprovalDecision) -> ApprovalDecision:
+    def _remember(self, request: ApprovalRequest, decision: ApprovalDecision) -> ApprovalDecision:
         if decision.approved:
             self._memory.store(request.tool_name, request.tool_args, decision)
         return decision

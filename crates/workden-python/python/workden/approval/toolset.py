@@ -1,4 +1,4 @@
-"""`ApprovalToolset`: a toolset whose calls have to be approved."""
+"""`ApprovalToolset`: a toolset whose calls require approval."""
 
 from __future__ import annotations
 
@@ -32,18 +32,17 @@ except ImportError as error:
 __all__ = ["ApprovalToolset"]
 
 _MOST_QUESTIONS = 1000
-"""Questions that are remembered until they are answered."""
+"""Maximum number of unanswered questions to remember."""
 
 
 class ApprovalToolset(WrapperToolset[Any]):
-    """Asks before the tools of another toolset do something.
+    """Asks before it calls the tools of another toolset.
 
-    A toolset with a method `needs_approval` says itself what has to be approved. Of another, everything has to be,
-    but for the tools for which `config` has `{"pre_approved": True}`. A call that is not approved is answered with a
-    sentence.
+    A toolset with a method `needs_approval` decides itself what requires approval. Otherwise every tool does, except
+    those with `{"pre_approved": True}` in `config`. A denied call is answered with a sentence.
 
-    Without a callback, an agent whose `output_type` has `DeferredToolRequests` ends its run with the question, and goes
-    on with the answer, as Pydantic AI does it; of another agent, whoever sits at the terminal is asked.
+    Without a callback, an agent whose `output_type` includes `DeferredToolRequests` ends its run with the question and
+    continues with the answer, as usual in Pydantic AI. Other agents ask at the terminal.
     """
 
     def __init__(
@@ -61,30 +60,30 @@ class ApprovalToolset(WrapperToolset[Any]):
 
     @property
     def id(self) -> str | None:
-        """That of the toolset inside."""
+        """The id of the wrapped toolset."""
         return self.wrapped.id
 
     def __getattr__(self, name: str) -> Any:
-        # What this one does not have is looked for inside: `approved.sandbox`.
+        # Other attributes come from the wrapped toolset: `approved.sandbox`.
         if name.startswith("__") or "wrapped" not in self.__dict__:
             raise AttributeError(name)
         return getattr(self.wrapped, name)
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
-        """This toolset around what the one inside is for a run."""
-        return self._around(await self.wrapped.for_run(ctx))
+        """Wraps the toolset that the wrapped one returns for a run."""
+        return self._wrapping(await self.wrapped.for_run(ctx))
 
     async def for_run_step(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
-        """This toolset around what the one inside is for a step."""
-        return self._around(await self.wrapped.for_run_step(ctx))
+        """Wraps the toolset that the wrapped one returns for a step."""
+        return self._wrapping(await self.wrapped.for_run_step(ctx))
 
     def visit_and_replace(
         self, visitor: Callable[[AbstractToolset[Any]], AbstractToolset[Any]]
     ) -> AbstractToolset[Any]:
-        """This toolset around what a visitor makes of the one inside."""
-        return self._around(self.wrapped.visit_and_replace(visitor))
+        """Wraps the toolset that the visitor returns for the wrapped one."""
+        return self._wrapping(self.wrapped.visit_and_replace(visitor))
 
-    def _around(self, inner: AbstractToolset[Any]) -> ApprovalToolset:
+    def _wrapping(self, inner: AbstractToolset[Any]) -> ApprovalToolset:
         if inner is self.wrapped:
             return self
         other = copy.copy(self)
@@ -94,26 +93,26 @@ class ApprovalToolset(WrapperToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
-        """Calls a tool, if that is approved or need not be."""
+        """Calls a tool if it is approved, or needs no approval."""
         result = await self._result(name, tool_args, ctx)
         if result.is_blocked:
             return result.block_reason
-        # A toolset that looks itself, when it comes to it, may have to ask nevertheless.
+        # A toolset that checks approvals during the call may still have to ask.
         unasked = getattr(self.wrapped, "call_tool_unasked", None)
         approved = self._approved(ctx)
         is_sure = approved == {} or (result.is_pre_approved and unasked is None)
         if is_sure:
             return await self.wrapped.call_tool(name, tool_args, ctx, tool)
-        asking = _Asking(self, name, tool_args, await self._description(name, tool_args, ctx), ctx, approved)
+        asking = _ApprovalCall(self, name, tool_args, await self._description(name, tool_args, ctx), ctx, approved)
         asks_itself = unasked if result.is_pre_approved else getattr(self.wrapped, "call_tool_asking", None)
         if asks_itself is not None:
-            answer = await asks_itself(name, tool_args, ctx, tool, asking.decides)
+            answer = await asks_itself(name, tool_args, ctx, tool, asking.decide)
             return asking.outcome(answer)
-        approved, _ = await asking.decides(None)
+        approved, _ = await asking.decide(None)
         return asking.outcome(await self.wrapped.call_tool(name, tool_args, ctx, tool) if approved else None)
 
     def _approved(self, ctx: RunContext[Any]) -> dict[str, Any] | None:
-        """The question that somebody approved, where it says what it was about; `None`, if nobody has."""
+        """Returns the approved question, empty if it does not describe a file state; `None` without an approval."""
         asked = self._questions.pop(getattr(ctx, "tool_call_id", None) or "", {})
         if getattr(ctx, "tool_call_approved", False) is not True:
             return None
@@ -128,19 +127,19 @@ class ApprovalToolset(WrapperToolset[Any]):
 
     async def _result(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any]) -> ApprovalResult:
         if isinstance(self.wrapped, SupportsNeedsApproval):
-            return await _now(self.wrapped.needs_approval(name, tool_args, ctx))
+            return await _resolved(self.wrapped.needs_approval(name, tool_args, ctx))
         if self.config.get(name, {}).get("pre_approved"):
             return ApprovalResult.pre_approved()
         return ApprovalResult.needs_approval()
 
     async def _description(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any]) -> str:
         if isinstance(self.wrapped, SupportsApprovalDescription):
-            return await _now(self.wrapped.get_approval_description(name, tool_args, ctx))
+            return await _resolved(self.wrapped.get_approval_description(name, tool_args, ctx))
         return f"{name}({', '.join(f'{key}={value!r}' for key, value in tool_args.items())})"
 
 
-class _Asking:
-    """One call about which somebody is asked, at most once."""
+class _ApprovalCall:
+    """The approval of one call. It asks at most once."""
 
     def __init__(
         self,
@@ -158,28 +157,28 @@ class _Asking:
         self._decision: ApprovalDecision | None = None
         self._raised: Exception | None = None
 
-    async def decides(self, preview: str | None, about: dict[str, Any] | None = None) -> tuple[bool, str | None]:
-        """Asks, and remembers the answer if it is to be remembered.
+    async def decide(self, preview: str | None, about: dict[str, Any] | None = None) -> tuple[bool, str | None]:
+        """Asks for approval, and remembers the answer if requested.
 
-        What somebody has approved before is asked about again if it is about something else by now.
+        A call that was approved before is asked about again if its target has changed since.
         """
-        if self._approved is not None and not self._is_another(self._approved, about):
+        if self._approved is not None and not self._has_changed(self._approved, about):
             return True, None
         if self._decision is None:
             try:
-                self._decision = await self._asked(preview, about or {})
+                self._decision = await self._ask(preview, about or {})
             except Exception as raised:
-                # The toolset inside takes this for a no; whoever called it is told what it was.
+                # The wrapped toolset treats this as a denial; `outcome` raises the exception for the caller.
                 self._raised = raised
                 return False, None
         return self._decision.approved, self._decision.note
 
-    def _is_another(self, approved: dict[str, Any], about: dict[str, Any] | None) -> bool:
-        # Who approves may have changed the arguments: then they have seen what they approved.
+    def _has_changed(self, approved: dict[str, Any], about: dict[str, Any] | None) -> bool:
+        # The approver may have edited the arguments, and then has seen the new ones.
         is_same_call = approved["description"] == self._request.description
         return about is not None and is_same_call and any(approved.get(name) != about[name] for name in about)
 
-    async def _asked(self, preview: str | None, about: dict[str, Any]) -> ApprovalDecision:
+    async def _ask(self, preview: str | None, about: dict[str, Any]) -> ApprovalDecision:
         memory, request = self._toolset._memory, self._request
         known = memory.lookup(request.tool_name, request.tool_args)
         if known is not None and known.approved:
@@ -190,15 +189,15 @@ class _Asking:
             question = {"description": request.description, "preview": preview, **about}
             self._toolset._remember(self._ctx, question)
             raise ApprovalRequired(metadata=question)
-        decision = await _now((callback or _terminal.prompt)(request))
+        decision = await _resolved((callback or _terminal.prompt)(request))
         if not isinstance(decision, ApprovalDecision):
             decided = type(decision).__name__
-            raise TypeError(f"approval_callback returns an ApprovalDecision(approved=...), and not {decided}")
+            raise TypeError(f"approval_callback must return an ApprovalDecision(approved=...), not {decided}")
         memory.store(request.tool_name, request.tool_args, decision)
         return decision
 
     def outcome(self, answer: Any) -> Any:
-        """What the model is told: the answer of the tool, or that it was denied."""
+        """Returns the answer for the model: the result of the tool, or the denial."""
         if self._raised is not None:
             raise self._raised
         if self._decision is None or self._decision.approved:
@@ -206,5 +205,5 @@ class _Asking:
         return f"User denied {self._request.tool_name}: {self._decision.note or 'no reason given'}"
 
 
-async def _now(value: Any) -> Any:
+async def _resolved(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value

@@ -1,4 +1,4 @@
-"""The question, the answer, and whether there is a question at all."""
+"""Approval requests, decisions, and the check whether approval is needed."""
 
 from __future__ import annotations
 
@@ -23,78 +23,78 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ApprovalResult:
-    """Whether a call is refused, goes ahead, or has to be approved. Made by one of its three class methods."""
+    """Whether a call is blocked, pre-approved, or needs approval. Create it with one of the three class methods."""
 
     status: Literal["blocked", "pre_approved", "needs_approval"]
     block_reason: str | None = None
 
     @classmethod
     def blocked(cls, reason: str) -> ApprovalResult:
-        """It is refused, whatever anybody says; the model reads the reason."""
+        """Blocks the call regardless of approvals; the model reads the reason."""
         return cls("blocked", reason)
 
     @classmethod
     def pre_approved(cls) -> ApprovalResult:
-        """It goes ahead."""
+        """Lets the call proceed without approval."""
         return cls("pre_approved")
 
     @classmethod
     def needs_approval(cls) -> ApprovalResult:
-        """Somebody has to approve it."""
+        """Requires approval."""
         return cls("needs_approval")
 
     @property
     def is_blocked(self) -> bool:
-        """Whether it is refused."""
+        """Whether the call is blocked."""
         return self.status == "blocked"
 
     @property
     def is_pre_approved(self) -> bool:
-        """Whether it goes ahead."""
+        """Whether the call proceeds without approval."""
         return self.status == "pre_approved"
 
     @property
     def is_needs_approval(self) -> bool:
-        """Whether somebody has to approve it."""
+        """Whether the call requires approval."""
         return self.status == "needs_approval"
 
 
 class ApprovalRequest(BaseModel):
-    """What somebody is asked."""
+    """A request for approval of a tool call."""
 
-    tool_name: str = Field(description="The tool that is called")
-    tool_args: dict[str, Any] = Field(description="What it is called with")
-    description: str = Field(description="What it would do")
-    preview: str | None = Field(default=None, description="What would change, as a diff, where the toolset knows")
+    tool_name: str = Field(description="Name of the tool")
+    tool_args: dict[str, Any] = Field(description="Arguments of the tool")
+    description: str = Field(description="Description of the call")
+    preview: str | None = Field(default=None, description="Preview of the change as a diff, if available")
 
 
 class ApprovalDecision(BaseModel):
-    """What they say."""
+    """The answer to an approval request."""
 
-    approved: bool = Field(description="Whether the tool is called")
-    note: str | None = Field(default=None, description="Why not, for the model")
+    approved: bool = Field(description="Whether the call is approved")
+    note: str | None = Field(default=None, description="Reason for a denial, for the model")
     remember: Literal["none", "session"] = Field(
-        default="none", description="`session` if the same call need not be asked about again"
+        default="none", description="`session` approves the same call for the rest of the session"
     )
 
 
 ApprovalCallback = Callable[[ApprovalRequest], Union[ApprovalDecision, Awaitable[ApprovalDecision]]]
-"""Asks somebody; at once, or as something to await."""
+"""Answers a request, sync or async."""
 
 
 @runtime_checkable
 class SupportsNeedsApproval(Protocol):
-    """A toolset that says what has to be approved."""
+    """A toolset that decides which calls require approval."""
 
     def needs_approval(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any]) -> ApprovalResult:
-        """Whether a call is refused, goes ahead, or has to be approved."""
+        """Returns whether a call is blocked, pre-approved, or needs approval."""
         ...
 
 
 @runtime_checkable
 class SupportsApprovalDescription(Protocol):
-    """A toolset that says what a call would do."""
+    """A toolset that describes its calls."""
 
     def get_approval_description(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any]) -> str:
-        """What it would do, in a sentence for a person."""
+        """Describes a call in one sentence for a person."""
         ...

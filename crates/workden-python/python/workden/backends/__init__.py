@@ -1,1 +1,1 @@
-"""Where files are: in memory, on the host, routed to several places, in sandboxes."""
+"""Backends: in memory, on the host, routed by prefix, and in sandboxes."""

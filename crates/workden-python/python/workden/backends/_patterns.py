@@ -1,4 +1,4 @@
-"""Patterns of paths: for `find`, which is not exact, and for our own search, which is."""
+"""Path patterns: approximate ones for `find`, and exact ones for the native search."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from workden.types import FileData
 
 _MOST_ALTERNATIVES = 256
-"""More than anybody means; braces in a row are a product of what is in them."""
+"""Limit for expanded patterns; consecutive braces multiply."""
 _EMPTY: FileData = {"content": [], "created_at": "", "modified_at": ""}
 
 
 def alternatives(pattern: str) -> list[str] | None:
-    """The patterns without braces that a pattern with `{a,b}` stands for; `None`, if they are too many."""
+    """Expands the braces of a pattern like `{a,b}`; returns `None` if the result is too large."""
     done: list[str] = []
     left = [pattern]
     while left:
@@ -35,22 +35,22 @@ def alternatives(pattern: str) -> list[str] | None:
 
 
 def escaped(path: str) -> str:
-    """A path as a pattern that matches itself only."""
+    """Escapes a path into a pattern that matches only itself."""
     return re.sub(r"([*?\[\]\\])", r"\\\1", path)
 
 
 def below(start: str, pattern: str) -> str:
-    """Conditions of `find` that hold at least for the files below `start` that match."""
+    """Returns `find` conditions that cover at least the matching files below `start`."""
     prefix = escaped(start.rstrip("/") + "/")
-    # To `find` a `*` is anything, slashes included.
+    # In `find`, `*` also matches slashes.
     words = [shlex.quote(prefix + re.sub(r"\*\*/?", "*", each)) for each in alternatives(pattern) or ["**"]]
     return "\\( " + " -o ".join(f"-path {word}" for word in words) + " \\)"
 
 
 def named(pattern: str | None) -> str:
-    """Conditions of `find` for files of a name, at any depth; of a path, if the pattern has a `/`.
+    """Returns `find` conditions for a file name at any depth, or for a path if the pattern contains `/`.
 
-    Raises `ValueError` for a pattern that stands for too many others.
+    Raises `ValueError` for a pattern that expands to too many others.
     """
     if not pattern:
         return ""
@@ -64,19 +64,19 @@ def named(pattern: str | None) -> str:
 
 
 def not_hidden(start: str) -> str:
-    """Conditions of `find` that skip what is hidden below `start`, which may be hidden itself."""
+    """Returns `find` conditions that skip hidden entries below `start`, which may be hidden itself."""
     return f"\\( -name '.?*' ! -path {shlex.quote(escaped(start))} \\) -prune -o"
 
 
 def matching(pattern: str, paths: Iterable[str]) -> set[str]:
-    """The paths, relative to the start, that match: `*` and `?` stop at a `/`, `**` does not. Of a pattern that is none,
+    """Returns the relative paths that match: `*` and `?` stop at `/`, `**` does not. An invalid pattern matches
     nothing.
 
-    The native half looks, in a time that no pattern makes long: a model writes them.
+    The native search runs in linear time, which matters because a model writes the patterns.
     """
     spelled: dict[str, list[str]] = {}
     for path in paths:
-        # Names that are no text are looked at as people see them.
+        # Names that are not valid UTF-8 are matched as they are displayed.
         shown = path.encode(errors="surrogateescape").decode(errors="replace")
         spelled.setdefault(f"/{shown}", []).append(path)
     try:
@@ -87,7 +87,7 @@ def matching(pattern: str, paths: Iterable[str]) -> set[str]:
 
 
 def extended(pattern: str) -> str:
-    """A regular expression as people write it, for `grep -E`, which lacks a few spellings."""
+    """Rewrites a regular expression for `grep -E`, which lacks some notations."""
     parts: list[str] = []
     is_in_class = False
     for token in re.findall(r"\\.|\(\?:|.", pattern, re.DOTALL):

@@ -1,8 +1,7 @@
-"""Files by way of nothing but a shell: the commands, and how their answers are read.
+"""File operations through a shell: the scripts, and the parsers of their output.
 
-Invariants: nothing of a caller becomes part of a command unless it is quoted; bytes travel as base64, so that
-what a shell, a terminal or a decoder makes of them does not matter; and neither a command nor an answer is ever
-longer than what every shell and every `execute` lets through.
+Invariants: caller input becomes part of a command only after quoting; bytes travel as base64, so that no shell,
+terminal or decoder changes them; commands and answers stay below the limits of every shell and every `execute`.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ if TYPE_CHECKING:
 Execute = Callable[[str], "ExecuteResponse"]
 
 CHUNK = 48_000
-"""Bytes that go in one command or come in one answer: with base64 around them 64,000 characters."""
+"""Bytes per command or answer: 64,000 characters in base64."""
 NOT_FOUND, IS_DIRECTORY, NO_FILE, BAD_PATTERN = 44, 45, 46, 47
-"""What our scripts exit with."""
+"""Exit codes of the scripts."""
 
 
 @dataclass
-class Ran:
-    """What became of a script: its exit code, all that it printed, and what it complained about."""
+class ShellResult:
+    """Result of a script: exit code, complete output, and error text."""
 
     code: int
     output: bytes
@@ -36,12 +35,12 @@ class Ran:
 
 
 def quoted(path: str) -> str:
-    """A path as one word that no program takes for an option."""
+    """Quotes a path as one word that is not mistaken for an option."""
     return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
-def run(execute: Execute, script: str) -> Ran:
-    """Runs a script and fetches all that it prints, byte by byte, however much that is."""
+def run(execute: Execute, script: str) -> ShellResult:
+    """Runs a script and fetches its complete output, of any size."""
     answer = execute(
         f't=$(mktemp) && {{ (\n{script}\n) >"$t" 2>"$t.e" </dev/null; c=$?; n=$(($(wc -c <"$t"))); echo "$c $n $t"; '
         f'head -c {CHUNK} "$t" | base64; echo -; head -c 4000 "$t.e" | base64; '
@@ -50,7 +49,7 @@ def run(execute: Execute, script: str) -> Ran:
     first, _, rest = answer.output.partition("\n")
     words = first.split(" ", 2)
     if answer.exit_code or len(words) != 3 or not words[0].isdigit() or not words[1].isdigit():
-        return Ran(answer.exit_code or 1, b"", answer.output.strip())
+        return ShellResult(answer.exit_code or 1, b"", answer.output.strip())
     head, _, complaint = rest.partition("\n-\n") if not rest.startswith("-\n") else ("", "", rest[2:])
     output = base64.b64decode(head)
     size, file = int(words[1]), shlex.quote(words[2])
@@ -59,17 +58,17 @@ def run(execute: Execute, script: str) -> Ran:
         piece = base64.b64decode(part.output) if part.exit_code == 0 else b""
         if not piece:
             execute(f"rm -f {file}")
-            return Ran(part.exit_code or 1, b"", part.output.strip() or "the output could not be fetched")
+            return ShellResult(part.exit_code or 1, b"", part.output.strip() or "the output could not be fetched")
         output += piece
     if size > CHUNK:
         execute(f"rm -f {file}")
-    return Ran(int(words[0]), output, base64.b64decode(complaint).decode(errors="replace").strip())
+    return ShellResult(int(words[0]), output, base64.b64decode(complaint).decode(errors="replace").strip())
 
 
 def write(execute: Execute, path: str, content: bytes) -> str | None:
-    """Writes a file, whole or not at all. What went wrong, if anything did."""
+    """Writes a file atomically. Returns the error, if any."""
     fresh = f".workden-{uuid.uuid4().hex[:12]}"
-    # A link is followed, as everybody expects of a write; the new file is beside what it leads to.
+    # A link is followed; the temporary file is created beside its target.
     begin = f'f={quoted(path)}; [ ! -L "$f" ] || f=$(readlink -f "$f"); t=$(dirname "$f")/{fresh}; '
     make = (
         f"mkdir -p {quoted(posixpath.dirname(path) or '.')} && "
@@ -85,35 +84,35 @@ def write(execute: Execute, path: str, content: bytes) -> str | None:
     return None
 
 
-def listing(path: str) -> str:
-    """A script that tells what is in a directory; of a file, that file."""
+def list_script(path: str) -> str:
+    """Returns a script that lists a directory, or a single file."""
     start = quoted(path)
     return (
         f"[ -e {start} ] || exit {NOT_FOUND}\n"
-        f"if [ -d {start} ]; then find -H {start} -mindepth 1 -maxdepth 1 {_TELL}; else find -H {start} {_TELL}; fi"
+        f"if [ -d {start} ]; then find -H {start} -mindepth 1 -maxdepth 1 {_PRINT_ENTRY}; else find -H {start} {_PRINT_ENTRY}; fi"
     )
 
 
-def searching(path: str, conditions: str) -> str:
-    """A script that tells of the files below a directory that fulfil conditions of `find`."""
+def find_script(path: str, conditions: str) -> str:
+    """Returns a script that lists the files below a directory that satisfy conditions of `find`."""
     start = quoted(path)
-    # What the kernel makes up has no end.
+    # Kernel file systems have no end.
     skip = "\\( -path /proc -o -path /sys -o -path /dev \\) -prune -o" if posixpath.normpath(path) == "/" else ""
-    return f"[ -d {start} ] || exit {NOT_FOUND}\nfind -H {start} {skip} -type f {conditions} {_TELL} 2>/dev/null; :"
+    return f"[ -d {start} ] || exit {NOT_FOUND}\nfind -H {start} {skip} -type f {conditions} {_PRINT_ENTRY} 2>/dev/null; :"
 
 
 @dataclass
-class Told:
-    """A file or a directory, as one of these scripts tells of it."""
+class Entry:
+    """A file or a directory in the output of a script."""
 
     path: str
     is_dir: bool
     size: int | None
 
 
-def told(output: bytes) -> list[Told]:
-    """What such a script has told of."""
-    all: list[Told] = []
+def parse_entries(output: bytes) -> list[Entry]:
+    """Parses the entries in the output of a script."""
+    all: list[Entry] = []
     parts = output.split(b"\0")
     at = 0
     while at < len(parts) - 1:
@@ -122,13 +121,13 @@ def told(output: bytes) -> list[Told]:
         sizes = parts[end + 1].split()
         for name, size in zip(names, sizes):
             is_dir = name.startswith("d")
-            all.append(Told(name[1:], is_dir, int(size) if size.isdigit() and not is_dir else None))
+            all.append(Entry(name[1:], is_dir, int(size) if size.isdigit() and not is_dir else None))
         at = end + 2
     return all
 
 
-def reading(path: str, offset: int, limit: int) -> str:
-    """A script that tells how many lines a file has, and prints some."""
+def read_script(path: str, offset: int, limit: int) -> str:
+    """Returns a script that counts the lines of a file, and prints some of them."""
     file = quoted(path)
     return (
         f"[ ! -d {file} ] || exit {IS_DIRECTORY}\n[ -e {file} ] || exit {NOT_FOUND}\n[ -f {file} ] || exit {NO_FILE}\n"
@@ -136,14 +135,14 @@ def reading(path: str, offset: int, limit: int) -> str:
     )
 
 
-def all_of(path: str) -> str:
-    """A script that prints a file."""
+def cat_script(path: str) -> str:
+    """Returns a script that prints a file."""
     file = quoted(path)
     return f"[ -f {file} ] || exit {NOT_FOUND}\ncat <{file}"
 
 
-def grepping(pattern: str, path: str, conditions: str, hidden: str) -> str:
-    """A script that tells which lines match, file by file."""
+def grep_script(pattern: str, path: str, conditions: str, hidden: str) -> str:
+    """Returns a script that prints the matching lines by file."""
     start, wanted = quoted(path), shlex.quote(pattern)
     return (
         f"e=$(echo | grep -E -e {wanted} 2>&1 >/dev/null)\n"
@@ -155,26 +154,26 @@ def grepping(pattern: str, path: str, conditions: str, hidden: str) -> str:
 
 
 def matches(output: bytes) -> list[tuple[str, int, str]]:
-    """What such a script has told: file, number of the line, line."""
+    """Parses matches: file, line number, line."""
     parts = output.split(b"\0")
     found: list[tuple[str, int, str]] = []
     for name, lines in zip(parts[::2], parts[1::2]):
         for line in lines.decode(errors="replace").split("\n"):
             number, colon, text = line.partition(":")
-            # What is said of a binary file is no line.
+            # A notice about a binary file is not a match.
             if colon and number.isdigit():
                 found.append((name.decode(errors="surrogateescape"), int(number), text.rstrip("\r")))
     return found
 
 
-# Names, each with what it is in front and a NUL behind; an empty one; sizes. One program for many files.
-_TELL = "-exec sh -c " + shlex.quote(
+# Prints names with a type prefix and a NUL terminator, an empty name, then sizes. One process handles many files.
+_PRINT_ENTRY = "-exec sh -c " + shlex.quote(
     'for f do if [ -d "$f" ]; then printf "d%s\\0" "$f"; else printf "f%s\\0" "$f"; fi; done; printf "\\0"\n'
     's=$(stat -L -c %s -- "$@" 2>/dev/null) || s=$(for f do stat -L -c %s -- "$f" 2>/dev/null || echo -; done)\n'
     'printf "%s\\0" "$s"'
 ) + " sh {} +"
 
-# Most files have no match: many are looked at together first, and one by one only where there is something.
+# Most files have no match: check many at once, and search single files only where needed.
 _GREP = shlex.quote(
     'p=$1; shift; grep -sqE -e "$p" -- "$@" || exit 0\n'
     'for f do m=$(grep -snE -e "$p" -- "$f" </dev/null) && printf "%s\\0%s\\0" "$f" "$m"; done; :'

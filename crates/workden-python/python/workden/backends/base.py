@@ -1,4 +1,4 @@
-"""`BaseSandbox`: a sandbox of your own, of which only commands have to be written."""
+"""`BaseSandbox`: base class for custom sandboxes that implement only commands."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from workden.types import EditResult, ExecuteResponse, FileInfo, GrepMatch, Writ
 __all__ = ["CODE_EXT", "TEXT_EXT", "BaseSandbox"]
 
 CODE_EXT = frozenset("c cpp cs css go h html java js jsx php py rb rs sh sql ts tsx".split())
-"""Endings of files that hold programs."""
+"""Suffixes of source code."""
 TEXT_EXT = frozenset("csv json log md toml txt xml yaml yml".split())
-"""Endings of files that hold other text."""
+"""Suffixes of other text files."""
 
 
 class BaseSandbox(ABC):
-    """A sandbox that is made of its `execute`: all else is done by shell commands.
+    """A sandbox whose file operations are shell commands run through `execute`.
 
-    They need `sh`, `find`, `grep`, `awk`, `stat`, `base64` and the like, those of GNU or of busybox. `edit` has to
-    be written too, and may be what there is:
+    The shell needs `sh`, `find`, `grep`, `awk`, `stat`, `base64` and the like, from GNU or busybox. Subclasses also
+    implement `edit`, which may call the given implementation:
 
     ```python
     import subprocess
@@ -47,28 +47,28 @@ class BaseSandbox(ABC):
 
     @property
     def id(self) -> str:
-        """What this sandbox is called."""
+        """The id of this sandbox."""
         return self._id
 
-    def start(self) -> None:  # noqa: B027  not everybody has something to start
-        """Starts it now, before anybody needs it."""
+    def start(self) -> None:  # noqa: B027  optional for subclasses
+        """Starts the sandbox now instead of on first use."""
 
     def stop(self) -> None:  # noqa: B027
-        """Ends it."""
+        """Ends the sandbox."""
 
     def is_alive(self) -> bool:
-        """Whether it runs."""
+        """Whether the sandbox is running."""
         return False
 
     @abstractmethod
     def execute(self, command: str, timeout: int | None = None) -> ExecuteResponse:
-        """Runs a line in a shell to its end, or until `timeout` seconds are over."""
+        """Runs a shell command until it exits, or for `timeout` seconds."""
 
     @abstractmethod
     def edit(self, path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
-        """Replaces text that is in the file once, or everywhere. The rest of the file keeps its bytes."""
+        """Replaces text that occurs once, or every occurrence. The rest of the file keeps its bytes."""
         path = os.fspath(path)
-        ran = self._run(_shell.all_of(path), path)
+        ran = self._run(_shell.cat_script(path), path)
         if ran.code:
             return EditResult(error=f"File '{path}' not found")
         old = old_string.encode()
@@ -86,33 +86,33 @@ class BaseSandbox(ABC):
         return EditResult(path=path, occurrences=times)
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file. Directories and bad paths are `False`."""
+        """Whether a file exists. Returns `False` for directories and invalid paths."""
         path = os.fspath(path)
         return "\0" not in path and self.execute(f"test -f {_shell.quoted(path)}").exit_code == 0
 
     def ls_info(self, path: str) -> list[FileInfo]:
-        """What is in a directory: directories first, then by name. Nothing, if there is no such directory."""
+        """Lists a directory: directories first, then by name. Returns an empty list if it does not exist."""
         path = os.fspath(path)
-        ran = self._run(_shell.listing(path), path)
-        infos = [_info(posixpath.normpath(told.path), told) for told in _shell.told(ran.output)]
+        ran = self._run(_shell.list_script(path), path)
+        infos = [_info(posixpath.normpath(told.path), told) for told in _shell.parse_entries(ran.output)]
         return sorted(infos, key=lambda info: (not info["is_dir"], info["name"]))
 
     def read_bytes(self, path: str) -> bytes:
-        """The content of a file; nothing, if there is none that may be read."""
+        """Returns the content of a file; empty if it does not exist or may not be read."""
         path = os.fspath(path)
-        ran = self._run(_shell.all_of(path), path)
+        ran = self._run(_shell.cat_script(path), path)
         return b"" if ran.code else ran.output
 
     def read(self, path: str, offset: int = 0, limit: int = 2000) -> str:
-        """Lines with their numbers, `offset` lines into the file; or a text that starts with `Error: `."""
+        """Returns numbered lines, starting `offset` lines into the file, or a text that starts with `Error: `."""
         path, offset = os.fspath(path), max(offset, 0)
-        ran = self._run(_shell.reading(path, offset, max(limit, 0)), path)
+        ran = self._run(_shell.read_script(path, offset, max(limit, 0)), path)
         if ran.code == _shell.NOT_FOUND:
             return f"Error: File '{path}' not found"
         if ran.code == _shell.IS_DIRECTORY:
             return f"Error: '{path}' is a directory"
         if ran.code:
-            return f"Error: {ran.complaint or f'{path!r} is not a file that can be read'}"
+            return f"Error: {ran.complaint or f'{path!r} is not a readable file'}"
         count, _, text = ran.output.partition(b"\n")
         total = int(count)
         if offset >= total and offset > 0:
@@ -124,7 +124,7 @@ class BaseSandbox(ABC):
         return f"{shown}\n\n... ({more} more lines)" if more > 0 else shown
 
     def write(self, path: str, content: str | bytes) -> WriteResult:
-        """Writes a file, whole or not at all, and makes the directories on the way."""
+        """Writes a file atomically, and creates missing parent directories."""
         path = os.fspath(path)
         if "\0" in path:
             return WriteResult(error=_NUL)
@@ -135,21 +135,21 @@ class BaseSandbox(ABC):
         return WriteResult(error=error) if error else WriteResult(path=path)
 
     def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
-        """Files below `path` whose path matches, by name. `*` stops at a `/`, and `**` does not."""
+        """Returns the files below `path` whose path matches, by name. `*` stops at `/`, and `**` does not."""
         path, pattern = os.fspath(path), pattern.lstrip("/")
         start = _named_start(path)
-        ran = self._run(_shell.searching(start, _patterns.below(start, pattern)), path + pattern)
+        ran = self._run(_shell.find_script(start, _patterns.below(start, pattern)), path + pattern)
         prefix = start.rstrip("/") + "/"
-        all = {told.path.removeprefix(prefix): told for told in _shell.told(ran.output)}
+        all = {told.path.removeprefix(prefix): told for told in _shell.parse_entries(ran.output)}
         found = [all[path] for path in _patterns.matching(pattern, all)]
         return sorted((_info(posixpath.normpath(told.path), told) for told in found), key=lambda info: info["path"])
 
     def grep_raw(
         self, pattern: str, path: str | None = None, glob: str | None = None, ignore_hidden: bool = True
     ) -> list[GrepMatch] | str:
-        """Lines that match an extended regular expression, as `grep -E` knows them; or why there was no search.
+        """Returns the lines that match an extended regular expression of `grep -E`, or an error message.
 
-        `glob` is about names of files, at any depth.
+        `glob` matches names of files at any depth.
         """
         start = _named_start(os.fspath(path or "."))
         hidden = _patterns.not_hidden(start) if ignore_hidden else ""
@@ -157,7 +157,7 @@ class BaseSandbox(ABC):
             conditions = _patterns.named(glob)
         except ValueError as error:
             return f"Error: Invalid glob pattern: {error}"
-        script = _shell.grepping(_patterns.extended(pattern), start, conditions, hidden)
+        script = _shell.grep_script(_patterns.extended(pattern), start, conditions, hidden)
         ran = self._run(script, start + pattern + (glob or ""))
         if ran.code == _shell.NOT_FOUND:
             return f"Error: Path '{path}' not found"
@@ -171,20 +171,20 @@ class BaseSandbox(ABC):
     def _hear(self, command: str) -> ExecuteResponse:
         return self.execute(command)
 
-    def _run(self, script: str, typed: str) -> _shell.Ran:
+    def _run(self, script: str, typed: str) -> _shell.ShellResult:
         if "\0" in typed:
-            return _shell.Ran(1, b"", _NUL)
+            return _shell.ShellResult(1, b"", _NUL)
         return _shell.run(self._hear, script)
 
 
-_NUL = "a path has no NUL in it"
+_NUL = "invalid path: it contains a NUL"
 
 
 def _named_start(path: str) -> str:
-    """Where a search starts, as `find` will spell it in front of all that it finds."""
+    """Returns the start of a search as `find` prints it in front of its results."""
     path = posixpath.normpath(path)
     return f"./{path}" if path.startswith("-") else path
 
 
-def _info(path: str, told: _shell.Told) -> FileInfo:
+def _info(path: str, told: _shell.Entry) -> FileInfo:
     return FileInfo(name=posixpath.basename(path), path=path, is_dir=told.is_dir, size=told.size)

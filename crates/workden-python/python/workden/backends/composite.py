@@ -1,4 +1,4 @@
-"""`CompositeBackend` and `AsyncCompositeBackend`: several backends in one tree, by prefix."""
+"""`CompositeBackend` and `AsyncCompositeBackend`: several backends in one tree, routed by prefix."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from workden._commands import PlaceCommands
+from workden._dual import with_steps
 from workden._files import PlaceFiles
 from workden._native import Place
-from workden._place_of import place_of
-from workden._steps import with_steps
+from workden._places import place_of
 from workden.adapter import AsyncBackgroundSandboxAdapter
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ __all__ = ["AsyncCompositeBackend", "CompositeBackend"]
 
 
 class CompositeBackend(PlaceFiles, PlaceCommands):
-    """A default backend, and others below prefixes. The longest prefix decides.
+    """Routes paths to backends. The longest prefix wins, and the default backend serves the rest.
 
-    A `FilesystemBackend`, and a `LocalBackend` whose directories the prefix is not in, see paths without the
-    prefix; any other sees the whole path. `strip_prefix` says it for all. Commands run in the default backend,
-    if that one runs any. A search of everything looks into all of them at once.
+    A `FilesystemBackend`, and a `LocalBackend` whose directories do not contain the prefix, see paths without the
+    prefix; any other backend sees the whole path. `strip_prefix` overrides this for all. Commands run in the default
+    backend, if it supports them. A search of `/` covers all backends.
 
     ```python
     from workden import CompositeBackend, FilesystemBackend, StateBackend
@@ -50,11 +50,11 @@ class CompositeBackend(PlaceFiles, PlaceCommands):
                 if prefix.strip("/")
             ],
         )
-        self._commands_begin()
+        self._reset_background()
 
     @property
     def default(self) -> Any:
-        """The backend of everything that is below no prefix."""
+        """The backend for paths below no prefix."""
         return self._default
 
     @property
@@ -63,14 +63,14 @@ class CompositeBackend(PlaceFiles, PlaceCommands):
         return dict(self._routes)
 
     def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
-        """Files below `path` whose path matches, in all backends that are there."""
+        """Returns the files below `path` whose path matches, in all backends."""
         return super().glob_info(pattern, path)
 
     with_steps(glob_info, PlaceFiles.glob_info.steps)  # type: ignore[attr-defined]
 
 
 class AsyncCompositeBackend(AsyncBackgroundSandboxAdapter):
-    """The same, to be awaited. Its backends may be of either kind."""
+    """Async version of `CompositeBackend`. Its backends may be sync or async."""
 
     def __init__(
         self, default: Any, routes: Mapping[str, Any] | None = None, *, strip_prefix: bool | None = None
@@ -79,7 +79,7 @@ class AsyncCompositeBackend(AsyncBackgroundSandboxAdapter):
 
 
 def _start(prefix: str, backend: Any, strip_prefix: bool | None) -> str | None:
-    """Where the paths of a backend start that it sees without the prefix; `None`, if it sees them whole."""
+    """Returns where the paths of a prefix-stripping backend start; `None` if it sees whole paths."""
     from workden.backends.local import LocalBackend
 
     strips = _strips(prefix, backend) if strip_prefix is None else strip_prefix

@@ -1,4 +1,4 @@
-"""`FilesystemBackend`: a host directory as the root of a tree of its own."""
+"""`FilesystemBackend`: a host directory as the root of a virtual tree."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workden._dual import with_steps
 from workden._files import PlaceFiles
 from workden._native import Place
-from workden._steps import with_steps
 
 if TYPE_CHECKING:
     from workden.types import FileInfo
@@ -18,7 +18,7 @@ __all__ = ["FilesystemBackend"]
 
 
 class FilesystemBackend(PlaceFiles):
-    """A directory that is `/`: `/data/x` is `data/x` in it, and nothing leads out.
+    """A directory as `/`: `/data/x` is `data/x` inside it, and no path leads out.
 
     ```python
     from workden import FilesystemBackend
@@ -45,7 +45,7 @@ class FilesystemBackend(PlaceFiles):
         return self._root
 
     def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
-        """Files below `path` whose path matches, newest first."""
+        """Returns the files below `path` whose path matches, newest first."""
         return super().glob_info(pattern, path)
 
     with_steps(glob_info, PlaceFiles.glob_info.steps)  # type: ignore[attr-defined]

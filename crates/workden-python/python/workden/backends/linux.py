@@ -1,4 +1,4 @@
-"""`LinuxSandbox`: commands in namespaces of their own, with nothing to install."""
+"""`LinuxSandbox`: commands in Linux namespaces, without anything to install."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from workden import _native
-from workden._asking import asker
+from workden._ask_callbacks import native_callback
+from workden._options import Volumes, as_list, mounts, to_json
 from workden._program import program
 from workden._rules import Permissions, rules_of
 from workden._sandbox import PlaceSandbox
-from workden._shown import Volumes, listed, mounts, said
 from workden.backends.base import BaseSandbox
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ __all__ = ["LinuxSandbox"]
 
 @BaseSandbox.register
 class LinuxSandbox(PlaceSandbox):
-    """A sandbox of namespaces: commands see `/workspace`, the programs of this machine, and nothing else.
+    """A sandbox of namespaces: commands see `/workspace` and the programs of this machine, and nothing else.
 
-    Without a directory `/workspace` is empty, in memory, and ends with the sandbox. There is no network, the
-    environment is clean, and it starts in some ten milliseconds, when it is first needed.
+    Without a directory, `/workspace` is empty, in memory, and ends with the sandbox. There is no network, and the
+    environment is clean. The sandbox starts on first use, within some ten milliseconds.
 
     ```python
     from workden import LinuxSandbox
@@ -68,26 +68,26 @@ class LinuxSandbox(PlaceSandbox):
         ask_callback: AskCallback | None = None,
         ask_fallback: AskFallback = "error",
     ) -> None:
-        """What the sandbox is given.
+        """Configures the sandbox.
 
-        - `root_dir`: the directory of the host that is `/workspace`; it is made if it is not there.
-        - `volumes`: more of the host, `{"/srv/data": "/data:ro"}`.
-        - `network_mode`: `"host"`, or nothing, which is none.
-        - `env`, `pass_env`: variables, and names of those that commands get from this process.
-        - `toolchains`: of `"python"`, `"node"`, `"rust"` and `"go"`, what commands find besides the programs in
-          `/usr`. If nothing is said, Python where there is one.
+        - `root_dir`: the host directory at `/workspace`; created if it is missing.
+        - `volumes`: additional host paths, `{"/srv/data": "/data:ro"}`.
+        - `network_mode`: `"host"`. By default: no network.
+        - `env`, `pass_env`: environment variables, and names of variables to pass from this process.
+        - `toolchains`: any of `"python"`, `"node"`, `"rust"` and `"go"`, in addition to the programs in `/usr`. By
+          default: Python, if it is installed.
         - `memory`, `cpus`, `pids`, `open_files`, `file_size`, `tmp_size`, `workspace_size` (of one in memory),
-          `lifetime` and `end_when_idle` (seconds): limits, of all commands together. What is named holds, or the
-          sandbox does not start; with `best_effort` it holds where it can.
-        - `root_files`: a root file system of its own, instead of the programs of this machine.
-        - `read_only`, `masked`: paths that commands may not change, or not even read.
-        - `git_files`: whether commands may change what git runs by itself outside.
-        - `level`: `"landlock"` for where nobody may make namespaces. It holds less.
-        - `permissions`, `ask_callback`, `ask_fallback`: as in `LocalBackend`. Commands cannot open what the rules
+          `lifetime` and `end_when_idle` (seconds): limits for all commands together. A given limit is enforced, or the
+          sandbox does not start; with `best_effort` it is enforced where possible.
+        - `root_files`: a root file system to use instead of the programs of this machine.
+        - `read_only`, `masked`: paths that commands may not change, or may not read.
+        - `git_files`: whether commands may change files that git executes outside the sandbox.
+        - `level`: `"landlock"` for systems without user namespaces. It isolates less.
+        - `permissions`, `ask_callback`, `ask_fallback`: as in `LocalBackend`. Commands cannot open files that the rules
           deny.
         """
         if network_mode not in (None, "none", "host"):
-            raise ValueError(f"network_mode is 'none' or 'host' for a LinuxSandbox, not {network_mode!r}")
+            raise ValueError(f"network_mode {network_mode!r} is not supported by LinuxSandbox: use 'none' or 'host'")
         self._root = None if root_dir is None else Path(root_dir).expanduser().absolute()
         self._work_dir = "/workspace" if level == "namespaces" else "/"
         self._ask_fallback: AskFallback = ask_fallback
@@ -106,38 +106,38 @@ class LinuxSandbox(PlaceSandbox):
             "wall_clock": lifetime,
             "idle": end_when_idle,
         }
-        self._wanted = said(
+        self._wanted = to_json(
             keeper=program(),
             directory=None if self._root is None else str(self._root),
             ephemeral=workspace_size,
             level=level,
             root_files=None if root_files is None else os.path.abspath(root_files),
             mounts=mounts(volumes),
-            read_only=listed("read_only", read_only),
-            masked=listed("masked", masked),
+            read_only=as_list("read_only", read_only),
+            masked=as_list("masked", masked),
             git_files=git_files,
             network=network_mode,
             variables=dict(env or {}),
-            pass_variables=listed("pass_env", pass_env),
-            toolchains=listed("toolchains", toolchains),
+            pass_variables=as_list("pass_env", pass_env),
+            toolchains=as_list("toolchains", toolchains),
             limits=limits,
             limits_best_effort=best_effort,
             rules=rules_of(permissions),
         )
-        self._asks = asker(ask_callback)
+        self._asks = native_callback(ask_callback)
         super().__init__(session_id or sandbox_id, idle_timeout)
 
-    def _made(self) -> _native.Place:
+    def _create_place(self) -> _native.Place:
         return _native.Place.linux(self._wanted, self._asks)
 
     @property
     def root_dir(self) -> Path | None:
-        """The directory of the host that is worked in; `None` where it is in memory."""
+        """The host directory at `work_dir`; `None` if it is in memory."""
         return self._root
 
     @property
     def work_dir(self) -> str:
-        """Where relative paths start and commands run."""
+        """The directory in which relative paths and commands start."""
         return self._work_dir
 
 

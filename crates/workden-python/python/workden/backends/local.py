@@ -1,4 +1,4 @@
-"""`LocalBackend`: host directories under their own names, and the host's shell or a sandbox around them."""
+"""`LocalBackend`: host directories under their own names, with the host's shell or a sandbox."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from workden import _said
-from workden._asking import asker
+from workden import _messages
+from workden._ask_callbacks import native_callback
 from workden._commands import PlaceCommands
+from workden._dual import Steps, dual_method
 from workden._files import PlaceFiles
 from workden._native import Failure, Place
+from workden._options import as_list
 from workden._program import program
 from workden._rules import Permissions, ruleset
-from workden._shown import listed
-from workden._steps import Steps, waits
 
 if TYPE_CHECKING:
     from workden.permissions import AskCallback, AskFallback, PermissionChecker, PermissionRuleset
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_READ_LIMIT", "GREP_SKIP_DIRS", "MAX_EXECUTE_OUTPUT", "MAX_READ_OUTPUT", "LocalBackend"]
 
 MAX_EXECUTE_OUTPUT = 100_000
-"""The most characters of a command's output that are returned."""
+"""Maximum number of characters of a command's output."""
 MAX_READ_OUTPUT = 200_000
-"""The most characters that `read` returns."""
+"""Maximum number of characters that `read` returns."""
 DEFAULT_READ_LIMIT = 2000
-"""How many lines `read` returns if nothing is said."""
+"""Default number of lines that `read` returns."""
 GREP_SKIP_DIRS = frozenset(
     ".git node_modules __pycache__ .venv venv .mypy_cache .pytest_cache .ruff_cache .tox dist build .eggs".split()
 )
-"""Directories with more than people write. A search skips what is hidden and what git ignores."""
+"""Generated and installed directories. Searches skip hidden files and files that git ignores."""
 
 
 _DISABLED = "Shell execution is disabled for this backend. Initialize with enable_execute=True to enable."
@@ -43,9 +43,9 @@ _DISABLED = "Shell execution is disabled for this backend. Initialize with enabl
 class LocalBackend(PlaceFiles, PlaceCommands):
     """Files in directories of this machine, and commands.
 
-    Relative paths start at `root_dir`; absolute ones are paths of this machine, inside `allowed_directories`.
-    Commands run on the host, where they can do whatever this process can; with `isolation="linux"` they run in
-    a sandbox that has nothing of the host but the programs and these directories.
+    Relative paths start at `root_dir`; absolute paths are host paths inside `allowed_directories`. Commands run on the
+    host with the rights of this process. With `isolation="linux"` they run in a sandbox that contains only the host's
+    programs and these directories.
 
     ```python
     from workden import LocalBackend
@@ -71,26 +71,26 @@ class LocalBackend(PlaceFiles, PlaceCommands):
         toolchains: Sequence[str] = (),
         durable: bool = False,
     ) -> None:
-        """What the backend is given.
+        """Configures the backend.
 
-        - `root_dir`: where relative paths start and commands run; made if it is not there. If nothing is said, the
-          first of `allowed_directories`, or where this process is.
-        - `allowed_directories`: what absolute paths may lead to; if nothing is said, `root_dir`. They hold for files:
-          commands on the host go where this process can.
-        - `enable_execute`: whether there are commands.
-        - `sandbox_id`: what it is called (`id`).
-        - `permissions`: rules, the same as a dictionary, or the name of a preset (`"readonly"`).
-        - `ask_callback`: who is asked about what the rules ask about: `(operation, target, reason)`, sync or async.
-        - `ask_fallback`: what happens where there is nobody to ask: a call raises (`"error"`), or is denied (`"deny"`).
-        - `isolation`: `"linux"` for commands in a sandbox around the same directories.
-        - `env`: which variables of this process commands see, by name; all of them on the host if nothing is said.
-        - `toolchains`: of `"python"`, `"node"`, `"rust"` and `"go"`, what commands in a sandbox find besides the
+        - `root_dir`: the directory in which relative paths and commands start; created if it is missing. By default:
+          the first of `allowed_directories`, or the current directory.
+        - `allowed_directories`: directories that absolute paths may lead to. By default: `root_dir`. They apply to
+          files: commands on the host have the rights of this process.
+        - `enable_execute`: whether commands are enabled.
+        - `sandbox_id`: the id of the backend (`id`).
+        - `permissions`: a ruleset, an equivalent dictionary, or the name of a preset (`"readonly"`).
+        - `ask_callback`: answers approval questions: `(operation, target, reason)`, sync or async.
+        - `ask_fallback`: without a callback, a call that requires approval raises (`"error"`) or is denied (`"deny"`).
+        - `isolation`: `"linux"` runs commands in a sandbox around the same directories.
+        - `env`: names of the variables of this process that commands see. By default: all on the host.
+        - `toolchains`: any of `"python"`, `"node"`, `"rust"` and `"go"`, for commands in a sandbox, in addition to the
           programs in `/usr`.
-        - `durable`: whether a write is on the disk when it returns.
+        - `durable`: whether a write is on disk when it returns.
         """
         if isolation not in (None, "linux"):
-            raise ValueError(f'isolation is "linux" or None, and not {isolation!r}; for containers there is DockerSandbox')
-        allowed = None if allowed_directories is None else listed("allowed_directories", allowed_directories)
+            raise ValueError(f'invalid isolation {isolation!r}: use "linux" or None; for containers, use DockerSandbox')
+        allowed = None if allowed_directories is None else as_list("allowed_directories", allowed_directories)
         root = Path(root_dir or (allowed[0] if allowed else os.getcwd())).absolute()
         directories = [Path(directory).absolute() for directory in ([root] if allowed is None else allowed)]
         for directory in [root, *directories]:
@@ -109,30 +109,30 @@ class LocalBackend(PlaceFiles, PlaceCommands):
             "commands": "none" if not enable_execute else isolation or "host",
             "keeper": program(),
             "durable": durable,
-            "toolchains": listed("toolchains", toolchains),
+            "toolchains": as_list("toolchains", toolchains),
             "pass_variables": _passed(env, isolation),
         }
         if self._permissions is not None:
             wanted["rules"] = self._permissions.model_dump_json()
-        with _said.plainly():
-            self._place = Place.local(json.dumps(wanted), asker(ask_callback))
-        self._commands_begin()
+        with _messages.builtin_exceptions():
+            self._place = Place.local(json.dumps(wanted), native_callback(ask_callback))
+        self._reset_background()
 
-    @waits
+    @dual_method
     def execute(self, command: str, timeout: float | None = None) -> Steps[ExecuteResponse]:
-        """Runs a line in a shell to its end, or until `timeout` seconds (120, if nothing is said) are over."""
+        """Runs a shell command until it exits, or for `timeout` seconds (default: 120)."""
         if not self._enabled:
             raise RuntimeError(_DISABLED)
         return (yield from PlaceCommands.execute.steps(self, command, timeout))  # type: ignore[attr-defined]
 
     @property
     def id(self) -> str:
-        """What this backend is called."""
+        """The id of this backend."""
         return self._id
 
     @property
     def root_dir(self) -> Path:
-        """Where relative paths start and commands run."""
+        """The directory in which relative paths and commands start."""
         return self._root
 
     @property
@@ -142,17 +142,17 @@ class LocalBackend(PlaceFiles, PlaceCommands):
 
     @property
     def execute_enabled(self) -> bool:
-        """Whether it runs commands."""
+        """Whether commands are enabled."""
         return self._enabled
 
     @property
     def permissions(self) -> PermissionRuleset | None:
-        """The rules it was given."""
+        """The given ruleset."""
         return self._permissions
 
     @property
     def permission_checker(self) -> PermissionChecker | None:
-        """The same rules, to be asked."""
+        """A checker for the given ruleset."""
         if self._checker is None and self._permissions is not None:
             from workden.permissions import PermissionChecker
 
@@ -160,14 +160,14 @@ class LocalBackend(PlaceFiles, PlaceCommands):
         return self._checker
 
     def _refused(self, failure: Failure) -> None:
-        name, parts = _said.refusal(failure)
+        name, parts = _messages.refusal(failure)
         if name == "unapproved" and self._ask_fallback == "error":
             from workden.permissions import PermissionAskError
 
             raise PermissionAskError(parts["operation"], parts["target"], "Approval required but no callback") from None
 
     def close(self) -> None:
-        """Ends whatever runs in the background."""
+        """Kills all background commands."""
         self._place.stop()
 
     def __enter__(self) -> LocalBackend:
@@ -185,6 +185,6 @@ class LocalBackend(PlaceFiles, PlaceCommands):
 
 def _passed(env: Sequence[str] | Literal["all"], isolation: str | None) -> list[str]:
     if env != "all":
-        return listed("env", env)
-    # A sandbox is told nothing of the host that nobody named.
+        return as_list("env", env)
+    # A sandbox gets only the variables that the caller named.
     return list(os.environ) if isolation is None else []

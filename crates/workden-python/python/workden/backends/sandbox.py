@@ -1,4 +1,4 @@
-"""`LocalSandbox`: a directory and the host's shell, as older programs call it."""
+"""`LocalSandbox`: a directory and the host's shell, under the name that older programs use."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["LocalSandbox"]
 
 
 class LocalSandbox(LocalBackend):
-    """One directory, and the host's shell: no isolation, for development."""
+    """One directory and the host's shell: no isolation, for development."""
 
     def __init__(self, work_dir: str | os.PathLike[str] | None = None, sandbox_id: str | None = None) -> None:
         super().__init__(root_dir=work_dir, sandbox_id=sandbox_id)
 
     @property
     def work_dir(self) -> Path:
-        """Where relative paths start and commands run."""
+        """The directory in which relative paths and commands start."""
         return self.root_dir

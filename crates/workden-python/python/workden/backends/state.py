@@ -1,13 +1,13 @@
-"""`StateBackend`: files in memory, in a dictionary that stays the caller's."""
+"""`StateBackend`: files in memory, in a dictionary that the caller owns."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
+from workden._dual import with_steps
 from workden._files import PlaceFiles
 from workden._native import Failure, Place
-from workden._steps import with_steps
 from workden.types import EditResult, WriteResult
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ __all__ = ["StateBackend"]
 class StateBackend(PlaceFiles):
     """Files in memory.
 
-    They are in `files`, a dictionary that is never copied: what the backend writes is in it, and what is put
-    into it is in the backend.
+    They are in `files`, a dictionary that is never copied: changes through the backend and direct changes are both
+    visible.
 
     ```python
     from workden import StateBackend
@@ -38,12 +38,12 @@ class StateBackend(PlaceFiles):
 
     @property
     def files(self) -> dict[str, FileData]:
-        """All files by path. The same dictionary always."""
+        """All files by path. Always the same dictionary."""
         return self._files
 
     def write(self, path: str, content: str | bytes) -> WriteResult:
-        """Writes a file, whole or not at all."""
-        # Files in memory are written faster than steps are taken; what fails is done again, step by step, for its words.
+        """Writes a file atomically."""
+        # A direct call is faster than running steps. A failure is repeated with steps, which produce its message.
         if type(path) is str and type(content) is str:
             try:
                 return WriteResult(self._place.write(path, content.encode()))
@@ -54,7 +54,7 @@ class StateBackend(PlaceFiles):
     with_steps(write, PlaceFiles.write.steps)  # type: ignore[attr-defined]
 
     def edit(self, path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
-        """Replaces text that is in the file once, or everywhere."""
+        """Replaces text that occurs once, or every occurrence."""
         if type(path) is str:
             try:
                 return EditResult(path, None, self._place.edit(path, old_string, new_string, replace_all))
@@ -65,18 +65,18 @@ class StateBackend(PlaceFiles):
     with_steps(edit, PlaceFiles.edit.steps)  # type: ignore[attr-defined]
 
     def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
-        """Files below `path` whose path matches, by path."""
+        """Returns the files below `path` whose path matches, by path."""
         return super().glob_info(pattern, path)
 
     with_steps(glob_info, PlaceFiles.glob_info.steps)  # type: ignore[attr-defined]
 
     def to_json(self) -> str:
-        """All files as JSON."""
+        """Returns all files as JSON."""
         return json.dumps(self._files)
 
     @classmethod
     def from_json(cls, document: str) -> StateBackend:
-        """A backend with the files of such a document."""
+        """Creates a backend with the files of such a document."""
         return cls(json.loads(document))
 
     def __getstate__(self) -> dict[str, Any]:

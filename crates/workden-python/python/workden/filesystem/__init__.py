@@ -1,7 +1,8 @@
 """Host directories for an agent, each with limits, and tools for the files in them.
 
-The names of pydantic-ai-filesystem-sandbox: change the import, and keep the program. A `Sandbox` says what may be
-used; a `FileSystemToolset` gives it to an agent of Pydantic AI, which is loaded when that class is first named.
+The names are those of pydantic-ai-filesystem-sandbox: change the import, and keep the program. A `Sandbox` defines the
+accessible files; a `FileSystemToolset` offers them to a Pydantic AI agent, which is imported on first use of that
+class.
 
 ```python
 from workden.filesystem import PathConfig, Sandbox, SandboxConfig
@@ -54,7 +55,7 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 
 def __getattr__(name: str) -> object:
-    # Pydantic takes its time to load, and Pydantic AI more: only who uses them waits for them.
+    # Pydantic and Pydantic AI are slow to import, so they are loaded on first use.
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f"{__name__}.{_MODULE_OF[name]}")

@@ -1,4 +1,4 @@
-"""The directories of a sandbox: where each is seen, and where it is on the host."""
+"""The directories of a sandbox: their virtual paths and their host paths."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from workden.filesystem.config import Mount, PathConfig, SandboxConfig
 
 
 @dataclass(frozen=True)
-class Mounted:
+class MountedDirectory:
     """One directory of a sandbox."""
 
     at: str
-    """Where it is seen: a path that starts with `/`."""
+    """Its virtual path, which starts with `/`."""
     name: str
-    """What it is called."""
+    """Its name."""
     host: str
-    """The directory itself, without links in its path."""
+    """Its host path, with links resolved."""
     config: PathConfig | Mount
     """Its limits."""
 
     def host_path(self, place: str) -> str:
-        """Where a path in here is on the host."""
+        """Returns the host path of a virtual path in this directory."""
         return _joined(self.host, _below(self.at, place) or "")
 
     def seen(self, host_path: str) -> str | None:
-        """What a path of the host is in here, if it is."""
+        """Returns the virtual path of a host path, or `None` if it is outside."""
         rest = _below(self.host, host_path)
         return None if rest is None else _joined(self.at, rest)
 
 
-def mounted(config: SandboxConfig, base: Path) -> list[Mounted]:
-    """The directories of a configuration, in its order. Those that are not there are made."""
+def mounted(config: SandboxConfig, base: Path) -> list[MountedDirectory]:
+    """Returns the directories of a configuration, in order. Missing ones are created."""
     if config.root is not None:
         root = config.root
         limits = PathConfig(
@@ -44,25 +44,25 @@ def mounted(config: SandboxConfig, base: Path) -> list[Mounted]:
             suffixes=root.suffixes,
             max_file_bytes=root.max_file_bytes,
         )
-        return [Mounted("/", "/", _made(base / root.root), limits)]
+        return [MountedDirectory("/", "/", _ensure_directory(base / root.root), limits)]
     if config.mounts is not None:
-        all = [Mounted(m.mount_point, m.mount_point, _made(base / m.host_path), m) for m in config.mounts]
+        all = [(m.mount_point, m.mount_point, m.host_path, m) for m in config.mounts]
     else:
-        paths = (config.paths or {}).items()
-        all = [Mounted(_place_of(name), name, _made(base / path.root), path) for name, path in paths]
-    for nth, mount in enumerate(all):
-        if any(mount.at == other.at for other in all[:nth]):
+        all = [(_mount_point(name), name, path.root, path) for name, path in (config.paths or {}).items()]
+    mounts = [MountedDirectory(at, name, _ensure_directory(base / host), limits) for at, name, host, limits in all]
+    for nth, mount in enumerate(mounts):
+        if any(mount.at == other.at for other in mounts[:nth]):
             raise ValueError(f"Duplicate mount point: '{mount.name}'")
-    return all
+    return mounts
 
 
-def _made(directory: Path) -> str:
+def _ensure_directory(directory: Path) -> str:
     directory.mkdir(parents=True, exist_ok=True)
     return str(directory.resolve())
 
 
 def _below(directory: str, path: str) -> str | None:
-    """The rest of a path that is in a directory."""
+    """Returns the rest of a path below a directory."""
     return path[len(directory) :].lstrip("/") if is_within(path, directory) else None
 
 
@@ -70,24 +70,24 @@ def _joined(directory: str, rest: str) -> str:
     return f"{directory.rstrip('/')}/{rest}" if rest else directory
 
 
-def _place_of(name: str) -> str:
+def _mount_point(name: str) -> str:
     place = posixpath.normpath(f"/{name}".replace("//", "/"))
     if place == "/" or "\0" in name:
-        raise ValueError(f"{name!r} is not a name for a path: use one like 'input'")
+        raise ValueError(f"invalid path name {name!r}: use one like 'input'")
     return place
 
 
 Asks = Literal["nowhere", "everywhere", "as_configured"]
-"""Where something has to be approved."""
+"""Which calls require approval."""
 
 
-def wanted(mounts: list[Mounted], asks: Asks) -> str:
-    """The same for the native half."""
-    what: dict[str, object] = {"mounts": [_one(mount, asks) for mount in mounts]} if mounts else {"paths": {}}
+def native_config(mounts: list[MountedDirectory], asks: Asks) -> str:
+    """Returns the configuration for the native module, as JSON."""
+    what: dict[str, object] = {"mounts": [_native_mount(mount, asks) for mount in mounts]} if mounts else {"paths": {}}
     return json.dumps({"base": "/", **what})
 
 
-def _one(mount: Mounted, asks: Asks) -> dict[str, object]:
+def _native_mount(mount: MountedDirectory, asks: Asks) -> dict[str, object]:
     config, always = mount.config, asks == "everywhere"
     return {
         "host_path": mount.host,
@@ -100,8 +100,8 @@ def _one(mount: Mounted, asks: Asks) -> dict[str, object]:
     }
 
 
-def normal(path: str) -> str | None:
-    """A path as it is known inside: it starts with `/`, and has no `.`, `..` or `//`. `None`, if it is none."""
+def normalize(path: str) -> str | None:
+    """Normalizes a virtual path: it starts with `/`, and has no `.`, `..` or `//`. Returns `None` if it is invalid."""
     if "\0" in path:
         return None
     names: list[str] = []
@@ -116,11 +116,11 @@ def normal(path: str) -> str | None:
 
 
 def is_within(path: str, place: str) -> bool:
-    """Whether a path is a place, or below it."""
+    """Whether a path is a directory or below it."""
     return place == "/" or path == place or path.startswith(f"{place}/")
 
 
-def holding(mounts: list[Mounted], path: str) -> Mounted | None:
-    """The directory that a path is in: of several, the innermost."""
+def mount_containing(mounts: list[MountedDirectory], path: str) -> MountedDirectory | None:
+    """Returns the innermost directory that contains a path."""
     around = [mount for mount in mounts if is_within(path, mount.at)]
     return max(around, key=lambda mount: len(mount.at), default=None)

@@ -1,14 +1,14 @@
-"""What can be done with the files of a sandbox. Each method is written once, to be waited for or awaited."""
+"""File operations of a sandbox. Each method is written once for sync and async callers."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
+from workden._dual import Steps, dual_method
 from workden._native import Failure
-from workden._steps import Steps, waits
-from workden.filesystem._mounts import normal
-from workden.filesystem._raised import exception
+from workden.filesystem._exceptions import exception
+from workden.filesystem._mounts import normalize
 from workden.filesystem.errors import PathNotInSandboxError
 from workden.filesystem.results import DEFAULT_MAX_READ_CHARS, ReadResult
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from workden.filesystem.sandbox import Sandbox
 
 _MOST = 2**63 - 1
-"""More than any file has."""
+"""Larger than any file."""
 
 
 class FileOperations:
-    """Files of a sandbox. Everything is watched over by the native half, from the path to the bytes."""
+    """Files of a sandbox. The native module enforces all limits."""
 
     _sandbox: Sandbox
     _place: Place
 
-    @waits
+    @dual_method
     def read(self, path: str, max_chars: int = DEFAULT_MAX_READ_CHARS, offset: int = 0) -> Steps[ReadResult]:
-        """Some characters of a text file, from `offset` on. Line endings are those of the file.
+        """Reads characters of a text file, starting at `offset`. Line endings are kept.
 
         Raises `PathNotInSandboxError`, `SuffixNotAllowedError`, `FileTooLargeError`, `FileNotFoundError`,
-        `IsADirectoryError`, `ValueError` for numbers below zero, and `SandboxError` for a file that is no text.
+        `IsADirectoryError`, `ValueError` for negative numbers, and `SandboxError` for a file that is not text.
         """
         path = os.fspath(path)
         for name, number in (("offset", offset), ("max_chars", max_chars)):
@@ -39,7 +39,7 @@ class FileOperations:
                 raise ValueError(f"{name} must be >= 0, got {number}")
         text, total, more = "", 0, True
         try:
-            # One answer has a ceiling; a caller that wants more than that gets several.
+            # One native answer is limited in size, so larger reads take several calls.
             while more:
                 at = min(offset + len(text), _MOST)
                 part, total, more = yield "read_chars", (path, at, min(max_chars - len(text), _MOST))
@@ -50,9 +50,9 @@ class FileOperations:
         is_cut = offset + len(text) < total
         return ReadResult(content=text, truncated=is_cut, total_chars=total, offset=offset, chars_read=len(text))
 
-    @waits
+    @dual_method
     def write(self, path: str, content: str) -> Steps[str]:
-        """Writes a whole text file; directories on the way are made.
+        """Writes a text file; creates missing parent directories.
 
         Raises `PathNotInSandboxError`, `PathNotWritableError`, `SuffixNotAllowedError` and `FileTooLargeError`.
         """
@@ -62,25 +62,25 @@ class FileOperations:
             yield "write", (path, content.encode())
         except Failure as failure:
             raise exception(failure, self._sandbox, "write", path) from None
-        return f"Written {len(content)} characters to {self._sandbox._spelled(path)}"
+        return f"Written {len(content)} characters to {self._sandbox._display(path)}"
 
-    @waits
+    @dual_method
     def edit(self, path: str, old_text: str, new_text: str) -> Steps[str]:
-        """Replaces a text that stands in the file exactly once. The rest of the file keeps its bytes.
+        """Replaces text that occurs exactly once. The rest of the file keeps its bytes.
 
-        Raises `EditError` if the text is not there, or more than once, and what `read` and `write` raise.
+        Raises `EditError` if the text is missing or occurs more than once, and the exceptions of `read` and `write`.
         """
         path = os.fspath(path)
         try:
             yield "edit", (path, old_text, new_text, False)
         except Failure as failure:
             raise exception(failure, self._sandbox, "edit", path, old_text=old_text) from None
-        shown = self._sandbox._spelled(path)
+        shown = self._sandbox._display(path)
         return f"Edited {shown}: replaced {len(old_text)} chars with {len(new_text)} chars"
 
-    @waits
+    @dual_method
     def delete(self, path: str) -> Steps[str]:
-        """Deletes a file; of a link, the link.
+        """Deletes a file or a link.
 
         Raises `PathNotInSandboxError`, `PathNotWritableError`, `SuffixNotAllowedError`, `FileNotFoundError` and
         `IsADirectoryError`.
@@ -92,7 +92,7 @@ class FileOperations:
             yield "remove", (path, False)
         except Failure as failure:
             raise exception(failure, self._sandbox, "delete", path) from None
-        return f"Deleted {self._sandbox._spelled(path)}"
+        return f"Deleted {self._sandbox._display(path)}"
 
     def _is_directory(self, path: str) -> Steps[bool]:
         try:
@@ -100,15 +100,15 @@ class FileOperations:
             return entry["is_dir"]
         except Failure as failure:
             if failure.kind == "not_found":
-                # It may still be a link that leads nowhere, which can go.
+                # It may still be a dangling link, which can be deleted.
                 return False
             raise
 
-    @waits
+    @dual_method
     def move(self, source: str, destination: str) -> Steps[str]:
-        """Moves a file to where nothing is yet; directories on the way are made.
+        """Moves a file to a path that does not exist; creates missing parent directories.
 
-        Raises what `read`, `delete` and `write` raise, and `FileExistsError`.
+        Raises the exceptions of `read`, `delete` and `write`, and `FileExistsError`.
         """
         source, destination = os.fspath(source), os.fspath(destination)
         self._check_links(destination)
@@ -118,13 +118,13 @@ class FileOperations:
             yield "rename", (source, destination, False)
         except Failure as failure:
             raise exception(failure, self._sandbox, "move", source, destination) from None
-        return f"Moved {self._sandbox._spelled(source)} to {self._sandbox._spelled(destination)}"
+        return f"Moved {self._sandbox._display(source)} to {self._sandbox._display(destination)}"
 
-    @waits
+    @dual_method
     def copy(self, source: str, destination: str) -> Steps[str]:
-        """Copies a file to where nothing is yet; directories on the way are made.
+        """Copies a file to a path that does not exist; creates missing parent directories.
 
-        Raises what `read` and `write` raise, and `FileExistsError`.
+        Raises the exceptions of `read` and `write`, and `FileExistsError`.
         """
         source, destination = os.fspath(source), os.fspath(destination)
         self._check_links(destination)
@@ -132,25 +132,25 @@ class FileOperations:
             yield "copy", (source, destination, False)
         except Failure as failure:
             raise exception(failure, self._sandbox, "copy", source, destination) from None
-        return f"Copied {self._sandbox._spelled(source)} to {self._sandbox._spelled(destination)}"
+        return f"Copied {self._sandbox._display(source)} to {self._sandbox._display(destination)}"
 
     def _check_links(self, path: str) -> None:
-        # A link to another place of the host would be taken from the top of its directory here: safe, but new
-        # directories in there are not what anybody who follows it means.
-        if self._sandbox._led_to(path) is None:
+        # The native module resolves an absolute link from the root of its directory. That is safe, but creating
+        # directories there would not be what the link means.
+        if self._sandbox._resolve_or_none(path) is None:
             raise PathNotInSandboxError(path, self._sandbox.readable_roots)
 
-    @waits
+    @dual_method
     def list_files(self, path: str = ".", pattern: str = "**/*") -> Steps[list[str]]:
-        """The files below a directory that match a pattern, sorted; of `.`, those of all directories.
+        """Returns the files below a directory that match a pattern, sorted; for `.`, the files of all directories.
 
-        There are none below what is not there. Raises `PathNotInSandboxError`, and `ValueError` for a pattern that
-        leads out of the directory.
+        A missing directory has none. Raises `PathNotInSandboxError`, and `ValueError` for a pattern that leaves the
+        directory.
         """
         path = os.fspath(path)
         _check_pattern(pattern)
-        # The directories of a sandbox with names are each searched from where they begin.
-        is_all = normal(path) == "/" and self._sandbox.config.paths is not None
+        # Named directories are each searched from their own root.
+        is_all = normalize(path) == "/" and self._sandbox.config.paths is not None
         found: set[str] = set()
         for root in self._sandbox._readable if is_all else [path]:
             try:

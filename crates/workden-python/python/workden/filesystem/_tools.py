@@ -1,4 +1,4 @@
-"""The seven tools: what a model is told about them, and what it may pass."""
+"""The seven tools: their descriptions and arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from workden.filesystem.results import DEFAULT_MAX_READ_CHARS
 
 MALFORMED = "workden_malformed"
-"""Under this name comes what a model passed that is no object."""
+"""Key for arguments of a model that are not an object."""
 
 
 class _Arguments(BaseModel):
@@ -22,23 +22,23 @@ class ReadFileArgs(_Arguments):
     """Arguments of `read_file`."""
 
     path: str = Field(description="The file to read")
-    max_chars: int = Field(default=DEFAULT_MAX_READ_CHARS, ge=0, description="How many characters to read at most")
-    offset: int = Field(default=0, ge=0, description="How many characters to skip")
+    max_chars: int = Field(default=DEFAULT_MAX_READ_CHARS, ge=0, description="Maximum number of characters to read")
+    offset: int = Field(default=0, ge=0, description="Number of characters to skip")
 
 
 class WriteFileArgs(_Arguments):
     """Arguments of `write_file`."""
 
-    path: str = Field(description="The file to write; missing directories are made")
-    content: str = Field(description="The whole content of the file")
+    path: str = Field(description="The file to write; missing directories are created")
+    content: str = Field(description="The complete content of the file")
 
 
 class ListFilesArgs(_Arguments):
     """Arguments of `list_files`."""
 
-    path: str = Field(default=".", description="The directory to look below; '.' for everything")
+    path: str = Field(default=".", description="The directory to list; '.' for everything")
     pattern: str = Field(
-        default="**/*", description="Which files, from that directory on: * within a name, ** across directories"
+        default="**/*", description="Glob pattern relative to that directory: * within a name, ** across directories"
     )
 
 
@@ -46,28 +46,28 @@ class EditFileArgs(_Arguments):
     """Arguments of `edit_file`."""
 
     path: str = Field(description="The file to edit")
-    old_text: str = Field(description="The text to replace, exactly as it stands in the file, where it stands once")
-    new_text: str = Field(description="The text to put in its place")
+    old_text: str = Field(description="The text to replace, exactly as in the file, where it must occur once")
+    new_text: str = Field(description="The replacement text")
 
 
 class DeleteFileArgs(_Arguments):
     """Arguments of `delete_file`."""
 
-    path: str = Field(description="The file to delete; a link is deleted, not what it leads to")
+    path: str = Field(description="The file to delete; of a link, the link itself is deleted")
 
 
 class MoveFileArgs(_Arguments):
     """Arguments of `move_file`."""
 
     source: str = Field(description="The file to move")
-    destination: str = Field(description="Where to, with the name that it is to have; nothing may be there yet")
+    destination: str = Field(description="The new path, including the name; it must not exist")
 
 
 class CopyFileArgs(_Arguments):
     """Arguments of `copy_file`."""
 
     source: str = Field(description="The file to copy")
-    destination: str = Field(description="Where to, with the name that the copy is to have; nothing may be there yet")
+    destination: str = Field(description="The path of the copy, including the name; it must not exist")
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,12 @@ class Tool:
     """One tool."""
 
     method: str
-    """The method of the toolset that does it."""
+    """The method of the toolset that implements it."""
     arguments: type[BaseModel]
     description: str
 
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of its arguments."""
+        """Returns the JSON schema of the arguments."""
         schema = self.arguments.model_json_schema()
         del schema["title"], schema["description"]
         for parameter in schema["properties"].values():
@@ -88,37 +88,37 @@ class Tool:
         return schema
 
     def parsed(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
-        """The arguments that were given, with those that were not. Raises `ValueError` with a sentence for a model."""
+        """Returns the arguments with defaults filled in. Raises `ValueError` with a sentence for a model."""
         if MALFORMED in given:
-            raise ValueError(f"The arguments of {name} have to be a JSON object, and are {given[MALFORMED]}")
+            raise ValueError(f"The arguments of {name} must be a JSON object, and are {given[MALFORMED]}")
         try:
             return self.arguments.model_validate(given).model_dump()
         except ValidationError as error:
             wrong = "; ".join(_complaint(one) for one in error.errors())
-            raise ValueError(f"The arguments of {name} cannot be used: {wrong}") from None
+            raise ValueError(f"Invalid arguments of {name}: {wrong}") from None
 
 
 def _complaint(error: Any) -> str:
     name = ".".join(str(part) for part in error["loc"])
-    told = {"missing": "is missing", "extra_forbidden": "is no argument of it"}
-    return f"'{name}' {told.get(error['type']) or 'is wrong: ' + error['msg']}"
+    told = {"missing": "is missing", "extra_forbidden": "is not an argument of this tool"}
+    return f"'{name}' {told.get(error['type']) or 'is invalid: ' + error['msg']}"
 
 
 class AnyArguments:
-    """Takes whatever a model passes. Wrong arguments are answered by the tool: in a run, nothing ends the run."""
+    """Accepts any arguments. The tool answers invalid ones itself, so that they do not end the run."""
 
     def validate_json(self, input: str | bytes | bytearray, *, allow_partial: Any = False, **_: Any) -> dict[str, Any]:
-        """Arguments that are still text."""
+        """Accepts arguments as JSON text."""
         try:
             return self.validate_python(json.loads(input))
         except (ValueError, RecursionError):
-            return {MALFORMED: "no JSON"}
+            return {MALFORMED: "not JSON"}
 
     def validate_python(self, input: Any, *, allow_partial: Any = False, **_: Any) -> dict[str, Any]:
-        """Arguments that are data already."""
+        """Accepts arguments as data."""
         if isinstance(input, dict):
             return cast("dict[str, Any]", input)
-        return {MALFORMED: f"of another kind ({type(input).__name__})"}
+        return {MALFORMED: f"of type {type(input).__name__}"}
 
 
 TOOLS = {
@@ -126,13 +126,13 @@ TOOLS = {
         "read",
         ReadFileArgs,
         "Read a text file, or a part of it. The answer has content, truncated (whether more follows), total_chars, "
-        "offset and chars_read. To go on reading, set offset to offset + chars_read. Not for images and other files "
-        "that are no text.",
+        "offset and chars_read. To continue, set offset to offset + chars_read. Not for images and other binary "
+        "files.",
     ),
     "write_file": Tool(
         "write",
         WriteFileArgs,
-        "Write a whole text file. What was there before is replaced, and missing directories are made.",
+        "Write a whole text file. An existing file is replaced, and missing directories are created.",
     ),
     "list_files": Tool(
         "list_files",
@@ -142,21 +142,20 @@ TOOLS = {
     "edit_file": Tool(
         "edit",
         EditFileArgs,
-        "Replace a text in a file by another. The old text has to stand there exactly once; add what is around it "
-        "until it does.",
+        "Replace text in a file. The old text must occur exactly once; add surrounding text until it does.",
     ),
     "delete_file": Tool(
-        "delete", DeleteFileArgs, "Delete a file. It cannot be brought back. Directories are not deleted."
+        "delete", DeleteFileArgs, "Delete a file permanently. Directories are not deleted."
     ),
     "move_file": Tool(
         "move",
         MoveFileArgs,
-        "Move or rename a file. Missing directories are made; what is at the destination is never replaced.",
+        "Move or rename a file. Missing directories are created; an existing destination is never replaced.",
     ),
     "copy_file": Tool(
         "copy",
         CopyFileArgs,
-        "Copy a file. Missing directories are made; what is at the destination is never replaced.",
+        "Copy a file. Missing directories are created; an existing destination is never replaced.",
     ),
 }
 """In the order in which a model sees them."""

@@ -1,10 +1,10 @@
-"""`ApprovableFileSystemToolset`: the same tools, which say what has to be approved."""
+"""`ApprovableFileSystemToolset`: the same tools, with a check for required approvals."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workden._steps import is_native
+from workden._dual import is_native
 from workden.approval.types import ApprovalResult
 from workden.filesystem._tools import TOOLS
 from workden.filesystem.toolset import FileSystemToolset
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from pydantic_ai.tools import RunContext
     from pydantic_ai.toolsets import ToolsetTool
 
-    from workden.filesystem._deciding import Decides
+    from workden.filesystem._decisions import Decides
 
 __all__ = ["ApprovableFileSystemToolset"]
 
 _READS = ("read_file", "edit_file", "copy_file", "move_file")
-"""What tells something about the content of a file, or puts it where it can be read."""
+"""Tools that reveal the content of a file, or copy it to where it can be read."""
 
 
 class ApprovableFileSystemToolset(FileSystemToolset):
-    """A `FileSystemToolset` for `ApprovalToolset`, which asks about what `read_approval` and `write_approval` say.
+    """A `FileSystemToolset` for `ApprovalToolset`, which asks as `read_approval` and `write_approval` require.
 
     ```python
     from workden.approval import ApprovalController, ApprovalToolset
@@ -39,7 +39,7 @@ class ApprovableFileSystemToolset(FileSystemToolset):
     """
 
     def needs_approval(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any]) -> ApprovalResult:
-        """Whether a call has to be approved, or is refused anyway."""
+        """Whether a call requires approval, or is refused anyway."""
         if name not in TOOLS:
             return ApprovalResult.needs_approval()
         try:
@@ -56,9 +56,9 @@ class ApprovableFileSystemToolset(FileSystemToolset):
     async def call_tool_unasked(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any], decides: Decides
     ) -> Any:
-        """What a tool answers that need not be approved.
+        """Calls a tool that was pre-approved.
 
-        By the time that it does something its path may lead elsewhere, where it does: then it is asked about.
+        The path may have changed since the check, and may now lead to files that require approval: then it asks.
         """
         if name == "list_files" or not is_native(self, TOOLS[name].method):
             return await self.call_tool(name, tool_args, ctx, tool)
@@ -81,10 +81,10 @@ class ApprovableFileSystemToolset(FileSystemToolset):
         return ApprovalResult.needs_approval() if needed else ApprovalResult.pre_approved()
 
     def get_approval_description(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any]) -> str:
-        """What a call would do, for whoever is asked."""
+        """Describes a call for the approver."""
         shown = {key: str(value) for key, value in tool_args.items()}
         for key in ("path", "source", "destination"):
-            shown[key] = self._sandbox._spelled(shown.get(key, "." if name == "list_files" else ""))
+            shown[key] = self._sandbox._display(shown.get(key, "." if name == "list_files" else ""))
         path, source, destination = shown["path"], shown["source"], shown["destination"]
         chars = {key: len(shown.get(key, "")) for key in ("content", "old_text", "new_text")}
         return {

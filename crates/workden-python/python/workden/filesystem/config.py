@@ -1,4 +1,4 @@
-"""What a sandbox is to be: named directories, one directory that is everything, or mounts."""
+"""Configuration of a sandbox: named directories, one root directory, or mounts."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ def _as_text(path: object) -> object:
 
 
 class PathConfig(BaseModel):
-    """A directory under a name."""
+    """A named directory."""
 
-    root: Annotated[str, BeforeValidator(_as_text)] = Field(description="The host directory; made if it is not there")
-    mode: Literal["ro", "rw"] = Field(default="ro", description="Whether it may be written")
+    root: Annotated[str, BeforeValidator(_as_text)] = Field(description="The host directory; created if it is missing")
+    mode: Literal["ro", "rw"] = Field(default="ro", description="`ro` for read-only, `rw` for writable")
     suffixes: list[str] | None = Field(
-        default=None, description="The only endings that files may have, like `.md`; `None` for all"
+        default=None, description="Allowed suffixes, like `.md`; `None` allows all"
     )
-    max_file_bytes: int | None = Field(default=None, ge=0, description="The largest file, in bytes; `None` for any")
-    write_approval: bool = Field(default=True, description="Whether somebody has to approve writing")
-    read_approval: bool = Field(default=False, description="Whether somebody has to approve reading")
+    max_file_bytes: int | None = Field(default=None, ge=0, description="Maximum size of a file in bytes; `None` for no limit")
+    write_approval: bool = Field(default=True, description="Whether writing requires approval")
+    read_approval: bool = Field(default=False, description="Whether reading requires approval")
 
 
 class RootSandboxConfig(BaseModel):
-    """One directory that is the whole sandbox: paths in it start with `/`."""
+    """One directory as the whole sandbox: its paths start with `/`."""
 
-    root: Path = Field(description="The host directory; made if it is not there")
-    readonly: bool = Field(default=False, description="Whether it may only be read")
+    root: Path = Field(description="The host directory; created if it is missing")
+    readonly: bool = Field(default=False, description="Whether it is read-only")
     suffixes: list[str] | None = Field(
-        default=None, description="The only endings that files may have, like `.md`; `None` for all"
+        default=None, description="Allowed suffixes, like `.md`; `None` allows all"
     )
-    max_file_bytes: int | None = Field(default=None, ge=0, description="The largest file, in bytes; `None` for any")
+    max_file_bytes: int | None = Field(default=None, ge=0, description="Maximum size of a file in bytes; `None` for no limit")
 
 
 class Mount(BaseModel):
-    """A directory at a place of its own."""
+    """A directory at a mount point."""
 
-    host_path: Path = Field(description="The host directory; made if it is not there")
-    mount_point: str = Field(description="Where it is seen, like `/docs`")
-    mode: Literal["ro", "rw"] = Field(default="ro", description="Whether it may be written")
+    host_path: Path = Field(description="The host directory; created if it is missing")
+    mount_point: str = Field(description="The virtual path, like `/docs`")
+    mode: Literal["ro", "rw"] = Field(default="ro", description="`ro` for read-only, `rw` for writable")
     suffixes: list[str] | None = Field(
-        default=None, description="The only endings that files may have, like `.md`; `None` for all"
+        default=None, description="Allowed suffixes, like `.md`; `None` allows all"
     )
-    max_file_bytes: int | None = Field(default=None, ge=0, description="The largest file, in bytes; `None` for any")
-    write_approval: bool = Field(default=True, description="Whether somebody has to approve writing")
-    read_approval: bool = Field(default=False, description="Whether somebody has to approve reading")
+    max_file_bytes: int | None = Field(default=None, ge=0, description="Maximum size of a file in bytes; `None` for no limit")
+    write_approval: bool = Field(default=True, description="Whether writing requires approval")
+    read_approval: bool = Field(default=False, description="Whether reading requires approval")
 
     @field_validator("mount_point")
     @classmethod
@@ -65,11 +65,11 @@ class Mount(BaseModel):
 
 
 class SandboxConfig(BaseModel):
-    """One of `root`, `paths` and `mounts`. No `paths` at all is a sandbox without any access."""
+    """One of `root`, `paths` and `mounts`. Empty `paths` give a sandbox without any access."""
 
-    root: RootSandboxConfig | None = Field(default=None, description="The one directory")
+    root: RootSandboxConfig | None = Field(default=None, description="The root directory")
     paths: dict[str, PathConfig] | None = Field(default=None, description="Directories by name")
-    mounts: list[Mount] | None = Field(default=None, description="Directories at places of their own")
+    mounts: list[Mount] | None = Field(default=None, description="Directories by mount point")
 
     @model_validator(mode="after")
     def _is_one_of_them(self) -> SandboxConfig:

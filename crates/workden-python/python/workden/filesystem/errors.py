@@ -1,5 +1,5 @@
-"""What a sandbox refuses, in sentences that say what is allowed instead. They show paths as they were typed, and no
-path of the host."""
+"""Refusals of a sandbox. The messages say what is allowed, quote paths as they were typed, and contain no host
+paths."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = [
 ]
 
 _SHOWN_CHARS = 100
-"""How much of a text that was looked for an error shows."""
+"""Maximum length of quoted text in an error."""
 
 
 class SandboxError(Exception):
-    """Something that a sandbox refuses or cannot do. `message` is for whoever asked for it."""
+    """A sandbox refused an operation, or it failed. `message` is for the caller."""
 
     def __init__(self, message: str = "") -> None:
         self.message = message
@@ -28,7 +28,7 @@ class SandboxError(Exception):
 
 
 class PathNotInSandboxError(SandboxError):
-    """A path that is in no directory of the sandbox."""
+    """The path is not in a directory of the sandbox."""
 
     def __init__(self, path: str, readable_roots: list[str]) -> None:
         self.path = path
@@ -42,7 +42,7 @@ class PathNotInSandboxError(SandboxError):
 
 
 class PathNotWritableError(SandboxError):
-    """A path that may be read, and is to be changed."""
+    """The path is read-only."""
 
     def __init__(self, path: str, writable_roots: list[str]) -> None:
         self.path = path
@@ -54,7 +54,7 @@ class PathNotWritableError(SandboxError):
 
 
 class SuffixNotAllowedError(SandboxError):
-    """A file whose name ends in something that is not allowed there."""
+    """The suffix of the file is not allowed there."""
 
     def __init__(self, path: str, suffix: str, allowed: list[str]) -> None:
         self.path = path
@@ -69,7 +69,7 @@ class SuffixNotAllowedError(SandboxError):
 
 
 class FileTooLargeError(SandboxError):
-    """A file that is, or would become, larger than is allowed there."""
+    """The file is, or would become, larger than is allowed there."""
 
     def __init__(self, path: str, size: int, limit: int) -> None:
         self.path = path
@@ -82,7 +82,7 @@ class FileTooLargeError(SandboxError):
 
 
 class EditError(SandboxError):
-    """A text that is to be replaced, and is not in the file exactly once."""
+    """The text to replace does not occur exactly once."""
 
     def __init__(self, path: str, reason: str, old_text: str) -> None:
         self.path = path
@@ -97,7 +97,7 @@ class EditError(SandboxError):
 
 
 class SandboxPermissionEscalationError(SandboxError):
-    """A derived sandbox that would be able to do more than the one it comes from."""
+    """A derived sandbox would have more rights than its parent."""
 
 
 def _listed(names: Sequence[str]) -> str:

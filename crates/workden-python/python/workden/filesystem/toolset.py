@@ -6,9 +6,9 @@ import copy
 import os
 from typing import TYPE_CHECKING, Any, Literal
 
-from workden._await import in_thread
-from workden._steps import awaited, is_native
-from workden.filesystem._deciding import DECIDES
+from workden._dual import is_native, run_async
+from workden._event_loop import in_thread
+from workden.filesystem._decisions import DECIDES
 from workden.filesystem._operations import FileOperations
 from workden.filesystem._tools import TOOLS, AnyArguments, Tool
 from workden.filesystem.config import PathConfig, SandboxConfig
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from workden._native import Place
-    from workden.filesystem._deciding import Decides
+    from workden.filesystem._decisions import Decides
     from workden.filesystem._mounts import Asks
 
 __all__ = ["DEFAULT_MAX_READ_CHARS", "FileSystemToolset", "ReadResult"]
 
-_MENDABLE = (EditError, FileNotFoundError, IsADirectoryError, NotADirectoryError, FileExistsError, ValueError)
-"""What a model can do better the next time."""
+_RETRYABLE = (EditError, FileNotFoundError, IsADirectoryError, NotADirectoryError, FileExistsError, ValueError)
+"""Exceptions that a model can avoid with another call."""
 _MOST_CHARS = 200_000
-"""An answer to a model has no more of a file than this, whatever it asks for."""
+"""Maximum number of characters of a file in one answer to a model."""
 
 
 class FileSystemToolset(FileOperations, AbstractToolset[Any]):
     """Seven tools for the files of a sandbox: read, write, list, edit, delete, move and copy.
 
-    In a run of an agent, what is refused or goes wrong is an answer, which the model reads; a mistake that it can mend
-    is a retry, as long as it has one. Called directly, the methods raise.
+    In an agent's run, refusals and failures are answers to the model; a mistake that it can fix is a retry, as long as
+    one is left. Called directly, the methods raise.
 
-    Nothing is approved by anybody here: for that, there are `ApprovableFileSystemToolset` and `ApprovalToolset`.
+    This toolset does not ask for approval: use `ApprovableFileSystemToolset` and `ApprovalToolset` for that.
 
     ```python
     from workden.filesystem import FileSystemToolset
@@ -66,21 +66,21 @@ class FileSystemToolset(FileOperations, AbstractToolset[Any]):
     def create_default(
         cls, root: str | os.PathLike[str], mode: Literal["ro", "rw"] = "rw", id: str | None = None
     ) -> Self:
-        """A toolset for one directory, which is called `data`."""
+        """Creates a toolset for one directory with the name `data`."""
         return cls(Sandbox(SandboxConfig(paths={"data": PathConfig(root=os.fspath(root), mode=mode)})), id=id)
 
     @property
     def sandbox(self) -> Sandbox:
-        """What may be used."""
+        """The sandbox of this toolset."""
         return self._sandbox
 
     @property
     def id(self) -> str | None:
-        """What it is called among the toolsets of an agent."""
+        """The id of this toolset."""
         return self._id
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        """The seven tools."""
+        """Returns the seven tools."""
         return {name: self._tool(name, tool) for name, tool in TOOLS.items()}
 
     def _tool(self, name: str, tool: Tool) -> ToolsetTool[Any]:
@@ -92,22 +92,22 @@ class FileSystemToolset(FileOperations, AbstractToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
-        """What a tool answers: its result, or a sentence that says why there is none."""
+        """Calls a tool. Returns its result, or a sentence with the reason for a failure."""
         return await self._answered(self, name, tool_args, ctx)
 
     async def call_tool_asking(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any], decides: Decides
     ) -> Any:
-        """The same for a call that somebody has to approve.
+        """Calls a tool that requires approval.
 
-        Whoever decides is asked when nothing else stands in the way, and is shown what would change. What was looked
-        at then is what is changed, or nothing is.
+        `decides` is called after all other checks have passed, with a preview of the change. The change is applied only
+        if the files are still as previewed.
         """
         if name not in TOOLS or name == "list_files" or not is_native(self, TOOLS[name].method):
-            # The native half does not ask about these.
+            # The native module does not ask about these.
             approved, note = await decides(None)
             if not approved:
-                return note or "It was not approved."
+                return note or "The call was not approved."
             return await self.call_tool(name, tool_args, ctx, tool)
         return await self._decided("everywhere", name, tool_args, ctx, decides)
 
@@ -115,7 +115,7 @@ class FileSystemToolset(FileOperations, AbstractToolset[Any]):
         self, asks: Asks, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], decides: Decides
     ) -> Any:
         asking = copy.copy(self)
-        asking._place = self._sandbox._asking(asks)
+        asking._place = self._sandbox._asking_place(asks)
         asked = DECIDES.set(decides)
         try:
             return await self._answered(asking, name, tool_args, ctx)
@@ -133,10 +133,10 @@ class FileSystemToolset(FileOperations, AbstractToolset[Any]):
             if name == "read_file":
                 arguments["max_chars"] = min(arguments["max_chars"], _MOST_CHARS)
             if is_native(doing, tool.method):
-                return await awaited(doing, tool.method, **arguments)
-            # A subclass has its own.
+                return await run_async(doing, tool.method, **arguments)
+            # A subclass overrides the method.
             return await in_thread(getattr(doing, tool.method), **arguments)
-        except _MENDABLE as mistake:
+        except _RETRYABLE as mistake:
             if ctx is not None and ctx.retry < ctx.max_retries:
                 raise ModelRetry(str(mistake)) from mistake
             return str(mistake)

@@ -1,4 +1,4 @@
-"""deepagents (LangChain) over any backend of this package.
+"""Uses any backend of this package with deepagents (LangChain).
 
 ```python
 from workden import LocalBackend
@@ -36,11 +36,11 @@ try:
 except ImportError as error:
     raise ImportError("deepagents is not installed: pip install workden[deepagents]") from error
 
-from workden import _said
+from workden import _messages
 from workden._commands import PlaceCommands
+from workden._dual import Steps, dual_method, run_async
 from workden._native import Failure
-from workden._place_of import place_of
-from workden._steps import Steps, awaited, waits
+from workden._places import place_of
 
 if TYPE_CHECKING:
     from workden._native import Place
@@ -49,16 +49,16 @@ if TYPE_CHECKING:
 
 __all__ = ["WorkdenBackend", "WorkdenSandbox", "deep_backend"]
 
-# What a model sees best as what it is, and not as characters.
+# Suffixes of files that are passed on as binary data.
 _NOT_TEXT = frozenset(
     ".png .jpeg .jpg .webp .gif .heic .heif .mp4 .mpeg .mov .avi .flv .mpg .webm .wmv .3gpp .mkv "
     ".wav .mp3 .aiff .aac .ogg .flac .pdf .ppt .pptx".split()
 )
-# To be written with a backslash in a regular expression that means itself.
+# Escapes special characters of regular expressions.
 _SPECIAL = {ord(character): f"\\{character}" for character in r"\.+*?()|[]{}^$#&-~"}
-# What it looks for in what went wrong with a directory.
+# Error codes that deepagents looks for in a failed listing.
 _NO_LISTING = {"not_found": "path_not_found", "not_directory": "not_a_directory"}
-# What deepagents calls what went wrong with a file that goes in or out.
+# Error codes of deepagents for uploads and downloads.
 _CODES = {
     "not_found": "file_not_found",
     "is_directory": "is_directory",
@@ -73,20 +73,20 @@ _CODES = {
 
 
 def deep_backend(backend: Any) -> WorkdenBackend:
-    """A backend for `create_deep_agent` over one of this package, or over any of the same shape.
+    """Wraps a backend of this package, or any object with the same methods, for `create_deep_agent`.
 
-    It runs commands if that one does.
+    The result runs commands if the backend does.
     """
     return (WorkdenSandbox if place_of(backend).has_commands() else WorkdenBackend)(backend)
 
 
 def _file(content: str, encoding: str) -> FileData:
-    # When it was made and changed need not be said.
+    # Creation and modification times are optional.
     return cast("FileData", {"content": content, "encoding": encoding})
 
 
 class WorkdenBackend(BackendProtocol):
-    """Files of a backend, as deepagents wants them. Cancelling what is awaited ends it."""
+    """Files of a backend with the interface of deepagents. Cancelling an async method cancels the operation."""
 
     _place: Place
 
@@ -94,27 +94,27 @@ class WorkdenBackend(BackendProtocol):
         self.backend = backend
         self._place = place_of(backend)
 
-    @waits
+    @dual_method
     def ls(self, path: str) -> Steps[LsResult]:
-        """What is in a directory. Directories end in `/`."""
+        """Lists a directory. Paths of directories end in `/`."""
         try:
             found = yield "list_dir", (path,)
         except Failure as failure:
-            why = _NO_LISTING.get(failure.kind) or _said.of_file(failure, path)
+            why = _NO_LISTING.get(failure.kind) or _messages.file_error(failure, path)
             return LsResult(error=f"Path '{path}': {why}")
         return LsResult(entries=[_entry(info) for info in found])
 
     async def als(self, path: str) -> LsResult:
-        """The same, awaited."""
-        return await awaited(self, "ls", path)
+        """Async version of `ls`."""
+        return await run_async(self, "ls", path)
 
-    @waits
+    @dual_method
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> Steps[ReadResult]:
-        """Lines of a file; all of one that is no text, in base64."""
+        """Returns lines of a file; a file that is not text is returned whole, in base64."""
         try:
             content = yield "read_bytes", (file_path,)
         except Failure as failure:
-            return ReadResult(error=_said.of_file(failure, file_path))
+            return ReadResult(error=_messages.file_error(failure, file_path))
         dot = file_path.rfind(".")
         if file_path[dot:].lower() not in _NOT_TEXT or dot < 0:
             try:
@@ -124,67 +124,67 @@ class WorkdenBackend(BackendProtocol):
         return ReadResult(file_data=_file(base64.b64encode(content).decode(), "base64"))
 
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """The same, awaited."""
-        return await awaited(self, "read", file_path, offset, limit)
+        """Async version of `read`."""
+        return await run_async(self, "read", file_path, offset, limit)
 
-    @waits
+    @dual_method
     def write(self, file_path: str, content: str) -> Steps[WriteResult]:
-        """Writes a file, whole or not at all, and makes the directories on the way."""
+        """Writes a file atomically, and creates missing parent directories."""
         try:
             yield "write", (file_path, content.encode())
         except UnicodeEncodeError as error:
             return WriteResult(error=f"Error writing file '{file_path}': not UTF-8: {error.reason}")
         except Failure as failure:
-            return WriteResult(error=f"Error writing file '{file_path}': {_said.of_file(failure, file_path)}")
+            return WriteResult(error=f"Error writing file '{file_path}': {_messages.file_error(failure, file_path)}")
         return WriteResult(path=file_path)
 
     async def awrite(self, file_path: str, content: str) -> WriteResult:
-        """The same, awaited."""
-        return await awaited(self, "write", file_path, content)
+        """Async version of `write`."""
+        return await run_async(self, "write", file_path, content)
 
-    @waits
+    @dual_method
     def edit(
         self, file_path: str, old_string: str, new_string: str, replace_all: bool = False
     ) -> Steps[EditResult]:
-        """Replaces text that is in the file once, or everywhere."""
+        """Replaces text that occurs once, or every occurrence."""
         try:
             occurrences = yield "edit", (file_path, old_string, new_string, replace_all)
         except Failure as failure:
-            return EditResult(error=f"Error: {_said.of_edit(failure, file_path, old_string)}")
+            return EditResult(error=f"Error: {_messages.edit_error(failure, file_path, old_string)}")
         return EditResult(path=file_path, occurrences=occurrences)
 
     async def aedit(
         self, file_path: str, old_string: str, new_string: str, replace_all: bool = False
     ) -> EditResult:
-        """The same, awaited."""
-        return await awaited(self, "edit", file_path, old_string, new_string, replace_all)
+        """Async version of `edit`."""
+        return await run_async(self, "edit", file_path, old_string, new_string, replace_all)
 
-    @waits
+    @dual_method
     def delete(self, file_path: str) -> Steps[DeleteResult]:
-        """Removes a file, or a directory with all that is in it. Of a link, the link."""
+        """Removes a file, a link, or a directory tree."""
         try:
             yield "remove", (file_path, True)
         except Failure as failure:
             if failure.kind == "not_found":
                 return DeleteResult(error=f"Error: '{file_path}' not found")
-            return DeleteResult(error=f"Error deleting '{file_path}': {_said.of_file(failure, file_path)}")
+            return DeleteResult(error=f"Error deleting '{file_path}': {_messages.file_error(failure, file_path)}")
         return DeleteResult(path=file_path)
 
     async def adelete(self, file_path: str) -> DeleteResult:
-        """The same, awaited."""
-        return await awaited(self, "delete", file_path)
+        """Async version of `delete`."""
+        return await run_async(self, "delete", file_path)
 
-    @waits
+    @dual_method
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> Steps[GrepResult]:
-        """Lines that hold a text, in files that are neither hidden nor ignored by git."""
+        """Returns the lines that contain a text, in files that are neither hidden nor ignored by git."""
         try:
             found = yield "grep", (pattern.translate(_SPECIAL), path or ".", glob, True)
         except Failure as failure:
             if failure.kind == "not_found":
                 return GrepResult(matches=[])
-            return GrepResult(error=_said.of_search(failure, path))
+            return GrepResult(error=_messages.search_error(failure, path))
         kept = found if max_count is None else found[:max_count]
         matches = [{"path": match["path"], "line": match["line_number"], "text": match["line"]} for match in kept]
         return GrepResult(matches=matches, truncated=len(kept) < len(found))  # type: ignore[arg-type]
@@ -192,12 +192,12 @@ class WorkdenBackend(BackendProtocol):
     async def agrep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> GrepResult:
-        """The same, awaited."""
-        return await awaited(self, "grep", pattern, path, glob, max_count=max_count)
+        """Async version of `grep`."""
+        return await run_async(self, "grep", pattern, path, glob, max_count=max_count)
 
-    @waits
+    @dual_method
     def glob(self, pattern: str, path: str | None = None) -> Steps[GlobResult]:
-        """Files whose name matches, or whose path does if there is a `/` in the pattern."""
+        """Returns files whose name matches, or whose path matches if the pattern contains `/`."""
         try:
             matches = compile_grep_include_glob(pattern)
         except InvalidGlobPatternError as error:
@@ -207,18 +207,18 @@ class WorkdenBackend(BackendProtocol):
             root = yield "realpath", (path or ".",)
             found = yield "glob", (wide, root)
         except Failure as failure:
-            return GlobResult(error=_said.of_search(failure, path))
-        # Hidden files are found, too: which of them are wanted is what deepagents knows.
+            return GlobResult(error=_messages.search_error(failure, path))
+        # The native search includes hidden files; the matcher of deepagents selects among them.
         start = len(root.rstrip("/")) + 1
         return GlobResult(matches=[_entry(info) for info in found if matches(info["path"][start:])])
 
     async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """The same, awaited."""
-        return await awaited(self, "glob", pattern, path)
+        """Async version of `glob`."""
+        return await run_async(self, "glob", pattern, path)
 
-    @waits
+    @dual_method
     def upload_files(self, files: list[tuple[str, bytes]]) -> Steps[list[FileUploadResponse]]:
-        """Writes files. One that cannot be written does not keep the others from it."""
+        """Writes files. A failure does not affect the other files."""
         uploaded: list[FileUploadResponse] = []
         for path, content in files:
             try:
@@ -230,12 +230,12 @@ class WorkdenBackend(BackendProtocol):
         return uploaded
 
     async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """The same, awaited."""
-        return await awaited(self, "upload_files", files)
+        """Async version of `upload_files`."""
+        return await run_async(self, "upload_files", files)
 
-    @waits
+    @dual_method
     def download_files(self, paths: list[str]) -> Steps[list[FileDownloadResponse]]:
-        """Reads files. One that cannot be read does not keep the others from it."""
+        """Reads files. A failure does not affect the other files."""
         downloaded: list[FileDownloadResponse] = []
         for path in paths:
             try:
@@ -247,12 +247,12 @@ class WorkdenBackend(BackendProtocol):
         return downloaded
 
     async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """The same, awaited."""
-        return await awaited(self, "download_files", paths)
+        """Async version of `download_files`."""
+        return await run_async(self, "download_files", paths)
 
 
 class WorkdenSandbox(WorkdenBackend, SandboxBackendProtocol):
-    """Files and commands of a backend, as deepagents wants them."""
+    """Files and commands of a backend with the interface of deepagents."""
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
@@ -260,23 +260,23 @@ class WorkdenSandbox(WorkdenBackend, SandboxBackendProtocol):
 
     @property
     def id(self) -> str:
-        """What the backend is called."""
+        """The id of the backend."""
         return self._id
 
     def _refused(self, failure: Failure) -> None:
-        """Nothing is raised: a refusal is an answer."""
+        """Raises nothing: a refusal is an answer."""
 
-    @waits
+    @dual_method
     def execute(self, command: str, *, timeout: int | None = None) -> Steps[ExecuteResponse]:
-        """Runs a line in a shell to its end, or until its time is over: 120 seconds, unless told; never, if 0."""
+        """Runs a shell command until it exits, or for `timeout` seconds (default: 120; 0 means no limit)."""
         seconds = math.inf if timeout == 0 else timeout
         running = cast("Any", PlaceCommands.execute).steps(self, command, seconds)
         ran = yield from cast("Steps[Ran]", running)
         return ExecuteResponse(output=ran.output, exit_code=ran.exit_code, truncated=ran.truncated)
 
     async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """The same, awaited. Cancelling it ends the command, with all that it started."""
-        return await awaited(self, "execute", command, timeout=timeout)
+        """Async version of `execute`. Cancelling it kills the command and its children."""
+        return await run_async(self, "execute", command, timeout=timeout)
 
 
 def _entry(info: FileInfo) -> Any:

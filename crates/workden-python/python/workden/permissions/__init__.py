@@ -1,4 +1,4 @@
-"""Who may do what: rules for files and commands, presets, and a checker that asks.
+"""Permissions: rules for files and commands, presets, and a checker that asks for approval.
 
     >>> checker = PermissionChecker(READONLY_RULESET)
     >>> checker.is_allowed("read", "/app/main.py"), checker.is_denied("execute", "make")

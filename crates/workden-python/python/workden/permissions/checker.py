@@ -1,4 +1,4 @@
-"""Asks a ruleset, and whoever has to approve."""
+"""Checks operations against a ruleset, and asks for approval."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, cast
 
 from typing_extensions import deprecated
 
-from workden._asking import yes_or_no
+from workden._ask_callbacks import yes_or_no
 from workden._native import Failure, Rules
 from workden.permissions.types import (
     PermissionAction,
@@ -27,14 +27,14 @@ __all__ = [
 ]
 
 AskCallback = Callable[[PermissionOperation, str, str], "bool | Awaitable[bool]"]
-"""Is given the operation, what it is about, and a reason; answers whether it is approved."""
+"""Receives the operation, its target and a reason; returns whether it is approved."""
 
 AskFallback = Literal["deny", "error"]
-"""What holds where somebody has to approve and there is nobody to ask."""
+"""What to do when approval is required and no callback is set: deny, or raise `PermissionAskError`."""
 
 
 class PermissionAskError(Exception):
-    """Somebody has to approve, and there is nobody to ask."""
+    """Approval is required, and no callback is set."""
 
     def __init__(self, operation: PermissionOperation, target: str, reason: str = "") -> None:
         self.operation = operation
@@ -50,7 +50,7 @@ class PermissionError(PermissionAskError):
 
 
 class PermissionDeniedError(Exception):
-    """It is not permitted: by a rule, or because somebody did not approve."""
+    """The operation is denied by a rule or by a callback."""
 
     def __init__(self, operation: PermissionOperation, target: str, rule: PermissionRule | None = None) -> None:
         self.operation = operation
@@ -61,9 +61,9 @@ class PermissionDeniedError(Exception):
 
 
 class PermissionChecker:
-    """Says what a ruleset makes of an operation.
+    """Evaluates a ruleset.
 
-    The ruleset is compiled when the checker is made: to change it, make another checker.
+    The ruleset is compiled by the constructor: to change it, create another checker.
 
         >>> from workden.permissions import DEFAULT_RULESET
         >>> checker = PermissionChecker(DEFAULT_RULESET)
@@ -71,7 +71,7 @@ class PermissionChecker:
         ('allow', 'deny')
 
     Raises:
-        ValueError: A pattern of the ruleset is none. The message says which.
+        ValueError: A pattern of the ruleset is invalid. The message names it.
     """
 
     def __init__(
@@ -92,22 +92,22 @@ class PermissionChecker:
 
     @property
     def ruleset(self) -> PermissionRuleset:
-        """The ruleset."""
+        """The ruleset of this checker."""
         return self._ruleset
 
     def check_sync(self, operation: PermissionOperation, target: str) -> PermissionAction:
-        """What holds for an operation on a path, or for a command. Nobody is asked."""
+        """Returns the action for an operation on a path, or for a command. Does not ask."""
         return self._check(operation, target)
 
     async def check(self, operation: PermissionOperation, target: str, reason: str = "") -> bool:
-        """Asks whom there is to ask.
+        """Checks an operation, and asks the callback if approval is required.
 
         Returns:
             `True`: it is permitted.
 
         Raises:
-            PermissionDeniedError: It is not.
-            PermissionAskError: Somebody has to approve, and there is nobody to ask.
+            PermissionDeniedError: The operation is denied.
+            PermissionAskError: Approval is required, and no callback is set.
         """
         action = self._check(operation, target)
         if action == "allow":
@@ -124,19 +124,19 @@ class PermissionChecker:
         raise PermissionDeniedError(operation, target)
 
     def is_allowed(self, operation: PermissionOperation, target: str) -> bool:
-        """Whether it is allowed without asking."""
+        """Whether the operation is allowed without approval."""
         return self._check(operation, target) == "allow"
 
     def is_denied(self, operation: PermissionOperation, target: str) -> bool:
-        """Whether it is denied without asking."""
+        """Whether the operation is denied without asking."""
         return self._check(operation, target) == "deny"
 
     def requires_approval(self, operation: PermissionOperation, target: str) -> bool:
-        """Whether somebody has to approve."""
+        """Whether the operation requires approval."""
         return self._check(operation, target) == "ask"
 
     def _find_matching_rule(self, operation: PermissionOperation, target: str) -> PermissionRule | None:
-        """The rule that decides. For a command that can be one about a file that it would touch."""
+        """Returns the deciding rule. For a command it can be a rule about a file that the command would touch."""
         _, of, index, _ = self._explain(operation, target)
         if of is None or index is None:
             return None

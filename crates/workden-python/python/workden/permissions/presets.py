@@ -1,8 +1,7 @@
-"""The rulesets that come with workden, and a function that makes others.
+"""The preset rulesets, and a function that creates others.
 
-What is written here is what can be looked at, copied and added to. Enforced, the complete lists of secrets,
-of the system's directories and of dangerous commands protect more than their patterns say: see
-`docs/compatibility.md`.
+These lists can be inspected, copied and extended. When enforced as a whole, the lists of secrets, system directories
+and dangerous commands cover more than their patterns: see `docs/compatibility.md`.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ __all__ = [
 ]
 
 SECRETS_PATTERNS = list(_native.SECRETS_PATTERNS)
-"""Where secrets are kept. Denied as a whole, it stands for all that workden knows of secrets."""
+"""Paths of secrets. A ruleset that denies the whole list denies every secret that workden knows."""
 
 SYSTEM_PATTERNS = list(_native.SYSTEM_PATTERNS)
-"""What belongs to the system."""
+"""Paths of the operating system."""
 
 DANGEROUS_COMMANDS = list(_native.DANGEROUS_COMMANDS)
-"""Commands that nobody means. Each of them, denied, stands for all that workden knows to be dangerous."""
+"""Destructive commands. Denying any of them denies every command that workden classifies as dangerous."""
 
 _SECRETS = "Protect sensitive files"
 _SYSTEM = "Protect sensitive and system files"
@@ -69,7 +68,7 @@ def _preset(
         default=default,
         read=_but_secrets(read),
         write=change,
-        # Whoever adds a rule to the one does not mean the other.
+        # A copy, so that a rule added to `write` does not change `edit`.
         edit=change.model_copy(deep=True),
         execute=execute,
         glob=_always(search),
@@ -81,7 +80,7 @@ def _preset(
 DEFAULT_RULESET = _preset(
     "ask", read="allow", change=_but_secrets("ask"), execute=_but_dangerous("ask"), search="allow"
 )
-"""Reads and searches; asks before it changes anything or runs a command."""
+"""Allows reading and searching; asks before changes and commands."""
 
 PERMISSIVE_RULESET = _preset(
     "allow",
@@ -90,13 +89,13 @@ PERMISSIVE_RULESET = _preset(
     execute=_but_dangerous("allow"),
     search="allow",
 )
-"""Does everything but touch secrets and the system."""
+"""Allows everything except access to secrets and changes to the system."""
 
 READONLY_RULESET = _preset("deny", read="allow", change=_always("deny"), execute=_always("deny"), search="allow")
-"""Reads and searches, and changes nothing."""
+"""Allows reading and searching only."""
 
 STRICT_RULESET = _preset("ask", read="ask", change=_but_secrets("ask"), execute=_but_dangerous("ask"), search="ask")
-"""Asks before everything."""
+"""Asks before every operation."""
 
 
 def create_ruleset(
@@ -111,21 +110,21 @@ def create_ruleset(
     allow_ls: bool = True,
     deny_secrets: bool = True,
 ) -> PermissionRuleset:
-    """A ruleset by what is allowed without asking. The rest asks.
+    """Creates a ruleset from the operations that are allowed without approval. All others ask.
 
         >>> create_ruleset(allow_write=True).write.default
         'allow'
 
     Args:
-        default: What holds where nothing else does.
+        default: Action for operations that no other setting covers.
         allow_read: Whether reading is allowed.
         allow_write: Whether writing whole files is allowed.
         allow_edit: Whether changing parts of files is allowed.
-        allow_execute: Whether running commands is allowed. None is singled out as dangerous.
+        allow_execute: Whether running commands is allowed. Dangerous commands are not treated specially.
         allow_glob: Whether finding paths is allowed.
         allow_grep: Whether finding lines is allowed.
         allow_ls: Whether listing is allowed.
-        deny_secrets: Whether secrets are denied to read, write and edit.
+        deny_secrets: Whether reading, writing and editing secrets is denied.
     """
 
     def action(is_allowed: bool) -> PermissionAction:

@@ -1,4 +1,4 @@
-"""Rules as they are written down: what may be done, operation by operation."""
+"""Data types of rules, by operation."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = [
 ]
 
 PermissionAction = Literal["allow", "deny", "ask"]
-"""Go ahead, no, or somebody has to approve."""
+"""Proceed, refuse, or require approval."""
 
 PermissionOperation = Literal["read", "write", "edit", "execute", "glob", "grep", "ls"]
-"""What can be done."""
+"""The operations that rules cover."""
 
 
 class PermissionRule(BaseModel):
-    """A pattern, and what holds for what it matches.
+    """A pattern, and the action for matching targets.
 
-    For files the pattern is over a whole path: `*` and `?` stay within a name, `**` crosses directories,
-    `[a-z]` is one character. For `execute` it is over a command, word by word, and `*` is any text.
+    For files the pattern matches a whole path: `*` and `?` stay within a name, `**` crosses directories, `[a-z]` is one
+    character. For `execute` it matches a command word by word, and `*` is any text.
 
         >>> PermissionRule(pattern="**/*.lock", action="ask", description="Lock files are generated")
         PermissionRule(pattern='**/*.lock', action='ask', description='Lock files are generated')
@@ -37,14 +37,14 @@ class PermissionRule(BaseModel):
 
 
 class OperationPermissions(BaseModel):
-    """The rules of one operation: the first that matches decides, then the default."""
+    """The rules of one operation: the first match decides, then the default."""
 
     default: PermissionAction = "allow"
     rules: list[PermissionRule] = Field(default_factory=list[PermissionRule])
 
 
 class PermissionRuleset(BaseModel):
-    """What may be done. An operation of which nothing is said goes by `default`.
+    """The rules of all operations. An operation without rules uses `default`.
 
         >>> ruleset = PermissionRuleset(default="deny", read=OperationPermissions(default="allow"))
         >>> ruleset.get_operation_permissions("write").default
@@ -61,6 +61,6 @@ class PermissionRuleset(BaseModel):
     ls: OperationPermissions | None = None
 
     def get_operation_permissions(self, operation: PermissionOperation) -> OperationPermissions:
-        """The rules of an operation; where it has none, its default is that of the ruleset."""
+        """Returns the rules of an operation; without own rules it has the default of the ruleset."""
         own: OperationPermissions | None = getattr(self, operation, None)
         return OperationPermissions(default=self.default) if own is None else own

@@ -1,4 +1,4 @@
-"""Tools for agents: those of the console, for Pydantic AI."""
+"""Console tools for Pydantic AI agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the run of an agent may end with questions, to go on with the answers."""
+"""Detects whether a run may end with deferred approval questions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pydantic_ai.tools import DeferredToolRequests
 
 
 def may_end_with_questions(ctx: Any) -> bool:
-    """Whether the run that this is the context of may."""
+    """Whether the run of this context may end with questions."""
     agent = getattr(ctx, "agent", None)
     return agent is not None and takes_deferred(agent.output_type)
 
 
 def takes_deferred(output_type: object) -> bool:
-    """Whether runs with this output may."""
+    """Whether runs with this output type may end with questions."""
     if output_type is DeferredToolRequests:
         return True
     if isinstance(output_type, Sequence) and not isinstance(output_type, str):

@@ -1,11 +1,11 @@
-"""What is said when Pydantic AI is not installed."""
+"""Error for a missing Pydantic AI installation."""
 
 from __future__ import annotations
 
 
 def missing(error: ImportError) -> ImportError:
-    """The same, with what to do about it; or as it is, if it is something else that is missing."""
+    """Adds the installation command if Pydantic AI is missing; returns other import errors unchanged."""
     if (error.name or "").partition(".")[0] != "pydantic_ai":
         return error
-    said = "this needs Pydantic AI, which is not installed: pip install 'workden[console]'"
+    said = "Pydantic AI is not installed: pip install 'workden[console]'"
     return ImportError(said, name=error.name)

@@ -1,9 +1,9 @@
-"""Which files a model is shown as they are."""
+"""File types that are passed to a model unchanged."""
 
 from __future__ import annotations
 
 IMAGE_EXTENSIONS = frozenset({"png", "jpg", "jpeg", "gif", "webp"})
-"""Endings of images. The bytes decide whether it is one."""
+"""Suffixes of images. The content decides whether a file is one."""
 IMAGE_MEDIA_TYPES = {
     "png": "image/png",
     "jpg": "image/jpeg",
@@ -11,19 +11,19 @@ IMAGE_MEDIA_TYPES = {
     "gif": "image/gif",
     "webp": "image/webp",
 }
-"""What images are called on the wire."""
+"""Media types of images."""
 DEFAULT_MAX_IMAGE_BYTES = 50 * 1024 * 1024
-"""The most bytes of an image that is read."""
+"""Maximum size of an image in bytes."""
 DEFAULT_MAX_IMAGE_DIMENSION = 1568
-"""The most pixels that a shown image has at its longer side: a larger one is made smaller."""
+"""Maximum length of the longer side of an image in pixels: larger ones are scaled down."""
 DOCUMENT_EXTENSIONS = frozenset({"pdf"})
-"""Endings of documents."""
+"""Suffixes of documents."""
 DOCUMENT_MEDIA_TYPES = {"pdf": "application/pdf"}
-"""What documents are called on the wire."""
+"""Media types of documents."""
 DEFAULT_MAX_DOCUMENT_BYTES = 50 * 1024 * 1024
-"""The most bytes of a document that is shown as it is."""
+"""Maximum size in bytes of a document that is passed on unchanged."""
 
 
 def extension_of(path: str) -> str:
-    """What comes after the last dot, in lower case."""
+    """Returns the text after the last dot, in lower case."""
     return path.rpartition(".")[2].lower()

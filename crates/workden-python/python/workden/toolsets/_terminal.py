@@ -1,4 +1,4 @@
-"""What the console asks at the terminal: yes or no, while other things go on."""
+"""Asks yes or no at the terminal without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import sys
 import threading
 from typing import Any
 
-from workden._terminal import one_at_a_time, plain
+from workden._terminal import escape_control, terminal_lock
 
 _MOST_LINES = 40
-_PATIENCE = 0.2
-"""Seconds after which it is seen that a question was given up."""
+_POLL_SECONDS = 0.2
+"""Seconds between checks whether the question was abandoned."""
 
 
 async def answer(asked: dict[str, Any]) -> bool | None:
-    """What somebody says to a question; none, if the terminal has gone. Whoever gives up leaves nobody waiting."""
+    """Asks a question and returns the answer; `None` if the terminal has closed. Cancelling it frees the terminal."""
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[bool | None] = loop.create_future()
     given_up = threading.Event()
@@ -28,11 +28,11 @@ async def answer(asked: dict[str, Any]) -> bool | None:
 
     def wait() -> None:
         said = ask(asked, given_up)
-        # The loop may have been closed meanwhile: then nobody wants to know.
+        # The event loop may be closed by now.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(told, said)
 
-    # Not one of the threads that Python waits for at its end: Ctrl-C at the question ends the program.
+    # A daemon thread: Python does not wait for it at exit, so Ctrl-C at the question ends the program.
     threading.Thread(target=wait, name="workden-terminal", daemon=True).start()
     try:
         return await answered
@@ -41,21 +41,21 @@ async def answer(asked: dict[str, Any]) -> bool | None:
 
 
 def ask(asked: dict[str, Any], given_up: threading.Event) -> bool | None:
-    """Puts a question, and waits for the answer until it is given up."""
+    """Shows a question, and waits for the answer until the question is abandoned."""
     lines = [f"The agent wants to {asked['operation']}: {asked['target']}"]
     if asked["reason"]:
-        lines.append(f"This has to be approved: {asked['reason']}")
+        lines.append(f"Approval required: {asked['reason']}")
     preview = (asked["preview"] or "").splitlines()
     lines += preview[:_MOST_LINES]
     if len(preview) > _MOST_LINES:
         lines.append(f"... and {len(preview) - _MOST_LINES} more lines")
-    question = "\n".join(plain(line) for line in lines)
-    with one_at_a_time:
+    question = "\n".join(escape_control(line) for line in lines)
+    with terminal_lock:
         print(f"\n{question}\nAllow it? [y/N] ", end="", file=sys.stderr, flush=True)
         has_answer = False
         while not has_answer:
-            has_answer = bool(select.select([sys.stdin], [], [], _PATIENCE)[0])
-            # What is typed after that is for somebody else.
+            has_answer = bool(select.select([sys.stdin], [], [], _POLL_SECONDS)[0])
+            # Later input belongs to another question.
             if given_up.is_set():
                 return None
         said = sys.stdin.readline()

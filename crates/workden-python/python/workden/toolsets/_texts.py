@@ -1,4 +1,4 @@
-"""What models are told of the console's tools, as the native half says it. Made when it is first asked for."""
+"""Descriptions and prompts of the console tools, from the native module. Created on first use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from workden._native import Tools
 
 EditFormat = Literal["str_replace", "hashline"]
-"""How files are edited: by text, or by lines that are named by number and hash."""
+"""How files are edited: by text, or by line number and hash."""
 
 DESCRIPTIONS: dict[str, tuple[EditFormat, str]] = {
     "LS_DESCRIPTION": ("str_replace", "ls"),
@@ -29,47 +29,47 @@ DESCRIPTIONS: dict[str, tuple[EditFormat, str]] = {
     "KILL_SHELL_DESCRIPTION": ("str_replace", "kill_shell"),
     "LIST_SHELLS_DESCRIPTION": ("str_replace", "list_shells"),
 }
-"""Names of constants, and what each is the description of."""
+"""Maps constants to the tools they describe."""
 
 PROMPTS: dict[str, EditFormat] = {"CONSOLE_SYSTEM_PROMPT": "str_replace", "HASHLINE_CONSOLE_PROMPT": "hashline"}
 
 
-class _Anywhere:
-    """Stands for a backend that can do everything: nobody calls it."""
+class _AnyBackend:
+    """Stands for a backend that supports everything. It is never called."""
 
     def execute(self) -> None: ...
 
 
-def anywhere() -> Place:
-    """Where everything can be done."""
-    return Place.foreign(_Anywhere())
+def unrestricted_place() -> Place:
+    """Returns a place that supports everything."""
+    return Place.foreign(_AnyBackend())
 
 
 def tools_over(place: Place, options: dict[str, Any], rules: str | None = None) -> Tools:
-    """The tools over a place, but for those that the rules deny everywhere."""
+    """Returns the tools over a place, without those that the rules deny everywhere."""
     if rules is not None:
         place = place.guarded(rules)
     return place.tools(json.dumps(options))
 
 
 def specs(tools: Tools) -> dict[str, dict[str, Any]]:
-    """What a model is told of each tool, by name."""
+    """Returns the specification of each tool by name."""
     return {spec["name"]: spec for spec in json.loads(tools.specs())}
 
 
 @functools.cache
 def _console(edit_format: EditFormat) -> tuple[dict[str, dict[str, Any]], str]:
-    tools = tools_over(anywhere(), {"edit_format": edit_format, "images": False, "documents": False})
+    tools = tools_over(unrestricted_place(), {"edit_format": edit_format, "images": False, "documents": False})
     return specs(tools), tools.prompt()
 
 
 def prompt(edit_format: EditFormat) -> str:
-    """What a model is told about all of the tools at the beginning."""
+    """Returns the system prompt for all tools."""
     return _console(edit_format)[1]
 
 
 def constant(name: str) -> str | None:
-    """The text that a constant stands for, if there is one of that name."""
+    """Returns the text of a constant, or `None` if there is no such constant."""
     if name in DESCRIPTIONS:
         edit_format, tool = DESCRIPTIONS[name]
         return _console(edit_format)[0][tool]["description"]

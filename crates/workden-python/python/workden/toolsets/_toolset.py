@@ -1,4 +1,4 @@
-"""The console as a toolset of Pydantic AI: schemas from the native half, calls into it, answers that end no run."""
+"""The console as a Pydantic AI toolset: schemas and calls of the native module, and answers that never end a run."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from pydantic_ai import (
 )
 from pydantic_core import SchemaValidator, core_schema
 
-from workden._asking import CALLING
-from workden._native import Failure
-from workden._place_of import unwrapped
 from workden import _rules
-from workden.toolsets import _texts, _words
-from workden.toolsets._asks import Asking
+from workden._ask_callbacks import TOOL_CALL_CALLBACK
+from workden._native import Failure
+from workden._places import unwrapped
+from workden.toolsets import _failure_messages, _texts
+from workden.toolsets._approvals import Approvals
 from workden.toolsets._media import DOCUMENT_EXTENSIONS, IMAGE_EXTENSIONS
-from workden.toolsets._met import Met, Offered
+from workden.toolsets._tool_cache import BackendTools, ToolCache
 
 _MOST_QUESTIONS = 1000
-"""Questions that are remembered until they are answered."""
+"""Maximum number of unanswered questions to remember."""
 _COMMANDS = frozenset({"execute", "run_in_background", "read_output", "kill_shell", "list_shells"})
 _OBJECT = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
 
 
 @dataclass
 class Console:
-    """What a console is made with."""
+    """Configuration of a console toolset."""
 
     options: dict[str, Any]
     rules: str | None = None
     asks_for_commands: bool = False
-    """Whether commands have to be approved, whatever the rules say."""
+    """Whether commands require approval regardless of the rules."""
     insists: bool = True
-    """Whether that holds where there is nobody to ask, too."""
+    """Whether they are refused if no source can answer."""
     backend: Any = None
     ask_callback: Any = None
     terminal: bool = True
@@ -52,15 +52,15 @@ class Console:
     _questions: OrderedDict[str, dict[str, Any]] = field(default_factory=lambda: OrderedDict())
 
     def __post_init__(self) -> None:
-        self._met = Met(self.options, self.rules)
+        self._cache = ToolCache(self.options, self.rules)
         images = IMAGE_EXTENSIONS if self.options["images"] else frozenset[str]()
         documents = DOCUMENT_EXTENSIONS if self.options["documents"] else frozenset[str]()
         self._shown = images | documents
 
     def toolset(self, id: str | None, max_retries: int) -> FunctionToolset[Any]:
-        """The toolset."""
+        """Creates the toolset."""
         try:
-            specs = _texts.specs(_texts.tools_over(_texts.anywhere(), self.options, self.rules))
+            specs = _texts.specs(_texts.tools_over(_texts.unrestricted_place(), self.options, self.rules))
         except Failure as failure:
             raise ValueError(str(failure)) from None
         tools = [self._tool(spec) for spec in specs.values()]
@@ -74,16 +74,16 @@ class Console:
             return await self._called(ctx, name, {**dict(zip(named, positional)), **arguments})
 
         def prepare(ctx: RunContext[Any], definition: ToolDefinition) -> ToolDefinition | None:
-            offered = self._offered(self._backend(ctx), name)
-            if name not in offered.specs:
+            tools = self._tools_for(self._backend(ctx), name)
+            if name not in tools.specs:
                 return None
-            return replace(definition, description=offered.specs[name]["description"], kind="function")
+            return replace(definition, description=tools.specs[name]["description"], kind="function")
 
         call.__name__ = call.__qualname__ = name
         tool: Tool[Any] = cast("Any", Tool).from_schema(call, name, spec["description"], spec["parameters"], takes_ctx=True)
         tool.function_schema.validator = _OBJECT
         tool.prepare = prepare
-        # For those who look: calls are asked about when they are made, and only if somebody has to be asked.
+        # Informational: the actual question is asked during the call, and only if approval is required.
         tool.requires_approval = self._asks_about(name)
         return tool
 
@@ -102,53 +102,53 @@ class Console:
         backend = getattr(ctx.deps, "backend", None)
         if backend is None:
             raise UserError(
-                "the console works with `deps.backend`, which is not there: run the agent with `deps` that have a "
-                "backend, or give it to `ConsoleCapability(backend=...)`"
+                "the console requires `deps.backend`, which is not set: run the agent with `deps` that have a backend, "
+                "or use `ConsoleCapability(backend=...)`"
             )
         return backend
 
-    def _offered(self, backend: Any, tool: str, *, insists: bool = True) -> Offered:
+    def _tools_for(self, backend: Any, tool: str, *, insists: bool = True) -> BackendTools:
         is_asked = insists and self.asks_for_commands and tool in _COMMANDS
-        return self._met.offered(backend, "always" if is_asked else "as_policy")
+        return self._cache.tools_for(backend, "always" if is_asked else "as_policy")
 
     async def _called(self, ctx: RunContext[Any], name: str, arguments: dict[str, Any]) -> Any:
         backend = self._backend(ctx)
-        asking = self._asking(ctx, backend)
+        approvals = self._approvals_for(ctx, backend)
         try:
-            return await self._answered(backend, name, arguments, asking)
+            return await self._answered(backend, name, arguments, approvals)
         except Failure as failed:
             failure = failed
         except Exception as error:
             return f"Error: {type(error).__name__}: {error}"
-        if asking.question is not None:
-            self._remember(ctx, asking.question)
-            raise ApprovalRequired(metadata=asking.question)
-        text = _words.told(name, arguments, failure.kind, str(failure), self._shown)
-        if failure.kind in _words.FIXABLE and not getattr(ctx, "last_attempt", True):
+        if approvals.question is not None:
+            self._remember(ctx, approvals.question)
+            raise ApprovalRequired(metadata=approvals.question)
+        text = _failure_messages.failure_text(name, arguments, failure.kind, str(failure), self._shown)
+        if failure.kind in _failure_messages.RETRYABLE and not getattr(ctx, "last_attempt", True):
             raise ModelRetry(text)
         return text
 
-    async def _answered(self, backend: Any, name: str, arguments: dict[str, Any], asking: Asking) -> Any:
-        offered = self._offered(backend, name)
-        if name not in offered.specs:
-            return _words.not_offered(name, unwrapped(backend))
+    async def _answered(self, backend: Any, name: str, arguments: dict[str, Any], approvals: Approvals) -> Any:
+        tools = self._tools_for(backend, name)
+        if name not in tools.specs:
+            return _failure_messages.unavailable_text(name, unwrapped(backend))
         try:
-            answer = await _call(offered, name, arguments, asking)
+            answer = await _call(tools, name, arguments, approvals)
         except Failure:
-            if asking.instead is not None:
-                arguments, asking = asking.instead, asking.approving()
-            elif asking.nobody and name in _COMMANDS and self.asks_for_commands and not self.insists:
-                # Nobody wanted to be asked: what the rules say holds.
-                offered = self._offered(backend, name, insists=False)
+            if approvals.override_args is not None:
+                arguments, approvals = approvals.override_args, approvals.approved()
+            elif approvals.unanswered and name in _COMMANDS and self.asks_for_commands and not self.insists:
+                # Approval was not requested explicitly, so the rules decide.
+                tools = self._tools_for(backend, name, insists=False)
             else:
                 raise
-            answer = await _call(offered, name, arguments, asking)
+            answer = await _call(tools, name, arguments, approvals)
         text, beside, _ = answer
         for _, media_type, _, content in beside:
             return BinaryContent(data=content, media_type=media_type)
-        return _words.answered(name, arguments, text, self._shown)
+        return _failure_messages.success_text(name, arguments, text, self._shown)
 
-    def _asking(self, ctx: RunContext[Any], backend: Any) -> Asking:
+    def _approvals_for(self, ctx: RunContext[Any], backend: Any) -> Approvals:
         inner = unwrapped(backend)
         callback = self.ask_callback or getattr(inner, "_ask_callback", None)
         terminal = self.terminal and getattr(inner, "_ask_fallback", None) != "deny"
@@ -156,7 +156,7 @@ class Console:
         handed_on: object = getattr(ctx, "tool_call_metadata", None)
         if isinstance(handed_on, dict) and "found" in handed_on:
             before = cast("dict[str, Any]", handed_on)
-        return Asking(ctx, deferred=self.deferred, callback=callback, terminal=terminal, before=before)
+        return Approvals(ctx, deferred=self.deferred, callback=callback, terminal=terminal, earlier=before)
 
     def _remember(self, ctx: RunContext[Any], question: dict[str, Any]) -> None:
         self._questions[ctx.tool_call_id or ""] = question
@@ -164,13 +164,13 @@ class Console:
             self._questions.popitem(last=False)
 
 
-async def _call(offered: Offered, name: str, arguments: dict[str, Any], asking: Asking) -> Any:
-    # Rules of backends that are inside of another ask the same: the call takes this along.
-    before = CALLING.set(asking)
+async def _call(tools: BackendTools, name: str, arguments: dict[str, Any], approvals: Approvals) -> Any:
+    # Nested backends ask the same source: the native call captures this context.
+    before = TOOL_CALL_CALLBACK.set(approvals)
     try:
-        answer = offered.tools.call_async(name, _as_json(arguments), asking)
+        answer = tools.native.call_async(name, _as_json(arguments), approvals)
     finally:
-        CALLING.reset(before)
+        TOOL_CALL_CALLBACK.reset(before)
     return await answer
 
 

@@ -1,4 +1,4 @@
-"""The console: tools for files, search and commands, for agents made with Pydantic AI.
+"""The console: tools for files, search and commands, for Pydantic AI agents.
 
 ```python
 from dataclasses import dataclass
@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from workden._rules import Permissions, rules_of
 from workden.toolsets import _extra, _texts
 from workden.toolsets._media import (
     DEFAULT_MAX_DOCUMENT_BYTES,
@@ -33,7 +34,6 @@ from workden.toolsets._media import (
     IMAGE_EXTENSIONS,
     IMAGE_MEDIA_TYPES,
 )
-from workden._rules import Permissions, rules_of
 from workden.toolsets._texts import EditFormat
 
 if TYPE_CHECKING:
@@ -91,22 +91,22 @@ __all__ = [
 
 @runtime_checkable
 class ConsoleDeps(Protocol):
-    """What an agent's dependencies have, so that the console knows where to work."""
+    """Dependencies of an agent that provide the backend of the console."""
 
     @property
     def backend(self) -> BackendProtocol | AsyncBackendProtocol:
-        """Where the tools work."""
+        """The backend of the tools."""
         ...
 
 
-class _Unsaid(int):
-    """`True`, and nobody said so: to be told from a `True` that somebody wrote."""
+class _DefaultTrue(int):
+    """A default `True`, distinguishable from an explicit one."""
 
     def __repr__(self) -> str:
         return "True"
 
 
-_UNSAID_TRUE: Any = _Unsaid(1)
+_DEFAULT_TRUE: Any = _DefaultTrue(1)
 
 
 def create_console_toolset(
@@ -114,7 +114,7 @@ def create_console_toolset(
     include_execute: bool = True,
     include_background: bool = True,
     require_write_approval: bool = False,
-    require_execute_approval: bool = _UNSAID_TRUE,
+    require_execute_approval: bool = _DEFAULT_TRUE,
     default_ignore_hidden: bool = True,
     permissions: Permissions | None = None,
     max_retries: int = 1,
@@ -131,35 +131,34 @@ def create_console_toolset(
     extra_tools: Sequence[str] = (),
     deferred_approvals: bool | None = None,
 ) -> FunctionToolset[Any]:
-    """Tools for files, search and commands over `ctx.deps.backend`.
+    """Creates tools for files, search and commands over `ctx.deps.backend`.
 
-    A tool is offered where the backend can do what it does and no rule denies it everywhere. Mistakes that the
-    model can put right are handed back to it, `max_retries` times in a row; refusals are answers. No run ends
-    because of a tool.
+    A tool is offered if the backend supports it and the rules do not deny it everywhere. Mistakes that the model can
+    fix are retries, `max_retries` times in a row; refusals are answers. A tool never ends the run.
 
     Args:
-        id: What the toolset is called among those of an agent.
-        include_execute: Whether commands are offered, where the backend runs some.
-        include_background: Whether commands in the background are, too.
-        require_write_approval: Whether writes and edits have to be approved.
-        require_execute_approval: Whether commands have to be approved. Said so, it holds: where there is nobody to
-            ask, they are refused. Left out, they are asked about where there is somebody to ask, and run elsewhere.
-        default_ignore_hidden: Whether `grep` passes over hidden files unless a call says otherwise.
-        permissions: Rules, which hold on top of those that the backend has: for every path, in every tool. With
-            rules, `require_write_approval` and `require_execute_approval` mean nothing.
-        max_retries: How often in a row the model may try a tool again.
-        image_support: Whether the model takes images.
-        max_image_bytes: The most bytes of an image.
-        document_support: Whether the model takes documents (PDF). If not, it gets their text.
-        max_document_bytes: The most bytes of a document; of a larger one the model gets the text.
-        edit_format: How files are edited.
-        descriptions: Descriptions in place of ours, by tool.
-        backend: Where to work, in place of `ctx.deps.backend`.
-        ask_callback: Who is asked, in place of the backend's own.
-        ask_fallback: With `deny`, nobody is asked at the terminal.
-        extra_tools: Further tools: `delete_file`, `move_file`, `copy_file`, `list_files`, `multi_edit`.
-        deferred_approvals: Whether runs may end with questions. If nothing is said, they may when the agent's
-            `output_type` has `DeferredToolRequests`. To be said when `output_type` is given to a run.
+        id: The id of the toolset.
+        include_execute: Whether to offer commands, if the backend supports them.
+        include_background: Whether to offer background commands, too.
+        require_write_approval: Whether writes and edits require approval.
+        require_execute_approval: Whether commands require approval. If set explicitly, commands are refused when no
+            source can answer. By default, they ask if a source can answer, and run otherwise.
+        default_ignore_hidden: Whether `grep` skips hidden files by default.
+        permissions: Rules in addition to those of the backend, for every path in every tool. With rules,
+            `require_write_approval` and `require_execute_approval` are ignored.
+        max_retries: How many times in a row the model may retry a tool.
+        image_support: Whether the model accepts images.
+        max_image_bytes: Maximum size of an image in bytes.
+        document_support: Whether the model accepts documents (PDF). If not, it gets their text.
+        max_document_bytes: Maximum size of a document in bytes; of a larger one the model gets the text.
+        edit_format: Which edit tool is offered.
+        descriptions: Custom descriptions, by tool.
+        backend: The backend, instead of `ctx.deps.backend`.
+        ask_callback: Answers approval questions, instead of the callback of the backend.
+        ask_fallback: With `deny`, the terminal is not used for questions.
+        extra_tools: Additional tools: `delete_file`, `move_file`, `copy_file`, `list_files`, `multi_edit`.
+        deferred_approvals: Whether runs may end with approval questions. By default, they may if the agent's
+            `output_type` includes `DeferredToolRequests`. Set it when `output_type` is passed to a run.
     """
     try:
         from workden.toolsets._toolset import Console
@@ -184,7 +183,7 @@ def create_console_toolset(
         options,
         rules=rules,
         asks_for_commands=bool(require_execute_approval) and rules is None,
-        insists=require_execute_approval is not _UNSAID_TRUE,
+        insists=require_execute_approval is not _DEFAULT_TRUE,
         backend=backend,
         ask_callback=ask_callback,
         terminal=ask_fallback != "deny",
@@ -194,11 +193,11 @@ def create_console_toolset(
 
 
 ConsoleToolset = create_console_toolset
-"""The same, by the name of a class."""
+"""The same function under the name of a class."""
 
 
 def get_console_system_prompt(edit_format: EditFormat = "str_replace") -> str:
-    """What a model is told about these tools at the beginning."""
+    """Returns the system prompt for these tools."""
     return _texts.prompt(edit_format)
 
 

@@ -1,4 +1,4 @@
-"""Containers, what they have installed, and sessions."""
+"""Containers, runtimes and sessions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WHERE = {
 
 
 def __getattr__(name: str) -> object:
-    # The runtimes need pydantic, which is loaded when somebody wants them.
+    # Runtimes need pydantic, which is loaded on first use.
     if name in _WHERE:
         from importlib import import_module
 

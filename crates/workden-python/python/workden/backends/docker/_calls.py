@@ -1,4 +1,4 @@
-"""Calls of what somebody else wrote, for as many sessions as there are: each in its turn, none on the event loop."""
+"""Runs sandbox methods for many sessions: one at a time per session, and never blocking the event loop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from workden._await import unstopped
+from workden._event_loop import without_stop_iteration
 
 _THREADS = 64
 T = TypeVar("T")
@@ -25,7 +25,7 @@ class _Turn:
 
 
 class Calls:
-    """Turns, tasks and threads. Nothing of an event loop is kept longer than somebody uses it."""
+    """Locks, tasks and threads. Objects of an event loop are kept only while they are in use."""
 
     def __init__(self) -> None:
         self._turns: dict[str, _Turn] = {}
@@ -34,7 +34,7 @@ class Calls:
 
     @contextlib.asynccontextmanager
     async def turn(self, name: str) -> AsyncGenerator[None, None]:
-        """While it is somebody's turn with a name, all others who want one wait."""
+        """Holds the lock of a name."""
         turn = self._turns.setdefault(name, _Turn())
         turn.takers += 1
         try:
@@ -46,21 +46,21 @@ class Calls:
                 del self._turns[name]
 
     def is_anybodys_turn(self, name: str) -> bool:
-        """Whether something is being done with it."""
+        """Whether the lock of a name is held."""
         return name in self._turns
 
     async def answer(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function answers: awaited if it is async, and otherwise called where it may take its time."""
+        """Returns the result of a function: awaited if it is async, otherwise called in a thread."""
         if inspect.iscoroutinefunction(function):
             return await function(*arguments)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="workden-sessions")
-        call = functools.partial(contextvars.copy_context().run, unstopped(function), *arguments)
+        call = functools.partial(contextvars.copy_context().run, without_stop_iteration(function), *arguments)
         answer = await asyncio.get_running_loop().run_in_executor(self._pool, call)
         return await answer if inspect.isawaitable(answer) else answer
 
     async def see_through(self, call: Coroutine[Any, Any, T]) -> T:
-        """What a call comes to, which goes on if whoever awaits this is cancelled."""
+        """Runs a call that continues if the awaiting task is cancelled."""
         task = asyncio.get_running_loop().create_task(call)
         self._under_way.add(task)
         task.add_done_callback(self._done)
@@ -69,16 +69,16 @@ class Calls:
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._under_way.discard(task)
         if not task.cancelled():
-            # If nobody waits any more, nobody else would look at it.
+            # The awaiting task may be gone: retrieve the exception, so that asyncio does not report it.
             task.exception()
 
     async def settled(self) -> None:
-        """Waits until nothing is under way."""
+        """Waits until no call is running."""
         while self._under_way:
             await asyncio.wait(set(self._under_way))
 
     def close(self) -> None:
-        """Lets go of the threads. They are there again when they are needed."""
+        """Releases the threads. They are created again when needed."""
         if self._pool is not None:
             self._pool.shutdown(wait=False)
             self._pool = None

@@ -1,4 +1,4 @@
-"""The runtimes that come with the package."""
+"""The built-in runtimes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["BUILTIN_RUNTIMES", "get_runtime"]
 BUILTIN_RUNTIMES: dict[str, RuntimeConfig] = {
     runtime["name"]: RuntimeConfig(**runtime) for runtime in json.loads(_native.builtin_runtimes())
 }
-"""All of them, by name."""
+"""The built-in runtimes by name."""
 
 
 def get_runtime(name: str) -> RuntimeConfig:
-    """The runtime of this name.
+    """Returns the runtime with this name.
 
     ```python
     from workden import get_runtime

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from workden import _native
-from workden._asking import asker
+from workden._ask_callbacks import native_callback
+from workden._dual import Steps, dual_method
+from workden._options import Volumes, as_list, mount, mounts, to_json
 from workden._program import container_keepers, program
 from workden._rules import Permissions, rules_of
 from workden._sandbox import PlaceSandbox
-from workden._shown import Volumes, listed, mounts, said, shown
-from workden._steps import Steps, waits
 from workden.backends.base import BaseSandbox
 from workden.types import ExecuteResponse, FileInfo
 
@@ -26,10 +26,10 @@ __all__ = ["DockerSandbox"]
 
 @BaseSandbox.register
 class DockerSandbox(PlaceSandbox):
-    """A sandbox in a container. It starts when it is first needed.
+    """A sandbox in a container. It starts on first use.
 
-    The daemon is the one that `DOCKER_HOST` names, or the one at the usual socket. The container has no network,
-    few privileges, and at most 512 processes; nothing has to be installed in the image.
+    The daemon is the one in `DOCKER_HOST`, or else at the default socket. The container has no network, few privileges,
+    and at most 512 processes. The image needs no additional software.
 
     ```python no-run
     from workden import DockerSandbox
@@ -75,24 +75,24 @@ class DockerSandbox(PlaceSandbox):
         ask_callback: AskCallback | None = None,
         ask_fallback: AskFallback = "error",
     ) -> None:
-        """What the container is given.
+        """Configures the container.
 
-        - `image`, `work_dir`: what is in it and where commands run, unless there is a `runtime`, which says both.
-        - `volumes`: `{"/srv/data": "/data:ro"}`; a name without a `/` is a volume of the daemon.
-        - `network_mode`: `"bridge"`, `"host"` or a network of the daemon; nothing is none.
-        - `container_name`: a container of this name is found again, and kept when it is stopped, as it is without
+        - `image`, `work_dir`: the image and the directory for commands. A `runtime` replaces both.
+        - `volumes`: `{"/srv/data": "/data:ro"}`; a name without `/` is a volume of the daemon.
+        - `network_mode`: `"bridge"`, `"host"` or a network of the daemon. By default: no network.
+        - `container_name`: reuses the container with this name. It is kept when the sandbox stops, as without
           `auto_remove`.
-        - `env`, `labels`: variables of commands, and labels of the container.
-        - `memory`, `swap`, `cpus`, `pids`, `tmpfs`: limits, and places in memory, `{"/tmp": "64M"}`.
-        - `user`: `"1000:1000"`, a name, or `""` for whoever the image says. If nothing is said, whoever owns the
-          directory that is mounted where commands run, so that new files are theirs.
-        - `privileges`: what commands may become; `few` is what package managers need.
-        - `read_only_root`: the files of the image cannot be changed.
-        - `read_only`, `masked`, `git_files`, `permissions`, `ask_callback`, `ask_fallback`: as in `LinuxSandbox`,
-          for what is mounted from the host.
+        - `env`, `labels`: environment variables of commands, and labels of the container.
+        - `memory`, `swap`, `cpus`, `pids`, `tmpfs`: limits, and in-memory file systems, `{"/tmp": "64M"}`.
+        - `user`: `"1000:1000"`, a name, or `""` for the user of the image. By default: the owner of the directory
+          mounted at `work_dir`, so that new files belong to that user.
+        - `privileges`: privileges of commands; `few` is enough for package managers.
+        - `read_only_root`: makes the files of the image read-only.
+        - `read_only`, `masked`, `git_files`, `permissions`, `ask_callback`, `ask_fallback`: as in `LinuxSandbox`, for
+          files mounted from the host.
         - `init`, `oci_runtime`: the first process, and the runtime of the daemon (`"runsc"`).
-        - `lease`: seconds that it lives while nobody is connected.
-        - `build_network`: the network of an image that is built; `docker_host`: the address of the daemon.
+        - `lease`: seconds that the container lives without a connected client.
+        - `build_network`: the network for image builds; `docker_host`: the address of the daemon.
         """
         if isinstance(runtime, str):
             from workden.backends.docker.runtimes import get_runtime
@@ -107,15 +107,15 @@ class DockerSandbox(PlaceSandbox):
         self._ask_fallback: AskFallback = ask_fallback
         self._permissions = permissions
         named, of_host = _volumes(volumes)
-        self._wanted = said(
+        self._wanted = to_json(
             daemon={"host": docker_host, "keeper": program(), "keepers": container_keepers()},
             image=image,
             runtime=None if runtime is None else runtime.model_dump(mode="json"),
             work_dir=self._work_dir,
             volumes=of_host,
             named_volumes=named,
-            read_only=listed("read_only", read_only),
-            masked=listed("masked", masked),
+            read_only=as_list("read_only", read_only),
+            masked=as_list("masked", masked),
             git_files=git_files,
             network=network_mode,
             build_network=build_network,
@@ -136,39 +136,40 @@ class DockerSandbox(PlaceSandbox):
             lease=lease,
             rules=rules_of(permissions),
         )
-        self._asks = asker(ask_callback)
+        self._asks = native_callback(ask_callback)
         super().__init__(session_id or sandbox_id, idle_timeout)
 
-    def _made(self) -> _native.Place:
+    def _create_place(self) -> _native.Place:
         return _native.Place.docker(self._wanted, self._asks)
 
     @property
     def runtime(self) -> RuntimeConfig | None:
-        """What it has installed, if it is a runtime."""
+        """The runtime, if one was given."""
         return self._runtime
 
     @property
     def work_dir(self) -> str:
-        """Where relative paths start and commands run."""
+        """The directory in which relative paths and commands start."""
         return self._work_dir
 
-    @waits
+    @dual_method
     def execute(self, command: str, timeout: float | None = None) -> Steps[ExecuteResponse]:
-        """Runs a line in a shell to its end, or until `timeout` seconds are over, if that is said."""
+        """Runs a shell command until it exits, or for `timeout` seconds (default: no limit)."""
         seconds = math.inf if timeout is None else timeout
         return (yield from PlaceSandbox.execute.steps(self, command, seconds))  # type: ignore[attr-defined]
 
-    @waits
+    @dual_method
     def glob_info(self, pattern: str, path: str = "/") -> Steps[list[FileInfo]]:
-        """Files below `path` whose path matches, newest first. `/` is the whole container, `.` is `work_dir`."""
+        """Returns the files below `path` whose path matches, newest first. `/` is the whole container, `.` is
+        `work_dir`."""
         return (yield from PlaceSandbox.glob_info.steps(self, pattern, path))  # type: ignore[attr-defined]
 
 
 def _volumes(volumes: Volumes | None) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """Volumes of the daemon, and files of the host."""
+    """Splits volumes into those of the daemon and host paths."""
     names = {source: at for source, at in (volumes or {}).items() if isinstance(source, str) and _is_name(source)}
     of_host = {source: at for source, at in (volumes or {}).items() if source not in names}
-    return [shown(name, at) for name, at in names.items()], mounts(of_host)
+    return [mount(name, at) for name, at in names.items()], mounts(of_host)
 
 
 def _is_name(source: str) -> bool:

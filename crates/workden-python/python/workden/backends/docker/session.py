@@ -1,8 +1,8 @@
-"""`SessionManager`: a sandbox for each session, made once, used again, and ended when nobody uses it.
+"""`SessionManager`: one sandbox per session, created once, reused, and ended after a time without use.
 
-Sandboxes are whatever a factory makes: ours, or objects of somebody else with `start`, `stop` and `is_alive`,
-plain or async. Invariants: for one id one thing happens at a time; what has begun is seen through, also when
-whoever asked for it stops waiting; and no code of a sandbox that may block runs on the event loop.
+A factory creates the sandboxes: those of this package, or any object with `start`, `stop` and `is_alive`, sync or
+async. Invariants: operations on one id run one at a time; a started operation completes, even if its caller is
+cancelled; blocking code of a sandbox never runs on the event loop.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["SandboxFactory", "SessionManager"]
 
 SandboxFactory = Callable[[str], Any]
-"""Makes the sandbox of a session, whose id it is given; plain or async."""
+"""Creates the sandbox of a session from its id; sync or async."""
 
 _log = logging.getLogger("workden")
 
@@ -40,7 +40,7 @@ async def _always(_: str) -> bool:
 
 
 class SessionManager:
-    """Sandboxes by the id of their session.
+    """Sandboxes by session id.
 
     ```python
     import asyncio
@@ -63,11 +63,11 @@ class SessionManager:
         default_idle_timeout: float = 3600,
         workspace_root: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Where sandboxes come from.
+        """Configures how sandboxes are created.
 
-        - `sandbox_factory`: makes one; without it each is a `DockerSandbox`.
-        - `default_runtime`: what those have installed, unless `get_or_create` is told otherwise.
-        - `default_idle_timeout`: seconds without use after which a sandbox that has no `idle_timeout` is ended.
+        - `sandbox_factory`: creates a sandbox. By default: a `DockerSandbox`.
+        - `default_runtime`: the runtime of a `DockerSandbox`, unless `get_or_create` gets another.
+        - `default_idle_timeout`: seconds without use after which a sandbox without `idle_timeout` is ended.
         - `workspace_root`: a `DockerSandbox` works in `{workspace_root}/{id}/workspace`, which outlives it.
         """
         self._sandbox_factory = sandbox_factory
@@ -81,12 +81,12 @@ class SessionManager:
 
     @property
     def sessions(self) -> dict[str, Any]:
-        """The sandboxes by their ids: a copy."""
+        """A copy of the sandboxes by id."""
         return dict(self._sessions)
 
     @property
     def session_count(self) -> int:
-        """How many there are."""
+        """The number of sessions."""
         return len(self._sessions)
 
     def __contains__(self, session_id: object) -> bool:
@@ -104,10 +104,10 @@ class SessionManager:
     # Opening
 
     async def get_or_create(self, session_id: str, runtime: RuntimeConfig | str | None = None) -> Any:
-        """The sandbox of a session, which is started if there is none that lives.
+        """Returns the sandbox of a session, started if it is not running.
 
-        An id begins with a letter or digit, and has at most 64 letters, digits, `.`, `_` and `-`; another is a
-        `ValueError`. `runtime` is for a session that is made now, and only if there is no factory.
+        An id starts with a letter or digit, and has at most 64 letters, digits, `.`, `_` and `-`; others raise
+        `ValueError`. `runtime` applies to a new session without a factory.
         """
         try:
             _native.check_session_id(session_id)
@@ -153,18 +153,18 @@ class SessionManager:
     # Ending
 
     async def release(self, session_id: str) -> bool:
-        """Ends the sandbox of a session. Whether there was one. One that is being started is ended then.
+        """Ends the sandbox of a session. Returns whether it existed. A starting sandbox is ended after its start.
 
-        If it cannot be stopped and lives on, that is raised, and the session stays.
+        If it cannot be stopped and is still alive, the exception is raised, and the session stays.
         """
         return await self._calls.see_through(self._release(session_id, _always))
 
     async def cleanup_idle(self, max_idle: float | None = None) -> int:
-        """Ends the sandboxes that nobody has used for longer than `max_idle` seconds. How many that were.
+        """Ends the sandboxes that were unused for more than `max_idle` seconds. Returns their number.
 
-        If nothing is said each has the time that its `idle_timeout` says, or the usual one. One that has a method
-        `idle_for` is asked for how long; ours have, and are in use as long as a command runs. What goes wrong with
-        one of them is logged, and keeps no other from ending.
+        By default the limit is the `idle_timeout` of each sandbox, or else the default. A method `idle_for` of a
+        sandbox reports the seconds without use; in the sandboxes of this package it is zero while a command runs.
+        Failures are logged, and do not affect other sessions.
         """
 
         async def is_idle(session_id: str) -> bool:
@@ -172,13 +172,13 @@ class SessionManager:
             own = getattr(sandbox, "idle_timeout", None)
             usual = own if isinstance(own, (int, float)) else self._default_idle_timeout
             most = usual if max_idle is None else max_idle
-            # Who may know better is asked only when it would end.
+            # Ask the sandbox itself only before ending it.
             return self._unused(session_id, sandbox) > most and await self._idle_for(session_id, sandbox) > most
 
         return await self._release_all(list(self._sessions), is_idle)
 
     async def shutdown(self) -> int:
-        """Ends all of them, and the cleanup loop. How many were ended."""
+        """Ends all sessions and the cleanup loop. Returns the number of ended sessions."""
         self.stop_cleanup_loop()
         await self._calls.settled()
         ended = await self._release_all(list(self._sessions), _always)
@@ -191,14 +191,14 @@ class SessionManager:
         answers = await asyncio.gather(*releases, return_exceptions=True)
         for session_id, answer in zip(ids, answers):
             if isinstance(answer, Exception):
-                _log.warning("the session %s could not be ended: %s", session_id, answer)
+                _log.warning("cannot end session %s: %s", session_id, answer)
         return sum(answer is True for answer in answers)
 
     async def _release(self, session_id: str, if_still: _Judges) -> bool:
         if session_id not in self._sessions and not self._calls.is_anybodys_turn(session_id):
             return False
         async with self._calls.turn(session_id):
-            # Somebody may have used it meanwhile, or ended it.
+            # The session may have been used or ended while waiting for the lock.
             if session_id not in self._sessions or not await if_still(session_id):
                 return False
             sandbox = self._sessions[session_id]
@@ -207,7 +207,7 @@ class SessionManager:
             except Exception:
                 if await self._is_alive(sandbox):
                     raise
-                _log.warning("a sandbox of the session %s failed to stop, but has ended", session_id, exc_info=True)
+                _log.warning("a sandbox of session %s failed to stop, but has ended", session_id, exc_info=True)
             del self._sessions[session_id]
             self._used.pop(session_id, None)
             return True
@@ -215,12 +215,12 @@ class SessionManager:
     # The cleanup loop
 
     def start_cleanup_loop(self, interval: float = 300) -> None:
-        """Calls `cleanup_idle` every `interval` seconds in the running event loop. Once is enough."""
+        """Calls `cleanup_idle` every `interval` seconds in the running event loop. Repeated calls have no effect."""
         if self._cleanup_task is None or self._cleanup_task.done():
             self._cleanup_task = asyncio.get_running_loop().create_task(self._clean_up(interval))
 
     def stop_cleanup_loop(self) -> None:
-        """Ends that."""
+        """Stops the cleanup loop."""
         if self._cleanup_task is not None:
             self._cleanup_task.cancel()
             self._cleanup_task = None
@@ -231,9 +231,9 @@ class SessionManager:
             try:
                 await self.cleanup_idle()
             except Exception:
-                _log.exception("sessions could not be looked after; the next time is in %s s", interval)
+                _log.exception("the cleanup of idle sessions failed; retrying in %s s", interval)
 
-    # When each was used
+    # Time of last use
 
     def _use(self, session_id: str, sandbox: Any) -> None:
         self._used[session_id] = time.time()
@@ -248,17 +248,17 @@ class SessionManager:
         ask = getattr(sandbox, "idle_for", None)
         return await self._calls.answer(ask) if callable(ask) else self._unused(session_id, sandbox)
 
-    # Calling what somebody else wrote
+    # Calls of sandbox methods
 
     async def _is_alive(self, sandbox: Any) -> bool:
         try:
             return bool(await self._calls.answer(sandbox.is_alive))
         except Exception:
-            _log.warning("a sandbox cannot say whether it is alive", exc_info=True)
+            _log.warning("cannot check whether a sandbox is alive", exc_info=True)
             return False
 
     async def _stop_quietly(self, session_id: str, sandbox: Any) -> None:
         try:
             await self._calls.answer(sandbox.stop)
         except Exception:
-            _log.warning("a sandbox of the session %s could not be stopped", session_id, exc_info=True)
+            _log.warning("cannot stop a sandbox of session %s", session_id, exc_info=True)

@@ -1,4 +1,4 @@
-"""One environment, started once, whoever asks for it first, and however many."""
+"""One environment, started once for any number of concurrent first calls."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from typing import TYPE_CHECKING
 from pydantic_ai.workspaces import WorkspaceRef
 
 from workden._native import Failure
-from workden._workspace.failures import of_attach
+from workden._workspace.exceptions import attach_exception
 
 if TYPE_CHECKING:
     from workden._native import Place
-    from workden._workspace.grounds import Ground, Opened
+    from workden._workspace.providers import Opened, Provider
 
 
 class Environment:
-    """The environment behind a workspace. It starts in a thread of its own, so that whoever waits for it may be
-    cancelled, with a whole event loop, and what was made is still known by its ref."""
+    """The environment behind a workspace. It starts in its own thread, so that waiting callers can be cancelled, even
+    with their event loop, and a created environment still gets its ref."""
 
-    def __init__(self, ground: Ground, ref: WorkspaceRef | None) -> None:
-        if ref is not None and ref.provider != ground.provider:
-            raise ValueError(f"`{ref.provider}` is not `{ground.provider}`: this ref is of another workspace")
-        self._ground = ground
+    def __init__(self, provider: Provider, ref: WorkspaceRef | None) -> None:
+        if ref is not None and ref.provider != provider.provider:
+            raise ValueError(f"this ref belongs to provider `{ref.provider}`, not `{provider.provider}`")
+        self._provider = provider
         self._lock = threading.Lock()
         self._opening: tuple[int, Future[Opened]] | None = None
         self.ref = ref
 
     async def place(self) -> Place:
-        """Where to work, started or reached now if it was not before."""
+        """Returns the place to work in, started or attached to on the first call."""
         _, place = await self.opened()
         return place
 
     async def opened(self) -> Opened:
-        """The same, with the backend that it is the place of."""
-        return await _unharmed(self._begun())
+        """Like `place`, together with the backend that owns the place."""
+        return await _shielded(self._start_opening())
 
-    def _begun(self) -> Future[Opened]:
+    def _start_opening(self) -> Future[Opened]:
         with self._lock:
             if self._opening is not None:
                 process, opening = self._opening
-                # A forked child comes to the same environment by its ref. What failed is tried again.
+                # A forked child attaches by ref. A failed attempt is repeated.
                 if process == os.getpid() and not (opening.done() and opening.exception()):
                     return opening
             begun: Future[Opened] = Future()
@@ -59,34 +59,34 @@ class Environment:
             opening.set_exception(error)
 
     def _make(self) -> Opened:
-        id = self._ground.new_id()
-        made = _started(self._ground.make(id))
-        self.ref = WorkspaceRef(provider=self._ground.provider, id=id)
+        id = self._provider.new_id()
+        made = _start(self._provider.make(id))
+        self.ref = WorkspaceRef(provider=self._provider.provider, id=id)
         return made
 
     def _find(self, ref: WorkspaceRef) -> Opened:
         try:
-            return _started(self._ground.find(ref.id))
+            return _start(self._provider.find(ref.id))
         except Failure as failure:
-            raise of_attach(failure) from failure
+            raise attach_exception(failure) from failure
 
 
-def _started(opened: Opened) -> Opened:
+def _start(opened: Opened) -> Opened:
     _, place = opened
     if place.has_commands():
         place.start()
     return opened
 
 
-async def _unharmed(opening: Future[Opened]) -> Opened:
-    """What it comes to. Cancelling this cancels nobody but whoever waits."""
+async def _shielded(opening: Future[Opened]) -> Opened:
+    """Returns the result of a future. Cancelling this call does not cancel the future."""
     if opening.done():
         return opening.result()
     loop = asyncio.get_running_loop()
     waiting = loop.create_future()
 
     def wake(_: object) -> None:
-        # The loop may have ended in the meantime, with all who waited.
+        # The event loop may be closed by now, together with its tasks.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(lambda: waiting.done() or waiting.set_result(None))
 

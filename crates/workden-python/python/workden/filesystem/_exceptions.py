@@ -1,11 +1,11 @@
-"""From failures of the native half to the exceptions that programs catch."""
+"""Converts failures of the native module into the exceptions that programs catch."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workden import _said
-from workden.filesystem._mounts import normal
+from workden import _messages
+from workden.filesystem._mounts import normalize
 from workden.filesystem.errors import (
     EditError,
     FileTooLargeError,
@@ -19,44 +19,45 @@ if TYPE_CHECKING:
     from workden._native import Failure
     from workden.filesystem.sandbox import Sandbox
 
-_NO_PLACE = ("escapes", "link_loop", "invalid_path")
-_NOT_MEANT = ("invalid_argument", "invalid_pattern", "out_of_range")
+_INVALID_PATH = ("escapes", "link_loop", "invalid_path")
+_INVALID_ARGUMENT = ("invalid_argument", "invalid_pattern", "out_of_range")
 
 
 def exception(failure: Failure, sandbox: Sandbox, doing: str, *given: str, old_text: str = "") -> Exception:
-    """What is raised for a failure of `doing` something (`read`, `move`, ...) with the paths that were given."""
-    path = _meant(failure, given)
+    """Returns the exception for a failed operation `doing` (`read`, `move`, ...) on the given paths."""
+    path = _path_at_fault(failure, given)
     return (
-        _misnamed(failure, sandbox, doing, path)
-        or _refused(failure, sandbox, path)
-        or _of_edit(failure, doing, path, old_text)
-        or _of_file(failure, doing, path, given)
-        or _other(failure, sandbox, doing, path)
+        _path_exception(failure, sandbox, doing, path)
+        or _refusal_exception(failure, sandbox, path)
+        or _edit_exception(failure, doing, path, old_text)
+        or _file_exception(failure, doing, path, given)
+        or _other_exception(failure, sandbox, doing, path)
     )
 
 
-def _meant(failure: Failure, given: tuple[str, ...]) -> str:
-    """The one of the given paths that a failure is about, as it was typed."""
-    about = _said.refusal(failure)[1].get("path")
+def _path_at_fault(failure: Failure, given: tuple[str, ...]) -> str:
+    """Returns the given path that a failure is about, as it was typed."""
+    about = _messages.refusal(failure)[1].get("path")
     for path in given:
-        place = normal(path)
+        place = normalize(path)
         if place is None or place == about or (about is None and f"`{place}`" in failure.sentence):
             return path
     return given[0]
 
 
-def _misnamed(failure: Failure, sandbox: Sandbox, doing: str, path: str) -> Exception | None:
-    """What is better called something else: a link out of the sandbox is no missing file, a directory no bad name."""
-    if failure.kind == "not_found" and sandbox._led_to(path) is None:
+def _path_exception(failure: Failure, sandbox: Sandbox, doing: str, path: str) -> Exception | None:
+    """Returns a more specific exception: a link out of the sandbox is not a missing file, and a directory is not a bad
+    name."""
+    if failure.kind == "not_found" and sandbox._resolve_or_none(path) is None:
         return PathNotInSandboxError(path, sandbox.readable_roots)
-    name, parts = _said.refusal(failure)
+    name, parts = _messages.refusal(failure)
     if name == "suffix" and not parts["suffix"] and sandbox._is_directory(path):
         return IsADirectoryError(f"Cannot copy directory: {path}" if doing == "copy" else f"Not a file: {path}")
     return None
 
 
-def _refused(failure: Failure, sandbox: Sandbox, path: str) -> Exception | None:
-    name, parts = _said.refusal(failure)
+def _refusal_exception(failure: Failure, sandbox: Sandbox, path: str) -> Exception | None:
+    name, parts = _messages.refusal(failure)
     if name == "outside":
         return PathNotInSandboxError(path, sandbox.readable_roots)
     if name == "read_only":
@@ -68,18 +69,18 @@ def _refused(failure: Failure, sandbox: Sandbox, path: str) -> Exception | None:
     return None
 
 
-def _of_edit(failure: Failure, doing: str, path: str, old_text: str) -> Exception | None:
+def _edit_exception(failure: Failure, doing: str, path: str, old_text: str) -> Exception | None:
     if failure.kind == "invalid_argument" and doing == "edit" and not old_text:
         return EditError(path, "the text to replace is empty", old_text)
     if failure.kind == "no_match":
         return EditError(path, "text not found in file", old_text)
     if failure.kind == "ambiguous":
-        times = _said.refusal(failure)[1].get("matches", "several")
+        times = _messages.refusal(failure)[1].get("matches", "several")
         return EditError(path, f"text found {times} times (must be unique)", old_text)
     return None
 
 
-def _of_file(failure: Failure, doing: str, path: str, given: tuple[str, ...]) -> Exception | None:
+def _file_exception(failure: Failure, doing: str, path: str, given: tuple[str, ...]) -> Exception | None:
     has_source = doing in ("move", "copy")
     if failure.kind == "not_found" or (failure.kind == "not_directory" and doing in ("read", "edit", "delete")):
         return FileNotFoundError(f"{'Source file' if has_source else 'File'} not found: {path}")
@@ -94,8 +95,8 @@ def _of_file(failure: Failure, doing: str, path: str, given: tuple[str, ...]) ->
     return None
 
 
-def _other(failure: Failure, sandbox: Sandbox, doing: str, path: str) -> Exception:
-    if failure.kind in _NO_PLACE:
+def _other_exception(failure: Failure, sandbox: Sandbox, doing: str, path: str) -> Exception:
+    if failure.kind in _INVALID_PATH:
         return PathNotInSandboxError(path, sandbox.readable_roots)
     if failure.kind == "not_text":
         what = "edit" if doing == "edit" else "read"
@@ -103,7 +104,7 @@ def _other(failure: Failure, sandbox: Sandbox, doing: str, path: str) -> Excepti
             f"Cannot {what} '{path}': file appears to be binary or not UTF-8 encoded.\n"
             f"This tool only {what}s text files. For binary files, pass them as attachments."
         )
-    if failure.kind in _NOT_MEANT:
+    if failure.kind in _INVALID_ARGUMENT:
         return ValueError(str(failure))
     if failure.kind == "permission_denied":
         return PermissionError(str(failure))

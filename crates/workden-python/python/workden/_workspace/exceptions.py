@@ -1,4 +1,4 @@
-"""What goes wrong, as Pydantic AI wants workspaces to say it: the builtin errors for paths, its own for the rest."""
+"""Exceptions that Pydantic AI expects of workspaces: the builtin ones for paths, its own for the rest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic_ai.workspaces import WorkspaceUnavailableError
 if TYPE_CHECKING:
     from workden._native import Failure
 
-# Python makes of each number the exception that it has for it: `FileNotFoundError` of ENOENT, and so on.
+# `OSError` picks the subclass for each number: `FileNotFoundError` for ENOENT, and so on.
 _NUMBERS = {
     "not_found": errno.ENOENT,
     "already_exists": errno.EEXIST,
@@ -31,21 +31,21 @@ _NUMBERS = {
     "timed_out": errno.ETIMEDOUT,
     "io": errno.EIO,
 }
-_MISTAKES = ("invalid_path", "invalid_argument", "invalid_pattern", "out_of_range")
+_INVALID = ("invalid_path", "invalid_argument", "invalid_pattern", "out_of_range")
 
 
-def of_call(failure: Failure, path: str | None = None) -> Exception:
-    """The exception for a call that failed. What may go well another time is what it was."""
+def call_exception(failure: Failure, path: str | None = None) -> Exception:
+    """Returns the exception for a failed call. Failures that may be temporary stay `Failure`."""
     if failure.kind == "gone":
         return WorkspaceUnavailableError(str(failure))
-    if failure.kind in _MISTAKES:
+    if failure.kind in _INVALID:
         return ValueError(str(failure))
     number = _NUMBERS.get(failure.kind)
     return failure if number is None else OSError(number, str(failure), path)
 
 
-def of_attach(failure: Failure) -> Exception:
-    """The exception for an environment that was not reached by its ref."""
+def attach_exception(failure: Failure) -> Exception:
+    """Returns the exception for a failed attach."""
     if failure.kind in ("gone", "not_found"):
         return WorkspaceUnavailableError(str(failure))
     return failure

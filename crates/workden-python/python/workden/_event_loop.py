@@ -1,4 +1,4 @@
-"""Awaiting where nobody runs an event loop."""
+"""Runs awaitables without a running event loop, and blocking functions beside one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def run(awaitable: Awaitable[T]) -> T:
-    """What `awaitable` comes to, in a loop of its own. For threads that have none."""
+    """Runs an awaitable in a new event loop, for threads without one."""
 
     async def awaited() -> T:
         return await awaitable
@@ -19,13 +19,12 @@ def run(awaitable: Awaitable[T]) -> T:
 
 
 async def in_thread(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-    """What a function that may wait comes to, beside the loop."""
-    return await asyncio.to_thread(unstopped(function), *args, **kwargs)
+    """Runs a blocking function in a thread."""
+    return await asyncio.to_thread(without_stop_iteration(function), *args, **kwargs)
 
 
-def unstopped(function: Callable[..., T]) -> Callable[..., T]:
-    """The function, for a thread that somebody awaits: a future takes no `StopIteration`, and that one would wait for
-    ever."""
+def without_stop_iteration(function: Callable[..., T]) -> Callable[..., T]:
+    """Wraps a function for use in a thread: a future does not accept `StopIteration`, and its awaiter would hang."""
 
     def called(*args: Any, **kwargs: Any) -> T:
         try:

@@ -1,4 +1,4 @@
-"""What sandboxes are told of the host, in the words of the native half."""
+"""Converts options of sandboxes into the JSON that the native module expects."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, TypeVar, Union
 T = TypeVar("T")
 
 Volumes = Mapping[Union[str, "os.PathLike[str]"], str]
-"""Paths of the host, and where they are in the sandbox: `{"/srv/data": "/data:ro"}`."""
+"""Maps host paths to paths in the sandbox: `{"/srv/data": "/data:ro"}`."""
 
 
-def shown(source: str | os.PathLike[str], at: str) -> dict[str, str]:
-    """A directory or file of the host at a path of the sandbox, which ends in `:ro` if it is only to be read."""
+def mount(source: str | os.PathLike[str], at: str) -> dict[str, str]:
+    """Returns the mount of a host path at a sandbox path. The suffix `:ro` makes it read-only."""
     path, mark, how = at.rpartition(":")
     if mark and how in ("ro", "rw"):
         access = "read_only" if how == "ro" else "read_write"
@@ -23,23 +23,23 @@ def shown(source: str | os.PathLike[str], at: str) -> dict[str, str]:
 
 
 def mounts(volumes: Volumes | None) -> list[dict[str, str]]:
-    """Directories and files of the host; those that are not there are made, as directories."""
+    """Returns the mounts of host paths. Missing ones are created as directories."""
     made: list[dict[str, str]] = []
     for source, at in (volumes or {}).items():
         host = os.path.abspath(os.path.expanduser(source))
         if not os.path.lexists(host):
             os.makedirs(host)
-        made.append(shown(host, at))
+        made.append(mount(host, at))
     return made
 
 
-def listed(name: str, entries: Iterable[T]) -> list[T]:
-    """A list of what was given; not one of the letters of a text, which would protect, or open, something else."""
+def as_list(name: str, entries: Iterable[T]) -> list[T]:
+    """Returns the entries as a list. Rejects a string, whose letters would protect, or open, the wrong paths."""
     if isinstance(entries, (str, bytes, os.PathLike)):
-        raise TypeError(f"{name} is a list, and not {entries!r}: write [{entries!r}]")
+        raise TypeError(f"{name} must be a list, not {entries!r}: write [{entries!r}]")
     return list(entries)
 
 
-def said(**wanted: Any) -> str:
-    """JSON of what was said; what was not is left to the native half."""
+def to_json(**wanted: Any) -> str:
+    """Returns the options as JSON without those that are `None`, for which the native module has defaults."""
     return json.dumps({name: value for name, value in wanted.items() if value is not None})

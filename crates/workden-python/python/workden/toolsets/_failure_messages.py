@@ -1,6 +1,6 @@
-"""Failures of tools, in the words that programs written for pydantic-ai-backend look at.
+"""Failure messages of tools with the wording of pydantic-ai-backend, which callers match on.
 
-The first line is theirs; what our tools know beyond it follows.
+The first line is the reference message; details of the native tools follow.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from typing import Any
 
 from workden.toolsets._media import IMAGE_EXTENSIONS, extension_of
 
-_IN_FRONT = re.compile(r"Error: cannot \w+ `[^`]*`: (?=Offset |Line |End line |Hash |end_line)")
+_ERROR_PREFIX = re.compile(r"Error: cannot \w+ `[^`]*`: (?=Offset |Line |End line |Hash |end_line)")
 _TIMES = re.compile(r"found (\d+) times")
 
-FIXABLE = frozenset(
+RETRYABLE = frozenset(
     (
         "not_found already_exists is_directory not_directory not_empty not_regular link_loop invalid_path "
         "invalid_pattern invalid_argument not_text too_large out_of_range no_match ambiguous conflict moved"
     ).split()
 )
-"""Kinds of failures that another call can avoid. All others are as they are, and the model is told so."""
+"""Kinds of failures that a different call can avoid. Others are returned to the model without a retry."""
 
 
-def answered(tool: str, arguments: dict[str, Any], text: str, shown: frozenset[str]) -> str:
-    """What a model is told about a call that did not fail."""
+def success_text(tool: str, arguments: dict[str, Any], text: str, shown: frozenset[str]) -> str:
+    """Returns the answer to the model for a call that succeeded."""
     path = str(arguments.get("path") or ".")
     if tool == "ls" and text == f"Directory '{path}' is empty":
         return f"Directory '{path}' is empty or does not exist"
@@ -32,8 +32,9 @@ def answered(tool: str, arguments: dict[str, Any], text: str, shown: frozenset[s
     return text
 
 
-def told(tool: str, arguments: dict[str, Any], kind: str, text: str, shown: frozenset[str]) -> str:
-    """What a model is told about a call that failed. `shown` are the endings of files that are shown as they are."""
+def failure_text(tool: str, arguments: dict[str, Any], kind: str, text: str, shown: frozenset[str]) -> str:
+    """Returns the answer to the model for a call that failed. `shown` has the suffixes of files that are passed on
+    unchanged."""
     path = str(arguments.get("path") or ".")
     if kind == "not_found" and tool == "read_file":
         return _with_hint(_missing(path, shown), text)
@@ -46,20 +47,20 @@ def told(tool: str, arguments: dict[str, Any], kind: str, text: str, shown: froz
     if kind == "is_directory" and tool == "read_file":
         return _with_hint(f"Error: '{path}' is a directory", text)
     if kind == "invalid_pattern" and tool == "grep":
-        return f"Error: Invalid regex pattern: {_plain(text).removeprefix('invalid regular expression: ')}"
+        return f"Error: Invalid regex pattern: {_without_prefix(text).removeprefix('invalid regular expression: ')}"
     if kind == "no_match" and tool == "edit_file":
-        return f"Error: String '{arguments['old_string']}' not found in file\n{_plain(text)}"
+        return f"Error: String '{arguments['old_string']}' not found in file\n{_without_prefix(text)}"
     if kind == "ambiguous" and tool == "edit_file":
         times = _TIMES.search(text)
         return (
             f"Error: String '{arguments['old_string']}' found {times[1] if times else 'several'} times. "
-            f"Use replace_all=True to replace all, or provide more context.\n{_plain(text)}"
+            f"Use replace_all=True to replace all, or provide more context.\n{_without_prefix(text)}"
         )
-    return _IN_FRONT.sub("Error: ", text, count=1)
+    return _ERROR_PREFIX.sub("Error: ", text, count=1)
 
 
-def not_offered(tool: str, backend: Any) -> str:
-    """What is said about a tool that a backend has no use for."""
+def unavailable_text(tool: str, backend: Any) -> str:
+    """Returns the message for a tool that the backend does not support."""
     if tool in ("run_in_background", "read_output", "kill_shell", "list_shells"):
         return "Error: Backend does not support background processes"
     if tool != "execute":
@@ -83,5 +84,5 @@ def _with_hint(sentence: str, text: str) -> str:
     return f"{sentence}{hint}{rest}"
 
 
-def _plain(text: str) -> str:
+def _without_prefix(text: str) -> str:
     return text.removeprefix("Error: ")

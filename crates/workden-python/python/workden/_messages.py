@@ -1,4 +1,4 @@
-"""What goes wrong, in the words that programs written for pydantic-ai-backend look at."""
+"""Error messages with the wording of pydantic-ai-backend, which callers match on."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from workden._native import Failure
 
 
 def refusal(failure: Failure) -> tuple[str, dict[str, Any]]:
-    """Why a policy said no, as its name and its parts; an empty name when it was no policy."""
+    """Returns the name and the fields of a policy refusal; an empty name if no policy refused the call."""
     if failure.refusal is None:
         return "", {}
     ((name, parts),) = json.loads(failure.refusal).items()
     return name, parts
 
 
-def of_file(failure: Failure, given: str) -> str:
-    """What is said about a file, without the `Error: ` in front."""
+def file_error(failure: Failure, given: str) -> str:
+    """Returns the message for a file, without the prefix `Error: `."""
     name, parts = refusal(failure)
     if name == "outside":
         return f"Access denied: '{given}' is outside allowed directories ({', '.join(parts['readable'])})"
@@ -31,13 +31,11 @@ def of_file(failure: Failure, given: str) -> str:
         return f"File '{given}' not found"
     if failure.kind == "is_directory":
         return f"'{given}' is a directory"
-    if failure.kind == "out_of_range":
-        return failure.sentence.rpartition("`: ")[2]
     return str(failure)
 
 
-def of_edit(failure: Failure, given: str, old_string: str) -> str:
-    """What is said about an edit."""
+def edit_error(failure: Failure, given: str, old_string: str) -> str:
+    """Returns the message for an edit, without the prefix `Error: `."""
     _, parts = refusal(failure)
     if failure.kind == "no_match":
         return f"String '{old_string}' not found in file"
@@ -49,7 +47,7 @@ def of_edit(failure: Failure, given: str, old_string: str) -> str:
         )
     if failure.kind == "is_directory":
         return f"File '{given}' not found"
-    return of_file(failure, given)
+    return file_error(failure, given)
 
 
 def _denied(parts: dict[str, Any]) -> str:
@@ -58,17 +56,17 @@ def _denied(parts: dict[str, Any]) -> str:
     return f"Permission denied for {parts['operation']} on '{parts['target']}'"
 
 
-def of_search(failure: Failure, path: str | None) -> str:
-    """What is said about a search."""
+def search_error(failure: Failure, path: str | None) -> str:
+    """Returns the message for a search."""
     if failure.kind == "invalid_pattern":
         return f"Error: Invalid regex pattern: {failure.sentence}"
     if failure.kind == "not_found":
         return f"Error: Path '{path}' not found"
-    return f"Error: {of_file(failure, str(path or '.'))}"
+    return f"Error: {file_error(failure, str(path or '.'))}"
 
 
-def of_command(failure: Failure) -> str:
-    """What is said about a command, without the `Error: ` in front."""
+def command_error(failure: Failure) -> str:
+    """Returns the message for a command, without the prefix `Error: `."""
     name, parts = refusal(failure)
     if name in ("rule", "disapproved"):
         return _denied(parts)
@@ -78,8 +76,8 @@ def of_command(failure: Failure) -> str:
 
 
 @contextlib.contextmanager
-def plainly() -> Generator[None, None, None]:
-    """Raises what Python programs catch, when something cannot be made."""
+def builtin_exceptions() -> Generator[None, None, None]:
+    """Converts a `Failure` into the builtin exception that Python programs catch."""
     try:
         yield
     except Failure as failure:
@@ -87,5 +85,5 @@ def plainly() -> Generator[None, None, None]:
 
 
 def as_exception(failure: Failure) -> Exception:
-    """The same."""
+    """Returns the builtin exception for a failure."""
     return ValueError(str(failure)) if failure.kind.startswith("invalid") else RuntimeError(str(failure))

@@ -1,11 +1,11 @@
-"""Who is asked about a call of a tool, and in which order.
+"""Answers approval questions about a tool call, from the first of these sources:
 
-1. Whoever takes the agent's deferred calls: its run ends with the question, and goes on with the answer.
-2. A capability of the agent that handles deferred calls while it runs.
-3. The `ask_callback`, of the toolset or of the backend.
-4. Whoever sits at the terminal.
+1. The caller of the agent, with deferred calls: the run ends with the question, and continues with the answer.
+2. A capability of the agent that handles deferred calls during the run.
+3. The `ask_callback` of the toolset or of the backend.
+4. The terminal.
 
-When there is none of them, nobody is asked: the call is refused, and the model is told so.
+Without any of them the call is refused, and the model is told so.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.tools import DeferredToolRequests, ToolApproved, ToolDenied
 
-from workden._asking import asked, called
-from workden._terminal import is_there
+from workden._ask_callbacks import call, callback_arguments
+from workden._terminal import is_interactive
 from workden.toolsets import _terminal
 from workden.toolsets._deferred import may_end_with_questions
 
 Answer = bool | tuple[bool, str] | None
 
 
-class Asking:
+class Approvals:
     """Answers the questions of one call."""
 
     def __init__(
@@ -35,44 +35,43 @@ class Asking:
         deferred: bool | None,
         callback: Any,
         terminal: bool,
-        before: dict[str, Any] | None = None,
+        earlier: dict[str, Any] | None = None,
         approved: bool = False,
     ) -> None:
-        # Tools can be called by hand, with something that only looks like a context: then there is no run.
+        # Tools can be called directly with an object that only resembles a context: then there is no run.
         self._run = ctx if isinstance(ctx, RunContext) else None
         self._deferred = deferred
         self._callback = callback
         self._terminal = terminal
-        self._before = before
+        self._earlier = earlier
         self._approved = approved or (self._run is not None and self._run.tool_call_approved)
         self.question: dict[str, Any] | None = None
-        """What the run ends with, to go on when it is answered."""
-        self.instead: dict[str, Any] | None = None
-        """The arguments that were approved in place of those that were asked about."""
-        self.nobody = False
-        """Whether there was nobody to ask."""
+        """The question that the run ends with."""
+        self.override_args: dict[str, Any] | None = None
+        """The arguments that were approved in place of the original ones."""
+        self.unanswered = False
+        """Whether no source answered."""
 
-    def approving(self) -> Asking:
-        """The same, for a call that somebody has said yes to."""
-        return Asking(self._run, deferred=self._deferred, callback=None, terminal=False, approved=True)
+    def approved(self) -> Approvals:
+        """Returns the approvals for a call that was approved."""
+        return Approvals(self._run, deferred=self._deferred, callback=None, terminal=False, approved=True)
 
     async def __call__(self, question: str) -> Answer:
-        """Called by the native half, and awaited where the tool was called."""
+        """Called by the native module, and awaited where the tool was called."""
         summary = summarized(json.loads(question))
-        if self._approved and not self._is_another(summary):
+        if self._approved and not self._has_changed(summary):
             return True
         if self._defers():
             self.question = summary
             return None
         return await self._asked(summary)
 
-    def _is_another(self, summary: dict[str, Any]) -> bool:
-        """Whether what was approved has changed since: the file is no longer what it was when somebody said yes, or
-        its path leads to another."""
-        before = self._before or {}
-        same = all(before.get(name) == summary[name] for name in ("operation", "target"))
-        leads_elsewhere = before.get("leads_to", summary["leads_to"]) != summary["leads_to"]
-        return same and (leads_elsewhere or before.get("found") != summary["found"])
+    def _has_changed(self, summary: dict[str, Any]) -> bool:
+        """Whether the approved target has changed since: another file content, or another target of the path."""
+        earlier = self._earlier or {}
+        same = all(earlier.get(name) == summary[name] for name in ("operation", "target"))
+        leads_elsewhere = earlier.get("leads_to", summary["leads_to"]) != summary["leads_to"]
+        return same and (leads_elsewhere or earlier.get("found") != summary["found"])
 
     def _defers(self) -> bool:
         if self._run is None:
@@ -86,7 +85,7 @@ class Asking:
             answer = await way(summary)
             if answer is not None:
                 return answer
-        self.nobody = True
+        self.unanswered = True
         return None
 
     async def _by_capability(self, summary: dict[str, Any]) -> Answer:
@@ -99,24 +98,24 @@ class Asking:
         if isinstance(decided, ToolDenied):
             return False, decided.message
         if isinstance(decided, ToolApproved):
-            self.instead = decided.override_args
+            self.override_args = decided.override_args
             return decided.override_args is None
         return None
 
     async def _by_callback(self, summary: dict[str, Any]) -> Answer:
         if self._callback is None:
             return None
-        return await called(self._callback, (summary["operation"], summary["target"], summary["reason"]))
+        return await call(self._callback, (summary["operation"], summary["target"], summary["reason"]))
 
     async def _at_terminal(self, summary: dict[str, Any]) -> Answer:
-        if not self._terminal or not is_there():
+        if not self._terminal or not is_interactive():
             return None
         return await _terminal.answer(summary)
 
 
 def summarized(request: dict[str, Any]) -> dict[str, Any]:
-    """A question of the native half, as those who answer it want it: it can be stored as JSON."""
-    operation, target, reason = asked(request)
+    """Returns a question of the native module as JSON-compatible data for approvers."""
+    operation, target, reason = callback_arguments(request)
     return {
         "operation": operation,
         "target": target,
@@ -129,7 +128,7 @@ def summarized(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _part(run: RunContext[Any]) -> ToolCallPart:
-    """The call that the model made."""
+    """Returns the tool call that the model made."""
     responses = (message for message in reversed(run.messages) if isinstance(message, ModelResponse))
     calls = (call for response in responses for call in response.tool_calls)
     return next(call for call in calls if call.tool_call_id == run.tool_call_id)

@@ -1,4 +1,4 @@
-"""Where a workspace comes from: made anew under an id, or found again by it."""
+"""Providers of environments: create one under an id, or attach to it by id."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
     from workden.backends.state import StateBackend
 
 Opened = tuple[Any, Place]
-"""A backend, which is not to be let go of, and where it works."""
+"""A backend, to be kept alive, and its place."""
 
 _RANDOM = re.compile(r"[0-9a-f]{16}")
 _PREFIX = "workden-"
 
 
-class Ground(Protocol):
-    """One kind of environment. Nothing is started before somebody starts what it returns."""
+class Provider(Protocol):
+    """Creates one kind of environment. The places it returns are not started yet."""
 
     provider: str
 
     def new_id(self) -> str:
-        """An id for an environment that is not there yet."""
+        """Returns an id for a new environment."""
         ...
 
     def make(self, id: str) -> Opened:
-        """An environment of this id."""
+        """Creates the environment with this id."""
         ...
 
     def find(self, id: str) -> Opened:
-        """The environment of this id."""
+        """Attaches to the environment with this id."""
         ...
 
     def is_own(self, id: str) -> bool:
-        """Whether this id can be one that was made here. An id may come from a model's messages."""
+        """Whether this provider could have issued the id, which may come from a model's messages."""
         ...
 
 
-class LinuxGround:
-    """Sandboxes with a lease: each has a directory of its own, below one that belongs to this user alone."""
+class LinuxProvider:
+    """Linux sandboxes with a lease, each in a directory that only this user can access."""
 
     provider = "workden-linux"
 
@@ -75,7 +75,7 @@ class LinuxGround:
         return like, Place.linux_attach(json.dumps(wanted), like._asks)
 
     def _sandbox(self) -> LinuxSandbox:
-        # Never started: what it would be is what is wanted.
+        # Never started: it only provides the options.
         from workden.backends.linux import LinuxSandbox
 
         return LinuxSandbox(**self._options)
@@ -85,12 +85,12 @@ class LinuxGround:
 
     def _directory(self, id: str) -> str:
         if not self.is_own(id):
-            raise WorkspaceUnavailableError(f"there is no sandbox `{id}`")
+            raise WorkspaceUnavailableError(f"sandbox `{id}` not found")
         return str(private_directory(self._leases) / id)
 
 
-class DockerGround:
-    """Containers, by their names."""
+class DockerProvider:
+    """Containers, identified by name."""
 
     provider = "workden-docker"
 
@@ -104,7 +104,7 @@ class DockerGround:
 
     def make(self, id: str) -> Opened:
         like = self._sandbox()
-        # Whoever ends a workspace is done with it, although it has a name.
+        # Ending a workspace removes its container, although the container has a name.
         wanted = {**json.loads(like._wanted), "container_name": id, "keep": False, "lease": self._ttl}
         return like, Place.docker(json.dumps(wanted), like._asks)
 
@@ -119,13 +119,13 @@ class DockerGround:
         return DockerSandbox(**self._options)
 
     def is_own(self, id: str) -> bool:
-        # Other containers of the machine are nobody's workspace.
+        # Other containers on the machine are not workspaces.
         is_made_here = id.startswith(_PREFIX) and _RANDOM.fullmatch(id[len(_PREFIX) :]) is not None
         return is_made_here or id == self._name
 
 
-class StateGround:
-    """Files in memory, as long as somebody holds them."""
+class StateProvider:
+    """Files in memory, as long as this process references them."""
 
     provider = "workden-state"
 
@@ -135,7 +135,7 @@ class StateGround:
         self._state = state
 
     def new_id(self) -> str:
-        # The same files have the same id, whoever asks.
+        # The same files always have the same id.
         known = (id for id, state in self._known.items() if state is self._state)
         return next(known, secrets.token_hex(8))
 
@@ -150,7 +150,7 @@ class StateGround:
     def find(self, id: str) -> Opened:
         state = self._known.get(id)
         if state is None:
-            raise WorkspaceUnavailableError(f"the files of `{id}` are gone: nobody in this process holds them")
+            raise WorkspaceUnavailableError(f"workspace `{id}` not found: this process no longer references its files")
         return state, state._place
 
     def is_own(self, id: str) -> bool:
@@ -158,25 +158,26 @@ class StateGround:
 
 
 def _held(like: LinuxSandbox | DockerSandbox) -> dict[str, Any]:
-    """What holds in an environment besides its walls, for whoever finds it again: rules, and names that stay."""
+    """Returns the parts of the policy that an attaching client enforces itself: rules, and protected names."""
     wanted = json.loads(like._wanted)
     shown = [*wanted.get("mounts", ()), *wanted.get("volumes", ())]
     if wanted.get("directory") is not None:
         shown.append({"source": wanted["directory"], "at": like.work_dir, "access": "read_write"})
-    # Where there are no namespaces, nothing is known by such names.
+    # Without namespaces, host paths are not mounted under other names.
     git_files = "writable" if wanted.get("level") == "landlock" else wanted.get("git_files")
     held = {"rules": wanted.get("rules"), "git_files": git_files, "shown": shown}
     return {name: value for name, value in held.items() if value is not None}
 
 
 def private_directory(named: str | os.PathLike[str] | None) -> Path:
-    """A directory for this user alone, made if it is not there."""
+    """Returns a directory that only this user can access, created if it is missing."""
     run = os.environ.get("XDG_RUNTIME_DIR")
     usual = Path(run) / "workden" if run else Path(tempfile.gettempdir()) / f"workden-{os.getuid()}"
     directory = Path(named).absolute() if named is not None else usual
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     seen = directory.lstat()
-    # Whoever may enter it may come into the sandboxes.
+    # Access to the directory gives access to the sandboxes.
     if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid() or seen.st_mode & 0o077:
-        raise PermissionError(f"`{directory}` is not a directory of this user alone: make it one, or name another")
+        why = "must be a directory that only this user can access: run `chmod 700` on it, or choose another"
+        raise PermissionError(f"`{directory}` {why}")
     return directory

@@ -1,24 +1,25 @@
-"""The ending of a file's name, and whether a list of endings allows it. The same as the native half has it."""
+"""Suffixes of file names, with the same rules as in the native module."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 
-def ending(name: str) -> str:
-    """The last ending of a name in lower case, with its dot. A leading dot makes a hidden file, not an ending."""
+def suffix_of(name: str) -> str:
+    """Returns the last suffix of a name in lower case, with its dot. A leading dot marks a hidden file, not a
+    suffix."""
     stem = name.lower().lstrip(".")
     at = stem.rfind(".")
     return stem[at:] if 0 <= at < len(stem) - 1 else ""
 
 
 def allows(suffixes: Sequence[str] | None, name: str) -> bool:
-    """Whether a file of this name is allowed: `md` is `.md`, and an empty one stands for names without an ending."""
+    """Whether the suffixes allow a name: `md` means `.md`, and an empty one allows names without a suffix."""
     if suffixes is None:
         return True
     stem = name.lower().lstrip(".")
     for suffix in suffixes:
         bare = suffix.lstrip(".").lower()
-        if stem.endswith(f".{bare}") if bare else not ending(name):
+        if stem.endswith(f".{bare}") if bare else not suffix_of(name):
             return True
     return False

@@ -1,7 +1,7 @@
-"""Methods that are written once, and can be waited for or awaited.
+"""Methods written once for synchronous and asynchronous callers.
 
-Such a method is a generator. What it yields is a call of its native place, as a name and arguments; it is
-sent the answer, or thrown the `Failure`. `waits` makes a plain method of it; `awaited` runs the same steps in
+Such a method is a generator. It yields calls of its native place, each as a name and arguments; it is sent the result,
+or the `Failure` is thrown into it. `dual_method` makes a synchronous method of it; `run_async` runs the same steps in
 an event loop, where cancelling the task cancels the native call.
 """
 
@@ -23,11 +23,11 @@ S = TypeVar("S")
 M = TypeVar("M", bound=Callable[..., Any])
 
 Steps = Generator["tuple[str, tuple[Any, ...]]", Any, T]
-"""Calls of a place, one after the other, and what they come to."""
+"""Yields native calls one after the other, and returns the result."""
 
 
-def waits(method: Callable[Concatenate[S, P], Steps[T]]) -> Callable[Concatenate[S, P], T]:
-    """The method that waits for each of its steps. The steps themselves are its attribute `steps`."""
+def dual_method(method: Callable[Concatenate[S, P], Steps[T]]) -> Callable[Concatenate[S, P], T]:
+    """Makes a synchronous method of a generator. The generator function stays available as the attribute `steps`."""
 
     @functools.wraps(method)
     def waiting(self: S, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -49,15 +49,15 @@ def waits(method: Callable[Concatenate[S, P], Steps[T]]) -> Callable[Concatenate
 
 
 def with_steps(method: M, steps: Callable[..., Any]) -> M:
-    """A method that does what these steps do: whoever awaits it runs them."""
+    """Attaches steps to a method that has the same effect, so that async callers run the steps."""
     cast("Any", method).steps = steps
-    # A wrapper that somebody puts around it has the same attributes, and is another.
+    # A wrapper made with `functools.wraps` copies the attributes, but it is not the method itself.
     cast("Any", method).is_steps_of = method
     return method
 
 
-async def awaited(backend: Any, name: str, *args: Any, **kwargs: Any) -> Any:
-    """What the method `name` of a backend comes to, with each of its steps awaited."""
+async def run_async(backend: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    """Runs the method `name` of a backend, awaiting each of its steps."""
     place = backend._place
     steps = getattr(cast("Any", type(backend)), name).steps(backend, *args, **kwargs)
     try:
@@ -74,19 +74,20 @@ async def awaited(backend: Any, name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def _failure(error: Exception) -> Failure:
-    """What went wrong, as a failure: also that an argument is none, such as half a character, which a model can write."""
+    """Converts an exception into a `Failure`. Invalid arguments are failures too: a model can write a lone
+    surrogate."""
     if isinstance(error, Failure):
         return error
-    why = f"an argument is no text: {error.reason}" if isinstance(error, UnicodeEncodeError) else f"a number is none: {error}"
+    is_text = isinstance(error, UnicodeEncodeError)
+    why = f"invalid text in an argument: {error.reason}" if is_text else f"invalid number in an argument: {error}"
     failure = Failure(why)
     failure.kind, failure.sentence, failure.hint, failure.refusal = "invalid_argument", why, None, None
     return failure
 
 
 def is_native(backend: object, name: str) -> bool:
-    """Whether a method of a backend has steps that can be awaited: a subclass may have its own instead, and so may
-    this one object."""
-    # Not its `type`: that of a weak reference is another.
+    """Whether the steps of a method can be awaited. Not if a subclass or this one object overrides the method."""
+    # `type(backend)` of a weak reference is the type of the reference.
     method = getattr(backend.__class__, name, None)
     is_own = getattr(method, "is_steps_of", None) is method
     return method is not None and is_own and name not in getattr(backend, "__dict__", ())
