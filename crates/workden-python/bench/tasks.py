@@ -17,7 +17,7 @@ Timed = Callable[[], Any]
 
 
 @dataclass(frozen=True)
-class Provider:
+class Context:
     """Where a task works, and with which library."""
 
     lib: Any
@@ -34,7 +34,7 @@ class Task:
     """Something that both can do."""
 
     name: str
-    prepare: Callable[[Provider], Timed]
+    prepare: Callable[[Context], Timed]
     repeat: int = 1
     """How often it is done for one time, which is then divided."""
     at_least: float = 1.0
@@ -49,74 +49,74 @@ TASKS: list[Task] = []
 def task(name: str, repeat: int = 1, at_least: float = 1.0, with_rg: bool = False) -> Any:
     """Makes a task of the function that prepares it."""
 
-    def add(prepare: Callable[[Provider], Timed]) -> Callable[[Provider], Timed]:
+    def add(prepare: Callable[[Context], Timed]) -> Callable[[Context], Timed]:
         TASKS.append(Task(name, prepare, repeat, at_least, with_rg))
         return prepare
 
     return add
 
 
-def local(provider: Provider, part: str) -> Any:
-    return ground.lib.LocalBackend(root_dir=ground.material / part)
+def local(context: Context, part: str) -> Any:
+    return context.lib.LocalBackend(root_dir=context.material / part)
 
 
-def scratch(provider: Provider, **options: Any) -> Any:
-    return ground.lib.LocalBackend(root_dir=ground.scratch, **options)
+def scratch(context: Context, **options: Any) -> Any:
+    return context.lib.LocalBackend(root_dir=context.scratch, **options)
 
 
 @task("read, 50 lines", repeat=200)
-def _(provider: Provider) -> Timed:
-    backend = local(ground, "few")
+def _(context: Context) -> Timed:
+    backend = local(context, "few")
     return lambda: len(backend.read("module_7.py"))
 
 
 @task("read, 100 lines within 10 MB", repeat=3)
-def _(provider: Provider) -> Timed:
-    backend = local(ground, "few")
+def _(context: Context) -> Timed:
+    backend = local(context, "few")
     return lambda: len(backend.read("large.txt", offset=150_000, limit=100))
 
 
 @task("read_bytes, 10 MB", repeat=30)
-def _(provider: Provider) -> Timed:
-    backend = local(ground, "few")
+def _(context: Context) -> Timed:
+    backend = local(context, "few")
     return lambda: len(backend.read_bytes("large.txt"))
 
 
 @task("exists", repeat=500)
-def _(provider: Provider) -> Timed:
-    backend = local(ground, "few")
+def _(context: Context) -> Timed:
+    backend = local(context, "few")
     return lambda: backend.exists("module_7.py")
 
 
 @task("read, awaited", repeat=200)
-def _(provider: Provider) -> Timed:
+def _(context: Context) -> Timed:
     loop = asyncio.new_event_loop()
-    backend = ground.lib.ensure_async(local(ground, "few"))
+    backend = context.lib.ensure_async(local(context, "few"))
     return lambda: len(loop.run_until_complete(backend.read("module_7.py")))
 
 
 @task("write, 600 bytes", repeat=100)
-def _(provider: Provider) -> Timed:
-    backend, content = scratch(ground), "twelve bytes" * 50
+def _(context: Context) -> Timed:
+    backend, content = scratch(context), "twelve bytes" * 50
     return lambda: backend.write("a.txt", content).error
 
 
 @task("write, 10 MB")
-def _(provider: Provider) -> Timed:
-    backend, content = scratch(ground), "0123456789abcde\n" * (10 * 65536)
+def _(context: Context) -> Timed:
+    backend, content = scratch(context), "0123456789abcde\n" * (10 * 65536)
     return lambda: backend.write("large.txt", content).error
 
 
 @task("edit, 2 KB", repeat=100)
-def _(provider: Provider) -> Timed:
-    backend = scratch(ground)
+def _(context: Context) -> Timed:
+    backend = scratch(context)
     backend.write("a.txt", "the quick fox\n" * 150 + "state: 0\n")
     return _toggling(backend, "a.txt")
 
 
 @task("edit, 10 MB")
-def _(provider: Provider) -> Timed:
-    backend = scratch(ground)
+def _(context: Context) -> Timed:
+    backend = scratch(context)
     backend.write("large.txt", "0123456789abcde\n" * (10 * 65536) + "state: 0\n")
     return _toggling(backend, "large.txt")
 
@@ -132,32 +132,32 @@ def _toggling(backend: Any, path: str) -> Timed:
 
 
 @task("ls, 50 entries", repeat=20)
-def _(provider: Provider) -> Timed:
-    backend = local(ground, "few")
+def _(context: Context) -> Timed:
+    backend = local(context, "few")
     return lambda: len(backend.ls_info("."))
 
 
 @task("ls, 10,000 entries", at_least=10)
-def _(provider: Provider) -> Timed:
-    backend = local(ground, "entries")
+def _(context: Context) -> Timed:
+    backend = local(context, "entries")
     return lambda: len(backend.ls_info("."))
 
 
 @task("glob **/*.py, 40,000 files", at_least=10)
-def _(provider: Provider) -> Timed:
-    backend = local(ground, "tree")
+def _(context: Context) -> Timed:
+    backend = local(context, "tree")
     return lambda: len(backend.glob_info("**/*.py"))
 
 
 @task("glob *.py, 50 files", repeat=20)
-def _(provider: Provider) -> Timed:
-    backend = local(ground, "few")
+def _(context: Context) -> Timed:
+    backend = local(context, "few")
     return lambda: len(backend.glob_info("*.py"))
 
 
 def _grep(name: str, pattern: str) -> None:
-    def prepare(provider: Provider) -> Timed:
-        backend = local(ground, "tree")
+    def prepare(context: Context) -> Timed:
+        backend = local(context, "tree")
         return lambda: len(backend.grep_raw(pattern))
 
     task(f"grep {name}, 40,000 files", at_least=10)(prepare)
@@ -171,8 +171,8 @@ _grep("frequent word", "import")
 
 def _check(operation: str, target: str, rules: str) -> None:
     @task(f"permission check, {operation}", repeat=1000, at_least=10)
-    def _(provider: Provider) -> Timed:
-        checker = ground.lib.PermissionChecker(getattr(ground.lib, rules))
+    def _(context: Context) -> Timed:
+        checker = context.lib.PermissionChecker(getattr(context.lib, rules))
         return lambda: checker.check_sync(operation, target)
 
 
@@ -182,31 +182,31 @@ _check("execute", "pytest -q tests", "DEFAULT_RULESET")
 
 
 @task("hashline, a line", repeat=1000)
-def _(provider: Provider) -> Timed:
-    return lambda: ground.lib.line_hash("    return value + total")
+def _(context: Context) -> Timed:
+    return lambda: context.lib.line_hash("    return value + total")
 
 
 @task("hashline, format 100,000 lines")
-def _(provider: Provider) -> Timed:
+def _(context: Context) -> Timed:
     text = "".join(f"line {number}\n" for number in range(100_000))
-    return lambda: len(ground.lib.format_hashline_output(text, limit=100_000))
+    return lambda: len(context.lib.format_hashline_output(text, limit=100_000))
 
 
 @task("hashline, format 100 of 100,000 lines")
-def _(provider: Provider) -> Timed:
+def _(context: Context) -> Timed:
     text = "".join(f"line {number}\n" for number in range(100_000))
-    return lambda: ground.lib.format_hashline_output(text, offset=50_000, limit=100)
+    return lambda: context.lib.format_hashline_output(text, offset=50_000, limit=100)
 
 
 @task("hashline, edit of 100,000 lines")
-def _(provider: Provider) -> Timed:
+def _(context: Context) -> Timed:
     text = "".join(f"line {number}\n" for number in range(100_000))
-    mark = ground.lib.line_hash("line 50000")
-    return lambda: len(ground.lib.apply_hashline_edit(text, 50_001, mark, "another")[0])
+    mark = context.lib.line_hash("line 50000")
+    return lambda: len(context.lib.apply_hashline_edit(text, 50_001, mark, "another")[0])
 
 
-def _state(provider: Provider, files: int) -> Any:
-    backend = ground.lib.StateBackend()
+def _state(context: Context, files: int) -> Any:
+    backend = context.lib.StateBackend()
     text = "\n".join(f"value = {number}" for number in range(50))
     for number in range(files):
         backend.write(f"/d{number % 100}/file_{number}.py", f"{text}\nname = {number}")
@@ -214,59 +214,59 @@ def _state(provider: Provider, files: int) -> Any:
 
 
 @task("state: write", repeat=200)
-def _(provider: Provider) -> Timed:
-    backend, turn = ground.lib.StateBackend(), itertools.count()
+def _(context: Context) -> Timed:
+    backend, turn = context.lib.StateBackend(), itertools.count()
     text = "\n".join(f"value = {number}" for number in range(50))
     return lambda: backend.write(f"/a{next(turn) % 100}.py", text).error
 
 
 @task("state: read", repeat=200)
-def _(provider: Provider) -> Timed:
-    backend = _state(ground, 100)
+def _(context: Context) -> Timed:
+    backend = _state(context, 100)
     return lambda: backend.read("/d7/file_7.py")
 
 
 @task("state: edit", repeat=200)
-def _(provider: Provider) -> Timed:
-    backend = ground.lib.StateBackend()
+def _(context: Context) -> Timed:
+    backend = context.lib.StateBackend()
     backend.write("/a.txt", "the quick fox\n" * 50 + "state: 0\n")
     return _toggling(backend, "/a.txt")
 
 
 @task("state: ls /d7, 10,000 files")
-def _(provider: Provider) -> Timed:
-    backend = _state(ground, 10_000)
+def _(context: Context) -> Timed:
+    backend = _state(context, 10_000)
     return lambda: len(backend.ls_info("/d7"))
 
 
 @task("state: glob **/*.py, 10,000 files")
-def _(provider: Provider) -> Timed:
-    backend = _state(ground, 10_000)
+def _(context: Context) -> Timed:
+    backend = _state(context, 10_000)
     return lambda: len(backend.glob_info("**/*.py"))
 
 
 @task("state: grep, 10,000 files")
-def _(provider: Provider) -> Timed:
-    backend = _state(ground, 10_000)
+def _(context: Context) -> Timed:
+    backend = _state(context, 10_000)
     return lambda: len(backend.grep_raw("name = 9950$"))
 
 
 @task("composite: read through a route", repeat=200)
-def _(provider: Provider) -> Timed:
-    routes = {"/d7/": _state(ground, 100)}
-    backend = ground.lib.CompositeBackend(default=ground.lib.StateBackend(), routes=routes)
+def _(context: Context) -> Timed:
+    routes = {"/d7/": _state(context, 100)}
+    backend = context.lib.CompositeBackend(default=context.lib.StateBackend(), routes=routes)
     return lambda: backend.read("/d7/file_7.py")
 
 
 @task("execute true", repeat=20)
-def _(provider: Provider) -> Timed:
-    backend = scratch(ground)
+def _(context: Context) -> Timed:
+    backend = scratch(context)
     return lambda: backend.execute("true").exit_code
 
 
 @task("execute true, awaited", repeat=20)
-def _(provider: Provider) -> Timed:
-    loop, backend = asyncio.new_event_loop(), scratch(ground)
+def _(context: Context) -> Timed:
+    loop, backend = asyncio.new_event_loop(), scratch(context)
 
     async def run() -> Any:
         return (await backend.async_execute("true")).exit_code
@@ -275,36 +275,36 @@ def _(provider: Provider) -> Timed:
 
 
 @task("execute, 20 MB of output")
-def _(provider: Provider) -> Timed:
-    backend = scratch(ground)
+def _(context: Context) -> Timed:
+    backend = scratch(context)
     return lambda: backend.execute("head -c 20000000 /dev/zero | tr '\\0' x").truncated
 
 
-def toolset(provider: Provider) -> Any:
-    chosen = ground.sandbox.FileSystemToolset.create_default(str(ground.scratch))
+def toolset(context: Context) -> Any:
+    chosen = context.sandbox.FileSystemToolset.create_default(str(context.scratch))
     chosen.write("data/a.txt", "the quick fox\n" * 50)
     return chosen
 
 
 @task("filesystem sandbox: read", repeat=100)
-def _(provider: Provider) -> Timed:
-    tools = toolset(ground)
+def _(context: Context) -> Timed:
+    tools = toolset(context)
     return lambda: len(tools.read("data/a.txt").content)
 
 
 @task("filesystem sandbox: write", repeat=100)
-def _(provider: Provider) -> Timed:
-    tools = toolset(ground)
+def _(context: Context) -> Timed:
+    tools = toolset(context)
     return lambda: tools.write("data/b.txt", "the quick fox\n" * 50)
 
 
 @task("filesystem sandbox: can_write", repeat=200)
-def _(provider: Provider) -> Timed:
-    sandbox = toolset(ground).sandbox
+def _(context: Context) -> Timed:
+    sandbox = toolset(context).sandbox
     return lambda: sandbox.can_write("data/a.txt")
 
 
 @task("filesystem sandbox: list 10,000 files")
-def _(provider: Provider) -> Timed:
-    tools = ground.sandbox.FileSystemToolset.create_default(str(ground.material / "entries"))
+def _(context: Context) -> Timed:
+    tools = context.sandbox.FileSystemToolset.create_default(str(context.material / "entries"))
     return lambda: len(tools.list_files("data"))

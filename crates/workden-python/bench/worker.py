@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tasks import TASKS, Provider, Task, Timed
+from tasks import TASKS, Context, Task, Timed
 
 
 def main() -> None:
     backends, sandbox, material, scratch = sys.argv[1:]
-    ground = Provider(_import(backends), _import(sandbox), Path(material), Path(scratch))
+    context = Context(_import(backends), _import(sandbox), Path(material), Path(scratch))
     tasks = {task.name: task for task in TASKS}
     answers = sys.stdout
     sys.stdout = sys.stderr
@@ -31,10 +31,10 @@ def main() -> None:
         answer: dict[str, Any] = {}
         try:
             if "prepare" in told:
-                shutil.rmtree(ground.scratch, ignore_errors=True)
-                ground.scratch.mkdir(parents=True)
+                shutil.rmtree(context.scratch, ignore_errors=True)
+                context.scratch.mkdir(parents=True)
                 task = tasks[told["prepare"]]
-                timed = task.prepare(ground)
+                timed = task.prepare(context)
                 answer["found"] = timed()
                 _forget_peak()
             elif task and timed:
