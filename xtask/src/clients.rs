@@ -31,7 +31,7 @@ const NODE: &str = match cfg!(target_arch = "aarch64") {
 };
 
 pub(crate) fn run() -> Outcome {
-    let lists = workspace::root().join("crates/workden-cli/tests/clients");
+    let lists = workspace::root().join("crates/workden-cli/tests/services/clients");
     let homes = target_directory().join("clients");
     for kind in KINDS {
         let (list, home) = (lists.join(kind.name).join(kind.list), homes.join(kind.name));

@@ -93,8 +93,24 @@ pub(crate) const FAST: &[Step] = &[
 ];
 
 const FAST_TESTS: &[&str] = &["test", "--workspace", "--exclude", "workden-cli", "--exclude", "workden-keeper"];
-const FAST_SANDBOXES: &[&str] =
-    &["test", "--package", "workden-cli", "--package", "workden-keeper", "--test", "suite", "--test", "sandbox"];
+const FAST_SANDBOXES: &[&str] = &[
+    "test",
+    "--package",
+    "workden-cli",
+    "--package",
+    "workden-keeper",
+    "--test",
+    "suite",
+    "--",
+    "--skip",
+    "walls::",
+    "--skip",
+    "conformance::",
+    "--skip",
+    "leftovers::",
+    "--skip",
+    "sessions::many",
+];
 
 /// What the steps hand on to later ones.
 #[derive(Default)]

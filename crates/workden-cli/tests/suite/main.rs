@@ -1,49 +1,42 @@
-//! The binary as a user runs it: what it prints, its exit codes, and what the documents claim that it
-//! prints.
+//! The binary `workden` as users and programs run it, and the library with this binary as its keeper. Nothing here
+//! needs a daemon or an installed client: those tests are in `services`.
+//!
+//! All tests share one process and one machine with others, so each looks only at what is its own: processes by a
+//! mark of their own, directories of their own, and a process of its own where it counts what a process holds.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
+#![cfg_attr(target_os = "linux", expect(clippy::panic, clippy::print_stderr, reason = "tests"))]
 
-mod demo;
-mod documents;
-mod policy;
-mod runtimes;
+mod cli;
+
+#[cfg(target_os = "linux")]
+mod conformance;
+#[cfg(target_os = "linux")]
+mod family;
+#[cfg(target_os = "linux")]
+mod leftovers;
+#[cfg(target_os = "linux")]
+mod own_process;
+#[cfg(target_os = "linux")]
+mod project;
+#[cfg(target_os = "linux")]
+mod sandbox;
+#[cfg(target_os = "linux")]
 mod sessions;
+#[cfg(target_os = "linux")]
+mod tool;
+#[cfg(target_os = "linux")]
+mod walls;
 
-use std::{
-    io::Write,
-    process::{Command, Output, Stdio},
-};
-
-/// Runs the binary, without what the environment says of colours.
-fn workden(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
-    command(arguments).envs(environment.iter().copied()).output().unwrap()
-}
-
-/// Runs the binary with something to read.
-fn workden_fed(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child =
-        command(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input).unwrap();
-    child.wait_with_output().unwrap()
-}
-
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_workden"));
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
-        command.env_remove(name);
-    }
-    command.args(arguments);
-    command
-}
-
-/// What a run printed that went well.
-fn printed(output: Output) -> String {
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && complaint.is_empty(), "{complaint}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// A file of the repository.
-fn document(name: &str) -> String {
-    std::fs::read_to_string(format!("{}/../../{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
-}
+#[cfg(target_os = "linux")]
+#[path = "../shared/counts.rs"]
+mod counts;
+#[cfg(target_os = "linux")]
+#[path = "../shared/lanes.rs"]
+mod lanes;
+#[cfg(target_os = "linux")]
+#[path = "../shared/processes.rs"]
+mod processes;
+#[cfg(target_os = "linux")]
+#[path = "../shared/stalls.rs"]
+mod stalls;

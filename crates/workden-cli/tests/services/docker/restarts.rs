@@ -1,0 +1,75 @@
+//! A daemon that is stopped and started again under a running session. It is the test's own, without a network.
+
+use workden_core::{
+    ErrorKind, Sandbox,
+    sandbox::{ExecuteRequest, JobRequest, JobState},
+};
+use workden_sandboxes::{
+    docker::{Daemon, DockerSandbox, DockerSessions, WhenItEnds},
+    sessions::SessionManager,
+};
+
+use crate::{
+    docker::{
+        own_daemon::OwnDaemon,
+        places::{BUSYBOX, keepers},
+        sessions::id,
+    },
+    processes::{PATIENCE, soon},
+};
+
+async fn said(sandbox: &dyn Sandbox, line: &str) -> String {
+    sandbox.execute(&ExecuteRequest::shell(line)).await.unwrap().output.text().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_is_made_anew_after_its_daemon_ended_with_all_its_containers() {
+    let mut own = OwnDaemon::start(&[]);
+    own.load(BUSYBOX);
+    let files = tempfile::tempdir().unwrap();
+    let daemon = Daemon::at(&own.address()).unwrap();
+    let template = DockerSandbox::builder(daemon, BUSYBOX).keepers(keepers());
+    let factory = DockerSessions::new(template, "restarts").unwrap();
+    let manager = SessionManager::builder(factory).workspace_root(files.path()).start().await.unwrap();
+    let session = manager.get_or_create(&id("a"), None).await.unwrap();
+    assert_eq!(said(&*session, "echo kept > file; cat file").await, "kept\n");
+
+    own.down();
+    let refused = tokio::time::timeout(PATIENCE, async {
+        let error = session.execute(&ExecuteRequest::shell("true")).await.unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Unreachable | ErrorKind::Gone), "{error}");
+        let error = manager.get_or_create(&id("b"), None).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
+    });
+    refused.await.unwrap();
+
+    own.up();
+    // That the first one is gone is noticed when it is looked at next, which is not at every call.
+    let works = async || {
+        let again = manager.get_or_create(&id("a"), None).await.unwrap();
+        again.execute(&ExecuteRequest::shell("true")).await.is_ok()
+    };
+    soon("it is not made anew", works).await;
+    let again = manager.get_or_create(&id("a"), None).await.unwrap();
+    assert_eq!(said(&*again, "cat file").await, "kept\n");
+    assert_eq!(manager.shutdown(PATIENCE).await.failed.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_container_that_lives_on_without_its_daemon_is_reached_again() {
+    let mut own = OwnDaemon::start(&["--live-restore"]);
+    own.load(BUSYBOX);
+    let daemon = Daemon::at(&own.address()).unwrap();
+    // One that is to be removed when it ends is removed by a daemon that starts, also while it runs.
+    let sandbox = DockerSandbox::builder(daemon, BUSYBOX).keepers(keepers()).when_it_ends(WhenItEnds::Keep).build();
+    sandbox.start_job(&JobRequest::shell("sleep 300")).await.unwrap();
+    let container = sandbox.container_id().unwrap();
+    own.down();
+    let error = sandbox.execute(&ExecuteRequest::shell("true")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
+    own.up();
+    assert_eq!(said(&sandbox, "echo back").await, "back\n");
+    assert_eq!(sandbox.container_id().unwrap(), container);
+    assert_eq!(sandbox.jobs().await.unwrap()[0].state, JobState::Running);
+    sandbox.stop().await.unwrap();
+}

@@ -1,0 +1,162 @@
+//! `workden policy`: verdicts in order, how they come about, and what is said of mistakes.
+
+use serde_json::Value;
+
+use crate::cli::{document, printed, workden, workden_fed};
+
+fn explained(arguments: &[&str]) -> String {
+    let all: Vec<&str> = ["policy", "explain"].into_iter().chain(arguments.iter().copied()).collect();
+    printed(workden(&all, &[]))
+}
+
+/// A `workden.toml` with this text, as an argument, and what keeps it there.
+fn config(text: &str) -> (tempfile::TempDir, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("workden.toml");
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap().to_owned();
+    (directory, file)
+}
+
+#[test]
+fn commands_are_explained() {
+    insta::assert_snapshot!("command_asked", explained(&["execute", "git commit -m x > notes.md"]));
+    insta::assert_snapshot!(
+        "command_denied",
+        explained(&["--preset", "permissive", "execute", "cd src && sudo env A=1 rm -rf / | tee log; cat .env"])
+    );
+    insta::assert_snapshot!(
+        "command_doubted",
+        explained(&["--preset", "permissive", "execute", "ls \"$DIR\"; python3 -c 'import os; os.system(\"ls\")'"])
+    );
+    insta::assert_snapshot!(
+        "command_allowed",
+        explained(&["--preset", "permissive", "execute", "grep -rn TODO src | head -5"])
+    );
+}
+
+#[test]
+fn paths_are_explained() {
+    insta::assert_snapshot!("path_denied", explained(&["edit", "deploy/.ENV"]));
+    insta::assert_snapshot!("path_asked", explained(&["--paths", "files", "edit", "src/main.rs"]));
+}
+
+#[test]
+fn every_layer_of_a_configuration_is_named() {
+    let (_kept, file) = config(
+        "extends = \"permissive\"\n\n\
+         [[mounts]]\nat = \"/input\"\ndirectory = \"data\"\n\n\
+         [[mounts]]\nat = \"/output\"\ndirectory = \"out\"\nmode = \"rw\"\nwrite_approval = true\n\n\
+         [limits]\nmax_file_bytes = 1000\n",
+    );
+    let of = |arguments: &[&str]| {
+        let all = [&["--config", &file, "--preset", "default", "--paths", "files"], arguments].concat();
+        explained(&all).replace(&file, "workden.toml")
+    };
+    insta::assert_snapshot!("layers_of_a_path", of(&["write", "input/a.md"]));
+    insta::assert_snapshot!("layers_of_a_command", of(&["execute", "cp input/a.md output/b.md"]));
+}
+
+#[test]
+fn every_line_gets_one_verdict_in_order() {
+    let input = br#"{"op":"execute","target":"ls"}
+{"op":"read","target":"/a.md"}
+
+{"op":"read","target":"/app/.env"}
+{"op":"write","target":"../../../x"}
+{"op":"execute","target":"true; rm -rf /"}
+{"op":"ls","target":"/"}"#;
+    let output = printed(workden_fed(&["policy", "check", "--preset", "permissive", "--json"], input));
+    let verdicts: Vec<Value> = output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let actions: Vec<&str> = verdicts.iter().map(|verdict| verdict["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["allow", "allow", "deny", "deny", "deny", "allow"]);
+    for verdict in &verdicts {
+        let fields: Vec<&String> = verdict.as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["action", "rule", "why"], "{verdict}");
+        assert!(!verdict["why"].as_str().unwrap().is_empty(), "{verdict}");
+    }
+    assert!(verdicts[2]["rule"].as_str().unwrap().contains(".env"), "{}", verdicts[2]);
+    assert_eq!(verdicts[4]["why"], "Block dangerous commands: it removes `/`, which is above where it runs");
+}
+
+#[test]
+fn a_line_that_is_no_request_is_denied_and_fails_the_run_but_not_the_others() {
+    let wrong = [
+        &b"nonsense"[..],
+        b"{\"op\": \"read\"}",
+        b"{\"op\": \"dance\", \"target\": \"x\"}",
+        b"{\"op\": \"read\", \"target\": \"/a\", \"and\": 1}",
+        b"{\"op\": \"read\", \"target\": \"/\xff\"}",
+        b"[]",
+    ];
+    for line in wrong {
+        let input = [line, b"\n{\"op\":\"read\",\"target\":\"/a\"}\n"].concat();
+        let output = workden_fed(&["policy", "check"], &input);
+        assert_eq!(output.status.code(), Some(1));
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let verdicts: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(verdicts.len(), 2, "{printed}");
+        assert_eq!((&verdicts[0]["action"], &verdicts[1]["action"]), (&"deny".into(), &"allow".into()));
+        assert!(verdicts[0]["why"].as_str().unwrap().starts_with("line 1, column "), "{printed}");
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        assert!(complaint.starts_with("error: 1 line of the input is no request"), "{complaint}");
+    }
+}
+
+#[test]
+fn a_mistake_in_a_configuration_is_shown_with_file_line_and_column() {
+    for (text, expected) in [
+        ("extends = \"default\"\n\n[rules.reed]\n", "line 3, column 8: unknown field `reed`"),
+        ("extends = \"defualt\"\n", "line 1, column 11: unknown variant `defualt`"),
+        ("[rules.read\n", "line 1, column 12: "),
+        (
+            "[rules.read]\nrules = [\n  { pattern = \"*.md\", action = \"allow\" },\n  { pattern = \"[a\", action = \"deny\" },\n]\n",
+            "line 4, column 3: rule ",
+        ),
+        (
+            "[[rules.read.rules]]\npattern = \"*.pem\"\naction = \"deny\"\nmatch = [\"/a.txt\"]\n",
+            "its pattern does not match `/a.txt`, an example of `match`",
+        ),
+    ] {
+        let (_kept, file) = config(text);
+        for arguments in
+            [&["policy", "check", "--config", &file][..], &["policy", "explain", "--config", &file, "read", "/a"]]
+        {
+            let output = workden_fed(arguments, b"");
+            assert_eq!(output.status.code(), Some(1));
+            assert!(output.stdout.is_empty());
+            let complaint = String::from_utf8(output.stderr).unwrap();
+            assert!(complaint.starts_with(&format!("error: {file}: line ")), "{complaint}");
+            assert!(complaint.contains(expected), "{complaint}");
+        }
+    }
+}
+
+#[test]
+fn a_configuration_that_is_not_there_and_a_preset_that_is_none_are_told() {
+    let output = workden(&["policy", "check", "--config", "no-such-file.toml"], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(complaint.starts_with("error: cannot read no-such-file.toml: "), "{complaint}");
+    for nonsense in [&["policy"][..], &["policy", "check", "--preset", "lax"], &["policy", "explain", "dance", "x"]] {
+        assert_eq!(workden(nonsense, &[]).status.code(), Some(2), "{nonsense:?}");
+    }
+}
+
+#[test]
+fn the_schema_in_the_documents_is_current() {
+    let printed = printed(workden(&["policy", "schema"], &[]));
+    let hint = "run `cargo run -p workden-cli -- policy schema > docs/workden.schema.json`";
+    assert!(printed == document("docs/workden.schema.json"), "the schema has changed: {hint}");
+}
+
+#[test]
+fn policy_help_is_worth_reading() {
+    for (name, arguments) in [
+        ("help_policy", &["policy", "--help"][..]),
+        ("help_policy_check", &["policy", "check", "--help"]),
+        ("help_policy_explain", &["policy", "explain", "--help"]),
+    ] {
+        insta::assert_snapshot!(name, printed(workden(arguments, &[])));
+    }
+}

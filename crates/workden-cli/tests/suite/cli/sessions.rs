@@ -1,0 +1,44 @@
+//! `workden sessions` and `--sandbox docker` where there is neither a session nor a daemon: what they say. With
+//! sandboxes: the tests of `sessions` and `docker`.
+
+use crate::cli::{printed, workden};
+
+#[test]
+fn help_has_examples() {
+    for (name, words) in [
+        ("help_sessions", &["sessions", "--help"][..]),
+        ("help_sessions_open", &["sessions", "open", "--help"]),
+        ("help_sessions_exec", &["sessions", "exec", "--help"]),
+        ("help_sessions_prune", &["sessions", "prune", "--help"]),
+    ] {
+        insta::assert_snapshot!(name, printed(workden(words, &[])));
+    }
+}
+
+#[test]
+fn without_sessions_that_is_said() {
+    let place = tempfile::tempdir().unwrap();
+    let state = [("XDG_STATE_HOME", place.path().to_str().unwrap()), ("DOCKER_HOST", "unix:///nowhere/docker.sock")];
+    assert!(printed(workden(&["sessions", "list"], &state)).starts_with("There are no sessions."));
+    assert_eq!(printed(workden(&["sessions", "list", "--json"], &state)), "[]\n");
+    assert_eq!(printed(workden(&["sessions", "prune"], &state)), "There is nothing to end or remove.\n");
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "looking makes nothing");
+}
+
+#[test]
+fn without_a_daemon_it_is_said_how_to_start_one() {
+    let place = tempfile::tempdir().unwrap();
+    let state = [("XDG_STATE_HOME", place.path().to_str().unwrap()), ("DOCKER_HOST", "unix:///nowhere/docker.sock")];
+    for (words, code) in [
+        (&["run", "--sandbox", "docker", "--image", "x", "--", "true"][..], 125),
+        (&["run", "--sandbox", "docker", "--runtime", "python-web", "--", "true"], 125),
+        (&["sessions", "open", "a", "--sandbox", "docker", "--image", "x"], 1),
+        (&["tool", "execute", r#"{"command": "true"}"#, "--yes", "--sandbox", "docker", "--image", "x"], 1),
+    ] {
+        let output = workden(words, &state);
+        let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {told}");
+        assert!(told.contains("there is no Docker daemon at `unix:///nowhere/docker.sock`"), "{words:?}: {told}");
+    }
+    assert_eq!(printed(workden(&["sessions", "list", "--json"], &state)), "[]\n");
+}

@@ -1,0 +1,88 @@
+//! Sandboxes on directories of their own.
+
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use tempfile::TempDir;
+use workden_core::{
+    Sandbox,
+    sandbox::{Level, Network},
+};
+use workden_sandboxes::{HostEnvironment, HostSandbox, KeeperProgram, LinuxSandbox, LinuxSandboxBuilder};
+
+/// Where the program is, when it is not where cargo has put it.
+pub(crate) const PROGRAM: &str = "WORKDEN_PROGRAM";
+/// The user id of an ordinary user, which no account has.
+pub(crate) const ORDINARY: u32 = 48_231;
+
+/// The program that is the keeper.
+pub(crate) fn program() -> PathBuf {
+    std::env::var_os(PROGRAM).unwrap_or_else(|| env!("CARGO_BIN_EXE_workden").into()).into()
+}
+
+/// Directories on the host, a new one for each sandbox.
+pub(crate) struct Places {
+    directory: TempDir,
+    made: AtomicU32,
+}
+
+impl Places {
+    pub(crate) fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap(), made: AtomicU32::new(0) }
+    }
+
+    pub(crate) fn directory(&self) -> PathBuf {
+        let directory = self.directory.path().join(self.made.fetch_add(1, Ordering::Relaxed).to_string());
+        std::fs::create_dir(&directory).unwrap();
+        directory
+    }
+
+    /// A sandbox that works on a directory of the host.
+    pub(crate) async fn linux(&self) -> LinuxSandbox {
+        linux().directory(self.directory()).start().await.unwrap()
+    }
+
+    /// The same without namespaces. Commands never are user 0: the directory is another user's.
+    pub(crate) async fn landlock(&self, network: Network) -> LinuxSandbox {
+        let directory = self.directory_for(Kind::Landlock);
+        linux().level(Level::Landlock).network(network).directory(directory).start().await.unwrap()
+    }
+
+    /// A directory that a sandbox of this kind can work on.
+    pub(crate) fn directory_for(&self, kind: Kind) -> PathBuf {
+        let directory = self.directory();
+        if kind == Kind::Landlock && rustix::process::getuid().is_root() {
+            for path in [self.directory.path(), &directory] {
+                std::os::unix::fs::chown(path, Some(ORDINARY), Some(ORDINARY)).unwrap();
+            }
+        }
+        directory
+    }
+
+    pub(crate) async fn host(&self) -> HostSandbox {
+        let host = HostSandbox::builder(self.directory()).keeper(KeeperProgram::at(program()));
+        host.environment_of(HostEnvironment::from_process()).start().await.unwrap()
+    }
+
+    pub(crate) async fn start(&self, kind: Kind) -> Box<dyn Sandbox> {
+        match kind {
+            Kind::Linux => Box::new(self.linux().await),
+            Kind::Landlock => Box::new(self.landlock(Network::None).await),
+            Kind::Host => Box::new(self.host().await),
+        }
+    }
+}
+
+/// The kinds of sandboxes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Linux,
+    Landlock,
+    Host,
+}
+
+pub(crate) fn linux() -> LinuxSandboxBuilder {
+    LinuxSandbox::builder().keeper(KeeperProgram::at(program()))
+}

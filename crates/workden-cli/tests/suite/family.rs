@@ -1,0 +1,64 @@
+//! A process and all that it has started: who they are, what they have open, what memory the workden among them take,
+//! and which control groups they made.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+/// The process and its descendants.
+pub(crate) fn family(root: u32) -> Vec<u32> {
+    let mut all = vec![root];
+    let mut at = 0;
+    while let Some(pid) = all.get(at).copied() {
+        at += 1;
+        for task in std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            all.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+        }
+    }
+    all
+}
+
+/// Processes, and files that they have open.
+pub(crate) fn held(root: u32) -> (usize, usize) {
+    let family = family(root);
+    let open = |pid: &u32| std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count);
+    (family.len(), family.iter().map(open).sum())
+}
+
+/// Memory in bytes that comes from no file, of the workden among them: its keepers, not the commands. The program
+/// itself is left out: each process that runs it counts its share, which grows when another test ends.
+pub(crate) fn own_memory(root: u32) -> u64 {
+    family(root).into_iter().filter(|pid| is_workden(*pid)).map(anonymous).sum()
+}
+
+fn is_workden(pid: u32) -> bool {
+    std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|program| program.ends_with("workden"))
+}
+
+fn anonymous(pid: u32) -> u64 {
+    let all = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let line = all.lines().find_map(|line| line.strip_prefix("Pss_Anon:"));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}
+
+/// The control groups whose names have the number of one of these processes, which made them.
+pub(crate) fn groups_of(processes: &BTreeSet<u32>) -> Vec<PathBuf> {
+    fn collect(below: &Path, processes: &BTreeSet<u32>, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(below).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let number = name.strip_prefix("workden-").and_then(|rest| rest.split('-').next()?.parse().ok());
+                if number.is_some_and(|number| processes.contains(&number)) {
+                    found.push(entry.path());
+                }
+                collect(&entry.path(), processes, found);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    collect(Path::new("/sys/fs/cgroup"), processes, &mut found);
+    found
+}

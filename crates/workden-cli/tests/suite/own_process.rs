@@ -1,0 +1,45 @@
+//! Tests that need a process to themselves: this program starts itself again for the one test. There is then no other
+//! test in the process whose descriptors, children or user it could take for its own.
+
+use std::process::Command;
+
+/// Set in the process that is started for one test.
+const ALONE: &str = "WORKDEN_TEST_ALONE";
+
+/// Runs the body of a test in a process of its own, with a directory of its own for temporary files.
+pub(crate) fn alone(body: impl FnOnce()) {
+    alone_by(&[], body);
+}
+
+/// The same, where these words start the process.
+pub(crate) fn alone_by(starter: &[&str], body: impl FnOnce()) {
+    if std::env::var_os(ALONE).is_some() {
+        return body();
+    }
+    let own = std::env::current_exe().unwrap();
+    let temporary = tempfile::tempdir().unwrap();
+    let mut command = match starter {
+        [] => Command::new(own),
+        [program, words @ ..] => {
+            let mut command = Command::new(program);
+            command.args(words).arg(own);
+            command
+        }
+    };
+    passes(command.env(ALONE, "1").env("TMPDIR", temporary.path()), name_of(&body));
+}
+
+/// Runs one test of this program by a command that is this program so far.
+pub(crate) fn passes(command: &mut Command, test: &str) {
+    let ran = command.args(["--exact", test, "--nocapture"]).output().unwrap();
+    let printed = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{printed}{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(printed.contains("test result: ok. 1 passed"), "`{test}` is not a test: {printed}");
+}
+
+/// The name of the test in which this closure or block is written.
+pub(crate) fn name_of<T>(_body: &T) -> &'static str {
+    let path = std::any::type_name::<T>();
+    let path = path.split("::{{closure}}").next().unwrap_or(path);
+    path.split_once("::").map_or(path, |(_program, test)| test)
+}

@@ -1,0 +1,96 @@
+//! A directory to work in, `workden` started from it, and what a run printed.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use tempfile::TempDir;
+
+/// `workden`, without what the environment says of colours, logs and tokens.
+pub(crate) fn workden(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_workden"));
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "WORKDEN_LOG", "WORKDEN_MCP_TOKEN"] {
+        command.env_remove(name);
+    }
+    command.args(words).stdin(Stdio::null());
+    command
+}
+
+/// A directory to work in, with a file in it.
+pub(crate) struct Project(TempDir);
+
+impl Project {
+    pub(crate) fn new() -> Self {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("notes.md"), "remember\n").unwrap();
+        Self(place)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.at(name)).unwrap()
+    }
+
+    /// `workden` with these words, from this directory.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = workden(words);
+        command.current_dir(self.path());
+        command
+    }
+
+    pub(crate) fn workden(&self, words: &[&str]) -> Ran {
+        Ran::of(self.command(words).output().unwrap())
+    }
+
+    /// `workden run` with these words, from this directory.
+    pub(crate) fn run_command(&self, words: &[&str]) -> Command {
+        self.command(&[&["run"], words].concat())
+    }
+
+    pub(crate) fn run(&self, words: &[&str]) -> Ran {
+        Ran::of(self.run_command(words).output().unwrap())
+    }
+
+    /// The same with something to read.
+    pub(crate) fn run_fed(&self, words: &[&str], input: &[u8]) -> Ran {
+        let mut command = self.run_command(words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let output = std::thread::scope(|scope| {
+            scope.spawn(move || stdin.write_all(input));
+            child.wait_with_output().unwrap()
+        });
+        Ran::of(output)
+    }
+}
+
+/// What a run came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ran {
+    pub(crate) fn of(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// What it printed, where it succeeded without a complaint.
+    pub(crate) fn printed(self) -> String {
+        assert!(self.code == Some(0) && self.err.is_empty(), "{self:?}");
+        self.out
+    }
+}

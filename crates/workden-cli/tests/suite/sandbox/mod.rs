@@ -1,0 +1,14 @@
+//! Sandboxes as a user starts them: `workden run`, `workden doctor`, and the library with this binary as its
+//! keeper.
+
+mod after_run;
+mod doctor;
+mod killed;
+mod level;
+mod library;
+mod logs;
+mod masks;
+mod run;
+mod run_streams;
+mod toolchains;
+mod words;

@@ -1,0 +1,164 @@
+//! `workden sessions` with Linux sandboxes, each call a process of its own.
+
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::processes::eventually;
+
+pub(crate) struct State(TempDir);
+
+impl State {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::Builder::new().prefix("wd").tempdir_in("/tmp").unwrap())
+    }
+
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_workden"));
+        command.args(words).current_dir(self.0.path()).env("XDG_STATE_HOME", self.0.path()).stdin(Stdio::null());
+        // No container is looked for.
+        command.env("DOCKER_HOST", "unix:///nowhere/docker.sock");
+        command
+    }
+
+    pub(crate) fn workden(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    pub(crate) fn printed(&self, words: &[&str]) -> String {
+        let output = self.workden(words);
+        assert!(output.status.success(), "{words:?}: {}", told(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What is in the directory of the sessions.
+    pub(crate) fn at(&self, path: &str) -> std::path::PathBuf {
+        self.0.path().join("workden").join(path)
+    }
+
+    /// The sandboxes that have a lease.
+    pub(crate) fn leases(&self) -> usize {
+        std::fs::read_dir(self.0.path().join("workden/sessions")).map_or(0, Iterator::count)
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        let listed = self.workden(&["sessions", "list", "--json"]).stdout;
+        let sessions: Vec<Value> = serde_json::from_slice(&listed).unwrap_or_default();
+        for session in sessions {
+            self.workden(&["sessions", "release", session["id"].as_str().unwrap_or_default()]);
+        }
+    }
+}
+
+pub(crate) fn told(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn a_session_outlives_the_command_line_and_is_found_again() {
+    let state = State::new();
+    let both: Vec<Child> =
+        (0..4).map(|_| state.command(&["sessions", "open", "mine"]).stdout(Stdio::piped()).spawn().unwrap()).collect();
+    let answers: Vec<String> = both.into_iter().map(|child| told(&child.wait_with_output().unwrap())).collect();
+    assert_eq!(answers.iter().filter(|answer| answer.contains("is open")).count(), 1, "{answers:?}");
+    assert_eq!(answers.iter().filter(|answer| answer.contains("was open already")).count(), 3, "{answers:?}");
+    assert_eq!(state.leases(), 1);
+
+    let ended = state.workden(&["sessions", "exec", "mine", "--", "sh", "-c", "echo x > /tmp/x; echo y > y; exit 4"]);
+    assert_eq!(ended.status.code(), Some(4), "{}", told(&ended));
+    assert_eq!(
+        state.printed(&["run", "--session", "mine", "--env", "A=b", "--", "sh", "-c", "cat /tmp/x; echo $A"]),
+        "x\nb\n"
+    );
+    assert!(
+        state.printed(&["tool", "execute", r#"{"command": "cat /tmp/x"}"#, "--yes", "--session", "mine"]).contains('x')
+    );
+    assert_eq!(state.printed(&["tool", "read_file", r#"{"path": "y"}"#, "--session", "mine"]).trim(), "1\ty");
+    assert!(state.printed(&["sessions", "files", "mine"]).contains("y  2 bytes"));
+    let file = state.0.path().join("in");
+    std::fs::write(&file, "put").unwrap();
+    state.printed(&["sessions", "files", "mine", "put", file.to_str().unwrap(), "z"]);
+    assert_eq!(state.printed(&["sessions", "files", "mine", "get", "z"]), "put");
+    assert!(state.printed(&["sessions", "list"]).contains("mine  linux  -          running"));
+    assert_eq!(state.leases(), 1);
+
+    assert_eq!(state.printed(&["sessions", "release", "mine"]), "released mine\n");
+    assert_eq!(state.leases(), 0);
+    assert!(state.0.path().join("workden/workspaces/mine/workspace/y").exists());
+    state.printed(&["sessions", "open", "mine"]);
+    assert_eq!(state.printed(&["sessions", "exec", "mine", "--", "cat", "y"]), "y\n");
+    state.printed(&["sessions", "release", "mine", "--purge"]);
+    assert!(!state.0.path().join("workden/workspaces/mine").exists());
+    assert_eq!(state.workden(&["sessions", "release", "mine"]).status.code(), Some(1));
+}
+
+#[test]
+fn what_is_idle_ends_and_what_is_used_does_not() {
+    let state = State::new();
+    state.printed(&["sessions", "open", "idle"]);
+    state.printed(&["sessions", "open", "used"]);
+    let mut user =
+        state.command(&["sessions", "exec", "used", "--", "sh", "-c", "touch up; sleep 900"]).spawn().unwrap();
+    eventually("it is not used", || state.at("workspaces/used/workspace/up").exists());
+    let would = state.printed(&["sessions", "prune", "--idle", "1ms", "--dry-run"]);
+    assert!(would.contains("would remove the session `idle`") && !would.contains("used"), "{would}");
+    assert_eq!(state.leases(), 2);
+    let pruned = state.printed(&["sessions", "prune", "--idle", "1ms"]);
+    assert!(pruned.contains("removed the session `idle`") && !pruned.contains("used"), "{pruned}");
+    assert_eq!(state.leases(), 1);
+    user.kill().unwrap();
+    user.wait().unwrap();
+    // Its sandbox has to notice that its user is gone.
+    eventually("it is used for ever", || state.printed(&["sessions", "prune", "--idle", "1ms"]).contains("used"));
+    assert_eq!(state.leases(), 0);
+    assert_eq!(state.printed(&["sessions", "prune"]), "There is nothing to end or remove.\n");
+}
+
+#[test]
+fn a_session_is_what_it_was_opened_as() {
+    let state = State::new();
+    state.printed(&["sessions", "open", "mine", "--memory", "256M"]);
+    for (words, says) in [
+        (
+            &["sessions", "open", "mine", "--sandbox", "docker", "--image", "x"][..],
+            "is of the kind `linux`, not `docker`",
+        ),
+        (&["sessions", "open", "mine", "--memory", "1G"], "has `--memory 268435456`"),
+        (&["run", "--session", "mine", "--net", "host", "--", "true"], "was made without `--net host`"),
+        (&["run", "--session", "mine", "--mount", "/etc:/x", "--", "true"], "`--mount` cannot be had with `--session`"),
+        (&["sessions", "exec", "none", "--", "true"], "there is no session `none`"),
+        (&["sessions", "open", "new", "--image", "x"], "`--image` says what a container has installed"),
+        (&["sessions", "open", "new", "--sandbox", "docker"], "needs an `--image` or a `--runtime`"),
+        (&["tool", "--session", "mine", "--sandbox", "none"], "a session is a Linux sandbox or a container"),
+    ] {
+        let output = state.workden(words);
+        assert!(!output.status.success() && told(&output).contains(says), "{words:?}: {}", told(&output));
+    }
+    for not_an_id in ["../x", "", "-x", "a/b"] {
+        assert_eq!(state.workden(&["sessions", "open", "--", not_an_id]).status.code(), Some(2), "{not_an_id}");
+    }
+    // What a policy denies is not shown by a session that was opened without it.
+    std::fs::write(state.0.path().join("workden/workspaces/mine/workspace/.env"), "SECRET").unwrap();
+    let output = state.workden(&["tool", "execute", r#"{"command": "cat .e*"}"#, "--yes", "--session", "mine"]);
+    assert!(told(&output).contains("can read `/workspace/.env`, which is denied"), "{}", told(&output));
+    state.printed(&["sessions", "release", "mine"]);
+    let output = state.workden(&["tool", "execute", r#"{"command": "cat .e*"}"#, "--yes", "--session", "mine"]);
+    assert!(!told(&output).contains("SECRET") && !told(&output).contains("which is denied"), "{}", told(&output));
+}
+
+#[test]
+fn names_of_files_move_no_cursor_and_fake_no_entries() {
+    let state = State::new();
+    state.printed(&["sessions", "open", "mine"]);
+    let files = state.0.path().join("workden/workspaces/mine/workspace");
+    std::fs::write(files.join("a\nforged  1 bytes"), "").unwrap();
+    std::fs::write(files.join("b\u{1b}[2J\u{202e}"), "12").unwrap();
+    std::fs::create_dir(files.join("c\r")).unwrap();
+    assert_eq!(
+        state.printed(&["sessions", "files", "mine"]),
+        "c\\r/\na\\nforged  1 bytes  0 bytes\nb\\u{1b}[2J\\u{202e}  2 bytes\n"
+    );
+}

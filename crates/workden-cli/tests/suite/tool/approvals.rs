@@ -1,0 +1,128 @@
+//! Approvals: a person at a terminal, `--yes`, a configuration, or a refusal where there is neither.
+
+use std::{
+    io::{Read, Write},
+    process::{Command, Stdio},
+};
+
+use serde_json::json;
+
+use crate::project::Project;
+
+fn write() -> serde_json::Value {
+    json!({ "path": "a.md", "content": "new\n" })
+}
+
+#[test]
+fn without_a_terminal_a_call_is_refused_and_the_option_is_named() {
+    let project = Project::with_secret();
+    let refused = project.tool("write_file", &write(), &[]);
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.out.contains("without approval") && refused.out.contains("`--yes`"), "{refused:?}");
+    assert!(!project.at("a.md").exists());
+    let mut talk = project.jsonl(&[]);
+    let answer = talk.ask(json!({ "id": 1, "tool": "execute", "args": { "command": "true" } }));
+    assert_eq!((&answer["ok"], &answer["kind"]), (&json!(false), &json!("approval_needed")));
+    assert!(answer["text"].as_str().unwrap().contains("`--yes`"), "{answer}");
+    assert_eq!(project.tool("write_file", &write(), &["--yes"]).printed(), "Wrote 1 lines to /workspace/a.md\n");
+}
+
+#[test]
+fn what_is_denied_stays_denied_with_yes() {
+    let project = Project::with_secret();
+    for words in [&["--yes"][..], &["--yes", "--policy", "strict"]] {
+        let refused = project.tool("read_file", &json!({ "path": ".env" }), words);
+        assert!(refused.code == Some(1) && refused.out.contains("Protect sensitive files"), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_configuration_can_refuse_everything_or_approve_it() {
+    let project = Project::with_secret();
+    let config = |mode: &str| {
+        let text = format!("extends = \"default\"\n[approvals]\nmode = \"{mode}\"\n");
+        std::fs::write(project.at("workden.toml"), text).unwrap();
+        project.tool("write_file", &write(), &["--config", "workden.toml"])
+    };
+    assert!(config("interactive").out.contains("`--yes`"));
+    assert!(config("strict").out.contains("Strict mode"));
+    assert_eq!(config("approve_all").code, Some(0));
+}
+
+/// A line of a shell at a terminal, where a person types these lines, one of them for each question.
+fn at_terminal(project: &Project, typed: &[&str], line: &str) -> (Option<i32>, String) {
+    let mut child = Command::new("script")
+        .args(["-qec", line, "/dev/null"])
+        .current_dir(project.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut shown = Vec::new();
+    let mut asked = 0;
+    for typed in typed {
+        // The question comes first: what is typed before it is thrown away.
+        while count(&shown) == asked {
+            let mut some = [0; 4096];
+            match output.read(&mut some).unwrap() {
+                0 => break,
+                read => shown.extend_from_slice(&some[..read]),
+            }
+        }
+        asked = count(&shown);
+        // In one piece, as a person who types ahead would have it there.
+        input.write_all(format!("{typed}\n").as_bytes()).unwrap();
+    }
+    output.read_to_end(&mut shown).unwrap();
+    drop(input);
+    (child.wait().unwrap().code(), String::from_utf8_lossy(&shown).into_owned())
+}
+
+fn count(shown: &[u8]) -> usize {
+    String::from_utf8_lossy(shown).matches("[a]lways in this session? ").count()
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked_and_their_word_holds() {
+    let project = Project::with_secret();
+    let line = format!("'{}' tool write_file '{}'", env!("CARGO_BIN_EXE_workden"), write());
+    let (code, shown) = at_terminal(&project, &["n"], &line);
+    assert!(code == Some(1) && !project.at("a.md").exists(), "{shown}");
+    assert!(shown.contains("write_file wants to: ") && shown.contains("/workspace/a.md"), "{shown}");
+    assert!(shown.contains("  | +new"), "the change is not shown: {shown}");
+    let (code, shown) = at_terminal(&project, &["x", "y"], &line);
+    assert_eq!((code, project.read("a.md").as_str()), (Some(0), "new\n"), "{shown}");
+}
+
+#[test]
+fn always_is_for_the_session_and_for_the_same_call() {
+    let project = Project::with_secret();
+    let request = |id: u32, command: &str| json!({ "id": id, "tool": "execute", "args": { "command": command } });
+    let lines = [request(1, "echo same"), request(2, "echo same"), request(3, "echo other")];
+    let input = lines.map(|line| line.to_string() + "\n").concat();
+    std::fs::write(project.at("requests.jsonl"), input).unwrap();
+    let program = env!("CARGO_BIN_EXE_workden");
+    let line = format!("'{program}' tool --jsonl --jobs 1 < requests.jsonl > answers.jsonl");
+    let (code, shown) = at_terminal(&project, &["a", "n"], &line);
+    assert_eq!(code, Some(0), "{shown}");
+    let answers = project.read("answers.jsonl");
+    let ok: Vec<bool> = answers.lines().map(|line| line.contains("\"ok\":true")).collect();
+    assert_eq!(ok, [true, true, false], "{answers}\n{shown}");
+    assert_eq!(count(shown.as_bytes()), 2, "{shown}");
+}
+
+#[test]
+fn what_is_typed_before_a_question_is_there_is_no_answer_to_it() {
+    let project = Project::with_secret();
+    let request =
+        |id: u32| json!({ "id": id, "tool": "write_file", "args": { "path": format!("{id}.md"), "content": "x" } });
+    std::fs::write(project.at("requests.jsonl"), format!("{}\n{}\n", request(1), request(2))).unwrap();
+    let program = env!("CARGO_BIN_EXE_workden");
+    let line = format!("'{program}' tool --jsonl --jobs 1 < requests.jsonl > answers.jsonl");
+    // An impatient person says yes twice to the first.
+    let (code, shown) = at_terminal(&project, &["y\ny", "n"], &line);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(project.at("1.md").exists() && !project.at("2.md").exists(), "{shown}");
+    assert_eq!(count(shown.as_bytes()), 2, "{shown}");
+}

@@ -1,0 +1,58 @@
+//! The walls of a Linux sandbox, tried from inside: every attempt of the corpus as root and as an
+//! ordinary user, with a host that must be unharmed afterwards and a sandbox that goes on working.
+//! Without a sandbox those that can be tried do get through: the attempts are real.
+
+mod attempts;
+mod covered;
+mod floods;
+mod host;
+mod landlock;
+mod lifecycle;
+mod numbers;
+mod streams;
+mod survival;
+
+use attempts::{Attempt, Unconfined};
+use host::{Host, Runner, Tried, Way};
+
+/// Tries everything and says what did not hold.
+fn try_all(runner: &Runner) {
+    let host = Host::start(runner);
+    let mut failures = Vec::new();
+    let mut count = 0;
+    for attempt in attempts::all() {
+        count += 1;
+        for way in [Way::Direct, Way::Keeper] {
+            let tried = host.try_in_sandbox(attempt, way);
+            if !tried.held() {
+                failures.push(format!("{} ({way:?}): {tried}", attempt.name));
+            }
+        }
+    }
+    failures.extend(host.harm());
+    assert!(count >= 60, "only {count} attempts");
+    assert!(failures.is_empty(), "{} of {count} attempts:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn nothing_gets_through_when_root_starts_the_sandbox() {
+    try_all(&Runner::root());
+}
+
+#[test]
+fn nothing_gets_through_when_an_ordinary_user_starts_it() {
+    try_all(&Runner::ordinary_user());
+}
+
+#[test]
+fn without_a_sandbox_the_attempts_do_get_through() {
+    let host = Host::start(&Runner::root());
+    let real = |attempt: &&Attempt| attempt.unconfined == Unconfined::Escapes;
+    let blunt: Vec<String> = attempts::all()
+        .filter(real)
+        .map(|attempt| (attempt.name, host.try_unconfined(attempt)))
+        .filter(|(_, tried)| !tried.escaped())
+        .map(|(name, tried): (_, Tried)| format!("{name}: {tried}"))
+        .collect();
+    assert!(blunt.is_empty(), "these would not have shown an escape:\n{}", blunt.join("\n"));
+}
