@@ -1,4 +1,4 @@
-//! Asking somebody in Python: a function that is given the question and says yes or no, now or later.
+//! Approval callbacks in Python: a function that gets the question and answers now or later.
 
 use pyo3::{prelude::*, types::PyTuple};
 use workden_core::{ApprovalRequest, Result};
@@ -6,8 +6,8 @@ use workden_policy::approvals::{Approvals, Decision, Scope};
 
 use crate::runtime;
 
-/// Approvals that ask this function, if there is one. It gets the request as JSON and answers `True`, `False`,
-/// `(answer, note)`, or `None` when it cannot say; or something to await that does.
+/// Returns approvals that ask this function, if there is one. It gets the request as JSON and returns `True`, `False`,
+/// `(answer, note)`, `None` if it cannot answer, or an awaitable of one of these.
 pub(crate) fn approvals(asks: Option<Py<PyAny>>) -> Approvals {
     let Some(asks) = asks else { return Approvals::nobody() };
     let asks = std::sync::Arc::new(asks);
@@ -16,7 +16,7 @@ pub(crate) fn approvals(asks: Option<Py<PyAny>>) -> Approvals {
         async move {
             match ask(&asks, &request).await {
                 Ok(Ok(decision)) => decision,
-                Ok(Err(raised)) => Decision::deny(format!("whoever was asked failed: {raised}")),
+                Ok(Err(raised)) => Decision::deny(format!("the approval callback failed: {raised}")),
                 Err(error) => Decision::deny(error.sentence()),
             }
         }
@@ -32,7 +32,7 @@ async fn ask(asks: &std::sync::Arc<Py<PyAny>>, request: &ApprovalRequest) -> Res
 
 fn decision(answer: &Bound<'_, PyAny>) -> PyResult<Decision> {
     if answer.is_none() {
-        return Ok(Decision::Unanswered { how: "somebody has to be there to approve it".to_owned() });
+        return Ok(Decision::Unanswered { how: "an approval callback is required".to_owned() });
     }
     let (approved, note) = match answer.cast::<PyTuple>() {
         Ok(both) => both.extract::<(bool, Option<String>)>()?,
@@ -45,13 +45,13 @@ fn decision(answer: &Bound<'_, PyAny>) -> PyResult<Decision> {
     })
 }
 
-/// Calls into Python from a call of ours, and waits for the answer if it is something to await: in the
-/// event loop of whoever awaits the call, or, where nobody does, in one of its own on another thread.
+/// Calls into Python during a native call, and awaits the answer if it is awaitable: in the event loop of the caller,
+/// or, for a synchronous caller, in a new loop on another thread.
 pub(crate) async fn call(
     function: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send + 'static,
 ) -> Result<PyResult<Py<PyAny>>> {
     let locals = runtime::awaited_by();
-    // Python may take its time, and the lock may be somebody else's: no thread of the runtime waits for it.
+    // Python may block, and another thread may hold the interpreter lock: no runtime thread waits for it.
     let called = runtime::beside({
         let locals = locals.clone();
         move || Python::attach(|py| answered(py, function, locals.as_ref()))

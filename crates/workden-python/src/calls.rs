@@ -1,7 +1,7 @@
-//! Every call twice: `read` waits, `read_async` is awaited. Written once.
+//! Defines every call twice, from one body: `read` blocks, `read_async` is awaited.
 
-/// Defines methods of a Python class. Each body is an async block over `$place`, a clone of `self`'s own
-/// handle, and gives a `Result` of something that becomes a Python object.
+/// Defines methods of a Python class. Each body is an async block over `$place`, a clone of `self`'s own handle, and
+/// returns a `Result` of a type that converts into a Python object.
 macro_rules! calls {
     (
         impl $class:ty = $open:ident;

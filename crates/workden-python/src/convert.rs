@@ -1,4 +1,4 @@
-//! What answers become in Python: plain dictionaries, strings and bytes, made at once.
+//! Converts results into plain Python dictionaries, strings and bytes.
 
 use std::{fs::File, os::fd::AsRawFd, thread};
 
@@ -31,7 +31,7 @@ impl<'py> IntoPyObject<'py> for Entries {
     }
 }
 
-/// One file or directory as a dictionary.
+/// Converts one file or directory into a dictionary.
 fn entry_info<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyDict>> {
     let info = PyDict::new(py);
     info.set_item(pyo3::intern!(py, "name"), entry.path.name().unwrap_or("/"))?;
@@ -54,7 +54,7 @@ impl<'py> IntoPyObject<'py> for OneEntry {
     }
 }
 
-/// Matches that are worth a thread to free them.
+/// From this many matches on, a separate thread frees them.
 const WORTH_A_THREAD: usize = 10_000;
 
 /// Matches, each a dictionary with `path`, `line_number` and `line`.
@@ -66,7 +66,7 @@ impl<'py> IntoPyObject<'py> for Matches {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        // A copy of a dictionary with the right keys is had for less than one that grows them.
+        // Copying a dictionary that has the keys is cheaper than adding the keys to a new one.
         let (path, number, text) =
             (pyo3::intern!(py, "path"), pyo3::intern!(py, "line_number"), pyo3::intern!(py, "line"));
         let blank = PyDict::new(py);
@@ -84,7 +84,8 @@ impl<'py> IntoPyObject<'py> for Matches {
             }
         }
         if all.len() >= WORTH_A_THREAD {
-            // To free so many takes as long as to make a good part of the list. Without a thread it is done here.
+            // Freeing many matches takes a good part of the time of making the list. If no thread can be started, it
+            // happens here.
             drop(thread::Builder::new().name("workden-free".to_owned()).spawn(move || drop(self.0)));
         }
         PyList::new(py, all)
@@ -93,15 +94,15 @@ impl<'py> IntoPyObject<'py> for Matches {
 
 /// Bytes, as `bytes`.
 pub(crate) enum Blob {
-    /// Those that are here.
+    /// Bytes in memory.
     Bytes(bytes::Bytes),
-    /// Those of a file, which are read right into their place.
+    /// Bytes of a file, read directly into the Python object.
     File {
         /// The file.
         file: File,
-        /// How far it went when it was opened.
+        /// Its size when it was opened.
         size: u64,
-        /// What it is called.
+        /// Its path, for errors.
         path: VirtualPath,
     },
 }
@@ -118,9 +119,9 @@ impl<'py> IntoPyObject<'py> for Blob {
                 match error.is_instance_of::<PyOSError>(py) {
                     true => failure::raised(Error::new(
                         ErrorKind::Io,
-                        format!("cannot read `{path}`: the system says no ({})", error.value(py)),
+                        format!("cannot read `{path}`: I/O error ({})", error.value(py)),
                     )),
-                    // Somebody pressed Ctrl-C, or there is no memory for it.
+                    // Ctrl-C was pressed, or memory ran out.
                     false => error,
                 }
             }),
@@ -128,8 +129,8 @@ impl<'py> IntoPyObject<'py> for Blob {
     }
 }
 
-/// Reads a file as far as it went when it was opened. Python reads it, without its lock: of its `bytes`, nobody else
-/// can fill one without having written to all of it before.
+/// Reads a file up to its size at the time it was opened. Python's `os.read` fills the `bytes` object without the
+/// interpreter lock; other ways to fill one would have to write its memory twice.
 fn read_all<'py>(py: Python<'py>, file: &File, size: u64) -> PyResult<Bound<'py, PyBytes>> {
     let read = py.import(pyo3::intern!(py, "os"))?.getattr(pyo3::intern!(py, "read"))?;
     let mut pieces = Vec::new();
@@ -137,7 +138,7 @@ fn read_all<'py>(py: Python<'py>, file: &File, size: u64) -> PyResult<Bound<'py,
     while left > 0 {
         let piece = read.call1((file.as_raw_fd(), left))?.cast_into::<PyBytes>()?;
         match piece.as_bytes().len() as u64 {
-            // It is shorter by now.
+            // The file has become shorter.
             0 => break,
             length => left = left.saturating_sub(length),
         }

@@ -1,8 +1,8 @@
-//! Threads of ours that go over to Python: how many are there, and none once the program ends.
+//! Counts native threads that run Python code, and blocks them once the program ends.
 //!
-//! An interpreter that is being taken down breaks under a thread that still holds its lock, or is about to
-//! let go of it. So whoever crosses is counted, and the last thing that a program does, while threads may still
-//! have the lock, is to close the way and wait until nobody is over there.
+//! Taking down the interpreter while a native thread holds or releases its lock crashes the process. So every crossing
+//! is counted, and at exit, while threads can still get the lock, the program blocks new crossings and waits until the
+//! running ones are done.
 
 use std::{
     sync::{Condvar, Mutex, PoisonError},
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 
 use crate::per_process::PerProcess;
 
-/// How long the end of a program waits for those that are still over there.
+/// How long the end of a program waits for running crossings.
 const LAST_WAIT: Duration = Duration::from_secs(3);
 
 #[derive(Default)]
@@ -28,16 +28,16 @@ struct State {
     is_closed: bool,
 }
 
-/// Of this process: a child knows nothing of its parent's threads.
+/// Per process: a child has none of its parent's threads.
 static CROSSING: PerProcess<Crossing> = PerProcess::new();
 
-/// Does something that takes the interpreter's lock, on a thread of ours; nothing once the program is ending.
+/// Runs a function that takes the interpreter lock, on a native thread. Does nothing once the program is ending.
 pub(crate) fn cross<T>(work: impl FnOnce() -> T) -> Option<T> {
     let crossing = CROSSING.get_or_make(|| Ok(Crossing::default())).ok()?;
     {
         let mut state = crossing.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.is_closed {
-            // What it holds of Python is left to the end of the process.
+            // Its Python references are left to the end of the process.
             std::mem::forget(work);
             return None;
         }
@@ -56,7 +56,7 @@ impl Drop for Back {
     }
 }
 
-/// Nobody crosses any more, and nobody is over there.
+/// Blocks new crossings, and waits for the running ones.
 #[pyfunction]
 fn close_crossing(py: Python<'_>) {
     let Ok(crossing) = CROSSING.get_or_make(|| Ok(Crossing::default())) else { return };
@@ -75,7 +75,7 @@ fn close_crossing(py: Python<'_>) {
     });
 }
 
-/// Has the program close the way when it ends.
+/// Registers the blocking at the exit of the program.
 pub(crate) fn ends_with_the_program(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let close = wrap_pyfunction!(close_crossing, module)?;
     module.py().import("atexit")?.call_method1("register", (close,))?;

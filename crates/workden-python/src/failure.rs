@@ -1,7 +1,6 @@
-//! `Failure`: an error of ours as a Python exception, with all that it knows as attributes.
+//! `Failure`: an error as a Python exception, with its fields as attributes.
 //!
-//! Python code turns it into what the library at hand says: a string, a result with an error, an exception
-//! of its own.
+//! Python code turns it into the form of the library at hand: a string, a result with an error, or its own exception.
 
 use pyo3::{create_exception, exceptions::PyException, prelude::*};
 use workden_core::{Error, ErrorKind, Refusal};
@@ -10,10 +9,10 @@ create_exception!(
     workden._native,
     Failure,
     PyException,
-    "What could not be done. `kind` is for code, `sentence` and `hint` are for readers, `refusal` is why a policy said no."
+    "An operation failed. `kind` is for code, `sentence` and `hint` for readers, `refusal` has the fields of a refusal."
 );
 
-/// The exception for an error.
+/// Converts an error into the exception.
 pub(crate) fn raised(error: Error) -> PyErr {
     Python::attach(|py| {
         let raised = Failure::new_err(error.to_string());
@@ -32,7 +31,7 @@ fn told(exception: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
     exception.setattr("refusal", refusal)
 }
 
-/// A kind as it is written in JSON.
+/// Returns the name of a kind in JSON.
 pub(crate) fn kind_name(kind: ErrorKind) -> String {
     match serde_json::to_value(kind) {
         Ok(serde_json::Value::String(name)) => name,
@@ -40,10 +39,10 @@ pub(crate) fn kind_name(kind: ErrorKind) -> String {
     }
 }
 
-/// An argument that cannot be read, as an error of ours.
+/// Returns the error for an argument that cannot be parsed.
 pub(crate) fn invalid(what: &str, why: impl std::fmt::Display) -> Error {
     let why = why.to_string();
-    // Where in the JSON that is says nothing to whoever wrote Python.
+    // The position in the JSON means nothing to a Python caller.
     let why = why.split_once(" at line ").map_or(why.as_str(), |(why, _)| why);
     Error::new(ErrorKind::InvalidArgument, format!("{what}: {why}"))
 }

@@ -1,7 +1,7 @@
-//! Hashlines for Python programs: texts in, texts out, by the core's own rules.
+//! Hashlines for Python programs: converts texts with the engine of the core.
 //!
-//! Invariant: what is said is what pydantic-ai-backend says, to the letter. The core puts the file in front
-//! of it, and here is no file.
+//! Invariant: messages are those of pydantic-ai-backend, word for word. The core's messages start with a path, which
+//! does not exist here.
 
 use std::fmt::Write;
 
@@ -11,24 +11,24 @@ use workden_core::{
     text::hashline::{self, HashlineEdit, Placement},
 };
 
-/// Texts from this many bytes on are worked on without the interpreter's lock.
+/// Texts from this size in bytes on are processed without the interpreter lock.
 const LONG: usize = 64 * 1024;
 
-/// The hash of a line: two hexadecimal digits.
+/// Returns the hash of a line: two hexadecimal digits.
 #[pyfunction]
 pub(crate) fn line_hash(content: &str) -> String {
     hashline::line_hash(content)
 }
 
-/// Lines as `number:hash|line`, with a footer when lines are left.
+/// Formats lines as `number:hash|line`, with a footer if lines are left.
 #[pyfunction]
 pub(crate) fn format_hashlines(py: Python<'_>, content: &str, offset: u64, limit: u64) -> String {
     apart(py, content, || format_lines(content, offset, limit))
 }
 
-/// Applies an edit. The answer is the text after it, or `None` for the one before; the error; the summary.
+/// Applies an edit. Returns the new text, or `None` if nothing changed; the error; the summary.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "they are those of the function in Python")]
+#[expect(clippy::too_many_arguments, reason = "the arguments of the Python function")]
 pub(crate) fn apply_hashline(
     py: Python<'_>,
     content: &str,
@@ -54,17 +54,17 @@ pub(crate) fn apply_hashline(
     }
 }
 
-/// Does it without the interpreter's lock, where it takes long enough.
+/// Runs a function without the interpreter lock, if the text is large.
 fn apart<T: Send>(py: Python<'_>, content: &str, work: impl FnOnce() -> T + Send) -> T {
     if content.len() < LONG { work() } else { py.detach(work) }
 }
 
-/// A line that is never there, for a number that is none of a line.
+/// A line number that never exists, for invalid numbers.
 fn or_zero(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// What the core says, without the file, and with the numbers as they were given.
+/// Returns the core's message without the path, and with the numbers as given.
 fn said(error: &Error, start_line: i64, end_line: Option<i64>) -> String {
     let sentence = error.sentence();
     let bare = sentence.split_once("`: ").map_or(sentence, |(_, bare)| bare);

@@ -1,9 +1,8 @@
-//! The Python package `workden`, its Rust half: places to work in, as Python objects.
+//! Rust extension of the Python package `workden`: workspaces as Python objects.
 //!
-//! This is a face: it converts and decides nothing. What Python programs call is in `python/workden`, in
-//! the words of the libraries that it stands in for; this module, `workden._native`, is what they share
-//! underneath, in ours. Every call that takes time exists twice, for programs that wait and for those that
-//! await, and holds no interpreter lock meanwhile.
+//! This is a face: it converts and decides nothing. Python programs call `python/workden`, which has the interfaces of
+//! the reference libraries; this module, `workden._native`, is the shared implementation underneath. Every call that
+//! takes time exists in a blocking and an async version, and releases the interpreter lock meanwhile.
 
 mod asking;
 mod calls;
@@ -24,7 +23,7 @@ mod tools;
 
 use pyo3::prelude::*;
 
-/// `workden._native`.
+/// The module `workden._native`.
 #[pymodule]
 #[pyo3(name = "_native")]
 fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {

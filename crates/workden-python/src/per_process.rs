@@ -1,8 +1,8 @@
-//! `PerProcess`: a value that a forked child makes anew.
+//! `PerProcess`: a value that a forked child creates anew.
 //!
-//! Servers fork workers after they have imported everything. A child has one thread, and the sockets it
-//! inherits are those of its parent's sandboxes: whatever has threads or connections belongs to the
-//! process that made it, and is neither used nor dropped by another.
+//! Servers fork workers after they have imported everything. A child has one thread, and the sockets it inherits belong
+//! to its parent's sandboxes: a value with threads or connections belongs to the process that created it, and is
+//! neither used nor dropped by another.
 
 use std::{
     mem::ManuallyDrop,
@@ -17,11 +17,11 @@ use workden_core::{Error, ErrorKind, Result};
 
 use crate::runtime;
 
-/// How deep processes may fork one another and each have a value of their own.
+/// Maximum depth of nested forks in which each process has its own value.
 const GENERATIONS: usize = 16;
 
-/// How many forks this process is away from the one that imported the package. Python tells of every one it makes;
-/// to ask the system who one is would take every call longer than what it does with the answer.
+/// Number of forks between this process and the one that imported the package. Python reports every fork; asking the
+/// system for the process id would cost more than most calls.
 static GENERATION: AtomicUsize = AtomicUsize::new(0);
 
 #[pyfunction]
@@ -30,7 +30,7 @@ fn forked() {
     runtime::forget_parent();
 }
 
-/// Has Python tell of forks.
+/// Registers with Python for notification of forks.
 pub(crate) fn hear_of_forks(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let hears = PyDict::new(module.py());
     hears.set_item("after_in_child", wrap_pyfunction!(forked, module)?)?;
@@ -38,32 +38,32 @@ pub(crate) fn hear_of_forks(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// One value for each process that asks. There is no lock that a fork could leave locked behind: a place
-/// is only ever filled with a value that is finished.
+/// One value for each process that asks. It has no lock that a fork could leave locked: a slot is only ever filled with
+/// a complete value.
 #[derive(Debug)]
 pub(crate) struct PerProcess<T> {
     made: [OnceLock<ManuallyDrop<T>>; GENERATIONS],
 }
 
 impl<T> PerProcess<T> {
-    /// Nothing yet, in any process.
+    /// Creates an empty slot for every process.
     pub(crate) const fn new() -> Self {
         Self { made: [const { OnceLock::new() }; GENERATIONS] }
     }
 
-    /// That of this process, if it has made one.
+    /// Returns the value of this process, if it exists.
     pub(crate) fn get(&self) -> Option<&T> {
         self.made.get(GENERATION.load(Ordering::Relaxed))?.get().map(|made| &**made)
     }
 
-    /// That of this process, made now if it has none.
+    /// Returns the value of this process, created now if it is missing.
     pub(crate) fn get_or_make(&self, make: impl FnOnce() -> Result<T>) -> Result<&T> {
         if let Some(value) = self.get() {
             return Ok(value);
         }
         let place = self.made.get(GENERATION.load(Ordering::Relaxed)).ok_or_else(too_deep)?;
         if let Err(second) = place.set(ManuallyDrop::new(make()?)) {
-            // Another thread was quicker: that one is everybody's.
+            // Another thread was faster: use its value.
             drop(ManuallyDrop::into_inner(second));
         }
         self.get().ok_or_else(too_deep)
@@ -79,5 +79,5 @@ impl<T> Drop for PerProcess<T> {
 
 fn too_deep() -> Error {
     Error::new(ErrorKind::Unsupported, format!("this process is a fork of more than {GENERATIONS} others"))
-        .hint("start a process anew instead of forking once more")
+        .hint("start a new process instead of forking again")
 }

@@ -1,5 +1,4 @@
-//! Where calls run: one runtime for each process, waiting without the interpreter's lock, and the bridge to
-//! an event loop.
+//! Where calls run: one runtime per process, blocking without the interpreter lock, and the bridge to asyncio.
 
 use std::{
     future::{Future, poll_fn},
@@ -25,10 +24,10 @@ use workden_files::may_block;
 
 use crate::{crossing, failure, per_process::PerProcess};
 
-/// How often a caller that waits looks whether somebody pressed Ctrl-C.
+/// How often a blocked caller checks for Ctrl-C.
 const LOOKS_FOR_SIGNALS: Duration = Duration::from_millis(50);
-/// Threads that may wait for Python at a time. One that does may wait for a call that needs one more: with too few of
-/// them, all would wait for each other. They are started when they are needed.
+/// Maximum number of threads that wait for Python. Such a thread may wait for a call that needs another one: with too
+/// few, all would wait for each other. They are started on demand.
 const MOST_WAITING: usize = 16_384;
 
 static RUNTIME: PerProcess<tokio::runtime::Runtime> = PerProcess::new();
@@ -36,12 +35,11 @@ static RUNTIME: PerProcess<tokio::runtime::Runtime> = PerProcess::new();
 tokio::task_local! {
     /// The event loop and the context of the coroutine that awaits this call.
     static AWAITED_BY: TaskLocals;
-    /// A thread waits for this call, and does nothing else.
+    /// A thread blocks on this call.
     static WAITED_FOR: ();
 }
 
-/// A call that does not take long: whoever waits for it does its work, too, instead of having another thread woken
-/// for it and being woken by that. Ctrl-C comes after it.
+/// Runs a short call on the thread that waits for it, which saves two wake-ups. Ctrl-C is handled after it.
 pub(crate) async fn short<T>(call: impl Future<Output = T>) -> T {
     let mut call = pin!(call);
     poll_fn(|context| match is_waited_for() {
@@ -51,18 +49,18 @@ pub(crate) async fn short<T>(call: impl Future<Output = T>) -> T {
     .await
 }
 
-/// Whether a thread waits for this call, and does nothing else.
+/// Whether a thread blocks on this call.
 pub(crate) fn is_waited_for() -> bool {
     WAITED_FOR.try_with(|()| ()).is_ok()
 }
 
-/// Calls for which a thread of the runtime waits at a time, as others wait for themselves.
+/// Maximum number of async calls that occupy a runtime thread at the same time.
 const MOST_ATTENDED: usize = 4;
 
 static ATTENDED: AtomicUsize = AtomicUsize::new(0);
 
-/// As [`short`], for a call that may take long after a short beginning: where nobody waits, a thread of the runtime
-/// does for as long as the beginning takes, and others take over its tasks. Of many calls at once most go without.
+/// Like [`short`], for a call that may take long after a short start: without a waiting thread, a runtime thread runs
+/// the start, and other threads take over its tasks. Most of many concurrent calls skip this.
 pub(crate) async fn attended<T>(call: impl Future<Output = T>) -> T {
     struct Attended;
     impl Drop for Attended {
@@ -83,7 +81,7 @@ pub(crate) async fn attended<T>(call: impl Future<Output = T>) -> T {
             return call.as_mut().poll(context);
         }
         let mut polled = None;
-        // The runtime panics when the system gives it no thread for its other tasks; nobody has begun with the call then.
+        // The runtime panics if the system has no thread for its other tasks; the call has not started then.
         let attended = catch_unwind(AssertUnwindSafe(|| {
             task::block_in_place(|| polled = Some(may_block(|| call.as_mut().poll(context))));
         }));
@@ -95,39 +93,39 @@ pub(crate) async fn attended<T>(call: impl Future<Output = T>) -> T {
     .await
 }
 
-/// Forgets what calls of the parent were about to do. For a forked child.
+/// Forgets the pending calls of the parent, in a forked child.
 pub(crate) fn forget_parent() {
     ATTENDED.store(0, Ordering::Relaxed);
     LETS_GO.store(false, Ordering::Release);
 }
 
-/// The runtime of this process.
+/// Returns the runtime of this process.
 fn runtime() -> Result<&'static tokio::runtime::Runtime> {
     RUNTIME.get_or_make(|| {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let made = runtime.enable_all().thread_name("workden").max_blocking_threads(MOST_WAITING).build();
-        made.map_err(|_| Error::new(ErrorKind::Busy, "the system has no threads to spare"))
+        made.map_err(|_| Error::new(ErrorKind::Busy, "cannot start a thread: the system has none left"))
     })
 }
 
-/// What becomes of the interpreter's lock while a call works.
+/// Whether a call releases the interpreter lock while it works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Lock {
-    /// Others have it.
+    /// Releases it, so that other threads can run Python.
     #[default]
     LetGo,
-    /// The call keeps it until it waits for something, or lets go by itself: what it works on is Python's own, and
-    /// to take the lock again for every look at that takes longer than the work.
+    /// Keeps it until the call blocks or releases it itself: it works on Python objects, and taking the lock for each
+    /// access takes longer than the work.
     Kept,
 }
 
-/// Waits for a call. Ctrl-C ends the wait and, with it, the call.
+/// Waits for a call. Ctrl-C ends the wait and cancels the call.
 pub(crate) fn wait<T: Send>(py: Python<'_>, lock: Lock, call: impl Future<Output = Result<T>> + Send) -> PyResult<T> {
     let runtime = runtime().map_err(failure::raised)?;
-    // Whoever is dropped may have something to do after it, such as a command that is to end.
+    // A dropped call may start tasks, for example to kill a command.
     let _entered = runtime.enter();
     let mut call = pin!(call);
-    // Most calls about files are done at once, and need nobody to wake them.
+    // Most calls about files complete at once, and need no waker.
     let poll = |call: Pin<&mut _>| {
         let _entered = runtime.enter();
         Future::poll(call, &mut Context::from_waker(Waker::noop()))
@@ -141,7 +139,7 @@ pub(crate) fn wait<T: Send>(py: Python<'_>, lock: Lock, call: impl Future<Output
         if let Poll::Ready(answer) = WAITED_FOR.sync_scope((), || poll(call.as_mut())) {
             return answer.map_err(failure::raised);
         }
-        // Answers of foreign backends are read by threads of the runtime, and may be code that calls us in turn.
+        // Runtime threads read the answers of foreign backends, whose code may call this module in turn.
         task::block_in_place(|| {
             loop {
                 match runtime.block_on(async { tokio::time::timeout(LOOKS_FOR_SIGNALS, call.as_mut()).await }) {
@@ -153,7 +151,7 @@ pub(crate) fn wait<T: Send>(py: Python<'_>, lock: Lock, call: impl Future<Output
     })
 }
 
-/// A call as something to await in the running event loop. Cancelling that drops the call.
+/// Returns a call as an awaitable in the running event loop. Cancelling it drops the call.
 pub(crate) fn awaitable<T>(
     py: Python<'_>,
     call: impl Future<Output = Result<T>> + Send + 'static,
@@ -161,38 +159,38 @@ pub(crate) fn awaitable<T>(
 where
     T: for<'py> IntoPyObject<'py> + Send + 'static,
 {
-    // Raised here, where a traceback leads somewhere, and not in a thread that nobody looks at.
+    // Raised here, where the traceback is useful, instead of in a background thread.
     runtime().map_err(failure::raised)?;
     let locals = TaskLocals::with_running_loop(py)?.copy_context(py)?;
     generic::future_into_py_with_locals::<Calls, _, T>(py, locals, async { call.await.map_err(failure::raised) })
 }
 
-/// Does something that may start tasks, on a thread that is none of the runtime's.
+/// Runs a function that may start tasks, on a thread outside the runtime.
 pub(crate) fn entered(work: impl FnOnce()) {
-    // Without a runtime nothing was ever started.
+    // Without a runtime no task was ever started.
     let _entered = runtime().ok().map(tokio::runtime::Runtime::enter);
     work();
 }
 
-/// Who awaits this call, if anybody does.
+/// Returns the event loop that awaits this call, if any.
 pub(crate) fn awaited_by() -> Option<TaskLocals> {
     Calls::get_task_locals()
 }
 
-/// Runs something that may take its time, or take the interpreter's lock, beside the runtime's own threads.
+/// Runs a function that may block, or take the interpreter lock, outside the runtime's worker threads.
 pub(crate) async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     let done = task::spawn_blocking(|| crossing::cross(work)).await;
-    let done = done.map_err(|_| Error::new(ErrorKind::Io, "a thread ended before its work was done"))?;
+    let done = done.map_err(|_| Error::new(ErrorKind::Io, "a worker thread ended before its work was done"))?;
     done.ok_or_else(|| Error::new(ErrorKind::Gone, "the program is ending"))
 }
 
-/// Whether somebody will see to it.
+/// Whether a task to release references is scheduled.
 static LETS_GO: AtomicBool = AtomicBool::new(false);
-/// How long what a call held of Python may stay after it, so that many calls are seen to at once.
+/// How long Python references of a finished call may be kept, so that many are released at once.
 const LETS_GO_IN: Duration = Duration::from_millis(20);
 
-/// Has Python let go of what calls held. A thread without the interpreter's lock can only put it aside, to be let
-/// go by the next one that has it, and there may be no next one for long.
+/// Has Python release the references that calls held. A thread without the interpreter lock can only queue them for the
+/// next thread that has it, which may take long.
 fn let_go_soon() {
     if LETS_GO.swap(true, Ordering::AcqRel) {
         return;
@@ -204,7 +202,7 @@ fn let_go_soon() {
     });
 }
 
-/// The runtime as pyo3-async-runtimes wants to see it.
+/// The runtime in the form that pyo3-async-runtimes expects.
 struct Calls;
 
 struct Ended(task::JoinError);
@@ -237,7 +235,7 @@ impl generic::Runtime for Calls {
                 });
                 Box::pin(async { running.await.map_err(Ended) })
             }
-            // `awaitable` has seen to it that there is one.
+            // `awaitable` made sure that there is one.
             Err(_) => Box::pin(std::future::ready(Ok(()))),
         }
     }
@@ -246,12 +244,12 @@ impl generic::Runtime for Calls {
     where
         F: FnOnce() + Send + 'static,
     {
-        // `awaitable` has seen to it that there is one.
+        // `awaitable` made sure that there is one.
         let Ok(runtime) = runtime() else { return Box::pin(std::future::ready(Ok(()))) };
         let work = Arc::new(Mutex::new(Some(work)));
         let take = |work: &Mutex<Option<F>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
         let beside = Arc::clone(&work);
-        // The runtime panics when the system gives it no thread. Somebody awaits this: it is done here then.
+        // The runtime panics if the system has no thread. A caller awaits this, so it runs here.
         let running = catch_unwind(AssertUnwindSafe(|| {
             runtime.spawn_blocking(move || take(&beside).map(|work| crossing::cross(work).unwrap_or_default()))
         }));

@@ -1,4 +1,4 @@
-//! Runtimes: those that there are, and what is made of one. Each goes in and out as JSON.
+//! Runtimes, as JSON: the built-in ones, and how their images are built.
 
 use pyo3::prelude::*;
 use workden_core::Result;
@@ -6,26 +6,26 @@ use workden_sandboxes::runtimes::{BUILTIN_RUNTIMES, BuiltinRuntime, RuntimeConfi
 
 use crate::failure;
 
-/// Those that come with the package, in order.
+/// Returns the built-in runtimes, in order.
 #[pyfunction]
 fn builtin_runtimes() -> PyResult<String> {
     let all: Vec<RuntimeConfig> = BUILTIN_RUNTIMES.iter().map(BuiltinRuntime::config).collect();
     serde_json::to_string(&all).map_err(|error| failure::raised(failure::invalid("the runtimes", error)))
 }
 
-/// Raises a `Failure` if a runtime makes no sense.
+/// Raises a `Failure` if a runtime is invalid.
 #[pyfunction]
 fn check_runtime(runtime: &str) -> PyResult<()> {
     read(runtime).and_then(|runtime| runtime.check()).map_err(failure::raised)
 }
 
-/// What its image is built by; `None` for one whose image is used as it is.
+/// Returns the Dockerfile of its image; `None` for a runtime with a ready image.
 #[pyfunction]
 fn runtime_dockerfile(runtime: &str) -> PyResult<Option<String>> {
     read(runtime).and_then(|runtime| runtime.dockerfile()).map_err(failure::raised)
 }
 
-/// What its image is called once it is built; `None` for one whose image is used as it is.
+/// Returns the tag of its image; `None` for a runtime with a ready image.
 #[pyfunction]
 fn runtime_tag(runtime: &str) -> PyResult<Option<String>> {
     let tag = read(runtime).and_then(|runtime| runtime.tag()).map_err(failure::raised)?;

@@ -1,4 +1,4 @@
-//! What sessions need besides a sandbox, which Python keeps: names that are safe, and directories for their files.
+//! Helpers for sessions, whose sandboxes Python holds: valid ids, and directories for their files.
 
 use std::path::PathBuf;
 
@@ -10,14 +10,14 @@ use workden_sandboxes::{
 
 use crate::failure;
 
-/// Raises a `Failure` for what cannot be the id of a session.
+/// Raises a `Failure` for an invalid session id.
 #[pyfunction]
 fn check_session_id(id: &str) -> PyResult<()> {
     id.parse::<SessionId>().map(drop).map_err(failure::raised)
 }
 
-/// The directory for the files of a session, `{root}/{id}/workspace`, made if it is not there. Below the root
-/// no link is followed.
+/// Returns the directory for the files of a session, `{root}/{id}/workspace`, created if it is missing. Links below the
+/// root are not followed.
 #[pyfunction]
 fn session_workspace(py: Python<'_>, root: PathBuf, id: &str) -> PyResult<PathBuf> {
     let id: SessionId = id.parse().map_err(failure::raised)?;

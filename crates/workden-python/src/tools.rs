@@ -1,4 +1,4 @@
-//! The tools that a model is given over a place.
+//! The tools of a model over a place.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,13 +12,13 @@ use workden_tools::{
 
 use crate::{asking, failure, place::Place, runtime};
 
-/// The tools over a place. What the model has read is remembered in here.
+/// The tools over a place. They remember the files that the model has read.
 #[pyclass(frozen, weakref, module = "workden._native")]
 pub(crate) struct Tools {
     tools: Toolset,
 }
 
-/// Options as Python writes them; what is not said is as it always is.
+/// Options as Python passes them; missing ones have defaults.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Options {
@@ -68,7 +68,7 @@ impl Options {
 }
 
 fn unknown(what: &str, given: &str, known: &str) -> Error {
-    Error::new(ErrorKind::InvalidArgument, format!("`{given}` is no {what}")).hint(format!("one of: {known}"))
+    Error::new(ErrorKind::InvalidArgument, format!("invalid {what} `{given}`")).hint(format!("one of: {known}"))
 }
 
 fn extra(name: &str) -> Result<ExtraTool> {
@@ -84,7 +84,7 @@ fn approval(named: Option<&str>) -> Result<Approval> {
     }
 }
 
-/// An answer in Python: the text, what comes beside it, and the same as data.
+/// An answer in Python: the text, accompanying content, and the structured result.
 pub(crate) struct Answer(ToolAnswer);
 
 impl<'py> IntoPyObject<'py> for Answer {
@@ -113,7 +113,7 @@ impl<'py> IntoPyObject<'py> for Answer {
 
 #[pymethods]
 impl Place {
-    /// The tools over this place; `options` is JSON.
+    /// Returns the tools over this place; `options` is JSON.
     fn tools(&self, options: &str) -> PyResult<Tools> {
         let options: Options = serde_json::from_str(options)
             .map_err(|error| failure::raised(failure::invalid("options of tools", error)))?;
@@ -124,7 +124,7 @@ impl Place {
 
 #[pymethods]
 impl Tools {
-    /// The tools as JSON.
+    /// Returns the tools as JSON.
     fn specs(&self) -> String {
         let spec = |tool: &workden_tools::ToolSpec| {
             json!({
@@ -137,19 +137,19 @@ impl Tools {
         Value::Array(self.tools.list().iter().map(spec).collect()).to_string()
     }
 
-    /// What a model is told about them at the beginning.
+    /// Returns the system prompt for them.
     fn prompt(&self) -> String {
         self.tools.system_prompt()
     }
 
-    /// Calls a tool, and waits for its answer.
+    /// Calls a tool, and blocks until it answers.
     #[pyo3(signature = (name, arguments, asks=None))]
     fn call(&self, py: Python<'_>, name: String, arguments: &str, asks: Option<Py<PyAny>>) -> PyResult<Answer> {
         let call = self.called(name, arguments, asks)?;
         runtime::wait(py, runtime::Lock::LetGo, call)
     }
 
-    /// Calls a tool, to be awaited.
+    /// Calls a tool, as an awaitable.
     #[pyo3(signature = (name, arguments, asks=None))]
     fn call_async<'py>(
         &self,
@@ -181,7 +181,7 @@ impl Tools {
     }
 }
 
-/// A failure is a text for the model, whole as it is.
+/// The text of a failure is for the model, unchanged.
 fn told(failed: ToolFailure) -> Error {
     Error::new(failed.kind, failed.text)
 }

@@ -24,7 +24,7 @@ def _no_daemon() -> str | None:
             connection.settimeout(5)
             connection.connect(host.removeprefix("unix://"))
     except OSError as error:
-        return f"nobody answers at {host}: {error}"
+        return f"no daemon answers at {host}: {error}"
     return None
 
 

@@ -147,7 +147,7 @@ def test_a_start_that_fails(tmp_path: Path) -> None:
 
 def test_without_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linux, "program", lambda: None)
-    with pytest.raises(RuntimeError, match="the program `workden` is not there"):
+    with pytest.raises(RuntimeError, match="program `workden`"):
         LinuxSandbox()
 
 

@@ -1,4 +1,4 @@
-//! Its files.
+//! Files of a Python backend.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -14,13 +14,13 @@ use workden_files::toolkit::in_memory;
 use super::{Foreign, search};
 
 impl Foreign {
-    /// Writes a file, and says what it was.
+    /// Writes a file, and returns its previous state.
     async fn put(&self, path: &VirtualPath, content: Bytes, replaced: Replaced) -> Result<Written> {
         let version = Version::of(&content);
         let text = std::str::from_utf8(&content).ok().map(str::to_owned);
         let read = |answer: &Bound<'_, PyAny>| answer.getattr("error")?.extract::<Option<String>>();
         let error = match text {
-            // Text goes as text: there are backends that know nothing else.
+            // Text is passed as `str`: some backends accept nothing else.
             Some(text) => self.call("write", (path.to_string(), text), read).await?,
             None => self.call("write", (path.to_string(), content.to_vec()), read).await?,
         };
@@ -31,7 +31,7 @@ impl Foreign {
     }
 
     fn unsupported(verb: &str, path: &VirtualPath) -> Error {
-        Error::new(ErrorKind::Unsupported, format!("cannot {verb} `{path}`: this backend has no way to do it"))
+        Error::new(ErrorKind::Unsupported, format!("cannot {verb} `{path}`: the backend does not support it"))
     }
 }
 
@@ -91,7 +91,7 @@ impl Backend for Foreign {
             && self.has("edit")
         {
             match self.edited(path, replacement, expect, most).await {
-                // It has the method for the sake of the protocol.
+                // The method exists only for the protocol.
                 Err(error) if error.kind() == ErrorKind::Unsupported => {}
                 edited => return edited,
             }
@@ -103,7 +103,7 @@ impl Backend for Foreign {
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {
-        // Directories come and go with their files here: there is nothing to make that a write would not.
+        // Directories exist only through their files, so there is nothing to create.
         match self.entry(&at.real).await {
             Ok(entry) if !entry.is_dir() => Err(Error::already_exists("make", &at.real)),
             _ => Ok(()),

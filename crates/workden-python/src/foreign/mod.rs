@@ -1,8 +1,7 @@
-//! A backend that somebody wrote in Python, as one of ours: whatever has the methods of the protocol, sync
-//! or async, works wherever a backend of ours does.
+//! Backends written in Python: any object with the methods of the protocol, sync or async, works like a native backend.
 //!
-//! Such a backend knows no versions and no links. Changes are made one at a time here, which keeps edits of
-//! this process apart; others are noticed only as far as the backend notices them.
+//! Such a backend has no versions and no links. Changes are serialised here, which separates edits of this process;
+//! other changes are noticed only if the backend notices them.
 
 mod backend;
 mod sandbox;
@@ -20,9 +19,9 @@ use crate::asking;
 #[derive(Clone)]
 pub(crate) struct Foreign {
     object: Arc<Py<PyAny>>,
-    /// Held while something is read, changed and written back.
+    /// Held during a read, change and write.
     changes: Arc<tokio::sync::Mutex<()>>,
-    /// Whether somebody wrote its `read`.
+    /// Whether its `read` is custom.
     reads: bool,
 }
 
@@ -33,13 +32,13 @@ impl fmt::Debug for Foreign {
 }
 
 impl Foreign {
-    /// This object.
+    /// Wraps this object.
     pub(crate) fn new(object: Py<PyAny>) -> Self {
         let reads = Python::attach(|py| text::is_own(object.bind(py), "read"));
         Self { object: Arc::new(object), changes: Arc::default(), reads }
     }
 
-    /// Calls a method, and waits for its answer, which is read by `read`.
+    /// Calls a method, waits for its answer, and converts it with `read`.
     async fn call<A, T>(
         &self,
         method: &'static str,
@@ -67,7 +66,7 @@ impl Foreign {
         Python::attach(|py| self.object.bind(py).hasattr(method).unwrap_or(false))
     }
 
-    /// Where relative paths start, if it says so.
+    /// Returns the base directory of relative paths, if the backend reports it.
     pub(crate) fn named_directory(&self) -> Option<VirtualPath> {
         Python::attach(|py| {
             let object = self.object.bind(py);
@@ -77,12 +76,12 @@ impl Foreign {
         })
     }
 
-    /// What is in a directory, as it says.
+    /// Lists a directory.
     async fn entries(&self, directory: &VirtualPath) -> Result<Vec<Entry>> {
         self.call("ls_info", (directory.to_string(),), entries).await
     }
 
-    /// One file or directory: what its directory says of it, or whether it says that there is a file.
+    /// Returns one file or directory: from its directory, or by asking whether the file exists.
     async fn entry(&self, path: &VirtualPath) -> Result<Entry> {
         let Some(parent) = path.parent() else { return Ok(workden_core::directory_entry(path.clone())) };
         let listed = self.entries(&parent).await.unwrap_or_default();
@@ -98,10 +97,10 @@ impl Foreign {
         }
     }
 
-    /// The content of a file.
+    /// Returns the content of a file.
     async fn content(&self, verb: &str, path: &VirtualPath) -> Result<bytes::Bytes> {
         let bytes = self.call("read_bytes", (path.to_string(),), |answer| answer.extract::<Vec<u8>>()).await?;
-        // Nothing is what it says about files that are not there, too.
+        // An empty answer also stands for a missing file.
         if bytes.is_empty() {
             let entry = self.entry(path).await;
             match entry {
@@ -114,7 +113,7 @@ impl Foreign {
     }
 }
 
-/// What a Python backend raised, as an error of ours. Its words are its own.
+/// Converts an exception of a Python backend into an error, with its own message.
 fn failed(py: Python<'_>, method: &str, raised: &PyErr) -> Error {
     let kind = match () {
         () if raised.is_instance_of::<pyo3::exceptions::PyFileNotFoundError>(py) => ErrorKind::NotFound,
@@ -138,7 +137,7 @@ fn entries(answer: &Bound<'_, PyAny>) -> PyResult<Vec<Entry>> {
     for info in answer.try_iter()? {
         let info = info?;
         let path: String = info.get_item("path")?.extract()?;
-        // A path that is none of ours cannot be asked for, either.
+        // An invalid path could not be requested either.
         let Ok(path) = VirtualPath::parse(&path) else { continue };
         let size = info.call_method1("get", ("size",)).and_then(|size| size.extract::<Option<u64>>());
         let entry = match info.get_item("is_dir")?.is_truthy()? {

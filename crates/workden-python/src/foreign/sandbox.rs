@@ -1,4 +1,4 @@
-//! Its commands, if it has any.
+//! Commands of a Python backend, if it has any.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ fn unsupported(what: &str) -> Error {
     Error::new(ErrorKind::Unsupported, format!("this backend {what}"))
 }
 
-/// A command line for a place in it, if it is not where commands run anyway.
+/// Returns a command line for a directory, if it differs from the backend's own.
 fn line(command: &workden_core::sandbox::Command) -> String {
     command.as_line()
 }
@@ -42,7 +42,7 @@ impl Sandbox for Foreign {
             let code: Option<i32> = answer.getattr("exit_code")?.extract()?;
             Ok((output, code, answer.getattr("truncated")?.is_truthy()?))
         };
-        // Whoever has one that can be cancelled is asked to use that.
+        // A cancellable method is preferred.
         let method = if self.has("async_execute") { "async_execute" } else { "execute" };
         let (output, code, is_cut) = self.call(method, (line(&request.command), timeout), read).await?;
         let left_out = is_cut.then_some(LeftOut { bytes: 0, lines: 0, log: None });
@@ -55,7 +55,7 @@ impl Sandbox for Foreign {
     }
 
     async fn spawn(&self, _: &SpawnRequest) -> Result<Process> {
-        Err(unsupported("has no processes with streams"))
+        Err(unsupported("does not support processes with separate streams"))
     }
 
     async fn start_job(&self, request: &JobRequest) -> Result<Job> {
@@ -93,9 +93,9 @@ impl Sandbox for Foreign {
     async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput> {
         let known = self.jobs().await?.into_iter().find(|job| job.id == *id);
         let Some(known) = known else {
-            return Err(Error::new(ErrorKind::NotFound, format!("there is no background shell `{id}`")));
+            return Err(Error::new(ErrorKind::NotFound, format!("background shell `{id}` not found")));
         };
-        // It remembers itself what it has told.
+        // The backend itself remembers how much output it has returned.
         let (text, running, code) = self
             .call("read_background", (id.to_string(),), |answer| {
                 let (output, errors): (String, String) =
@@ -115,20 +115,20 @@ impl Sandbox for Foreign {
     }
 
     async fn usage(&self) -> Result<Usage> {
-        Err(unsupported("does not say what it uses"))
+        Err(unsupported("does not report its usage"))
     }
 
     async fn isolation(&self) -> Result<Isolation> {
-        let lacking = vec!["what holds in it is known to whoever wrote this backend".to_owned()];
+        let lacking = vec!["the isolation of a custom backend is unknown".to_owned()];
         Ok(Isolation { level: IsolationLevel::None, walls: Vec::new(), lacking, limits: Vec::new() })
     }
 
     async fn directory(&self) -> Result<VirtualPath> {
-        // Where its commands run is where a relative path starts to it, too.
+        // Commands run where relative paths start.
         if let Some(named) = self.named_directory() {
             return Ok(named);
         }
-        // One that cannot say so has its files all the same.
+        // Without that answer, its files still work.
         let Ok(asked) = self.execute(&ExecuteRequest::shell("pwd")).await else { return Ok(VirtualPath::root()) };
         let told = asked.output.head.trim();
         match told.starts_with('/') && !told.contains('\n') {

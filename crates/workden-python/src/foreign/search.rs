@@ -1,4 +1,4 @@
-//! Listing and searching in it: what the backend finds itself, and of that, what may be shown.
+//! Listing and searching: the backend searches, and the results are filtered by the rules.
 
 use pyo3::prelude::*;
 use workden_core::{
@@ -12,7 +12,7 @@ use workden_files::toolkit::{Admission, TopEntries, TopMatches, WalkFilter};
 
 use super::{Foreign, entries};
 
-/// A line that the backend says matches.
+/// A matching line that the backend reported.
 struct Hit {
     path: String,
     number: u64,
@@ -21,7 +21,7 @@ struct Hit {
 
 pub(super) async fn list(foreign: &Foreign, at: &VirtualPath, request: &ListRequest) -> Result<Listing> {
     let found = foreign.entries(at).await?;
-    // A file answers for itself, and so does nothing at all: then its directory knows.
+    // A file and a missing path both return an empty list: the parent directory tells them apart.
     let is_doubtful = found.is_empty() || (found.len() == 1 && found[0].path == *at);
     if is_doubtful && !foreign.entry(at).await?.is_dir() {
         return Err(Error::not_directory("list", at));
@@ -32,7 +32,7 @@ pub(super) async fn list(foreign: &Foreign, at: &VirtualPath, request: &ListRequ
         let name = entry.path.name().unwrap_or_default();
         screen.admits(&context, name, entry.is_dir()) == Admission::Admit
     };
-    // Under the path that was asked for, whatever the backend calls it.
+    // Under the requested path, regardless of the path that the backend reports.
     let own = |entry: Entry| {
         let path = entry.path.name().map_or_else(|| at.clone(), |name| at.child_unchecked(name));
         Entry { path, ..entry }
@@ -58,7 +58,7 @@ pub(super) async fn grep(foreign: &Foreign, at: &VirtualPath, request: &GrepRequ
     let glob = match request.filter.as_slice() {
         [] => None,
         [one] => Some(one.clone()),
-        _ => return Err(unable("it takes one filter, not several")),
+        _ => return Err(unable("only one filter is supported")),
     };
     let arguments = (regex(&request.pattern)?, at.to_string(), glob, request.hidden == Hidden::Skip);
     let hits = foreign.call("grep_raw", arguments, hits).await?;
@@ -90,17 +90,17 @@ pub(super) async fn grep(foreign: &Foreign, at: &VirtualPath, request: &GrepRequ
     Ok(kept.finish())
 }
 
-/// Whether what was found may be shown: rules hold for what a backend finds, as for what we find.
+/// Whether a result may be shown: rules apply to results of a backend as to native ones.
 fn is_shown(screen: &WalkFilter, path: &VirtualPath, is_dir: bool, skipped: &mut Skipped) -> bool {
     let Some(parent) = path.parent() else { return false };
     let context = screen.enter(None, parent, None, false);
     screen.admits(&context, path.name().unwrap_or_default(), is_dir).counted_in(skipped)
 }
 
-/// The pattern as a backend understands it, which knows regular expressions only.
+/// Returns the pattern in the form of a backend, which supports regular expressions only.
 fn regex(pattern: &Pattern) -> Result<String> {
     if pattern.span == Span::MultiLine {
-        return Err(unable("it searches line by line"));
+        return Err(unable("multi-line search is not supported"));
     }
     let text = match pattern.syntax {
         Syntax::Regex => pattern.text.clone(),
@@ -120,10 +120,10 @@ fn escaped(text: &str) -> String {
 }
 
 fn unable(why: &str) -> Error {
-    Error::new(ErrorKind::Unsupported, format!("this backend cannot search like that: {why}"))
+    Error::new(ErrorKind::Unsupported, format!("this search is not supported by the backend: {why}"))
 }
 
-/// Matches, or what the backend says instead.
+/// Matches, or the error message of the backend.
 fn hits(answer: &Bound<'_, PyAny>) -> PyResult<Result<Vec<Hit>, String>> {
     if let Ok(said) = answer.extract::<String>() {
         return Ok(Err(said));

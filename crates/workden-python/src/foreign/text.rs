@@ -1,5 +1,5 @@
-//! Texts by the methods that somebody wrote: a `read` may leave something out, an `edit` may refuse, and to go around
-//! them, by the bytes, would be to undo that.
+//! Texts through custom methods: a `read` may omit something, and an `edit` may refuse. Reading the bytes instead would
+//! circumvent them.
 
 use pyo3::prelude::*;
 use workden_core::{
@@ -10,28 +10,27 @@ use workden_files::toolkit::in_memory;
 
 use super::Foreign;
 
-/// More lines than a text has.
+/// More lines than any text has.
 const ALL_LINES: u64 = 1_000_000_000;
 
-/// Whether a method is there, and is somebody's own: not one of ours that was inherited, and does not call what they
-/// wrote instead of others.
+/// Whether a method exists and is custom: not an inherited native one, which would not call the overridden methods.
 pub(super) fn is_own(object: &Bound<'_, PyAny>, method: &str) -> bool {
     let is_native = || object.py().import("workden._dual")?.call_method1("is_native", (object, method))?.is_truthy();
     object.hasattr(method).unwrap_or(false) && !is_native().unwrap_or(false)
 }
 
 impl Foreign {
-    /// What its `read` shows.
+    /// Returns the output of its `read`.
     pub(super) async fn shown(&self, path: &VirtualPath, window: TextWindow) -> Result<Excerpt> {
         let (offset, limit) = match window {
             TextWindow::Lines { offset, limit, .. } => (offset, limit),
             TextWindow::Chars { .. } => (0, ALL_LINES),
         };
-        // First, since it says more clearly that there is nothing.
+        // Checked first, because it reports missing files more clearly.
         let content = self.content("read", path).await?;
         let said = self.call("read", (path.to_string(), offset, limit), |answer| answer.extract::<String>()).await?;
         if let Some(why) = said.strip_prefix("Error: ") {
-            // Ours say it with a hint, where they would say the same.
+            // The native error has a hint, for the same refusal.
             scan::excerpt(path, &&content[..], window)?;
             return Err(Error::new(ErrorKind::Io, format!("cannot read `{path}`: {why}")));
         }
@@ -45,7 +44,7 @@ impl Foreign {
         Ok(Excerpt { text, encoding: "utf-8".to_owned(), extent, cut: Cut::No, version })
     }
 
-    /// Has its `edit` replace a text.
+    /// Replaces text with its `edit`.
     pub(super) async fn edited(
         &self,
         path: &VirtualPath,
@@ -80,7 +79,7 @@ impl Foreign {
                 Ok(Changed { path: path.clone(), version: Version::of(&content), outcome })
             }
             Some(said) => {
-                // Ours say more, where they would refuse the same.
+                // The native error has more details, for the same refusal.
                 in_memory::edit(path, &content, &change, Expect::Anything, most)?;
                 Err(Error::new(ErrorKind::Io, format!("cannot edit `{path}`: {said}")))
             }
@@ -88,7 +87,7 @@ impl Foreign {
     }
 }
 
-/// The lines of a numbered text, and how many it says are left. One without numbers is taken as it is.
+/// Parses the lines of a numbered text, and how many are left. A text without numbers is taken unchanged.
 fn unnumbered(said: &str, offset: u64) -> (String, u64) {
     let (body, left) = match said.rsplit_once("\n\n... (") {
         Some((body, footer)) => match footer.strip_suffix(" more lines)").map(str::parse) {

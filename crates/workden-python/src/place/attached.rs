@@ -1,4 +1,4 @@
-//! Sandboxes that are there already: leased ones of Linux by their directory, containers by their name.
+//! Existing sandboxes: leased Linux sandboxes by directory, containers by name.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -17,13 +17,13 @@ use super::{
 };
 use crate::{asking, failure, rules};
 
-/// What held where the sandbox was made, and holds for whoever comes to it later: no wall of the sandbox does.
+/// Parts of the policy that the sandbox itself does not enforce, for attaching clients.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Held {
     rules: Option<String>,
     git_files: RunOutside,
-    /// What commands see of the host.
+    /// Host paths that commands see.
     shown: Vec<Shown>,
 }
 
@@ -60,12 +60,12 @@ struct Container {
 
 fn read<T: DeserializeOwned>(wanted: &str) -> PyResult<Arc<T>> {
     let wanted = serde_json::from_str(wanted);
-    wanted.map(Arc::new).map_err(|error| failure::raised(failure::invalid("a sandbox that is there", error)))
+    wanted.map(Arc::new).map_err(|error| failure::raised(failure::invalid("an existing sandbox", error)))
 }
 
 #[pymethods]
 impl Place {
-    /// A leased Linux sandbox that somebody started. `wanted` is JSON.
+    /// Attaches to a leased Linux sandbox. `wanted` is JSON.
     #[staticmethod]
     #[pyo3(signature = (wanted, asks=None))]
     fn linux_attach(wanted: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {
@@ -82,7 +82,7 @@ impl Place {
         })
     }
 
-    /// A container that is there. `wanted` is JSON.
+    /// Attaches to an existing container. `wanted` is JSON.
     #[staticmethod]
     #[pyo3(signature = (wanted, asks=None))]
     fn docker_attach(wanted: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {

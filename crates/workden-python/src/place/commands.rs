@@ -1,4 +1,4 @@
-//! Commands of a place: run to the end, or in the background.
+//! Commands of a place, in the foreground and in the background.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use workden_core::sandbox::{Ended, JobId, JobRead, JobState, Killed};
 use super::Place;
 use crate::{calls::calls, runtime::attended};
 
-/// `(output, exit code, whether something was left out, whether its time was over)`.
+/// `(output, exit code, whether output was omitted, whether it timed out)`.
 type Ran = (String, i32, bool, bool);
-/// `(id, pid, line, whether it runs, exit code)`.
+/// `(id, pid, line, whether it is running, exit code)`.
 type JobInfo = (String, u32, String, bool, Option<i32>);
 
 fn job_info(job: workden_core::sandbox::Job) -> JobInfo {
@@ -23,7 +23,7 @@ fn job_info(job: workden_core::sandbox::Job) -> JobInfo {
 calls! {
     impl Place = den;
 
-    /// Runs a line in a shell to its end. Without a timeout it has the usual one.
+    /// Runs a shell line until it exits. Without a timeout it has the default one.
     @(command, timeout=None)
     fn execute | execute_async (den, command: String, timeout: Option<f64>) -> Ran {
         let timeout = timeout.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX));
@@ -31,28 +31,28 @@ calls! {
         Ok((ran.output.text(), ran.exit_code(), ran.output.left_out.is_some(), ran.ended == Ended::TimedOut))
     }
 
-    /// Starts a line in the background.
+    /// Starts a shell line in the background.
     fn start_job | start_job_async (den, command: String) -> JobInfo {
         den.workspace.start_job(&command).await.map(job_info)
     }
 
-    /// What a job has printed from this offset on, where to go on, and how it is.
+    /// Returns the output of a job from an offset, the next offset, and the state of the job.
     fn read_job | read_job_async (den, id: String, offset: u64) -> (String, u64, JobInfo) {
         let read = den.workspace.read_job(&JobId(id), &JobRead::from(offset)).await?;
         Ok((read.text, read.next, job_info(read.job)))
     }
 
-    /// Ends a job. Whether it ran.
+    /// Kills a job. Returns whether it was running.
     fn kill_job | kill_job_async (den, id: String) -> bool {
         Ok(den.workspace.kill_job(&JobId(id)).await? == Killed::Stopped)
     }
 
-    /// All jobs.
+    /// Lists all jobs.
     fn jobs | jobs_async (den) -> Vec<JobInfo> {
         Ok(den.workspace.jobs().await?.into_iter().map(job_info).collect())
     }
 
-    /// Ends whatever runs commands here, with all that they started.
+    /// Ends the sandbox or the host runner, with all commands.
     fn stop | stop_async (den) -> () {
         use workden_core::Sandbox;
         match den.workspace.commands() {
@@ -61,7 +61,7 @@ calls! {
         }
     }
 
-    /// Where relative paths start and commands run.
+    /// Returns the directory in which relative paths and commands start.
     fn directory | directory_async (den) -> String {
         Ok(den.workspace.working_directory().await?.to_string())
     }

@@ -1,5 +1,5 @@
-//! Daemons and container keepers, one of each for all containers of a process: they share a connection, turns
-//! at what is hard work for the daemon, and a keeper that was read and hashed once.
+//! Daemons and container keepers, shared by all containers of a process: one connection, one queue for expensive work
+//! of the daemon, and a keeper that was read and hashed once.
 
 use std::{
     path::PathBuf,
@@ -15,19 +15,19 @@ use workden_sandboxes::{
 
 use crate::per_process::PerProcess;
 
-/// Variables that say which daemon, or which keeper.
+/// Environment variables that choose the daemon and the keeper.
 const DECIDE: [&str; 6] =
     ["DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "HOME", "XDG_RUNTIME_DIR", "WORKDEN_KEEPER"];
-/// What the keepers of a directory are called.
+/// Prefix of the keepers in a directory.
 const NAMES: [&str; 2] = ["workden-keeper-amd64", "workden-keeper-arm64"];
 
-/// Which daemon, and where the keepers for its containers are.
+/// The daemon, and the keepers for its containers.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Daemons {
-    /// The address of the daemon; what the environment says, if nothing is said.
+    /// The address of the daemon; by default from the environment.
     host: Option<String>,
-    /// The program `workden`, which is a keeper itself where it is static, and has others beside it.
+    /// The program `workden`, which is a keeper itself if it is static, and may have others beside it.
     keeper: Option<PathBuf>,
     /// A directory with a keeper for each architecture.
     keepers: Option<PathBuf>,
@@ -41,7 +41,7 @@ struct Known {
 
 static KNOWN: PerProcess<Mutex<Vec<Known>>> = PerProcess::new();
 
-/// The daemon and the keepers, the same for whoever wants the same.
+/// Returns the daemon and the keepers, shared between equal configurations.
 pub(super) fn of_this_process(wanted: &Daemons) -> Result<(Daemon, ContainerKeepers)> {
     let host = HostEnvironment::from_process();
     let decided_by: Vec<_> = DECIDE.iter().map(|name| host.variable(name).map(str::to_owned)).collect();

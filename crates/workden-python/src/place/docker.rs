@@ -1,4 +1,4 @@
-//! A sandbox in a container, started when the first call comes.
+//! A sandbox in a container, started by the first call.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{asking, failure, rules};
 
-/// What a container is to be.
+/// Configuration of a container.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
@@ -51,7 +51,7 @@ struct Wanted {
     build_network: Option<String>,
     #[serde(default)]
     container_name: Option<String>,
-    /// Whether a container that has ended is kept: as the builder says, if nothing is said.
+    /// Whether an ended container is kept; by default as the builder decides.
     #[serde(default)]
     keep: Option<bool>,
     #[serde(default)]
@@ -78,7 +78,7 @@ struct Wanted {
     daemons_init: bool,
     #[serde(default)]
     oci_runtime: Option<String>,
-    /// Seconds.
+    /// In seconds.
     #[serde(default)]
     lease: Option<f64>,
     #[serde(default)]
@@ -103,7 +103,7 @@ enum User {
 
 #[pymethods]
 impl Place {
-    /// A container. `wanted` is JSON; `asks` answers what the rules ask about.
+    /// Creates a container. `wanted` is JSON; `asks` answers approval questions.
     #[staticmethod]
     #[pyo3(signature = (wanted, asks=None))]
     fn docker(wanted: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {
@@ -166,7 +166,7 @@ fn plan(wanted: &Wanted) -> Result<DockerSandboxBuilder> {
     }
 }
 
-/// How much, and who.
+/// Limits and user.
 fn confined(mut plan: DockerSandboxBuilder, wanted: &Wanted) -> DockerSandboxBuilder {
     if let Some(Size(bytes)) = wanted.memory {
         plan = plan.memory(bytes);
@@ -205,7 +205,7 @@ fn confined(mut plan: DockerSandboxBuilder, wanted: &Wanted) -> DockerSandboxBui
     }
 }
 
-/// The container that somebody needed last, once there is one.
+/// The most recent container, once it exists.
 type MadeLater = Arc<Mutex<Option<Arc<DockerSandbox>>>>;
 
 fn held(made: &MadeLater) -> MutexGuard<'_, Option<Arc<DockerSandbox>>> {

@@ -15,13 +15,13 @@ use crate::{
     runtime::{is_waited_for, short},
 };
 
-/// More than anybody can look at, and few enough to hold.
+/// Maximum number of results that are held in memory.
 pub(super) const MOST_FOUND: usize = 1_000_000;
-/// A line is cut here.
+/// Longer lines are cut here.
 const LINE_BYTES: usize = 1024 * 1024;
 
 impl Den {
-    /// The path for what was typed.
+    /// Returns the path for typed text.
     pub(super) async fn path(&self, typed: &str) -> Result<VirtualPath> {
         self.names.find(&self.workspace.working_directory().await?, typed)
     }
@@ -30,7 +30,7 @@ impl Den {
 calls! {
     impl Place = den;
 
-    /// Whether there is a file that may be read.
+    /// Whether a readable file exists.
     fn exists | exists_async (den, path: String) -> bool {
         let Ok(path) = den.path(&path).await else { return Ok(false) };
         match den.workspace.files().entry(&path).await {
@@ -39,7 +39,7 @@ calls! {
         }
     }
 
-    /// What is in a directory; of a file, that file.
+    /// Lists a directory; for a file, returns that file.
     fn ls | ls_async (den, path: String) -> Entries {
         let path = den.path(&path).await?;
         let request = ListRequest { keep: MOST_FOUND, ..ListRequest::default() };
@@ -52,16 +52,16 @@ calls! {
         }
     }
 
-    /// Lines with their numbers: the text, how many lines there are, and whether it was cut.
+    /// Returns numbered lines: the text, the number of lines, and whether it was cut.
     fn read | read_async (den, path: String, offset: u64, limit: u64) -> (String, u64, bool) {
         let path = den.path(&path).await?;
         let read = short(den.workspace.files().read_numbered(&path, offset, limit)).await?;
         Ok((read.text, read.total, read.cut != workden_core::text::Cut::No))
     }
 
-    /// The bytes of a file.
+    /// Returns the bytes of a file.
     fn read_bytes | read_bytes_async (den, path: String) -> Blob {
-        // Not `short`: Python's own heap would give back and fetch again the memory of every large file.
+        // Not `short`: Python's heap would release and request the memory of every large file again.
         let path = den.path(&path).await?;
         if !is_waited_for() {
             return den.workspace.files().read_bytes(&path).await.map(Blob::Bytes);
@@ -72,7 +72,7 @@ calls! {
         })
     }
 
-    /// Writes a file, and makes the directories on the way. Its path.
+    /// Writes a file, and creates missing parent directories. Returns its path.
     fn write | write_async (den, path: String, content: PyBackedBytes) -> String {
         let path = den.path(&path).await?;
         let write = den.workspace.files().write_path(&path, Bytes::from_owner(content), Expect::Anything);
@@ -80,14 +80,14 @@ calls! {
         Ok(written.path.to_string())
     }
 
-    /// Replaces text in a file. How many times.
+    /// Replaces text in a file. Returns the number of replacements.
     fn edit | edit_async (den, path: String, old: String, new: String, all: bool) -> u64 {
         let path = den.path(&path).await?;
         let replacement = if all { Replacement::all(old, new) } else { Replacement::once(old, new) };
         short(den.workspace.files().edit(&path, &[replacement])).await
     }
 
-    /// Files whose path matches, newest first.
+    /// Returns the files whose path matches, newest first.
     fn glob | glob_async (den, pattern: String, path: String) -> Entries {
         let path = den.path(&path).await?;
         let request = GlobRequest { keep: MOST_FOUND, ..GlobRequest::new(pattern) };
@@ -95,7 +95,7 @@ calls! {
         Ok(Entries(found.entries))
     }
 
-    /// Lines that match a regular expression.
+    /// Returns the lines that match a regular expression.
     fn grep | grep_async (
         den, pattern: String, path: String, glob: Option<String>, ignore_hidden: bool
     ) -> Matches {

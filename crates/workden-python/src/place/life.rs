@@ -1,4 +1,4 @@
-//! The life of a place that is a sandbox: started early, looked after, asked what separates it from the machine.
+//! Lifecycle of a place with a sandbox: start, status, isolation and end.
 
 use std::{fmt, sync::Arc};
 
@@ -8,7 +8,7 @@ use workden_sandboxes::LateSandbox;
 use super::Place;
 use crate::{calls::calls, failure, runtime};
 
-/// Whether the sandbox of a place has been started, which nobody could find out by asking it: it would start.
+/// Reports whether the sandbox of a place was started. Calling the sandbox itself would start it.
 #[derive(Clone)]
 pub(crate) struct Life {
     shared: Arc<Shared>,
@@ -16,17 +16,17 @@ pub(crate) struct Life {
 
 struct Shared {
     has_started: Option<Box<dyn Fn() -> bool + Send + Sync>>,
-    /// What starts once more after its end.
+    /// A sandbox that starts again after its end.
     late: Option<LateSandbox>,
 }
 
 impl Life {
-    /// That of a sandbox of which this function knows it. What the function holds is let go last of all.
+    /// Uses this function to report the state. Its captures are dropped last.
     pub(super) fn told_by(has_started: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self { shared: Arc::new(Shared { has_started: Some(Box::new(has_started)), late: None }) }
     }
 
-    /// The same of one that starts once more after its end.
+    /// The same, for a sandbox that starts again after its end.
     pub(super) fn of_late(late: LateSandbox, has_started: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self { shared: Arc::new(Shared { has_started: Some(Box::new(has_started)), late: Some(late) }) }
     }
@@ -37,8 +37,8 @@ impl Life {
 }
 
 impl Drop for Shared {
-    /// A container that nobody holds any more is removed by a task, and Python lets go of things on threads that
-    /// could not start one.
+    /// Dropping an unreferenced container starts a task that removes it, and Python drops objects on threads that
+    /// cannot start tasks.
     fn drop(&mut self) {
         let held = (self.late.take(), self.has_started.take());
         runtime::entered(|| drop(held));
@@ -54,16 +54,16 @@ impl fmt::Debug for Life {
 calls! {
     impl Place = den;
 
-    /// Starts the sandbox now, before anybody needs it.
+    /// Starts the sandbox now instead of on first use.
     fn start | start_async (den) -> () {
         den.workspace.commands()?.usage().await.map(drop)
     }
 
-    /// Whether the sandbox has been started, and is there. Nothing is started by asking.
+    /// Whether the sandbox was started and is running. Does not start it.
     fn is_alive | is_alive_async (den) -> bool {
         let Some(life) = den.life.as_ref().filter(|life| life.has_started()) else { return Ok(false) };
         Ok(match (&life.shared.late, den.workspace.commands()) {
-            // Not by way of the workspace, which would start another if this one is ended meanwhile.
+            // Not through the workspace, which would start another sandbox if this one has ended meanwhile.
             (Some(late), _) => match late.sandbox() {
                 Some(sandbox) => sandbox.usage().await.is_ok(),
                 None => false,
@@ -73,7 +73,7 @@ calls! {
         })
     }
 
-    /// Ends the sandbox with all that runs in it. One that we start is started once more when it is needed again.
+    /// Ends the sandbox and its processes. A sandbox that this place started is started again on next use.
     fn end | end_async (den) -> () {
         match (den.life.as_ref().and_then(|life| life.shared.late.as_ref()), den.workspace.commands()) {
             (Some(late), _) => late.end().await,
@@ -82,13 +82,13 @@ calls! {
         }
     }
 
-    /// What separates commands from the machine, as JSON.
+    /// Returns the isolation of commands, as JSON.
     fn isolation | isolation_async (den) -> String {
         let isolation = den.workspace.commands()?.isolation().await?;
         serde_json::to_string(&isolation).map_err(|error| failure::invalid("the report", error))
     }
 
-    /// What the sandbox uses at the moment, as JSON.
+    /// Returns the resource usage of the sandbox, as JSON.
     fn usage | usage_async (den) -> String {
         let usage = den.workspace.commands()?.usage().await?;
         serde_json::to_string(&usage).map_err(|error| failure::invalid("the report", error))

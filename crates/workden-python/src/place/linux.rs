@@ -1,4 +1,4 @@
-//! A Linux sandbox, started when the first call comes.
+//! A Linux sandbox, started by the first call.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -19,16 +19,16 @@ use super::{
 };
 use crate::{asking, failure, keepers, rules};
 
-/// What a Linux sandbox is to be.
+/// Configuration of a Linux sandbox.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
     #[serde(default)]
     keeper: Option<PathBuf>,
-    /// The directory of the host that is worked in; without it an empty one in memory.
+    /// The host directory to work in; by default an empty one in memory.
     #[serde(default)]
     directory: Option<PathBuf>,
-    /// Bytes that an empty one holds.
+    /// Size in bytes of an empty one.
     #[serde(default)]
     ephemeral: Option<Size>,
     #[serde(default)]
@@ -57,12 +57,12 @@ struct Wanted {
     limits_best_effort: bool,
     #[serde(default)]
     rules: Option<String>,
-    /// Outlives whoever made it, and can be attached to, as long as somebody does so in time.
+    /// Outlives its creator, and accepts clients as long as the lease is renewed in time.
     #[serde(default)]
     lease: Option<Lease>,
 }
 
-/// Where a leased sandbox is found again, and for how many seconds it waits for somebody.
+/// The directory of a lease, and its time to live in seconds.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Lease {
@@ -79,14 +79,14 @@ struct Limits {
     open_files: Option<u64>,
     file_size: Option<Size>,
     tmp_size: Option<Size>,
-    /// Seconds, as the next.
+    /// In seconds, like the next one.
     wall_clock: Option<f64>,
     idle: Option<f64>,
 }
 
 #[pymethods]
 impl Place {
-    /// A Linux sandbox. `wanted` is JSON; `asks` answers what the rules ask about.
+    /// Creates a Linux sandbox. `wanted` is JSON; `asks` answers approval questions.
     #[staticmethod]
     #[pyo3(signature = (wanted, asks=None))]
     fn linux(wanted: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {

@@ -20,11 +20,11 @@ use super::{
 };
 use crate::{asking, failure, keepers, rules};
 
-/// What a local place is to be.
+/// Configuration of a local place.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
-    /// Where relative paths start and commands run.
+    /// Base directory of relative paths and commands.
     root: PathBuf,
     /// The directories that may be used.
     directories: Vec<PathBuf>,
@@ -36,10 +36,10 @@ struct Wanted {
     rules: Option<String>,
     #[serde(default)]
     durable: bool,
-    /// Variables of the host that commands see as well.
+    /// Host environment variables that commands see as well.
     #[serde(default)]
     pass_variables: Vec<String>,
-    /// What is installed on the host, and is to be there in a sandbox, too.
+    /// Host toolchains to provide in a sandbox, too.
     #[serde(default)]
     toolchains: Vec<String>,
 }
@@ -47,7 +47,7 @@ struct Wanted {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Commands {
-    /// There are none.
+    /// No commands.
     #[default]
     None,
     /// On the host.
@@ -58,7 +58,7 @@ enum Commands {
 
 #[pymethods]
 impl Place {
-    /// Host directories under their own names. `wanted` is JSON; `asks` answers what the rules ask about.
+    /// Opens host directories under their own names. `wanted` is JSON; `asks` answers approval questions.
     #[staticmethod]
     #[pyo3(signature = (wanted, asks=None))]
     fn local(wanted: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {
@@ -86,13 +86,13 @@ impl Place {
     }
 }
 
-/// The directories as they really are, and their names.
+/// Returns the directories with links resolved, and their names.
 fn places(wanted: &Wanted) -> Result<(Vec<PathBuf>, Names)> {
     let both = |given: &PathBuf| Ok((given.clone(), canonical(given)?));
     let both = wanted.directories.iter().map(both).collect::<Result<Vec<_>>>()?;
     let mut real: Vec<PathBuf> = Vec::new();
     for (_, directory) in &both {
-        // What is below another is in the place by way of that one.
+        // A nested directory is reachable through the outer one.
         if !both.iter().any(|(_, other)| other != directory && directory.starts_with(other))
             && !real.contains(directory)
         {
@@ -107,7 +107,7 @@ fn canonical(directory: &Path) -> Result<PathBuf> {
     directory.canonicalize().map_err(|error| {
         let shown = directory.display();
         Error::new(ErrorKind::NotFound, format!("cannot use the directory `{shown}`: {}", error.kind()))
-            .hint("name a directory that is there and may be entered")
+            .hint("use an existing directory that this user may enter")
     })
 }
 
@@ -122,7 +122,7 @@ fn mounted(directories: &[PathBuf], durable: bool) -> Result<CompositeBackend> {
     Ok(mounts.build())
 }
 
-/// Commands, started when the first one comes.
+/// Returns the commands, started on first use.
 fn late(wanted: Arc<Wanted>, directories: Vec<PathBuf>, root: VirtualPath, files: CompositeBackend) -> LateSandbox {
     LateSandbox::with_files(root, files, move || {
         let (wanted, directories) = (Arc::clone(&wanted), directories.clone());
@@ -130,7 +130,7 @@ fn late(wanted: Arc<Wanted>, directories: Vec<PathBuf>, root: VirtualPath, files
             let keeper = keepers::program(wanted.keeper.as_ref())?;
             let host = HostEnvironment::from_process();
             let sandbox: Arc<dyn Sandbox> = match wanted.commands {
-                // To commands on the host a path is what it is to file calls: the whole tree is theirs.
+                // Commands on the host and file calls use the same paths: the whole tree.
                 Commands::None | Commands::Host => {
                     let builder = HostSandbox::builder("/").keeper(keeper).environment_of(host);
                     let builder = builder.commands_start_in(canonical(&wanted.root)?);
@@ -148,7 +148,7 @@ fn late(wanted: Arc<Wanted>, directories: Vec<PathBuf>, root: VirtualPath, files
                     for toolchain in &wanted.toolchains {
                         builder = builder.toolchain(toolchain);
                     }
-                    // Rules say what a line may name, and a program opens what it likes.
+                    // Rules judge a command line, but its program can open any file.
                     let denied = shown::masks(wanted.rules.as_ref(), &builder.shown_files()).await?;
                     Arc::new(builder.mask(denied).start().await?)
                 }

@@ -1,4 +1,4 @@
-//! Places made of other places: behind further rules, within fewer directories, or several at once.
+//! Places derived from other places: with more rules, with fewer directories, or combined.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ impl Den {
         }
     }
 
-    /// What the rules say about one operation on a path, as typed and where it leads.
+    /// Judges one operation on a path, as typed and at its target.
     async fn judged(&self, operation: Operation, path: &VirtualPath) -> Verdict {
         let at = match self.workspace.files().resolve(path, Symlink::Follow).await {
             Ok(at) => at,
@@ -37,23 +37,23 @@ impl Den {
         self.workspace.policy().judge(op)
     }
 
-    /// Where relative paths start, if it is host directories under their own names.
+    /// Returns the base directory of relative paths, for host directories under their own names.
     fn root(&self) -> Option<VirtualPath> {
         self.workspace.named_directory().filter(|_| !self.names.directories.is_empty())
     }
 
-    /// All of it as a sandbox, behind its own rules, if it runs commands.
+    /// Returns the place as a sandbox, behind its own rules, if it has commands.
     fn sandbox(&self) -> Option<Arc<dyn Sandbox>> {
         self.workspace.commands().ok().map(|commands| Arc::new(commands.clone()) as Arc<dyn Sandbox>)
     }
 }
 
-/// A route of a composite: its prefix, what is there, and, if that one sees paths without the prefix, where those start.
+/// A route of a composite: its prefix, its place, and, if the place sees paths without the prefix, where they start.
 type Route = (String, Py<Place>, Option<String>);
 
 #[pymethods]
 impl Place {
-    /// The same place behind rules of its own, on top of those it has.
+    /// Returns the same place behind additional rules.
     #[pyo3(signature = (rules, asks=None))]
     fn guarded(slf: Py<Self>, rules: String, asks: Option<Py<PyAny>>) -> PyResult<Self> {
         let approvals = asks.map(|asks| asking::approvals(Some(asks)));
@@ -64,7 +64,7 @@ impl Place {
         })
     }
 
-    /// The same place within fewer directories; `wanted` is JSON.
+    /// Returns the same place restricted to some directories; `wanted` is JSON.
     fn derive(slf: Py<Self>, wanted: &str) -> PyResult<Self> {
         let wanted: Derive = serde_json::from_str(wanted)
             .map_err(|error| failure::raised(failure::invalid("a derived place", error)))?;
@@ -74,7 +74,7 @@ impl Place {
         })
     }
 
-    /// Several places in one tree.
+    /// Combines several places in one tree.
     #[staticmethod]
     #[pyo3(signature = (default, routes, rules=None, asks=None))]
     fn composite(
@@ -99,7 +99,7 @@ impl Place {
                 let (at, den) = (VirtualPath::parse(prefix)?, place.get().den()?);
                 let files = den.workspace.files().clone();
                 let start = match start {
-                    // Host directories under their own names start where their relative paths do.
+                    // Host directories under their own names start at their base directory.
                     Some(start) => den.root().map_or_else(|| VirtualPath::parse(start), Ok)?,
                     None => at.clone(),
                 };
@@ -113,26 +113,26 @@ impl Place {
         })
     }
 
-    /// Whether it runs commands.
+    /// Whether it has commands.
     fn has_commands(&self) -> PyResult<bool> {
         Ok(self.den().map_err(failure::raised)?.workspace.commands().is_ok())
     }
 
-    /// Where something may be read.
+    /// Returns the readable directories.
     fn readable_roots(&self) -> PyResult<Vec<String>> {
         self.roots(Policy::readable_roots)
     }
 
-    /// Where something may be written.
+    /// Returns the writable directories.
     fn writable_roots(&self) -> PyResult<Vec<String>> {
         self.roots(Policy::writable_roots)
     }
 
-    /// What the rules say about one operation on a path, and why. Nobody is asked, and nothing is opened.
+    /// Judges one operation on a path, with the reason. It asks no questions and opens no files.
     fn verdict(&self, py: Python<'_>, operation: &str, path: String) -> PyResult<(String, String)> {
         let den = self.den().map_err(failure::raised)?;
         let operation = Operation::ALL.into_iter().find(|known| known.name() == operation).ok_or_else(|| {
-            failure::raised(failure::invalid("a verdict", format!("there is no operation `{operation}`")))
+            failure::raised(failure::invalid("a verdict", format!("unknown operation `{operation}`")))
         })?;
         let verdict = crate::runtime::wait(py, den.lock, async move {
             let path = den.path(&path).await?;

@@ -1,4 +1,4 @@
-//! Host directories at places of their own, each with limits: the configuration of a filesystem sandbox.
+//! Mounted host directories, each with limits: the configuration of a filesystem sandbox.
 
 use std::path::{Path, PathBuf};
 
@@ -14,15 +14,15 @@ use workden_policy::{
 use super::{Den, Place};
 use crate::{asking, failure};
 
-/// What is to be mounted.
+/// Configuration of the mounts.
 #[derive(Debug)]
 struct Wanted {
-    /// Where relative host paths start.
+    /// Base directory of relative host paths.
     base: PathBuf,
     config: Configuration,
 }
 
-/// The two ways to write it.
+/// The two notations.
 #[derive(Debug)]
 enum Configuration {
     Mounts(MountsConfig),
@@ -40,7 +40,7 @@ impl Configuration {
 
 #[pymethods]
 impl Place {
-    /// Host directories at places of their own. `wanted` is JSON; `asks` answers what the limits ask about.
+    /// Mounts host directories. `wanted` is JSON; `asks` answers approval questions.
     #[staticmethod]
     #[pyo3(signature = (wanted, asks=None))]
     fn mounts(wanted: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {
@@ -71,7 +71,7 @@ impl Place {
     }
 }
 
-/// The directory, made if it is not there.
+/// Returns the directory, created if it is missing.
 fn made(directory: &Path) -> Result<PathBuf> {
     let cannot = |error: std::io::Error| {
         let shown = directory.display();

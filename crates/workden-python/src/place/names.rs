@@ -1,20 +1,20 @@
-//! How paths are spelled by whoever works in host directories under their own names.
+//! Spelling of paths in host directories under their own names.
 
 use std::path::PathBuf;
 
 use workden_core::{Error, Refusal, Result, VirtualPath};
 
-/// Directories that are in a place under the names that they have on the host. Of none, every path is as typed.
+/// Directories under their host names. Without any, every path is taken as typed.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// The directories themselves.
+    /// The directories.
     pub(super) directories: Vec<VirtualPath>,
-    /// Other spellings of them, by way of links, and what they are.
+    /// Other spellings of them, through links, and their targets.
     pub(super) also: Vec<(VirtualPath, VirtualPath)>,
 }
 
 impl Names {
-    /// The directories at these paths, as given and as they really are.
+    /// Resolves the directories at these paths.
     pub(super) fn of(directories: &[(PathBuf, PathBuf)]) -> Result<Self> {
         let mut names = Self::default();
         for (given, real) in directories {
@@ -29,11 +29,11 @@ impl Names {
         Ok(names)
     }
 
-    /// The path in the place for what was typed, from this directory.
+    /// Returns the path in the place for typed text, relative to this directory.
     ///
     /// # Errors
     ///
-    /// `Outside` when it is in none of the directories.
+    /// `Outside` if it is in none of the directories.
     pub(super) fn find(&self, from: &VirtualPath, typed: &str) -> Result<VirtualPath> {
         let path = VirtualPath::parse_from(from, typed)?;
         if self.directories.is_empty() {
@@ -53,7 +53,7 @@ impl Names {
     }
 }
 
-/// The path of a host directory as a path in a place.
+/// Returns the path of a host directory as a path in a place.
 pub(super) fn host_name(directory: &std::path::Path) -> Result<VirtualPath> {
     VirtualPath::parse_bytes(directory.as_os_str().as_encoded_bytes())
 }

@@ -1,5 +1,4 @@
-//! What happens to an image before its container starts, told to Python's logger `workden`: a build takes
-//! minutes, and nobody should wonder whether anything happens.
+//! Reports the progress of an image to Python's logger `workden`: a build takes minutes.
 
 use std::{
     collections::HashSet,
@@ -11,12 +10,12 @@ use workden_sandboxes::docker::{BuildProgress, DockerSandboxBuilder};
 
 use crate::crossing;
 
-/// Has what happens to the image of this container told.
+/// Reports the progress of the image of this container.
 pub(super) fn told(plan: DockerSandboxBuilder) -> DockerSandboxBuilder {
     let pulled = Mutex::new(HashSet::new());
     plan.on_progress(move |progress| {
         if let Some((level, line)) = line(&progress, &pulled) {
-            // A logger that fails is not the build's business.
+            // A failing logger does not fail the build.
             let log = || Python::attach(|py| logger(py)?.call_method1(level, ("%s", line)).map(drop));
             let _ = crossing::cross(log);
         }
@@ -27,7 +26,7 @@ fn logger(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     py.import("logging")?.call_method1("getLogger", ("workden",))
 }
 
-/// How important it is, and what to say. A pull tells of every layer many times over: the image is named once.
+/// Returns the level and the message. A pull reports every layer many times: the image is named once.
 fn line(progress: &BuildProgress, pulled: &Mutex<HashSet<String>>) -> Option<(&'static str, String)> {
     match progress {
         BuildProgress::Step { nth, of, what } => Some(("info", format!("step {nth}/{of}: {what}"))),

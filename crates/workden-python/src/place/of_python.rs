@@ -1,4 +1,4 @@
-//! Places whose files are in Python: a backend that somebody wrote, or a dictionary.
+//! Places whose files are in Python: a Python backend, or a dictionary.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{asking, foreign::Foreign, rules, runtime::Lock, state::LiveFiles};
 
 #[pymethods]
 impl Place {
-    /// A backend that somebody wrote in Python. It runs commands if it has `execute`.
+    /// Wraps a Python backend. It has commands if it has `execute`.
     #[staticmethod]
     #[pyo3(signature = (backend, rules=None, asks=None))]
     fn foreign(backend: Bound<'_, PyAny>, rules: Option<String>, asks: Option<Py<PyAny>>) -> PyResult<Self> {
@@ -32,7 +32,7 @@ impl Place {
         })
     }
 
-    /// A dictionary of files, which stays what it is: whatever changes it is seen by the other.
+    /// Wraps a dictionary of files without copying it: changes on either side are visible to the other.
     #[staticmethod]
     #[pyo3(signature = (files, rules=None, asks=None))]
     fn state(files: Bound<'_, PyDict>, rules: Option<String>, asks: Option<Py<PyAny>>) -> PyResult<Self> {

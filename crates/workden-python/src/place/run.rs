@@ -1,4 +1,4 @@
-//! Commands with their streams apart, to the end, within a number of bytes.
+//! Commands with separate streams and limited output.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -12,10 +12,10 @@ use workden_core::{
 use super::Place;
 use crate::{calls::calls, convert::Blob};
 
-/// `(exit code, output, errors, whether its time was over, whether it printed too much)`.
+/// `(exit code, stdout, stderr, whether it timed out, whether it printed too much)`.
 type Ran = (i32, Blob, Blob, bool, bool);
 
-/// What a process has printed so far.
+/// The output of a process so far.
 #[derive(Default)]
 struct Printed {
     output: BytesMut,
@@ -35,7 +35,7 @@ impl Printed {
     }
 }
 
-/// Reads a process to its end, or until it has printed more than this.
+/// Reads a process until it exits, or has printed more than this.
 async fn read(process: &mut Process, printed: &mut Printed, most: usize) -> Result<Option<Ended>> {
     while let Some(event) = process.events.next().await {
         match event? {
@@ -47,22 +47,22 @@ async fn read(process: &mut Process, printed: &mut Printed, most: usize) -> Resu
             return Ok(None);
         }
     }
-    Err(Error::new(ErrorKind::Gone, "the sandbox ended before the command did"))
+    Err(Error::new(ErrorKind::Gone, "the sandbox ended before the command"))
 }
 
 fn command(argv: Option<Vec<String>>, line: Option<String>) -> Result<Command> {
     match (argv, line) {
         (Some(argv), None) => Ok(Command::Program(argv)),
         (None, Some(line)) => Ok(Command::Shell(line)),
-        _ => Err(Error::new(ErrorKind::InvalidArgument, "a command is either words or a line of shell")),
+        _ => Err(Error::new(ErrorKind::InvalidArgument, "a command is either a list of words or a shell line")),
     }
 }
 
 calls! {
     impl Place = den;
 
-    /// Runs words or a line of shell with its streams apart, to the end, or until its time is over or it
-    /// has printed more than `most` bytes: then it is ended, with all that it started.
+    /// Runs an argument list or a shell line with separate streams until it exits. On a timeout, or after more than
+    /// `most` bytes of output, its process tree is killed.
     fn run | run_async (
         den,
         argv: Option<Vec<String>>,
@@ -79,7 +79,7 @@ calls! {
         };
         let time = timeout.map_or(Duration::MAX, |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
         let mut process = den.workspace.commands()?.spawn(&request).await?;
-        // One that has ended already wants no input, either.
+        // A process that has exited needs no input.
         let _ = process.control.close_input().await;
         let mut printed = Printed::default();
         let ended = tokio::time::timeout(time, read(&mut process, &mut printed, most)).await;
@@ -90,7 +90,7 @@ calls! {
             Err(_) => (124, true, false),
         };
         if is_over || is_too_much {
-            // Dropping it would end it as well; this way nobody waits for the other end to notice.
+            // Dropping it would kill it as well; this way it does not depend on the other side noticing.
             let _ = process.control.signal(Signal::Kill).await;
         }
         Ok((code, Blob::Bytes(printed.output.freeze()), Blob::Bytes(printed.errors.freeze()), is_over, is_too_much))

@@ -1,4 +1,4 @@
-//! What sandboxes of every kind are told of the host: what is shown to commands, and what is kept from them.
+//! Host paths that sandboxes of every kind show to commands, or hide from them.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -22,7 +22,7 @@ pub(super) struct Shown {
     pub(super) access: MountAccess,
 }
 
-/// Whether commands and file calls may change what git and other programs run by themselves.
+/// Whether commands and file calls may change files that git and other host programs execute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum RunOutside {
@@ -39,7 +39,7 @@ impl RunOutside {
         }
     }
 
-    /// The same for file calls, which no wall of the sandbox holds.
+    /// The same for file calls, which the sandbox does not restrict.
     pub(super) fn held(self, mut builder: WorkspaceBuilder, shown: &[Mount]) -> WorkspaceBuilder {
         let writable = shown.iter().filter(|mount| mount.access == MountAccess::ReadWrite);
         for mount in writable.filter(|_| self == Self::Protected) {
@@ -49,7 +49,7 @@ impl RunOutside {
     }
 }
 
-/// The files that the rules deny, for whoever starts the sandbox that shows them.
+/// Returns the files that the rules deny, for starting a sandbox.
 pub(super) async fn masks(rules: Option<&String>, shown: &[Mount]) -> Result<Vec<VirtualPath>> {
     let rules = rules.map(|rules| rules::enforced(rules, Surroundings::Machine)).transpose()?.flatten();
     match rules {
@@ -58,7 +58,7 @@ pub(super) async fn masks(rules: Option<&String>, shown: &[Mount]) -> Result<Vec
     }
 }
 
-/// Bytes: a number of them, or as people write it, `512M`.
+/// Bytes: a number, or a text like `512M`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "WrittenSize")]
 pub(super) struct Size(pub(super) u64);

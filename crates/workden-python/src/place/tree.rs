@@ -1,4 +1,4 @@
-//! Files of a place, beyond what a model needs: one entry, directories, moving, copying, removing.
+//! Further file operations of a place: one entry, directories, moving, copying, removing.
 
 use workden_core::{Backend, BackendExt, ErrorKind, IfExists, Removal, Resolved, Result, Symlink, VirtualPath, text};
 
@@ -13,7 +13,7 @@ fn if_exists(replace: bool) -> IfExists {
 }
 
 impl Den {
-    /// Where a path leads. What is not there stays as it is written, below what is.
+    /// Returns the target of a path. A missing rest stays as it is written.
     async fn real(&self, path: &VirtualPath) -> Result<VirtualPath> {
         let mut there = path.clone();
         let mut missing = Vec::new();
@@ -39,20 +39,20 @@ impl Den {
 calls! {
     impl Place = den;
 
-    /// What is in a directory; a file is a failure.
+    /// Lists a directory; fails for a file.
     fn list_dir | list_dir_async (den, path: String) -> Entries {
         let path = den.path(&path).await?;
         let listing = den.workspace.files().list_path(&path, &workden_core::search::ListRequest { keep: MOST_FOUND, ..Default::default() }).await?;
         Ok(Entries(listing.entries))
     }
 
-    /// One file or directory, a link being what it leads to.
+    /// Returns one file or directory, following links.
     fn stat | stat_async (den, path: String) -> OneEntry {
         let path = den.path(&path).await?;
         den.workspace.files().entry(&path).await.map(OneEntry)
     }
 
-    /// Text from a character on, how many there are, and whether there is more.
+    /// Returns text from a character offset, the number of characters, and whether more follows.
     fn read_chars | read_chars_async (den, path: String, offset: u64, limit: u64) -> (String, u64, bool) {
         let path = den.path(&path).await?;
         let read = den.workspace.files().read_window(&path, text::TextWindow::chars(offset, limit)).await?;
@@ -62,13 +62,13 @@ calls! {
         Ok((read.text, total, offset.saturating_add(shown) < total))
     }
 
-    /// Makes a directory, with those on the way. One that is there is fine.
+    /// Creates a directory and its parents. It may exist already.
     fn make_dir | make_dir_async (den, path: String) -> () {
         let path = den.path(&path).await?;
         den.workspace.files().make_dir_path(&path).await
     }
 
-    /// Removes a file, or a directory: an empty one, or with all that is in it.
+    /// Removes a file, an empty directory, or a directory tree.
     fn remove | remove_async (den, path: String, tree: bool) -> () {
         let path = den.path(&path).await?;
         let what = if tree { Removal::Tree } else { Removal::One };
@@ -81,14 +81,14 @@ calls! {
         den.workspace.files().move_path(&source, &destination, if_exists(replace)).await
     }
 
-    /// Copies a file. Where it is.
+    /// Copies a file. Returns the path of the copy.
     fn copy | copy_async (den, source: String, destination: String, replace: bool) -> String {
         let (source, destination) = (den.path(&source).await?, den.path(&destination).await?);
         let copied = den.workspace.files().copy_path(&source, &destination, if_exists(replace)).await?;
         Ok(copied.path.to_string())
     }
 
-    /// Where a path leads, through links; what is not there stays as it is written.
+    /// Returns the target of a path after following links. A missing rest stays as it is written.
     fn realpath | realpath_async (den, path: String) -> String {
         let path = den.path(&path).await?;
         den.real(&path).await.map(|real| real.to_string())

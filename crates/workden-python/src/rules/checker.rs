@@ -1,7 +1,7 @@
-//! `Rules`: a ruleset of the reference that is compiled and answers, with nothing around it to enforce.
+//! `Rules`: a compiled ruleset of the reference that only answers, and enforces nothing.
 //!
-//! A place to work knows where a path leads and where a command runs. This does not: it takes paths as they
-//! are written, and commands as if they ran in a directory of somebody's home.
+//! A place knows where a path leads and where a command runs. `Rules` does not: it takes paths as they are written, and
+//! assumes that commands run in a directory below a home.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -19,12 +19,12 @@ use super::{
 };
 use crate::failure;
 
-/// Where commands are taken to run.
+/// The directory in which commands are assumed to run.
 const DIRECTORY: &str = "/home/~/workspace";
-/// Commands from this many bytes on are judged without the interpreter's lock.
+/// Commands from this size in bytes on are judged without the interpreter lock.
 const LONG: usize = 1_024;
 
-/// A ruleset that answers. Safe to use from any thread.
+/// A compiled ruleset. Safe to use from any thread.
 #[pyclass(frozen, module = "workden._native")]
 pub(crate) struct Rules {
     rules: Arc<CompiledRuleset>,
@@ -36,7 +36,7 @@ pub(crate) struct Rules {
     commands: Seen<Answer>,
 }
 
-/// What holds, the rule that made it so, and why.
+/// An action, the rule that decided, and the reason.
 #[derive(Clone, Debug)]
 struct Answer {
     action: Action,
@@ -44,7 +44,7 @@ struct Answer {
     description: String,
 }
 
-/// `(action, operation of the rule, its place, description)`.
+/// `(action, operation of the rule, its index, description)`.
 type Explained = (&'static str, Option<&'static str>, Option<usize>, String);
 
 #[pymethods]
@@ -56,7 +56,7 @@ impl Rules {
         Self::compiled(ruleset, surroundings).map_err(failure::raised)
     }
 
-    /// What holds: `allow`, `ask` or `deny`.
+    /// Returns the action: `allow`, `ask` or `deny`.
     fn check<'py>(&self, operation: &Bound<'py, PyString>, target: &Bound<'py, PyString>) -> Bound<'py, PyString> {
         let py = operation.py();
         let action = match (known(&operation.to_string_lossy()), text(target)) {
@@ -71,7 +71,7 @@ impl Rules {
         }
     }
 
-    /// What holds, of which operation the rule is that made it so, its place among them, and why.
+    /// Returns the action, the operation of the deciding rule, its index, and the reason.
     fn explain(&self, operation: &Bound<'_, PyString>, target: &Bound<'_, PyString>) -> Explained {
         let answer = match (known(&operation.to_string_lossy()), text(target)) {
             (Some(Operation::Execute), command) => (*self.command(operation.py(), &command)).clone(),
@@ -98,19 +98,19 @@ impl Rules {
         })
     }
 
-    /// What the rules say of a path as it is written; `None` when it is no path.
+    /// Judges a path as it is written; `None` if it is invalid.
     fn path(&self, operation: Operation, typed: &str) -> Option<Decision<'_>> {
         let (path, climbs) = match VirtualPath::parse(typed) {
             Ok(path) => (path, false),
             Err(_) => (VirtualPath::parse(&clamped(typed)).ok()?, true),
         };
         let decision = self.rules.decide_path(operation, &path);
-        // From which directory it counts is not known: an allowance for another place is none for it.
+        // The base directory is unknown: a rule that allows another place does not allow this path.
         let is_elsewhere = !typed.starts_with('/') && (climbs || self.is_rooted(&decision));
         Some(if is_elsewhere { decision.strictest(self.by_default(operation)) } else { decision })
     }
 
-    /// Whether it is by a rule whose pattern starts at the root, as it was written.
+    /// Whether a rule decided whose pattern starts at the root, as it was written.
     fn is_rooted(&self, decision: &Decision<'_>) -> bool {
         let Because::Rule { of, index, .. } = decision.because else { return false };
         self.origins[of as usize].get(index).is_some_and(|origin| origin.is_rooted)
@@ -129,7 +129,7 @@ impl Rules {
         Answer { action: decision.action, rule, description: decision.description().to_owned() }
     }
 
-    /// What holds for a command.
+    /// Judges a command.
     fn command(&self, py: Python<'_>, command: &str) -> Arc<Answer> {
         if let Some(answer) = self.commands.get(command) {
             return answer;
@@ -183,12 +183,13 @@ fn known(operation: &str) -> Option<Operation> {
     Operation::ALL.into_iter().find(|known| known.name() == operation)
 }
 
-/// The text of a string. Half a character, as names that are not UTF-8 have, is one that no pattern names.
+/// Returns the text of a string. A lone surrogate, from a name that is not UTF-8, becomes a character that no pattern
+/// contains.
 fn text<'a>(given: &'a Bound<'_, PyString>) -> Cow<'a, str> {
     given.to_string_lossy()
 }
 
-/// A path that climbs, as the kernel takes it: `..` at the root stays there.
+/// Resolves a path that climbs, as the kernel does: `..` at the root stays there.
 fn clamped(typed: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in typed.split('/') {

@@ -1,13 +1,14 @@
-//! A pattern over commands as the reference reads it, in our words.
+//! Translates command patterns of the reference.
 //!
-//! There it is over the text of a command, and a star is any text but a slash. Ours are over words: a star
-//! that stands for several words is said as such, and one rule becomes as many as there are ways to say it.
+//! In the reference, a pattern matches the text of a command, and a star is any text except a slash. Patterns of
+//! workden match words: a star that may stand for several words is written explicitly, and one rule becomes as many as
+//! there are readings.
 
 use workden_core::{Error, ErrorKind, Result};
 
 use super::path_pattern::{Reach, class};
 
-/// Stars within a word that may be several words: each doubles the ways to say the pattern.
+/// Maximum number of stars within a word that may be several words: each doubles the number of readings.
 const MOST_INNER_STARS: usize = 4;
 
 /// A piece of a word.
@@ -17,18 +18,18 @@ enum Piece {
     Star,
 }
 
-/// One of our patterns, and what it does not match all the same.
+/// A translated pattern, and an exception to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) pattern: String,
     pub(super) except: Vec<String>,
 }
 
-/// Our patterns for one of the reference. A wide one is held against the line as it is written, too.
+/// Translates a pattern of the reference. A wide one is also matched against the line as it is written.
 ///
 /// # Errors
 ///
-/// `InvalidPattern` when it cannot be said in our words.
+/// `InvalidPattern` if it has no translation.
 pub(super) fn command_patterns(pattern: &str, reach: Reach) -> Result<Vec<Said>> {
     let words = words(pattern)?;
     let inner: usize = words.iter().map(|word| inner_stars(word)).sum();
@@ -43,7 +44,7 @@ pub(super) fn command_patterns(pattern: &str, reach: Reach) -> Result<Vec<Said>>
     for split in 0..1_usize << inner {
         let pattern = in_words(&words, split, reach);
         let except = match reach {
-            // More words behind it are another command.
+            // More words after it make another command.
             Reach::AsWritten if !pattern.ends_with("**") && !pattern.is_empty() => vec![format!("{pattern} * **")],
             Reach::AsWritten | Reach::Wide => Vec::new(),
         };
@@ -74,7 +75,7 @@ fn words(pattern: &str) -> Result<Vec<Vec<Piece>>> {
             c => c.to_string(),
         };
         if text.contains(char::is_whitespace) {
-            return Err(Error::new(ErrorKind::InvalidPattern, "there is a blank in a class")
+            return Err(Error::new(ErrorKind::InvalidPattern, "blanks are not supported in a character class")
                 .hint("words are matched one by one: write the blank between them"));
         }
         match word.last_mut() {
@@ -93,7 +94,7 @@ fn inner_stars(word: &[Piece]) -> usize {
     stars.filter(|(nth, _)| *nth > 0 && nth + 1 < word.len()).count()
 }
 
-/// The pattern as it stands, for the text of a line.
+/// The pattern unchanged, for the text of a line.
 fn as_written(words: &[Vec<Piece>]) -> String {
     let word = |word: &Vec<Piece>| -> String {
         word.iter().map(|piece| if let Piece::Text(text) = piece { text } else { "*" }).collect()
@@ -101,12 +102,12 @@ fn as_written(words: &[Vec<Piece>]) -> String {
     words.iter().map(word).collect::<Vec<String>>().join(" ")
 }
 
-/// The pattern over words; the bits of `split` say of which stars within a word it is made two.
+/// Returns the pattern over words; the bits of `split` choose the stars within a word that become two.
 fn in_words(words: &[Vec<Piece>], mut split: usize, reach: Reach) -> String {
     let mut said: Vec<String> = Vec::new();
     for word in words {
         if *word == [Piece::Star] {
-            // With blanks around it, it is one word at least.
+            // With blanks around it, it is at least one word.
             if reach == Reach::AsWritten && words.len() > 1 {
                 said.push("*".to_owned());
             }
@@ -116,7 +117,7 @@ fn in_words(words: &[Vec<Piece>], mut split: usize, reach: Reach) -> String {
         let mut one = String::new();
         for (nth, piece) in word.iter().enumerate() {
             match piece {
-                // Quotes are taken off the words of a command.
+                // Quotes are removed from the words of a command.
                 Piece::Text(text) => one.extend(text.chars().filter(|c| !matches!(c, '"' | '\''))),
                 Piece::Star if nth == 0 => {
                     said.push("**".to_owned());

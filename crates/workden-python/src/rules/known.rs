@@ -1,7 +1,7 @@
-//! The lists that the reference publishes, and what they stand for here.
+//! The lists that the reference publishes, and their counterparts here.
 //!
-//! Its users put them into rulesets of their own. Where a list is denied as a whole, what is meant is what
-//! it is called, secrets or the system, and ours knows more of those; parts of it mean what they say.
+//! Users put these lists into their own rulesets. A ruleset that denies a whole list means its name, secrets or the
+//! system, of which workden knows more; parts of a list are taken literally.
 
 use pyo3::prelude::*;
 use workden_policy::{
@@ -35,14 +35,14 @@ const SYSTEM_PATTERNS: [&str; 8] =
 const DANGEROUS_COMMANDS: [&str; 7] =
     ["rm -rf /*", "rm -rf /", ":(){:|:&};:", "dd if=*of=/dev/*", "mkfs*", "> /dev/sda", "chmod -R 777 /"];
 
-/// Hands them to Python, where they are published under these names.
+/// Exports them to Python under these names.
 pub(crate) fn publish(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SECRETS_PATTERNS", SECRETS_PATTERNS)?;
     module.add("SYSTEM_PATTERNS", SYSTEM_PATTERNS)?;
     module.add("DANGEROUS_COMMANDS", DANGEROUS_COMMANDS)
 }
 
-/// The rules that a list at the beginning of these stands for, and how many of them it is.
+/// Returns the rules that a list at the start of these stands for, and the length of the list.
 pub(super) fn files(rules: &[WrittenRule], surroundings: Surroundings) -> Option<(usize, Vec<Rule>)> {
     let description = &rules.first()?.description;
     let denies = |list: &[&str]| {
@@ -70,13 +70,13 @@ pub(super) fn is_dangerous(pattern: &str) -> bool {
     DANGEROUS_COMMANDS.contains(&pattern)
 }
 
-/// The rule for one of the dangerous commands, where the analysis of commands leaves something to be said.
+/// Returns a rule for a dangerous command that the analysis of commands does not cover.
 pub(super) fn command(rule: &WrittenRule) -> Option<Rule> {
     let known = Rule { description: rule.description.clone(), ..Rule::new(rule.pattern.as_str(), rule.action) };
     match rule.pattern.as_str() {
-        // A star of ours would take in everything below, such as what was built just now.
+        // A star of workden would include everything below, such as new build output.
         "rm -rf /*" => Some(Rule { except: vec!["rm -rf /*/?* **".to_owned()], ..known }),
-        // Written without blanks it is no bomb, and not what anybody means either.
+        // Without blanks it is not a fork bomb, but it has no harmless use either.
         ":(){:|:&};:" => Some(Rule { pattern: ":()\\{:|:&\\};:".to_owned(), ..known }),
         "rm -rf /" | "mkfs*" | "chmod -R 777 /" => Some(known),
         _ => None,

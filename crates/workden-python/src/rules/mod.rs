@@ -1,8 +1,7 @@
-//! Rulesets of pydantic-ai-backend, enforced by ours: its JSON becomes one of our rulesets, once, and what
-//! is asked of it is asked there.
+//! Rulesets of pydantic-ai-backend: its JSON is translated once into a ruleset of workden, which answers and enforces.
 //!
-//! Invariant: what the reference denies stays denied but for what `docs/compatibility-python.md` lists, and what
-//! cannot be understood is an error when the rules are made, never a rule that is passed over.
+//! Invariant: the reference's denials stay denials, except those that `docs/compatibility-python.md` lists. A rule that
+//! cannot be understood is an error at construction, and is never ignored.
 
 mod checker;
 mod command_pattern;
@@ -22,8 +21,8 @@ use workden_policy::{Action, Operation, Ruleset, Surroundings};
 
 use crate::failure;
 
-/// A ruleset of the reference, as JSON, as one of ours, as JSON; `None` when it allows everything, and there
-/// is nothing to be enforced.
+/// Translates a ruleset of the reference, as JSON; returns `None` if it allows everything, and there is nothing to
+/// enforce.
 #[pyfunction]
 #[pyo3(signature = (ruleset, surroundings="machine"))]
 pub(crate) fn native_ruleset(ruleset: &str, surroundings: &str) -> PyResult<Option<String>> {
@@ -32,18 +31,18 @@ pub(crate) fn native_ruleset(ruleset: &str, surroundings: &str) -> PyResult<Opti
     if allows_everything(&ours) {
         return Ok(None);
     }
-    // A mistake in a pattern is one of whoever wrote the rules, and is said to them.
+    // An invalid pattern is the fault of the ruleset's author, and is reported to the caller.
     ours.compile().map_err(failure::raised)?;
     serde_json::to_string(&ours).map(Some).map_err(|error| failure::raised(failure::invalid("a ruleset", error)))
 }
 
-/// The rules that a place is to hold to, if there is anything to hold to: rules that allow everything would still
-/// have somebody asked about commands that nobody can understand.
+/// Returns the rules to enforce, if there are any: rules that allow everything would still ask about commands that
+/// cannot be analysed.
 pub(crate) fn enforced(ruleset: &str, surroundings: Surroundings) -> Result<Option<Ruleset>> {
     Ok(Some(of_reference(ruleset, surroundings)?).filter(|ours| !allows_everything(ours)))
 }
 
-/// A workspace that holds to these rules, if there are any.
+/// Returns a workspace with these rules, if there are any.
 pub(crate) fn hold(
     builder: WorkspaceBuilder,
     ruleset: Option<&String>,
@@ -53,7 +52,7 @@ pub(crate) fn hold(
     Ok(rules.into_iter().fold(builder, WorkspaceBuilder::rules))
 }
 
-/// Whether there is nothing in it that says anything but yes.
+/// Whether the ruleset allows everything.
 fn allows_everything(ruleset: &Ruleset) -> bool {
     let is_open = |operation: &Operation| {
         let rules = ruleset.of(*operation).map_or(&[][..], |own| &own.rules);
@@ -67,6 +66,6 @@ fn surroundings_of(name: &str) -> Result<Surroundings> {
         "machine" => Ok(Surroundings::Machine),
         "files" => Ok(Surroundings::FilesOnly),
         other => Err(failure::invalid("surroundings", format!("`{}`", other.escape_debug()))
-            .hint("`machine` where there is a whole machine, `files` where there are only files")),
+            .hint("use `machine` for a whole machine, `files` for files only")),
     }
 }

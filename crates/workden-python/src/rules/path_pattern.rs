@@ -1,26 +1,26 @@
-//! A pattern over paths as the reference reads it, in our words.
+//! Translates path patterns of the reference.
 //!
-//! There, braces and backslashes are characters like any other, a `[` that is never closed is one, too, and
-//! `**` means something within a name.
+//! In the reference, braces and backslashes are ordinary characters, and so is an unclosed `[`; and `**` has a meaning
+//! within a name.
 
 use std::iter::Peekable;
 
 use workden_core::{Error, ErrorKind, Result};
 
-/// How far a pattern reaches that does not say where it starts.
+/// The reach of a pattern that does not say where it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// From the root.
     AsWritten,
-    /// In every directory, and a directory is everything in it.
+    /// In every directory, and a directory includes everything in it.
     Wide,
 }
 
-/// Our words for a pattern of the reference; `None` when no path is ever written so that it matches.
+/// Translates a pattern of the reference; returns `None` if no valid path can match.
 ///
 /// # Errors
 ///
-/// `InvalidPattern` for a class that says something else there than here.
+/// `InvalidPattern` for a class with a different meaning in the reference.
 pub(super) fn path_pattern(pattern: &str, reach: Reach) -> Result<Option<String>> {
     if reach == Reach::AsWritten
         && let Some(before) = without_directories(pattern)
@@ -31,7 +31,7 @@ pub(super) fn path_pattern(pattern: &str, reach: Reach) -> Result<Option<String>
     let is_directory = !named.is_empty() && named.len() < pattern.len();
     let body = translated(if is_directory { named } else { pattern })?;
     let is_rooted = body.starts_with('/') || body.starts_with("**/") || body == "**";
-    // What is refused is refused as it was written.
+    // Errors quote the pattern as it was written.
     let is_refused = body.is_empty() || body.starts_with('!') || body.starts_with("~/") || body.trim() != body;
     let from = match reach {
         _ if is_rooted || is_refused => "",
@@ -45,11 +45,11 @@ pub(super) fn path_pattern(pattern: &str, reach: Reach) -> Result<Option<String>
     })
 }
 
-/// What is in front of a `**/` at the end, within a name: the directories may be none, and then that is all.
+/// The part before a final `**/` within a name: without directories in between, that is all.
 fn without_directories(pattern: &str) -> Option<&str> {
     let before = pattern.strip_suffix("**/")?;
     let stars = before.len() - before.trim_end_matches('*').len();
-    // Stars are read two by two: of an odd number, the last one stands alone in front of the slash.
+    // Stars are read in pairs: of an odd number, the last one stands alone before the slash.
     (!before.is_empty() && !before.ends_with('/') && stars % 2 == 0).then_some(before)
 }
 
@@ -68,7 +68,7 @@ fn translated(pattern: &str) -> Result<String> {
                         out.push_str("**/");
                         at_start = true;
                     }
-                    // The directories may be none, and then what is in front and behind is one name.
+                    // Without directories in between, the parts before and after are one name.
                     (false, true) => out.push_str("{,*/**/}"),
                     (true, false) => out.push_str(if is_last { "**" } else { "**/*" }),
                     (false, false) => out.push_str(if is_last { "{*,*/**}" } else { "{*,*/**/*}" }),
@@ -82,11 +82,11 @@ fn translated(pattern: &str) -> Result<String> {
     Ok(out)
 }
 
-/// The class after a `[`, or the character where there is none.
+/// Returns the class after a `[`, or the character itself if there is none.
 ///
 /// # Errors
 ///
-/// `InvalidPattern` when there is a backslash in it: there it means any digit, any letter and the like.
+/// `InvalidPattern` if it contains a backslash, which means a class such as any digit in the reference.
 pub(super) fn class(rest: &mut Peekable<std::str::Chars<'_>>) -> Result<String> {
     let mut ahead = rest.clone();
     let mut text = String::from("[");
@@ -98,7 +98,7 @@ pub(super) fn class(rest: &mut Peekable<std::str::Chars<'_>>) -> Result<String> 
             break;
         }
         if c == '\\' {
-            return Err(Error::new(ErrorKind::InvalidPattern, "there is a backslash in a class")
+            return Err(Error::new(ErrorKind::InvalidPattern, "backslashes are not supported in a character class")
                 .hint("write the characters out: `[0-9]`, `[A-Za-z0-9_]`"));
         }
     }

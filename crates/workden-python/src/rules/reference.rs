@@ -1,7 +1,7 @@
-//! A ruleset as pydantic-ai-backend writes it down, and what it is in our words.
+//! Rulesets in the format of pydantic-ai-backend, and their translation.
 //!
-//! Invariant: a rule is made to match more than it does there only where that makes nothing looser. A rule
-//! that allows never is; one that asks is where nothing behind it denies.
+//! Invariant: a translated rule matches more than the original only where the result is not looser. A rule that allows
+//! is never widened; a rule that asks is widened if no later rule denies.
 
 use serde::Deserialize;
 use workden_core::{Error, Result, RuleCase};
@@ -41,36 +41,36 @@ pub(super) struct WrittenRule {
     pub(super) description: String,
 }
 
-/// One of our rulesets, and which rules of the reference's its own come from.
+/// A translated ruleset, with the origin of its rules.
 #[derive(Debug)]
 pub(super) struct Converted {
     pub(super) ruleset: Ruleset,
-    /// For each operation, for each of our rules, the one that it comes from.
+    /// For each operation and each translated rule, the original rule.
     pub(super) origins: Vec<Vec<Origin>>,
-    /// The first rule of `execute` that is about dangerous commands.
+    /// The first rule of `execute` about dangerous commands.
     pub(super) dangerous: Option<usize>,
 }
 
-/// The rule that one of ours comes from.
+/// The origin of a translated rule.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
-    /// Its place among those of its operation.
+    /// Its index among the rules of its operation.
     pub(super) index: usize,
-    /// Whether its pattern starts with a `/` as it was written.
+    /// Whether its pattern starts with `/` as it was written.
     pub(super) is_rooted: bool,
 }
 
-/// A ruleset of the reference, `model_dump_json()`, as one of ours.
+/// Translates a ruleset of the reference, `model_dump_json()`.
 ///
 /// # Errors
 ///
-/// `InvalidArgument` when it is none, `InvalidPattern` when a pattern cannot be read. Patterns that are read
-/// but mean nothing are found when it is compiled.
+/// `InvalidArgument` for an invalid ruleset, `InvalidPattern` for a pattern that cannot be parsed. Patterns without a
+/// meaning are found at compilation.
 pub(crate) fn of_reference(json: &str, surroundings: Surroundings) -> Result<Ruleset> {
     converted(json, surroundings).map(|converted| converted.ruleset)
 }
 
-/// The same, with where everything comes from.
+/// Translates a ruleset, and records the origins.
 pub(super) fn converted(json: &str, surroundings: Surroundings) -> Result<Converted> {
     let written: Written = serde_json::from_str(json).map_err(|error| failure::invalid("a ruleset", error))?;
     let mut converted = Converted {
@@ -132,7 +132,7 @@ fn path_rules(operation: Operation, own: &WrittenOperation, surroundings: Surrou
     Ok(rules)
 }
 
-/// How far a rule may reach: where nothing that comes after it is stricter, as far as it could mean.
+/// How far a rule may be widened: as far as it could mean, if no later rule is stricter.
 fn reach(own: &WrittenOperation, nth: usize) -> Reach {
     let action = own.rules[nth].action;
     let hides_nothing = own.default <= action && own.rules[nth..].iter().all(|later| later.action <= action);

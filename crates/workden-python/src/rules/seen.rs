@@ -1,24 +1,23 @@
-//! Commands that were judged before: agents run the same few again and again, and a judgement takes longer
-//! than everything around it.
+//! Cache of judged commands: agents repeat the same few commands, and a judgement is the expensive part of a check.
 //!
-//! Invariant: it holds a bounded number of commands of bounded length, whatever it is asked.
+//! Invariant: it holds a bounded number of commands of bounded length.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// How many commands each half holds.
+/// Maximum number of commands in each half.
 const MOST: usize = 1_024;
-/// The longest command that is kept, in bytes.
+/// Maximum length of a cached command in bytes.
 const LONGEST: usize = 4_096;
 
-/// Answers by command. The lock is held for a look and never across a judgement; whoever holds it holds the
-/// interpreter's lock as well, so that no fork leaves it locked behind.
+/// Answers by command. The lock is held for a lookup and never during a judgement; its holder also holds the
+/// interpreter lock, so that no fork leaves it locked.
 #[derive(Debug)]
 pub(super) struct Seen<T>(Mutex<Halves<T>>);
 
-/// What was asked lately, and what was before that. A full half takes the place of the older one.
+/// Recent and older answers. A full recent half replaces the older one.
 #[derive(Debug)]
 struct Halves<T> {
     lately: HashMap<Box<str>, Arc<T>>,
@@ -26,12 +25,12 @@ struct Halves<T> {
 }
 
 impl<T> Seen<T> {
-    /// Nothing yet.
+    /// Creates an empty cache.
     pub(super) fn new() -> Self {
         Self(Mutex::new(Halves { lately: HashMap::new(), before: HashMap::new() }))
     }
 
-    /// The answer for a command that was seen before.
+    /// Returns the cached answer for a command.
     pub(super) fn get(&self, command: &str) -> Option<Arc<T>> {
         let mut halves = self.halves();
         if let Some(answer) = halves.lately.get(command) {
@@ -42,7 +41,7 @@ impl<T> Seen<T> {
         Some(answer)
     }
 
-    /// Keeps an answer, unless the command is too long for that.
+    /// Caches an answer, unless the command is too long.
     pub(super) fn keep(&self, command: &str, answer: T) -> Arc<T> {
         let answer = Arc::new(answer);
         if command.len() <= LONGEST {

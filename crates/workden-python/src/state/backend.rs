@@ -14,7 +14,7 @@ use workden_files::toolkit::in_memory;
 use super::{LiveFiles, Needs, at_once};
 
 impl LiveFiles {
-    /// What stands in the way of a file: a directory in its place, or a file on the way to it.
+    /// Returns the obstacle to a file: a directory in its place, or a file among its parents.
     fn check_way(&self, py: Python<'_>, verb: &str, path: &VirtualPath) -> Result<()> {
         let mut above = path.parent();
         while let Some(directory) = above.filter(|directory| !directory.is_root()) {
@@ -26,10 +26,10 @@ impl LiveFiles {
         Ok(())
     }
 
-    /// What is there before a write, if anything may be.
+    /// Returns the previous file before a write, if one may exist.
     fn replaced(&self, py: Python<'_>, path: &VirtualPath, expect: Expect) -> Result<Replaced> {
         let there = match (self.find(py, path)?, expect) {
-            // Its content is looked at only where that decides.
+            // Its content is read only if the decision needs it.
             (Some(file), Expect::Version(_)) => Some(file.bytes()?),
             (Some(_), _) => Some(Bytes::new()),
             (None, _) if self.has_below(py, path) => return Err(Error::is_directory("write", path)),
@@ -91,7 +91,7 @@ impl Backend for LiveFiles {
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {
-        // The dictionary has no directories: they are there as long as something is in them.
+        // The dictionary has no directories: they exist as long as they contain files.
         match self.stat(at).await {
             Ok(entry) if !entry.is_dir() => Err(Error::already_exists("make", &at.real)),
             _ => Python::attach(|py| self.check_way(py, "make", &at.real)),

@@ -1,5 +1,5 @@
-//! Which directories the files of a dictionary are in, remembered: a dictionary knows its keys, not what is
-//! above them, and to look at all of them for each new file would make every file dearer than the last.
+//! Caches the directories of the files in a dictionary: searching all keys for each new file would make every write
+//! slower than the last.
 
 use std::{
     collections::HashSet,
@@ -8,8 +8,8 @@ use std::{
 
 use workden_core::VirtualPath;
 
-/// The directories as of the last look. Somebody else may have changed the dictionary since: it is looked at again
-/// when it has another number of files, and whoever is told that there is a directory makes sure.
+/// The directories at the last scan. Python may have changed the dictionary since: it is scanned again when the number
+/// of files differs, and callers verify a positive answer.
 #[derive(Debug, Default)]
 pub(super) struct Directories {
     seen: Mutex<Seen>,
@@ -34,7 +34,7 @@ impl Seen {
 }
 
 impl Directories {
-    /// Whether there seems to be a directory, among so many files; `all` are they, if they have to be looked at.
+    /// Whether a directory seems to exist, given the number of files; `all` returns the files for a scan.
     pub(super) fn may_have(&self, path: &VirtualPath, files: usize, all: impl FnOnce() -> Vec<VirtualPath>) -> bool {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.files != files {
@@ -44,7 +44,7 @@ impl Directories {
         seen.directories.contains(path)
     }
 
-    /// A file was added, which makes so many.
+    /// Records a new file, and the new number of files.
     pub(super) fn added(&self, file: &VirtualPath, files: usize) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.files + 1 == files {

@@ -1,4 +1,4 @@
-//! A file of the dictionary: lines without their ends, and when they were written.
+//! A file of the dictionary: lines without line ends, and its timestamps.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -11,32 +11,32 @@ use workden_core::{Result, VirtualPath};
 
 use super::{broken, invalid};
 
-/// How content is marked that is no text: one line of base64.
+/// Marks content that is not text: one line of base64.
 const BASE64: &str = "base64";
 
-/// The content of a file, as it is in the dictionary.
+/// The content of a file, as stored in the dictionary.
 pub(super) struct FileText<'py> {
     lines: Bound<'py, PyAny>,
     is_base64: bool,
 }
 
 impl<'py> FileText<'py> {
-    /// That of this entry.
+    /// Returns the content of this entry.
     pub(super) fn of(file: &Bound<'py, PyAny>) -> Result<Self> {
-        let file = file.cast::<PyDict>().map_err(|_| invalid("it is no dictionary"))?;
+        let file = file.cast::<PyDict>().map_err(|_| invalid("not a dictionary"))?;
         let py = file.py();
         let lines = file.get_item(pyo3::intern!(py, "content")).map_err(|error| broken(&error))?;
-        let lines = lines.ok_or_else(|| invalid("it has no `content`"))?;
+        let lines = lines.ok_or_else(|| invalid("`content` is missing"))?;
         let encoding = file.get_item(pyo3::intern!(py, "encoding")).map_err(|error| broken(&error))?;
         let is_base64 = encoding.is_some_and(|named| named.extract::<&str>().is_ok_and(|named| named == BASE64));
         Ok(Self { lines, is_base64 })
     }
 
-    /// As bytes.
+    /// Returns the content as bytes.
     pub(super) fn bytes(&self) -> Result<Bytes> {
         let text = Bytes::from_owner(Utf8(self.text()?));
         match self.is_base64 {
-            true => STANDARD.decode(text).map(Bytes::from).map_err(|_| invalid("its content is no base64")),
+            true => STANDARD.decode(text).map(Bytes::from).map_err(|_| invalid("`content` is not valid base64")),
             false => Ok(text),
         }
     }
@@ -46,18 +46,18 @@ impl<'py> FileText<'py> {
         let text = match self.lines.cast::<PyString>() {
             Ok(whole) => whole.clone(),
             Err(_) => {
-                let lines = self.lines.cast::<PyList>().map_err(|_| invalid("its `content` is no list of lines"))?;
-                // Python puts its own texts together faster than anybody can fetch the pieces.
+                let lines = self.lines.cast::<PyList>().map_err(|_| invalid("`content` is not a list of lines"))?;
+                // Python joins its own strings faster than this module could fetch them one by one.
                 let joined = pyo3::intern!(py, "\n").call_method1(pyo3::intern!(py, "join"), (lines,));
-                let joined = joined.map_err(|_| invalid("a line is no text"))?;
-                joined.cast_into::<PyString>().map_err(|_| invalid("a line is no text"))?
+                let joined = joined.map_err(|_| invalid("a line is not a string"))?;
+                joined.cast_into::<PyString>().map_err(|_| invalid("a line is not a string"))?
             }
         };
-        PyBackedStr::try_from(text).map_err(|_| invalid("a line has characters that are none"))
+        PyBackedStr::try_from(text).map_err(|_| invalid("a line contains invalid characters"))
     }
 }
 
-/// A text of Python's as the bytes that it is in UTF-8.
+/// Returns a Python string as UTF-8.
 struct Utf8(PyBackedStr);
 
 impl AsRef<[u8]> for Utf8 {
@@ -66,12 +66,12 @@ impl AsRef<[u8]> for Utf8 {
     }
 }
 
-/// Puts a file into the dictionary: into the entry that is there, or a new one.
+/// Stores a file in the dictionary: in its existing entry, or a new one.
 pub(super) fn put(files: &Bound<'_, PyDict>, path: &VirtualPath, content: &[u8]) -> PyResult<()> {
     let py = files.py();
     let now = PyString::new(py, &now());
     let (lines, is_base64) = match std::str::from_utf8(content) {
-        // Python takes its own texts apart faster than anybody can hand it the pieces.
+        // Python splits its own strings faster than this module could create them one by one.
         Ok(text) => (PyString::new(py, text).call_method1(pyo3::intern!(py, "split"), ("\n",))?, false),
         Err(_) => (PyList::new(py, [STANDARD.encode(content)])?.into_any(), true),
     };
@@ -88,14 +88,14 @@ pub(super) fn put(files: &Bound<'_, PyDict>, path: &VirtualPath, content: &[u8])
     files.set_item(path, file)
 }
 
-/// The time, as such files have it: as `datetime.now(timezone.utc).isoformat()`, to the microsecond.
+/// Returns the time in the format of `datetime.now(timezone.utc).isoformat()`, with microseconds.
 fn now() -> String {
     let now = jiff::tz::Offset::UTC.to_datetime(jiff::Timestamp::now());
     let (date, time) = (now.date(), now.time());
     let year = date.year().unsigned_abs().into();
     let microsecond = time.subsec_nanosecond().unsigned_abs() / 1_000;
     let mut text = String::with_capacity(32);
-    // By hand: it is a good part of what it takes to write a small file.
+    // Formatted by hand, because it takes a good part of writing a small file.
     for (separator, number, digits) in [
         ("", year, 4),
         ("-", date.month().unsigned_abs().into(), 2),

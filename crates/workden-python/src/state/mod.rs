@@ -1,8 +1,8 @@
-//! A dictionary of files as a backend: the dictionary is the truth, here and in Python.
+//! A dictionary of files as a backend. The dictionary is the only copy, here and in Python.
 //!
-//! Programs hand in a dictionary, keep it, look into it and change it. So nothing of it is held here
-//! beyond a call: what a call needs is taken from it, the core's own engine in memory does the work without
-//! the interpreter's lock, and what changed is put back.
+//! Programs pass a dictionary, keep it, read it and change it. So nothing of it is held beyond a call: a call takes the
+//! files it needs, the in-memory engine of the core works on them without the interpreter lock, and changes are written
+//! back.
 
 mod backend;
 mod directories;
@@ -24,30 +24,29 @@ use crate::failure;
 #[derive(Clone, Debug)]
 pub(crate) struct LiveFiles {
     files: Arc<Py<PyDict>>,
-    /// Held while something is read, changed and put back.
+    /// Held during a read, change and write back.
     changes: Arc<tokio::sync::Mutex<()>>,
     directories: Arc<Directories>,
 }
 
-/// What of the dictionary a call needs.
+/// The part of the dictionary that a call needs.
 #[derive(Clone, Debug)]
 enum Needs {
-    /// What is at a path: a file, or that there is something below.
+    /// The entry at a path: a file, or whether anything is below.
     One(VirtualPath),
-    /// What is right in a directory, or the file at its path.
+    /// The direct entries of a directory, or the file at its path.
     Children(VirtualPath),
     /// All files below a path, or the file at it.
     Below(VirtualPath),
 }
 
 impl LiveFiles {
-    /// This dictionary.
+    /// Wraps this dictionary.
     pub(crate) fn new(files: Py<PyDict>) -> Self {
         Self { files: Arc::new(files), changes: Arc::default(), directories: Arc::default() }
     }
 
-    /// Does something in the core's backend in memory, with what it needs of the dictionary, while others have the
-    /// interpreter's lock.
+    /// Runs a function on an in-memory backend with the required files, without the interpreter lock.
     fn in_memory<T: Send>(&self, needs: &Needs, work: impl FnOnce(&StateBackend) -> Result<T> + Send) -> Result<T> {
         Python::attach(|py| {
             let taken = self.take(py, needs)?;
@@ -59,13 +58,13 @@ impl LiveFiles {
                         None => directories.push(path),
                     }
                 }
-                // Nothing is ordered by time: a file has the time at which Python wrote it, as text.
+                // Results are not ordered by time: the timestamps are texts that Python wrote.
                 work(&StateBackend::of_files(files, directories, Arc::new(Still)))
             })
         })
     }
 
-    /// The content of a file.
+    /// Returns the content of a file.
     fn content(&self, verb: &str, path: &VirtualPath) -> Result<Bytes> {
         Python::attach(|py| match self.find(py, path)? {
             Some(file) => file.bytes(),
@@ -74,7 +73,7 @@ impl LiveFiles {
         })
     }
 
-    /// Whether something is below a path, which makes it a directory.
+    /// Whether a path is a directory, because something is below it.
     fn has_below(&self, py: Python<'_>, path: &VirtualPath) -> bool {
         let files = self.files.bind(py);
         let all = || files.iter().filter_map(|(key, _)| path_of(&key)).collect();
@@ -96,7 +95,7 @@ impl LiveFiles {
             let Some(path) = path_below(&key, wanted) else { continue };
             let below = path.strip_prefix(wanted).unwrap_or_else(VirtualPath::root);
             match needs {
-                // That there is something below makes it a directory.
+                // Anything below it makes it a directory.
                 Needs::One(_) => return Ok(vec![(wanted.clone(), None)]),
                 Needs::Children(_) if below.depth() > 1 => {
                     let name = below.components().next().unwrap_or_default();
@@ -113,7 +112,7 @@ impl LiveFiles {
         Ok(taken)
     }
 
-    /// The file at a path. People put files in without the slash in front, too.
+    /// Returns the file at a path. Keys without a leading slash are accepted, too.
     fn find<'py>(&self, py: Python<'py>, path: &VirtualPath) -> Result<Option<FileText<'py>>> {
         let files = self.files.bind(py);
         for key in [path.as_str(), path.relative()] {
@@ -124,7 +123,7 @@ impl LiveFiles {
         Ok(None)
     }
 
-    /// Puts a file into the dictionary.
+    /// Stores a file in the dictionary.
     fn put(&self, py: Python<'_>, path: &VirtualPath, content: &[u8]) -> Result<()> {
         names::check_names("write", path)?;
         let files = self.files.bind(py);
@@ -136,7 +135,7 @@ impl LiveFiles {
         Ok(())
     }
 
-    /// Takes a file out of the dictionary.
+    /// Removes a file from the dictionary.
     fn forget(&self, path: &VirtualPath) -> Result<()> {
         Python::attach(|py| {
             let files = self.files.bind(py);
@@ -145,7 +144,7 @@ impl LiveFiles {
         })
     }
 
-    /// The files at and below a path.
+    /// Returns the files at and below a path.
     fn below(&self, path: &VirtualPath) -> Vec<VirtualPath> {
         let keys = |py: Python<'_>| self.files.bind(py).keys().iter().filter_map(|key| path_of(&key)).collect();
         let all: Vec<VirtualPath> = Python::attach(keys);
@@ -153,9 +152,9 @@ impl LiveFiles {
     }
 }
 
-/// What a call in memory comes to, which waits for nothing.
+/// Returns the result of an in-memory call, which never blocks.
 fn at_once<T>(call: impl Future<Output = Result<T>>) -> Result<T> {
-    let waits = || Err(Error::new(ErrorKind::Io, "files in memory are waited for"));
+    let waits = || Err(Error::new(ErrorKind::Io, "an in-memory call did not complete"));
     call.now_or_never().unwrap_or_else(waits)
 }
 
@@ -163,7 +162,7 @@ fn path_of(key: &Bound<'_, PyAny>) -> Option<VirtualPath> {
     VirtualPath::parse(key.extract::<&str>().ok()?).ok()
 }
 
-/// The path of a key that is below another. Most keys are not, which their text says already.
+/// Returns the path of a key below another. Comparing the text first rules out most keys.
 fn path_below(key: &Bound<'_, PyAny>, directory: &VirtualPath) -> Option<VirtualPath> {
     let text = key.extract::<&str>().ok()?;
     let is_normal = text.starts_with('/') && !text.contains("//") && !text.contains("/.");
@@ -174,14 +173,14 @@ fn path_below(key: &Bound<'_, PyAny>, directory: &VirtualPath) -> Option<Virtual
 }
 
 fn broken(error: &PyErr) -> Error {
-    Error::new(ErrorKind::InvalidArgument, format!("the dictionary of files cannot be used: {error}"))
+    Error::new(ErrorKind::InvalidArgument, format!("invalid dictionary of files: {error}"))
 }
 
 fn invalid(why: &str) -> Error {
     failure::invalid("a file of the dictionary", why)
 }
 
-/// A clock that stands still.
+/// A clock that always returns the same time.
 #[derive(Debug)]
 struct Still;
 
