@@ -53,7 +53,5 @@ pub use workden_policy::{
     Action, Derive, Operation, Policy, Preset, Ruleset, Surroundings,
     approvals::{Approvals, Decision, Scope},
 };
-#[cfg(feature = "rig")]
-pub use workden_rig as rig;
 pub use workden_tools as tools;
 pub use workspace::{Commands, Files, Workspace};

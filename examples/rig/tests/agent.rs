@@ -1,5 +1,4 @@
-//! An agent of rig with the tools of workden, driven by a script.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+//! A rig agent with the tools of workden, driven by a scripted model.
 
 use rig_agent::AgentBuilder;
 use rig_core::test_utils::{MockCompletionModel, MockTurn};
@@ -28,7 +27,7 @@ async fn an_agent_writes_reads_and_goes_on_after_a_failure() {
         .build();
     assert_eq!(agent.prompt("go").await.unwrap().to_string(), "done");
     assert_eq!(tools.call("read_file", json!({ "path": "a.md" })).await.unwrap().text, "     1\ttwo");
-    // What the model was sent last has every answer in it, the failures included.
+    // The last request to the model holds every answer, the failures included.
     let sent = format!("{:?}", model.requests().last().unwrap());
     for answer in [
         "Wrote 1 lines to /a.md",

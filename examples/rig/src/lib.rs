@@ -1,7 +1,6 @@
-//! The tools of workden for agents built with [rig](https://docs.rs/rig-core).
+//! Converts a workden [`Toolset`] into tools of [rig](https://docs.rs/rig-core), one for each.
 //!
-//! A [`Toolset`] becomes rig's own kind of tool, one for each of its tools. A failure is given to the
-//! model as what its tool said, and never ends the agent's run.
+//! A failure goes to the model as the text of its tool and never ends the agent's run.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -24,9 +23,9 @@ use rig_core::{
 use workden_core::ErrorKind;
 use workden_tools::{Content, ToolAnswer, ToolFailure, Toolset};
 
-/// The tools as rig takes them. They share what the agent has seen with `tools`.
+/// Returns the tools as rig takes them. They share their record of seen files with `tools`.
 ///
-/// The result of a tool in rig can have images, but no documents: of a PDF the model gets the text.
+/// A tool result in rig holds images but no documents: of a PDF the model gets the text.
 #[must_use]
 pub fn rig_tools(tools: &Toolset) -> Vec<DynamicTool> {
     let tools = tools.with_documents_as_text();
@@ -37,7 +36,7 @@ pub fn rig_tools(tools: &Toolset) -> Vec<DynamicTool> {
             let answering = async move { tools.call(&called, arguments).await.map_err(failed).and_then(answered) };
             Box::pin(answering) as _
         };
-        // No tool is without a name.
+        // Every tool has a name, so that nothing is skipped here.
         let name = ToolName::new(spec.name.as_str()).ok()?;
         Some(DynamicTool::new(name, spec.description.as_str(), spec.input_schema.clone(), call))
     };

@@ -1,10 +1,5 @@
-//! An agent built with rig that works in a workspace, driven by a model that says what it was told to:
-//! no key, no network. With a real model, only the line that makes it differs.
-//!
-//! ```sh
-//! cargo run -p workden-rig --example scripted_agent
-//! ```
-#![expect(clippy::print_stdout, reason = "it shows what it does")]
+//! A rig agent in a workden workspace, driven by a scripted model: no key, no network. With a real model,
+//! only the line that creates it differs. Start it with `cargo run` in this directory.
 
 use rig_agent::AgentBuilder;
 use rig_core::test_utils::{MockCompletionModel, MockTurn};
@@ -17,7 +12,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tools = Toolset::new(Place::backend(workden_files::memory()), ToolsetOptions::default())?;
     let model = MockCompletionModel::from_turns([
         MockTurn::tool_call("1", "write_file", json!({ "path": "notes.md", "content": "- [ ] try workden\n" })),
-        MockTurn::tool_call("2", "read_file", json!({ "path": "note.md" })), // a slip, from which it recovers
+        MockTurn::tool_call("2", "read_file", json!({ "path": "note.md" })), // a wrong name: the agent goes on
         MockTurn::tool_call("3", "glob", json!({ "pattern": "*.md" })),
         MockTurn::tool_call("4", "edit_file", json!({ "path": "notes.md", "old_string": "[ ]", "new_string": "[x]" })),
         MockTurn::tool_call("5", "read_file", json!({ "path": "notes.md" })),
