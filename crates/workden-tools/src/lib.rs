@@ -29,8 +29,6 @@ mod changing;
 mod context;
 mod freshness;
 mod media;
-#[cfg(any(feature = "images", feature = "documents"))]
-mod off_thread;
 mod options;
 mod place;
 mod progress;

@@ -1,9 +1,11 @@
 //! What a toolset offers, and how.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 /// Bytes of an image or a document that are still read.
 const MEDIA_BYTES: u64 = 50 * 1024 * 1024;
+/// How long decoding an image may take.
+const DECODE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What a toolset offers, and how. Start from the default, which is the console.
 ///
@@ -34,9 +36,11 @@ pub struct ToolsetOptions {
     pub images: bool,
     /// Bytes of an image that is still read.
     pub max_image_bytes: u64,
-    /// Whether the model takes documents (PDF); if not, it gets their text.
+    /// How long decoding one image may take, and how long a call waits for others to be decoded.
+    pub decode_timeout: Duration,
+    /// Whether the model takes documents (PDF). If not, it gets text that `pdftotext` extracts in the sandbox.
     pub documents: bool,
-    /// Bytes of a document that is still given as it is; of a larger one the model gets text.
+    /// Bytes of a document that is still given as it is; of a larger one the model gets the text.
     pub max_document_bytes: u64,
     /// Descriptions to use in place of ours, by tool. A name that no tool has is an error.
     pub descriptions: BTreeMap<String, String>,
@@ -59,6 +63,7 @@ impl Default for ToolsetOptions {
             ignore_hidden: true,
             images: true,
             max_image_bytes: MEDIA_BYTES,
+            decode_timeout: DECODE_TIMEOUT,
             documents: true,
             max_document_bytes: MEDIA_BYTES,
             descriptions: BTreeMap::new(),

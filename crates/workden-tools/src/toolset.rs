@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
-use workden_core::{Approver, Caller, Error, ErrorKind, Result, Sandbox, VirtualPath, sandbox::JobId};
+use workden_core::{Approver, Caller, Error, ErrorKind, Guarded, Result, Sandbox, VirtualPath, sandbox::JobId};
 
 use crate::{
     Place, ProgressSink, ToolAnswer, ToolFailure, ToolSpec, ToolsetOptions,
@@ -168,11 +168,8 @@ impl Toolset {
         };
         let caller = Caller { tool: name.to_owned(), arguments: arguments.clone() };
         let place = &self.shared.place;
-        // The arguments may hold a whole file: they are not copied for what the tool does not use.
-        let (mut files, mut commands) = match tool.is_for_files() {
-            true => (place.files.on_behalf_of(caller), None),
-            false => (place.files.clone(), place.commands.as_ref().map(|commands| commands.on_behalf_of(caller))),
-        };
+        let mut files = place.files.on_behalf_of(caller.clone());
+        let mut commands = self.commands().map(|commands| commands.on_behalf_of(caller));
         if let Some(approver) = call.approver {
             files = files.approver(Arc::clone(&approver));
             commands = commands.map(|commands| commands.approver(approver));
@@ -187,6 +184,12 @@ impl Toolset {
             progress: call.progress.as_deref(),
         };
         tool.call(&context, arguments).await
+    }
+
+    /// The commands, where the options and the policy leave any.
+    fn commands(&self) -> Option<&Guarded<Arc<dyn Sandbox>>> {
+        let Shared { place, options, .. } = &*self.shared;
+        place.commands.as_ref().filter(|_| options.include_execute && !place.denied.contains("execute"))
     }
 
     /// Where relative paths start: what the place was told, or what its sandbox says.

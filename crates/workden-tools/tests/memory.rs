@@ -1,17 +1,12 @@
-//! Files that are made to exhaust memory, each read by a process that looks at the most it has held.
+//! Images made to exhaust memory, each read by a process that looks at its own peak.
 //!
-//! A binary of its own, with one test: the most is that of the whole process.
+//! A binary of its own with one test: the peak is that of the whole process.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test that cannot go on ends")]
 
-use std::{
-    io::{Cursor, Write},
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{io::Cursor, sync::Arc, time::Duration};
 
-use flate2::{Compression, write::ZlibEncoder};
 use image::{ExtendedColorType, ImageEncoder, ImageFormat, RgbImage, codecs::png::PngEncoder};
 use serde_json::{Value, json};
 use workden_core::{Backend, BackendExt, Expect, VirtualPath};
@@ -21,8 +16,8 @@ use workden_tools::{Place, ToolAnswer, ToolFailure, Toolset, ToolsetOptions};
 /// Megabytes that the process may have at most during one call, the file and all that an allocator keeps for
 /// later among them.
 const ONE_CALL: u64 = 450;
-/// How long a call may take, on a machine that does other things besides.
-const TIME: Duration = Duration::from_secs(25);
+/// How long decoding may take, on a machine that does other things besides.
+const DECODE_TIMEOUT: Duration = Duration::from_secs(600);
 
 struct Desk {
     tools: Toolset,
@@ -44,13 +39,11 @@ impl Desk {
         let size = content.len() / 1024;
         self.put(content).await;
         reset_most();
-        let started = Instant::now();
         let answer = self.read().await.map_or_else(|failure| failure.text, |answer| answer.text);
-        let (most, took) = (most(), started.elapsed());
+        let most = most();
         let start: String = answer.chars().take(90).collect();
-        println!("{name}: {size} KiB, {most} MB, {took:.1?}: {start:?}");
+        println!("{name}: {size} KiB, {most} MB: {start:?}");
         assert!(most < ONE_CALL, "{name} took {most} MB");
-        assert!(took < TIME, "{name} took {took:?}");
         answer
     }
 }
@@ -65,65 +58,6 @@ fn most() -> u64 {
 /// Starts to count anew.
 fn reset_most() {
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
-}
-
-/// `count` times the same, packed.
-fn packed(before: &str, repeated: &str, count: usize, after: &str) -> Vec<u8> {
-    let mut packer = ZlibEncoder::new(Vec::new(), Compression::best());
-    packer.write_all(before.as_bytes()).unwrap();
-    let many = repeated.repeat(1000);
-    for _ in 0..count / 1000 {
-        packer.write_all(many.as_bytes()).unwrap();
-    }
-    packer.write_all(after.as_bytes()).unwrap();
-    packer.finish().unwrap()
-}
-
-fn stream(dictionary: &str, data: &[u8]) -> Vec<u8> {
-    let start = format!("<< /Length {} /Filter /FlateDecode {dictionary} >>\nstream\n", data.len());
-    [start.as_bytes(), data, b"\nendstream"].concat()
-}
-
-/// A PDF of one page whose contents are object 4 and whose font is object 5, with these objects from 4 on.
-fn pdf(objects: Vec<Vec<u8>>) -> Vec<u8> {
-    let page = "<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>";
-    let first = ["<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", page];
-    let all = first.into_iter().map(|text| text.as_bytes().to_vec()).chain(objects);
-    let mut file = b"%PDF-1.5\n%\0\n".to_vec();
-    let mut offsets = Vec::new();
-    for (index, object) in all.enumerate() {
-        offsets.push(file.len());
-        file.extend(format!("{} 0 obj\n", index + 1).into_bytes());
-        file.extend(object);
-        file.extend(b"\nendobj\n");
-    }
-    let table = file.len();
-    let size = offsets.len() + 1;
-    file.extend(format!("xref\n0 {size}\n0000000000 65535 f \n").into_bytes());
-    for offset in offsets {
-        file.extend(format!("{offset:010} 00000 n \n").into_bytes());
-    }
-    file.extend(format!("trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n").into_bytes());
-    file
-}
-
-fn font() -> Vec<u8> {
-    b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_vec()
-}
-
-fn page_of(content: Vec<u8>) -> Vec<u8> {
-    pdf(vec![stream("", &content), font()])
-}
-
-/// A page of `count` times the code 0, with a table for it.
-fn page_with_table(table: &str, count: usize) -> Vec<u8> {
-    let table = format!(
-        "/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n/CMapType 2 def\n1 begincodespacerange\n<00> \
-         <ff>\nendcodespacerange\n{table}\nendcmap\nCMapName currentdict /CMap defineresource pop\nend\nend\n"
-    );
-    let text = packed("BT /F1 12 Tf <", "00", count, "> Tj ET");
-    let font = b"<< /Type /Font /Subtype /Type1 /BaseFont /A /ToUnicode 6 0 R >>".to_vec();
-    pdf(vec![stream("", &text), font, stream("", &packed(&table, "", 0, ""))])
 }
 
 fn png(width: u32, height: u32) -> Vec<u8> {
@@ -154,60 +88,11 @@ fn head_of_jpeg(edge: u16) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_file_takes_more_memory_than_there_is_for_it() {
     let mut options = ToolsetOptions::default();
-    options.documents = false;
+    options.decode_timeout = DECODE_TIMEOUT;
     let files: Arc<dyn Backend> = Arc::new(memory());
     let desk = Desk { tools: Toolset::new(Place::backend(Arc::clone(&files)), options).unwrap(), files };
-    documents(&desk).await;
     images(&desk).await;
     many_at_once(&desk).await;
-}
-
-async fn documents(desk: &Desk) {
-    let refused = "Error: cannot read the text of 'file': the document is damaged, encrypted or too complex";
-    let pack = "/Type /ObjStm /N 1 /First 5";
-    // Streams of objects, each one list of 29 million numbers; smaller ones; many objects that are one list.
-    let large = stream(pack, &packed("10 0 [", "1 ", 29_000_000, "]"));
-    let answer = desk.measured("large packs", pdf(vec![large.clone(), large.clone(), large.clone(), large])).await;
-    assert!(answer.starts_with(refused), "{answer}");
-    let small = stream(pack, &packed("10 0 [", "[]", 1_000_000, "]"));
-    let answer = desk.measured("small packs", pdf(vec![small; 40])).await;
-    assert!(answer.starts_with(refused), "{answer}");
-    // As many as there may be, of those that cost most.
-    for (name, costly, count) in [("lists", "[]", 590_000), ("tables", "<</a 1>>", 290_000), ("names", "/", 1_190_000)]
-    {
-        let costly = stream(pack, &packed("10 0 [", costly, count, "]"));
-        let answer = desk.measured(name, pdf(vec![costly])).await;
-        assert!(answer.ends_with("(no text on this page)"), "{answer}");
-    }
-    let index: String = (10..5_010).map(|number| format!("{number} 0 ")).collect();
-    let packs = stream(
-        &format!("/Type /ObjStm /N 5000 /First {}", index.len()),
-        &packed(&format!("{index}["), "1 ", 100_000, "]"),
-    );
-    desk.measured("one list as many objects", pdf(vec![packs])).await;
-    let raw = [&b"["[..], &b"[]".repeat(10_000_000), b"]"].concat();
-    let answer = desk.measured("a large list", pdf(vec![raw])).await;
-    assert!(answer.starts_with(refused), "{answer}");
-    let unending = b"7 0 obj [ 8 0 obj << /A 1 >> stream\n".repeat(500_000);
-    desk.measured("objects that never end", pdf(vec![unending])).await;
-
-    // Pages: more than is unpacked, a list that is too long, many small operations, a table of all codes, codes
-    // that stand for much.
-    let answer = desk.measured("a large page", page_of(packed("BT /F1 12 Tf ", "(A) Tj ", 7_000_000, "ET"))).await;
-    assert!(answer.ends_with("(this page is too complex to be read here)"), "{answer}");
-    let answer = desk.measured("a long list", page_of(packed("BT /F1 12 Tf [", "()", 4_000_000, "] TJ ET"))).await;
-    assert!(answer.ends_with("(this page is too complex to be read here)"), "{answer}");
-    let answer = desk.measured("many strings", page_of(packed("BT /F1 12 Tf ", "(A) Tj ", 2_000_000, "ET"))).await;
-    assert!(answer.contains("AAAA") && answer.contains("is left out"), "{}", answer.len());
-    let table = "1 beginbfrange\n<00000000> <ffffffff> <0041>\nendbfrange";
-    let answer = desk.measured("all codes", page_with_table(table, 1_000)).await;
-    assert!(answer.ends_with("(no text on this page)"), "{answer}");
-    let long = format!("1 beginbfchar\n<00> <{}>\nendbfchar", "0041".repeat(256));
-    let answer = desk.measured("codes that stand for much", page_with_table(&long, 5_000_000)).await;
-    assert!(answer.contains("AAAA") && answer.contains("is left out"), "{}", answer.len());
-    let usual = "1 beginbfrange\n<00> <5e> <0041>\nendbfrange";
-    let answer = desk.measured("a usual page", page_with_table(usual, 1_000)).await;
-    assert_eq!(answer, format!("PDF file: pages 1-1 of 1, as text\n--- page 1 ---\n{}", "A".repeat(1_000)));
 }
 
 async fn images(desk: &Desk) {

@@ -60,7 +60,7 @@ class ConsoleCapability(AbstractCapability[Any]):
     image_support: bool = False
     """Whether the model accepts images."""
     document_support: bool = False
-    """Whether the model accepts documents (PDF). If not, it gets their text."""
+    """Whether the model accepts documents (PDF). If not, `pdftotext` extracts their text in the sandbox."""
     ask_callback: AskCallback | None = None
     """Answers approval questions, instead of the callback of the backend."""
     ask_fallback: AskFallback = "error"

@@ -11,8 +11,7 @@ use image::{
     metadata::Orientation,
 };
 
-use super::Media;
-use crate::off_thread::Abandoned;
+use super::{Media, decode_thread::CancelFlag};
 
 /// The longest edge that a model sees, in pixels.
 const LONGEST_EDGE: u32 = 1_568;
@@ -50,7 +49,7 @@ pub(super) enum NotShown {
 /// The image, no longer than the longest edge.
 ///
 /// It is decoded in any case: a model's provider ends the run over an image that it cannot read.
-pub(super) fn shown(media: Media, bytes: Bytes, abandoned: &Abandoned) -> Result<Shown, NotShown> {
+pub(super) fn shown(media: Media, bytes: Bytes, cancelled: &CancelFlag) -> Result<Shown, NotShown> {
     let format = match media {
         Media::Png => ImageFormat::Png,
         Media::Jpeg => ImageFormat::Jpeg,
@@ -74,25 +73,25 @@ pub(super) fn shown(media: Media, bytes: Bytes, abandoned: &Abandoned) -> Result
         return Err(NotShown::Damaged);
     }
     let orientation = decoder.orientation().ok();
-    decoded(decoder, media, &bytes, abandoned, orientation).ok_or(NotShown::Damaged)
+    decoded(decoder, media, &bytes, cancelled, orientation).ok_or(NotShown::Damaged)
 }
 
 fn decoded(
     decoder: impl ImageDecoder,
     media: Media,
     bytes: &Bytes,
-    abandoned: &Abandoned,
+    cancelled: &CancelFlag,
     orientation: Option<Orientation>,
 ) -> Option<Shown> {
-    abandoned.go_on()?;
+    cancelled.check()?;
     let image = DynamicImage::from_decoder(decoder).ok()?;
-    abandoned.go_on()?;
+    cancelled.check()?;
     let stored = (image.width(), image.height());
     if stored.0.max(stored.1) <= LONGEST_EDGE {
         return Some(Shown { media_type: media.media_type(), bytes: bytes.clone(), size: stored, shown: stored });
     }
     let mut smaller = made_smaller(image);
-    abandoned.go_on()?;
+    cancelled.check()?;
     // What is written below has no room for a note on how it is to be turned. It is turned when it is
     // small: a second copy of the whole is what there is no room for.
     let mut size = stored;

@@ -1,11 +1,12 @@
 //! What a file that is no text is, by its bytes, and how a model gets to see it.
 
-#[cfg(feature = "documents")]
-mod documents;
+mod attachments;
+#[cfg(feature = "images")]
+mod decode_thread;
 #[cfg(feature = "images")]
 mod images;
-mod pages;
-mod showing;
+mod page_range;
+mod pdf_text;
 
 /// How many bytes tell what a file is.
 pub(crate) const SNIFFED_BYTES: u64 = 1024;

@@ -76,11 +76,6 @@ impl Tool {
         self.schema.get_or_init(self.make_schema)
     }
 
-    /// Whether it works with files, not with commands.
-    pub(crate) fn is_for_files(&self) -> bool {
-        self.kind == Kind::Files
-    }
-
     pub(crate) async fn call(&self, context: &Context<'_>, arguments: Value) -> Result<ToolAnswer, ToolFailure> {
         (self.run)(context, arguments).await
     }

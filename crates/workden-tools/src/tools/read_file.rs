@@ -36,7 +36,7 @@ super::tool!(read_file, Input, Files, LOOKS, &["read"], |offer| {
     };
     let images = if offer.options.images { " Images (PNG, JPEG, GIF, WebP) are shown to you." } else { "" };
     let documents = match offer.options.documents {
-        true => " A PDF is shown as it is, or with pages as text; of one that is too large you get the text.",
+        true => " A PDF is attached as it is; with pages, or when it is too large, you get its text.",
         false => " Of a PDF you get the text of the pages that you name.",
     };
     format!(

@@ -6,4 +6,5 @@ mod desk;
 mod filesystem;
 mod media;
 mod offers;
+mod pdf_text;
 mod staleness;

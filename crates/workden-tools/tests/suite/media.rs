@@ -149,99 +149,35 @@ async fn a_document_comes_as_it_is() {
 }
 
 #[tokio::test]
-async fn the_text_of_pages_that_are_named() {
+async fn a_document_without_a_sandbox_has_no_text() {
+    let mut without = ToolsetOptions::default();
+    without.documents = false;
+    let desk = in_memory(without);
+    put(&desk, "/a.pdf", pdf(&["Hello"])).await;
+    let expected = "Error: cannot extract the text of 'a.pdf': the workspace runs no commands\nhint: install `pdftotext` \
+                    (package poppler-utils) in the sandbox, or set the option `documents` if the model takes PDF files";
+    desk.refuses("read_file", json!({ "path": "a.pdf" }), ErrorKind::Unsupported, expected).await;
     let desk = in_memory(ToolsetOptions::default());
-    put(&desk, "/a.pdf", pdf(&["Hello one", "", "Hello three"])).await;
-    let expected =
-        "PDF a.pdf: pages 2-3 of 3, as text\n--- page 2 ---\n(no text on this page)\n--- page 3 ---\nHello three";
-    desk.says("read_file", json!({ "path": "a.pdf", "pages": "2-9" }), expected).await;
-    let expected = "PDF a.pdf: pages 1-1 of 3, as text\n--- page 1 ---\nHello one\n\n... (2 more pages; pages=\"2-3\" shows \
-                    the next)";
-    desk.says("read_file", json!({ "path": "a.pdf", "pages": "1" }), expected).await;
-    let expected = "Error: 'a.pdf' has 3 pages, and none from page 4 on";
-    desk.refuses("read_file", json!({ "path": "a.pdf", "pages": "4" }), ErrorKind::OutOfRange, expected).await;
+    put(&desk, "/a.pdf", pdf(&["Hello"])).await;
+    let expected = "Error: cannot extract the text of 'a.pdf': the workspace runs no commands\nhint: without `pages` you \
+                    get the document itself";
+    desk.refuses("read_file", json!({ "path": "a.pdf", "pages": "1" }), ErrorKind::Unsupported, expected).await;
+    let mut small = ToolsetOptions::default();
+    small.max_document_bytes = 100;
+    let desk = in_memory(small);
+    put(&desk, "/a.pdf", pdf(&["Hello"])).await;
+    let expected = "Error: Document 'a.pdf' too large (0.0MB, max 0.0MB); its text cannot be extracted: the workspace \
+                    runs no commands\nhint: install `pdftotext` (package poppler-utils) in the sandbox";
+    desk.refuses("read_file", json!({ "path": "a.pdf" }), ErrorKind::TooLarge, expected).await;
+}
+
+#[tokio::test]
+async fn pages_are_for_documents() {
+    let desk = in_memory(ToolsetOptions::default());
+    put(&desk, "/a.pdf", pdf(&["Hello"])).await;
     let expected = "Error: argument `pages` must be like 3 or 10-20, got \"x\" (in a call of read_file)";
     desk.refuses("read_file", json!({ "path": "a.pdf", "pages": "x" }), ErrorKind::InvalidArgument, expected).await;
     put(&desk, "/a.txt", b"text".to_vec()).await;
     let expected = "Error: 'a.txt' is not a PDF, and has no pages; leave the argument `pages` out";
     desk.refuses("read_file", json!({ "path": "a.txt", "pages": "1" }), ErrorKind::InvalidArgument, expected).await;
-}
-
-#[tokio::test]
-async fn objects_in_streams_of_them_and_updates_are_read() {
-    let members = [
-        ("2", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>"),
-        ("3", "<< /Type /Page /Parent 2 0 R /Contents 9 0 R /Resources 6 0 R >>"),
-        ("9", "[4 0 R]"),
-        ("6", "<< /Font << /F1 7 0 R >> >>"),
-        ("7", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"),
-        ("8", "42"),
-    ];
-    let (mut index, mut objects) = (String::new(), String::new());
-    for (number, member) in members {
-        let _ = write!(index, "{number} {} ", objects.len());
-        let _ = writeln!(objects, "{member}");
-    }
-    let pack = |number: u32, index: &str, objects: &str| {
-        let (first, length) = (index.len(), index.len() + objects.len());
-        let head = format!("<< /Type /ObjStm /N {} /First {first} /Length {length} >>", members.len());
-        format!("{number} 0 obj\n{head}\nstream\r\n{index}{objects}\nendstream\nendobj\n")
-    };
-    // The length of the page's text is an object of its own, as some write it.
-    let page = |line: &str| {
-        format!(
-            "4 0 obj << /Length 8 0 R >> stream\nBT /F1 12 Tf 1 0 0 1 72 700 Tm [({line}) -200 (end)] TJ ET\nendstream endobj\n"
-        )
-    };
-    let head = "%PDF-1.5\n%\0\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n";
-    let table = "12 0 obj << /Type /XRef /Size 13 /W [1 2 1] /Root 1 0 R /Length 0 >> stream\n\nendstream endobj\n";
-    let file = format!("{head}{}{}{table}startxref\n0\n%%EOF\n", pack(11, &index, &objects), page("Hello (1)"));
-    let desk = in_memory(ToolsetOptions::default());
-    put(&desk, "/a.pdf", file.clone().into_bytes()).await;
-    let expected = "PDF a.pdf: pages 1-1 of 1, as text\n--- page 1 ---\nHello (1) end";
-    desk.says("read_file", json!({ "path": "a.pdf", "pages": "1" }), expected).await;
-    // What stands later in the file is newer, in a stream of objects and beside it.
-    let update = pack(13, "9 0 ", "[14 0 R 4 0 R]") + &page("Two").replace("4 0 obj", "14 0 obj") + &page("Three");
-    put(&desk, "/a.pdf", (file + &update).into_bytes()).await;
-    let expected = "PDF a.pdf: pages 1-1 of 1, as text\n--- page 1 ---\nTwo end \nThree end";
-    desk.says("read_file", json!({ "path": "a.pdf", "pages": "1" }), expected).await;
-}
-
-#[tokio::test]
-async fn a_document_too_large_or_for_a_model_without_them_comes_as_text() {
-    let lines: Vec<String> = (1..=50).map(|page| format!("This is page {page}")).collect();
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let mut small = ToolsetOptions::default();
-    small.max_document_bytes = 100;
-    let mut without = ToolsetOptions::default();
-    without.documents = false;
-    for options in [small, without] {
-        for desk in both(&options) {
-            put(&desk, "/a.pdf", pdf(&lines)).await;
-            let answer = desk.call("read_file", json!({ "path": "a.pdf" })).await.unwrap();
-            assert!(answer.content.is_empty());
-            let text = answer.text;
-            assert!(
-                text.starts_with("PDF a.pdf: pages 1-20 of 50, as text\n--- page 1 ---\nThis is page 1\n"),
-                "{text}"
-            );
-            assert!(text.ends_with("This is page 20\n\n... (30 more pages; pages=\"21-40\" shows the next)"), "{text}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn long_documents_are_cut_and_damaged_ones_refused() {
-    let mut options = ToolsetOptions::default();
-    options.documents = false;
-    let desk = in_memory(options);
-    let long = "word ".repeat(30_000);
-    put(&desk, "/a.pdf", pdf(&[&long, &long, &long])).await;
-    let text = desk.call("read_file", json!({ "path": "a.pdf" })).await.unwrap().text;
-    assert!(text.chars().count() < 201_000, "{}", text.len());
-    let end = "... (the rest of page 2 is left out)\n\n... (1 more pages; pages=\"3-3\" shows the next)";
-    assert!(text.ends_with(end), "{}", &text[text.len() - 200..]);
-    put(&desk, "/b.pdf", b"%PDF-1.4\ngarbage\0".to_vec()).await;
-    let expected = "Error: cannot read the text of 'b.pdf': the document is damaged, encrypted or too complex";
-    desk.refuses("read_file", json!({ "path": "b.pdf" }), ErrorKind::NotText, expected).await;
 }

@@ -149,7 +149,8 @@ def create_console_toolset(
         max_retries: How many times in a row the model may retry a tool.
         image_support: Whether the model accepts images.
         max_image_bytes: Maximum size of an image in bytes.
-        document_support: Whether the model accepts documents (PDF). If not, it gets their text.
+        document_support: Whether the model accepts documents (PDF). If not, `pdftotext` extracts their
+            text in the sandbox.
         max_document_bytes: Maximum size of a document in bytes; of a larger one the model gets the text.
         edit_format: Which edit tool is offered.
         descriptions: Custom descriptions, by tool.

@@ -1,19 +1,21 @@
-//! Which pages of a document: `3`, `10-20`, `5-`.
+//! Page ranges as a model writes them: `3`, `10-20`, `5-`.
 
 use std::ops::RangeInclusive;
 
-/// Pages that are shown unless they are named.
-pub(super) const USUAL_PAGES: u32 = 20;
+/// Pages of one answer unless the call names some.
+pub(super) const DEFAULT_PAGES: u32 = 20;
+/// The largest page number accepted: extractors store it in a signed integer.
+pub(super) const MAX_PAGE: u32 = i32::MAX as u32 - 1;
 
-/// The pages that were meant, from 1 on.
+/// Parses a range of pages, counted from 1.
 pub(super) fn parse(typed: &str) -> Option<RangeInclusive<u32>> {
-    let number = |typed: &str| typed.trim().parse::<u32>().ok().filter(|page| *page > 0);
+    let number = |typed: &str| typed.trim().parse().ok().filter(|page| (1..=MAX_PAGE).contains(page));
     match typed.split_once('-') {
         None => number(typed).map(|page| page..=page),
         Some((first, last)) => {
-            let first = number(first)?;
+            let first: u32 = number(first)?;
             let last = match last.trim() {
-                "" => first.saturating_add(USUAL_PAGES - 1),
+                "" => (first + DEFAULT_PAGES - 1).min(MAX_PAGE),
                 last => number(last)?,
             };
             (first <= last).then_some(first..=last)
@@ -32,7 +34,8 @@ mod tests {
             ("10-20", Some(10..=20)),
             (" 1 - 2 ", Some(1..=2)),
             ("5-", Some(5..=24)),
-            ("4294967295-", Some(4_294_967_295..=u32::MAX)),
+            ("2147483646-", Some(MAX_PAGE..=MAX_PAGE)),
+            ("2147483647", None),
             ("0", None),
             ("2-1", None),
             ("-3", None),

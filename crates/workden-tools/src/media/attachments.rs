@@ -1,17 +1,12 @@
-//! Showing a model an image or a document: as it is, made smaller, or as text.
+//! Images and documents as attachments of an answer: as they are, or scaled down.
 
 use bytes::Bytes;
-use workden_core::{Backend, ByteRange, ErrorKind, Symlink, VirtualPath, limits};
+use workden_core::{Backend, ByteRange, ErrorKind, Symlink, VirtualPath};
 
+use super::{Media, SNIFFED_BYTES, page_range, pdf_text::NoText};
 #[cfg(feature = "images")]
-use super::images::NotShown;
-use super::{Media, SNIFFED_BYTES, pages};
-#[cfg(any(feature = "images", feature = "documents"))]
-use crate::off_thread::off_thread;
+use super::{decode_thread::decode, images::NotShown};
 use crate::{Content, ToolAnswer, ToolFailure, changing::settled, context::Context};
-
-/// Bytes that a document may have whose text is read: its parts are held besides it.
-const TEXT_BYTES: u64 = 64 * 1024 * 1024;
 
 impl Context<'_> {
     /// What a file is, by its first bytes, and how many it has.
@@ -48,7 +43,7 @@ impl Context<'_> {
 
     #[cfg(feature = "images")]
     async fn shown(&self, typed: &str, media: Media, bytes: Bytes) -> Result<ToolAnswer, ToolFailure> {
-        let shown = off_thread(move |abandoned| super::images::shown(media, bytes, abandoned)).await;
+        let shown = decode(self.options.decode_timeout, move |cancelled| super::images::shown(media, bytes, cancelled)).await;
         let shown = match shown.unwrap_or(Err(NotShown::Damaged)) {
             Ok(shown) => shown,
             Err(NotShown::TooLarge(width, height)) => {
@@ -89,87 +84,45 @@ impl Context<'_> {
         path: &VirtualPath,
         named: Option<&str>,
     ) -> Result<ToolAnswer, ToolFailure> {
+        let most = self.options.max_document_bytes;
+        let mut size = None;
         if self.options.documents && named.is_none() {
-            let most = self.options.max_document_bytes;
-            if let Ok(bytes) = self.whole(typed, path, most).await? {
-                let text = format!("Document {typed}: application/pdf, {} bytes", bytes.len());
-                let name = path.name().unwrap_or("document.pdf").to_owned();
-                let media_type = Media::Pdf.media_type().to_owned();
-                return Ok(ToolAnswer::text(text).with(Content::Document { media_type, name, bytes }));
+            match self.whole(typed, path, most).await? {
+                Ok(bytes) => {
+                    let text = format!("Document {typed}: application/pdf, {} bytes", bytes.len());
+                    let name = path.name().unwrap_or("document.pdf").to_owned();
+                    let media_type = Media::Pdf.media_type().to_owned();
+                    return Ok(ToolAnswer::text(text).with(Content::Document { media_type, name, bytes }));
+                }
+                Err(too_large) => size = Some(too_large),
             }
         }
         let pages = match named {
-            None => 1..=pages::USUAL_PAGES,
-            Some(named) => pages::parse(named).ok_or_else(|| {
+            None => 1..=page_range::DEFAULT_PAGES,
+            Some(named) => page_range::parse(named).ok_or_else(|| {
                 let text =
                     format!("Error: argument `pages` must be like 3 or 10-20, got {named:?} (in a call of read_file)");
                 ToolFailure::new(ErrorKind::InvalidArgument, text)
             })?,
         };
-        let most = TEXT_BYTES.min(limits::READ_BYTES);
-        let bytes = self.whole(typed, path, most).await?.map_err(|size| too_large("Document", typed, size, most))?;
-        self.text_of(typed, bytes, pages).await
-    }
-
-    #[cfg(feature = "documents")]
-    async fn text_of(
-        &self,
-        typed: &str,
-        bytes: Bytes,
-        pages: std::ops::RangeInclusive<u32>,
-    ) -> Result<ToolAnswer, ToolFailure> {
-        use std::fmt::Write;
-
-        let ceiling = usize::try_from(limits::READ_CHARS).unwrap_or(usize::MAX);
-        let wanted = pages.clone();
-        let read =
-            off_thread(move |abandoned| super::documents::text_of(&bytes, wanted, ceiling, abandoned)).await.flatten();
-        let Some(read) = read else {
-            let text =
-                format!("Error: cannot read the text of '{typed}': the document is damaged, encrypted or too complex");
-            return Err(ToolFailure::new(ErrorKind::NotText, text));
+        let why = match self.pdf_text(typed, path, pages).await {
+            Ok(answer) => return Ok(answer),
+            Err(NoText::Failed(failure)) => return Err(failure),
+            Err(NoText::Unavailable(why)) => why,
         };
-        let (first, total) = (*pages.start(), read.total);
-        if read.texts.is_empty() {
-            let text = format!("Error: '{typed}' has {total} pages, and none from page {first} on");
-            return Err(ToolFailure::new(ErrorKind::OutOfRange, text));
-        }
-        let mut text = String::new();
-        let mut last = first;
-        let mut left = ceiling;
-        for (page, content) in (first..).zip(&read.texts) {
-            last = page;
-            let content = if content.is_empty() { "(no text on this page)" } else { content };
-            let _ = write!(text, "\n--- page {page} ---\n");
-            match content.char_indices().nth(left) {
-                Some((end, _)) => {
-                    text.push_str(&content[..end]);
-                    let _ = write!(text, "\n... (the rest of page {page} is left out)");
-                    break;
-                }
-                None => text.push_str(content),
+        let install = "install `pdftotext` (package poppler-utils) in the sandbox";
+        let mut failure = match size {
+            Some(size) => too_large("Document", typed, size, most),
+            None => {
+                ToolFailure::new(ErrorKind::Unsupported, format!("Error: cannot extract the text of '{typed}': {why}"))
             }
-            left -= content.chars().count();
-        }
-        let mut answer = format!("PDF {typed}: pages {first}-{last} of {total}, as text{text}");
-        if last < total {
-            let next = last + 1;
-            let until = last.saturating_add(pages::USUAL_PAGES).min(total);
-            let _ = write!(answer, "\n\n... ({} more pages; pages=\"{next}-{until}\" shows the next)", total - last);
-        }
-        Ok(ToolAnswer::text(answer))
-    }
-
-    #[cfg(not(feature = "documents"))]
-    #[expect(clippy::unused_async, reason = "it reads nothing, and has the same shape as what does")]
-    async fn text_of(
-        &self,
-        typed: &str,
-        _: Bytes,
-        _: std::ops::RangeInclusive<u32>,
-    ) -> Result<ToolAnswer, ToolFailure> {
-        let text = format!("Error: '{typed}' is a PDF, and this program was built without a way to read its text");
-        Err(ToolFailure::new(ErrorKind::Unsupported, text))
+        };
+        failure.text.push_str(&match (size, self.options.documents) {
+            (Some(_), _) => format!("; its text cannot be extracted: {why}\nhint: {install}"),
+            (None, true) => "\nhint: without `pages` you get the document itself".to_owned(),
+            (None, false) => format!("\nhint: {install}, or set the option `documents` if the model takes PDF files"),
+        });
+        Err(failure)
     }
 
     /// A whole file; its size when that is more than `most`.
