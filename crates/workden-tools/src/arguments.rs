@@ -53,9 +53,8 @@ fn simplify(schema: &mut Value) {
     }
 }
 
-/// The arguments of a call as typed values.
-pub(crate) fn parse<T: DeserializeOwned>(tool: &str, schema: &Value, given: Value) -> Result<T, ToolFailure> {
-    let refused = |why: String| ToolFailure::new(ErrorKind::InvalidArgument, format!("Error: {why}"));
+/// Checks the arguments of a call, and returns them as its schema has them: without nulls, numbers as numbers.
+pub(crate) fn checked(tool: &str, schema: &Value, given: Value) -> Result<Value, ToolFailure> {
     let mut given = match given {
         Value::Null => Map::new(),
         Value::Object(given) => given,
@@ -83,8 +82,17 @@ pub(crate) fn parse<T: DeserializeOwned>(tool: &str, schema: &Value, given: Valu
     if let Some(missing) = properties.keys().find(|name| required(name) && !given.contains_key(*name)) {
         return Err(refused(format!("{tool} needs the argument `{missing}`\nhint: {}", allowed(schema))));
     }
-    serde_json::from_value(Value::Object(given))
-        .map_err(|error| refused(format!("the arguments of {tool} make no sense: {error}\nhint: {}", allowed(schema))))
+    Ok(Value::Object(given))
+}
+
+/// Converts checked arguments to typed values.
+pub(crate) fn parse<T: DeserializeOwned>(tool: &str, schema: &Value, checked: &Value) -> Result<T, ToolFailure> {
+    T::deserialize(checked)
+        .map_err(|error| refused(format!("invalid arguments of {tool}: {error}\nhint: {}", allowed(schema))))
+}
+
+fn refused(why: String) -> ToolFailure {
+    ToolFailure::new(ErrorKind::InvalidArgument, format!("Error: {why}"))
 }
 
 /// Checks one value, and takes it where it says the same in another type: `"10"` for 10, `10.0` for 10.
@@ -238,7 +246,8 @@ mod tests {
     }
 
     fn parsed(given: Value) -> Result<Input, String> {
-        parse("look", &schema_of::<Input>(), given).map_err(|failure| failure.text)
+        let schema = schema_of::<Input>();
+        checked("look", &schema, given).and_then(|given| parse("look", &schema, &given)).map_err(|failure| failure.text)
     }
 
     #[test]

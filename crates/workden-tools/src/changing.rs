@@ -1,6 +1,7 @@
 //! Looking at files and changing them as one agent does: what it read is remembered, and what was
 //! changed by somebody else since is not changed blindly.
 
+use bytes::Bytes;
 use workden_core::{
     Backend, Changed, Content, ErrorKind, Expect, Resolved, Result, Symlink, VirtualPath, Written, limits,
     text::{Change, Excerpt, TextWindow},
@@ -57,16 +58,16 @@ impl Context<'_> {
     }
 
     /// Writes a whole file, and remembers it.
-    pub(crate) async fn write(&self, path: &VirtualPath, content: &str) -> Result<Written> {
+    pub(crate) async fn write(&self, path: &VirtualPath, content: String) -> Result<Written> {
         // Not an edit on the way: that would be stale for what happens here.
         let real = self.files.resolve(path, Symlink::Follow).await?.real;
         let lock = self.memory.freshness.lock_of(&real);
         let _alone = lock.lock().await;
-        let bytes = bytes::Bytes::copy_from_slice(content.as_bytes());
+        let bytes = Bytes::from(content);
         let (at, written) = settled!(self, path, Symlink::Follow, |at| {
             self.files.write(&at, Content::Whole(bytes.clone()), Expect::Anything).await
         })?;
-        self.memory.freshness.wrote(&at.real, written.version, Some(content));
+        self.memory.freshness.wrote(&at.real, written.version, std::str::from_utf8(&bytes).ok());
         Ok(written)
     }
 

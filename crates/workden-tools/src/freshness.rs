@@ -92,6 +92,7 @@ impl Freshness {
 
     /// This agent wrote a file, with this text if it is known.
     pub(crate) fn wrote(&self, path: &VirtualPath, version: Version, text: Option<&str>) {
+        let text = text.filter(|text| text.len() <= KEPT_TEXT);
         let text = text.map(|text| SeenText { offset: 0, limit: u64::MAX, text: text.into() });
         self.files().keep(path, version, text, How::Written);
     }

@@ -166,10 +166,12 @@ impl Toolset {
             let text = format!("Error: there is no tool `{name}`\nhint: tools: {}", names.join(", "));
             return Err(ToolFailure::new(ErrorKind::InvalidArgument, text));
         };
-        let caller = Caller { tool: name.to_owned(), arguments: arguments.clone() };
+        let arguments = tool.checked(arguments)?;
+        // Shared, not copied: the arguments may hold a whole file.
+        let caller = Arc::new(Caller { tool: name.to_owned(), arguments });
         let place = &self.shared.place;
-        let mut files = place.files.on_behalf_of(caller.clone());
-        let mut commands = self.commands().map(|commands| commands.on_behalf_of(caller));
+        let mut files = place.files.on_behalf_of(Arc::clone(&caller));
+        let mut commands = self.commands().map(|commands| commands.on_behalf_of(Arc::clone(&caller)));
         if let Some(approver) = call.approver {
             files = files.approver(Arc::clone(&approver));
             commands = commands.map(|commands| commands.approver(approver));
@@ -183,7 +185,7 @@ impl Toolset {
             memory: &self.memory,
             progress: call.progress.as_deref(),
         };
-        tool.call(&context, arguments).await
+        tool.call(&context, &caller.arguments).await
     }
 
     /// The commands, where the options and the policy leave any.

@@ -56,7 +56,7 @@ impl Workspace {
 
     /// The same workspace for the calls of one tool call, which questions and records then name.
     #[must_use]
-    pub fn on_behalf_of(&self, caller: Caller) -> Self {
+    pub fn on_behalf_of(&self, caller: impl Into<Arc<Caller>>) -> Self {
         Self { inner: self.inner.on_behalf_of(caller), runtime: Arc::clone(&self.runtime) }
     }
 

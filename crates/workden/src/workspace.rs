@@ -66,10 +66,11 @@ impl Workspace {
 
     /// The same workspace for the calls of one tool call, which questions and records then name.
     #[must_use]
-    pub fn on_behalf_of(&self, caller: Caller) -> Self {
+    pub fn on_behalf_of(&self, caller: impl Into<Arc<Caller>>) -> Self {
+        let caller = caller.into();
         Self {
             parts: Arc::clone(&self.parts),
-            files: self.files.on_behalf_of(caller.clone()),
+            files: self.files.on_behalf_of(Arc::clone(&caller)),
             commands: self.commands.as_ref().map(|commands| commands.on_behalf_of(caller)),
             directory: Arc::clone(&self.directory),
         }

@@ -101,11 +101,11 @@ impl<B: Backend> Guarded<B> {
     /// The same files and rules for the calls of one tool call, which questions and records name. To look
     /// at the same thing a second time, nobody is asked a second time.
     #[must_use]
-    pub fn on_behalf_of(&self, caller: Caller) -> Self
+    pub fn on_behalf_of(&self, caller: impl Into<Arc<Caller>>) -> Self
     where
         B: Clone,
     {
-        Self { caller: Some(Arc::new(caller)), granted: Arc::default(), ..self.clone() }
+        Self { caller: Some(caller.into()), granted: Arc::default(), ..self.clone() }
     }
 
     /// Whether nobody has a say.

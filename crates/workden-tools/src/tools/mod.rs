@@ -22,6 +22,7 @@ mod write_file;
 
 use std::{borrow::Cow, fmt::Write, future::Future, pin::Pin, sync::OnceLock};
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use workden_core::{
     Backend, Completeness, Error, ErrorKind, Link, Result as CoreResult, Symlink, VirtualPath, search::Skipped,
@@ -45,7 +46,7 @@ pub(crate) struct Tool {
     kind: Kind,
     make_schema: fn() -> Value,
     schema: OnceLock<Value>,
-    run: for<'a> fn(&'a Context<'a>, Value) -> Answering<'a>,
+    run: for<'a> fn(&'a Context<'a>, &'a Value) -> Answering<'a>,
 }
 
 /// What a tool needs to be there.
@@ -76,7 +77,13 @@ impl Tool {
         self.schema.get_or_init(self.make_schema)
     }
 
-    pub(crate) async fn call(&self, context: &Context<'_>, arguments: Value) -> Result<ToolAnswer, ToolFailure> {
+    /// Checks the arguments of a call.
+    pub(crate) fn checked(&self, arguments: Value) -> Result<Value, ToolFailure> {
+        arguments::checked(self.name, self.schema(), arguments)
+    }
+
+    /// Calls it with checked arguments.
+    pub(crate) async fn call(&self, context: &Context<'_>, arguments: &Value) -> Result<ToolAnswer, ToolFailure> {
         (self.run)(context, arguments).await
     }
 }
@@ -127,8 +134,8 @@ macro_rules! tool {
 }
 use tool;
 
-fn parsed<T: serde::de::DeserializeOwned>(tool: &Tool, given: Value) -> Result<T, ToolFailure> {
-    arguments::parse(tool.name, tool.schema(), given)
+fn parsed<T: DeserializeOwned>(tool: &Tool, checked: &Value) -> Result<T, ToolFailure> {
+    arguments::parse(tool.name, tool.schema(), checked)
 }
 
 /// The console, in the order in which it is listed.

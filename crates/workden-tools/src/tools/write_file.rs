@@ -28,12 +28,12 @@ super::tool!(write_file, Input, Files, REPLACES, &["write"], |offer| {
 
 async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let path = context.path(&input.path)?;
-    let written = context.write(&path, &input.content).await.map_err(|error| context.failed(&input.path, error))?;
-    let lines = input.content.lines().count();
+    let (lines, bytes) = (input.content.lines().count(), input.content.len());
+    let written = context.write(&path, input.content).await.map_err(|error| context.failed(&input.path, error))?;
     Ok(ToolAnswer::text(format!("Wrote {lines} lines to {path}")).structured(json!({
         "path": path,
         "lines": lines,
-        "bytes": input.content.len(),
+        "bytes": bytes,
         "created": written.replaced == Replaced::Nothing,
     })))
 }

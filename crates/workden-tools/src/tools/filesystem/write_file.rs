@@ -21,8 +21,8 @@ super::tool!(write_file, Input, Files, REPLACES, &["write"], |_| {
 
 async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let path = context.path(&input.path)?;
-    context.write(&path, &input.content).await.map_err(|error| context.failed(&input.path, error))?;
     let chars = input.content.chars().count();
+    context.write(&path, input.content).await.map_err(|error| context.failed(&input.path, error))?;
     Ok(ToolAnswer::text(format!("Written {chars} characters to {}", input.path))
         .structured(json!({ "path": path, "chars": chars })))
 }
