@@ -1,11 +1,10 @@
-//! The tools and files of a workspace as a server of the Model Context Protocol, over standard
-//! streams and streamable HTTP.
+//! The tools and files of a workspace as a server of the Model Context Protocol, over standard streams and streamable
+//! HTTP.
 //!
-//! A face: it converts, and decides nothing. Tools, their schemas and their answers are those of a
-//! [`Toolset`](workden_tools::Toolset); files are read under the policy of the workspace; where the
-//! policy asks, the person behind the client is asked ([`approvals`]), and where that is impossible
-//! the call is refused with a sentence on what can be done. Logs go to `tracing`, never to standard
-//! output, which belongs to the protocol.
+//! The server converts and decides nothing. Tools, their schemas and their answers come from a
+//! [`Toolset`](workden_tools::Toolset); files are read under the policy of the workspace. Where the policy asks, the
+//! person behind the client is asked ([`approvals`]); where that is impossible, the call is refused with a sentence on
+//! what to do. Logs go to `tracing`, never to standard output, which belongs to the protocol.
 //!
 //! ```no_run
 //! # async fn example() -> workden::Result<()> {
@@ -24,24 +23,23 @@
 
 #![forbid(unsafe_code)]
 
-mod answer;
 mod approvals;
-mod call;
+mod client_call;
 #[cfg(doctest)]
 mod doctests;
-mod envelope;
-mod first_request;
 mod http;
 mod limits;
-mod lines;
+mod line_transport;
+mod message_header;
 mod progress;
+mod quota;
 mod resources;
-mod room;
 mod server;
 mod stdio;
-mod tools;
+mod tool_description;
+mod tool_result;
 
 pub use approvals::approvals;
-pub use http::{Access, BearerToken, HttpOptions, HttpServer, serve_http};
+pub use http::{BearerToken, HttpAccess, HttpOptions, HttpServer, serve_http};
 pub use server::McpServer;
 pub use stdio::{serve_stdio, serve_streams};

@@ -1,4 +1,4 @@
-//! News of a call, for clients that asked for them.
+//! Progress of a call, for clients that asked for it.
 
 use rmcp::{
     Peer, RoleServer,
@@ -7,45 +7,45 @@ use rmcp::{
 use tokio::sync::mpsc;
 use workden_tools::{Progress, ProgressSink};
 
-use crate::limits::NEWS;
+use crate::limits::PROGRESS_QUEUE;
 
-/// Where a tool reports to; never blocks it.
+/// The sink that a tool reports to; never blocks it.
 #[derive(Debug)]
-pub(crate) struct Reporter(mpsc::Sender<Progress>);
+pub(crate) struct ProgressSender(mpsc::Sender<Progress>);
 
-impl ProgressSink for Reporter {
+impl ProgressSink for ProgressSender {
     fn report(&self, progress: Progress) {
-        // A client that does not keep up misses news, and the next say as much.
+        // A client that does not keep up misses reports; each says how long the call has been running.
         let _ = self.0.try_send(progress);
     }
 }
 
-/// News on their way to a client.
+/// Reports on their way to a client.
 #[derive(Debug)]
-pub(crate) struct News {
+pub(crate) struct ProgressQueue {
     token: ProgressToken,
     reports: mpsc::Receiver<Progress>,
 }
 
-/// A reporter, and the news that come of it.
-pub(crate) fn follow(token: ProgressToken) -> (Reporter, News) {
-    let (sender, reports) = mpsc::channel(NEWS);
-    (Reporter(sender), News { token, reports })
+/// Returns both ends of a queue of reports.
+pub(crate) fn channel(token: ProgressToken) -> (ProgressSender, ProgressQueue) {
+    let (sender, reports) = mpsc::channel(PROGRESS_QUEUE);
+    (ProgressSender(sender), ProgressQueue { token, reports })
 }
 
-impl News {
-    /// Sends news until nobody reports any more.
-    pub(crate) async fn send_to(mut self, peer: Peer<RoleServer>) {
+impl ProgressQueue {
+    /// Sends the reports until the tool is done.
+    pub(crate) async fn forward_to(mut self, peer: Peer<RoleServer>) {
         while let Some(progress) = self.reports.recv().await {
-            let Some(news) = told(&self.token, &progress) else { continue };
-            if peer.notify_progress(news).await.is_err() {
+            let Some(notification) = notification(&self.token, &progress) else { continue };
+            if peer.notify_progress(notification).await.is_err() {
                 return;
             }
         }
     }
 }
 
-fn told(token: &ProgressToken, progress: &Progress) -> Option<ProgressNotificationParam> {
+fn notification(token: &ProgressToken, progress: &Progress) -> Option<ProgressNotificationParam> {
     match progress {
         Progress::Running { elapsed, timeout } => {
             let message = format!("running for {} s of at most {} s", elapsed.as_secs(), timeout.as_secs());

@@ -1,4 +1,4 @@
-//! `McpServer`: what a client can ask for.
+//! `McpServer`: the requests of a client, and the agent behind each client.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -21,49 +21,50 @@ use workden::{Workspace, policy::approvals::ApprovalMemory};
 use workden_tools::{CallContext, Toolset, ToolsetOptions};
 
 use crate::{
-    answer,
-    approvals::{Subject, remembering_in},
-    call::{Brought, Calls, Ended, Questions, Request},
-    limits::ANSWER_TIME,
+    approvals::{CallDigest, StateSeal},
+    client_call::{CallEnd, ClientCall, Questions, RetryInput},
+    limits::{ANSWER_TIMEOUT, DRAIN_TIME},
     progress,
+    quota::Quota,
     resources::Resources,
-    room::Room,
-    tools,
+    tool_description, tool_result,
 };
 
-/// What can be done where a listing would have to be approved.
-const LISTED_BY_TOOLS: &str = "nobody is asked about a listing of resources; list files with a tool, which is asked \
-                               about, or tell the user that it takes a policy that allows it";
+/// The refusal of a listing that would need approval.
+const LISTING_NOT_ASKED: &str = "a listing of resources cannot ask for approval; list files with a tool, which can, or \
+                                 tell the user that it takes a policy that allows it";
 
 /// An MCP server over the tools and files of one workspace. Clones are the same server.
 ///
-/// A client that begins with a handshake is an agent of its own: what it has seen of files is not what
-/// another one has seen, and what its user need not be asked again is asked of another. Clients of the revision without a handshake (2026-07-28) cannot be told apart
-/// over HTTP, and are one agent together.
+/// A client that starts with a handshake is an agent of its own, with its own record of seen files and its own
+/// remembered approvals. Clients of the revision without a handshake (2026-07-28) cannot be told apart over HTTP, and
+/// are one agent together.
 #[derive(Clone, Debug)]
 pub struct McpServer {
     shared: Arc<Shared>,
-    /// The client that this clone is for, once it has begun.
+    /// The agent of the client that this clone serves, after the handshake.
     agent: OnceLock<Agent>,
-    /// Who this clone is for, and the share that is theirs.
     clients: Clients,
-    room: Room,
-    /// How long an answer to a question in the middle of a call is waited for.
-    question_time: Duration,
-    /// The end of the serving that this clone is for, whose calls end with it.
+    /// The quota with the share of the client that this clone serves.
+    quota: Quota,
+    /// How long a question in the middle of a call waits for its answer.
+    question_timeout: Duration,
+    /// How long calls may run on after the end of input.
+    pub(crate) drain_time: Duration,
+    /// Cancelled when the server stops, which ends the calls of this clone.
     stopped: CancellationToken,
 }
 
-/// Who a clone of a server is for.
+/// The clients that a clone of a server serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clients {
     /// One client.
     One,
-    /// One client if it begins with a handshake; otherwise any of those that cannot be told apart.
+    /// One client after a handshake; without one, any client without a handshake.
     Unknown,
 }
 
-/// One agent: its tools, which know what it has seen, and what its user need not be asked again.
+/// One agent: its tools, with its record of seen files, and the remembered approvals of its user.
 #[derive(Clone, Debug)]
 struct Agent {
     toolset: Toolset,
@@ -72,17 +73,19 @@ struct Agent {
 
 #[derive(Debug)]
 struct Shared {
-    /// All clients together that cannot be told apart.
-    anybody: Agent,
+    /// The agent of all clients without a handshake.
+    common_agent: Agent,
+    /// The quota with the share of all clients without a handshake.
+    common_quota: Quota,
     resources: Option<Resources>,
-    /// Made when first asked for: starting must not wait for schemas.
+    /// Created by the first request for it: starting does not wait for schemas.
     tools: OnceLock<Vec<Tool>>,
-    calls: Calls,
+    seal: StateSeal,
 }
 
 impl McpServer {
-    /// A server over a workspace: its tools, and its files as resources. To have clients asked where the
-    /// policy asks, build the workspace with [`approvals`](crate::approvals()).
+    /// Creates a server over a workspace: its tools, and its files as resources. Build the workspace with
+    /// [`approvals`](crate::approvals()) to ask clients where the policy asks.
     ///
     /// # Errors
     ///
@@ -92,68 +95,88 @@ impl McpServer {
         Ok(Self::with(workspace.toolset(options)?, Some(resources)))
     }
 
-    /// A server over tools alone.
+    /// Creates a server over tools alone.
     #[must_use]
     pub fn over(toolset: Toolset) -> Self {
         Self::with(toolset, None)
     }
 
     fn with(toolset: Toolset, resources: Option<Resources>) -> Self {
-        let anybody = Agent { toolset, remembered: Arc::default() };
-        let shared = Shared { anybody, resources, tools: OnceLock::new(), calls: Calls::default() };
+        let common_agent = Agent { toolset, remembered: Arc::default() };
+        let common_quota = Quota::default();
         Self {
             clients: Clients::Unknown,
-            room: shared.calls.room.clone(),
-            shared: Arc::new(shared),
+            quota: common_quota.clone(),
+            shared: Arc::new(Shared {
+                common_agent,
+                common_quota,
+                resources,
+                tools: OnceLock::new(),
+                seal: StateSeal::default(),
+            }),
             agent: OnceLock::new(),
-            question_time: ANSWER_TIME,
+            question_timeout: ANSWER_TIMEOUT,
+            drain_time: DRAIN_TIME,
             stopped: CancellationToken::new(),
         }
     }
 
-    /// How long a person has to answer a question that is asked in the middle of a call; 15 minutes unless
-    /// it is said here. After that the call is refused.
+    /// Sets how long a person has to answer a question in the middle of a call, after which the call is refused.
+    /// Default: 15 minutes.
     #[must_use]
-    pub fn question_time(mut self, time: Duration) -> Self {
-        self.question_time = time;
+    pub fn question_timeout(mut self, timeout: Duration) -> Self {
+        self.question_timeout = timeout;
         self
     }
 
-    /// The same server for another client, whose calls end with `stopped`.
-    pub(crate) fn until(&self, stopped: CancellationToken, clients: Clients) -> Self {
+    /// Sets how long the calls of a client on streams may run on after it has closed its end, after which they are
+    /// cancelled. Default: half a second.
+    #[must_use]
+    pub fn drain_time(mut self, time: Duration) -> Self {
+        self.drain_time = time;
+        self
+    }
+
+    /// Returns the same server for another client, whose calls end with `stopped`.
+    pub(crate) fn for_client(&self, stopped: CancellationToken, clients: Clients) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
             agent: OnceLock::new(),
             clients,
-            room: self.shared.calls.room.for_another_client(),
-            question_time: self.question_time,
+            quota: self.shared.common_quota.for_another_client(),
+            question_timeout: self.question_timeout,
+            drain_time: self.drain_time,
             stopped,
         }
     }
 
-    /// The room of the server, with the share of the client that this clone is for.
-    pub(crate) fn room(&self) -> &Room {
+    /// The quota of the server, with the share of the client that this clone serves.
+    pub(crate) fn quota(&self) -> &Quota {
         match self.clients {
-            Clients::Unknown if self.agent.get().is_none() => &self.shared.calls.room,
-            Clients::Unknown | Clients::One => &self.room,
+            Clients::Unknown if self.agent.get().is_none() => &self.shared.common_quota,
+            Clients::Unknown | Clients::One => &self.quota,
         }
     }
 
     fn agent(&self) -> &Agent {
-        self.agent.get().unwrap_or(&self.shared.anybody)
+        self.agent.get().unwrap_or(&self.shared.common_agent)
     }
 
-    fn toolset(&self) -> &Toolset {
-        &self.agent().toolset
-    }
-
-    fn request(&self, context: RequestContext<RoleServer>, subject: Subject, brought: Brought) -> Request {
-        let questions = Questions::Asked(self.question_time);
-        Request { context, subject, brought, questions, room: self.room().clone(), stopped: self.stopped.clone() }
+    fn call(&self, context: RequestContext<RoleServer>, digest: CallDigest, retry: RetryInput) -> ClientCall {
+        ClientCall {
+            context,
+            digest,
+            retry,
+            questions: Questions::Asked(self.question_timeout),
+            remembered: Arc::clone(&self.agent().remembered),
+            progress: None,
+            quota: self.quota().clone(),
+            stopped: self.stopped.clone(),
+        }
     }
 
     fn tools(&self) -> &[Tool] {
-        let described = || self.toolset().list().iter().map(tools::described).collect();
+        let described = || self.agent().toolset.list().iter().map(tool_description::described).collect();
         self.shared.tools.get_or_init(described)
     }
 
@@ -170,7 +193,7 @@ impl ServerHandler for McpServer {
         capabilities.resources = self.shared.resources.as_ref().map(|_| ResourcesCapability::default());
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("workden", env!("CARGO_PKG_VERSION")))
-            .with_instructions(self.toolset().system_prompt())
+            .with_instructions(self.agent().toolset.system_prompt())
     }
 
     async fn initialize(
@@ -178,8 +201,8 @@ impl ServerHandler for McpServer {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        let other = || Agent { toolset: self.shared.anybody.toolset.for_another_agent(), remembered: Arc::default() };
-        self.agent.get_or_init(other);
+        let toolset = || self.shared.common_agent.toolset.for_another_agent();
+        self.agent.get_or_init(|| Agent { toolset: toolset(), remembered: Arc::default() });
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }
@@ -201,25 +224,26 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let toolset = self.toolset();
+        let toolset = &self.agent().toolset;
         if !toolset.names().any(|name| name == request.name) {
             let names: Vec<&str> = toolset.names().collect();
-            let sentence = format!("there is no tool `{}`; tools: {}", request.name, names.join(", "));
-            return Err(ErrorData::invalid_params(sentence, None));
+            let text = format!("tool `{}` not found; tools: {}", request.name, names.join(", "));
+            return Err(ErrorData::invalid_params(text, None));
         }
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let subject = Subject::of("tools/call", &request.name, &arguments);
-        let brought = Brought { state: request.request_state, responses: request.input_responses };
-        let mut along = CallContext::new();
-        let news = context.meta.get_progress_token().map(|token| {
-            let (reporter, news) = progress::follow(token);
-            along = std::mem::take(&mut along).progress(Arc::new(reporter));
-            news
-        });
-        let call = remembering_in(&self.agent().remembered, toolset.call_with(&request.name, arguments, along));
-        match self.shared.calls.make(self.request(context, subject, brought), news, call).await? {
-            Ended::Done(outcome) => Ok(answer::result(outcome).into()),
-            Ended::Asks(required) => Ok(required.into()),
+        let digest = CallDigest::of("tools/call", &request.name, &arguments);
+        let retry = RetryInput { state: request.request_state, responses: request.input_responses };
+        let token = context.meta.get_progress_token();
+        let mut call = self.call(context, digest, retry);
+        let mut during = CallContext::new();
+        if let Some(token) = token {
+            let (sender, queue) = progress::channel(token);
+            call.progress = Some(queue);
+            during = during.progress(Arc::new(sender));
+        }
+        match call.run(&self.shared.seal, toolset.call_with(&request.name, arguments, during)).await? {
+            CallEnd::Done(outcome) => Ok(tool_result::tool_result(outcome).into()),
+            CallEnd::InputRequired(required) => Ok(required.into()),
         }
     }
 
@@ -230,14 +254,13 @@ impl ServerHandler for McpServer {
     ) -> Result<ListResourcesResult, ErrorData> {
         let resources = self.resources()?;
         let cursor = request.and_then(|request| request.cursor);
-        let subject = Subject::of("resources/list", "", &json!(cursor));
-        let call = remembering_in(&self.agent().remembered, resources.list(cursor.as_deref()));
-        let mut request = self.request(context, subject, Brought::default());
-        // From the revision of 2026-07-28 on there is no way to ask about a listing, so that none is asked about.
-        request.questions = Questions::Left(LISTED_BY_TOOLS);
-        match self.shared.calls.make(request, None, call).await? {
-            Ended::Done(listed) => listed,
-            Ended::Asks(_) => Err(ErrorData::internal_error("a listing cannot be asked about", None)),
+        let digest = CallDigest::of("resources/list", "", &json!(cursor));
+        let mut call = self.call(context, digest, RetryInput::default());
+        // From the revision of 2026-07-28 on a listing cannot require input, so that none asks.
+        call.questions = Questions::Refused(LISTING_NOT_ASKED);
+        match call.run(&self.shared.seal, resources.list(cursor.as_deref())).await? {
+            CallEnd::Done(listed) => listed,
+            CallEnd::InputRequired(_) => Err(ErrorData::internal_error(LISTING_NOT_ASKED, None)),
         }
     }
 
@@ -256,12 +279,11 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let resources = self.resources()?;
-        let subject = Subject::of("resources/read", &request.uri, &Value::Null);
-        let brought = Brought { state: request.request_state, responses: request.input_responses };
-        let call = remembering_in(&self.agent().remembered, resources.read(&request.uri));
-        match self.shared.calls.make(self.request(context, subject, brought), None, call).await? {
-            Ended::Done(read) => Ok(read?.into()),
-            Ended::Asks(required) => Ok(required.into()),
+        let digest = CallDigest::of("resources/read", &request.uri, &Value::Null);
+        let retry = RetryInput { state: request.request_state, responses: request.input_responses };
+        match self.call(context, digest, retry).run(&self.shared.seal, resources.read(&request.uri)).await? {
+            CallEnd::Done(read) => Ok(read?.into()),
+            CallEnd::InputRequired(required) => Ok(required.into()),
         }
     }
 }

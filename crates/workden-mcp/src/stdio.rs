@@ -9,24 +9,24 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use workden::{Error, ErrorKind, Result};
 
-use crate::{McpServer, first_request::FromFirstRequest, lines::Lines, server::Clients};
+use crate::{McpServer, line_transport::LineTransport, server::Clients};
 
-/// Serves the client at the other end of standard input and output, until it closes its end. Nothing
-/// else may write to standard output.
+/// Serves the client on standard input and output until it closes its end. Nothing else may write to standard
+/// output.
 ///
-/// On Linux, pipes are read and written on the thread of the runtime, so that a runtime of one thread
-/// is enough and starts fastest.
+/// On Linux, pipes are read and written on the thread of the runtime, so that a runtime of one thread is enough and
+/// starts fastest.
 ///
 /// # Errors
 ///
-/// When the client and the server cannot agree on how to begin.
+/// When the client does not start a session as the protocol requires.
 pub async fn serve_stdio(server: &McpServer) -> Result<()> {
     let (input, output) = stdio_pipes();
     serve_streams(server, input, output).await
 }
 
-/// Serves the client at the other end of two streams, until it closes its end. Calls that are being
-/// made then have half a second to end by themselves; what runs after that is ended.
+/// Serves the client at the other end of two streams until it closes its end. Calls that run then are
+/// cancelled after [`McpServer::drain_time`].
 ///
 /// # Errors
 ///
@@ -37,22 +37,22 @@ pub async fn serve_streams(
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<()> {
     let gone = CancellationToken::new();
-    let server = server.until(gone.clone(), Clients::One);
-    let transport = Lines::new(input, output, server.room().clone(), gone);
-    let running = match server.serve(FromFirstRequest::new(transport)).await {
+    let server = server.for_client(gone.clone(), Clients::One);
+    let transport = LineTransport::new(input, output, server.quota().clone(), gone, server.drain_time);
+    let running = match server.serve(transport).await {
         Ok(running) => running,
-        // A client that goes before it began is no failure.
+        // A client may close its end before it starts a session.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => {
-            tracing::error!(%error, "the client did not begin as it should");
-            return Err(Error::new(ErrorKind::Io, "the client did not begin as the protocol says"));
+            tracing::error!(%error, "the client did not start a session");
+            return Err(Error::new(ErrorKind::Io, "the client did not start a session as the protocol requires"));
         }
     };
     match running.waiting().await {
         Ok(QuitReason::Closed | QuitReason::Cancelled) => Ok(()),
         ended => {
-            tracing::error!(?ended, "the server ended in an unexpected way");
-            Err(Error::new(ErrorKind::Io, "the server ended in an unexpected way"))
+            tracing::error!(?ended, "the server ended unexpectedly");
+            Err(Error::new(ErrorKind::Io, "the server ended unexpectedly"))
         }
     }
 }

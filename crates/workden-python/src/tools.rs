@@ -7,7 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use workden_core::{Error, ErrorKind, Result};
 use workden_tools::{
-    Approval, CallContext, Content, EditFormat, ExtraTool, Profile, ToolAnswer, ToolFailure, Toolset, ToolsetOptions,
+    Attachment, CallContext, EditFormat, ExtraTool, Profile, RequireApproval, ToolAnswer, ToolFailure, Toolset,
+    ToolsetOptions,
 };
 
 use crate::{asking, failure, place::Place, runtime};
@@ -76,10 +77,10 @@ fn extra(name: &str) -> Result<ExtraTool> {
     found.ok_or_else(|| unknown("extra tool", name, &ExtraTool::ALL.map(ExtraTool::name).join(", ")))
 }
 
-fn approval(named: Option<&str>) -> Result<Approval> {
+fn approval(named: Option<&str>) -> Result<RequireApproval> {
     match named {
-        None | Some("as_policy") => Ok(Approval::AsPolicy),
-        Some("always") => Ok(Approval::Always),
+        None | Some("as_policy") => Ok(RequireApproval::AsPolicy),
+        Some("always") => Ok(RequireApproval::Always),
         Some(other) => Err(unknown("approval", other, "as_policy, always")),
     }
 }
@@ -95,13 +96,13 @@ impl<'py> IntoPyObject<'py> for Answer {
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
         let beside: Vec<(&str, String, String, Bound<'py, PyBytes>)> = self
             .0
-            .content
+            .attachments
             .into_iter()
-            .filter_map(|content| match content {
-                Content::Image { media_type, bytes } => {
+            .filter_map(|attachment| match attachment {
+                Attachment::Image { media_type, bytes } => {
                     Some(("image", media_type, String::new(), PyBytes::new(py, &bytes)))
                 }
-                Content::Document { media_type, name, bytes } => {
+                Attachment::Document { media_type, name, bytes } => {
                     Some(("document", media_type, name, PyBytes::new(py, &bytes)))
                 }
                 _ => None,

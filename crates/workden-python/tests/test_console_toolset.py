@@ -111,7 +111,7 @@ async def test_descriptions_can_be_replaced() -> None:
     script = Script([])
     await script.agent(create_console_toolset(descriptions={"ls": "Look."})).run("go", deps=Deps(StateBackend()))
     assert script.offered["ls"] == "Look."
-    with pytest.raises(ValueError, match="there is no tool `nonsense` to describe"):
+    with pytest.raises(ValueError, match="tool `nonsense` not found"):
         create_console_toolset(descriptions={"nonsense": "x"})
     with pytest.raises(ValueError, match="nonsense"):
         create_console_toolset(extra_tools=["nonsense"])

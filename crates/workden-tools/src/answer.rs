@@ -1,5 +1,5 @@
-//! What a call comes to: text for a model, what comes besides it, and the same as data; or a failure,
-//! which is for the model as well.
+//! The result of a call: an answer with text for the model, attachments and data, or a failure, whose text is for the
+//! model as well.
 
 use std::fmt;
 
@@ -9,60 +9,61 @@ use workden_core::{Error, ErrorKind};
 
 /// The answer of a tool.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ToolAnswer {
-    /// What the model reads.
+    /// The text for the model.
     pub text: String,
-    /// What comes besides the text: images, documents. Empty for most tools.
-    pub content: Vec<Content>,
-    /// The same answer as data, where it has a shape. It says everything that the text says, because
-    /// some clients show a model one or the other.
+    /// Images and documents. Empty for most tools.
+    pub attachments: Vec<Attachment>,
+    /// The same answer as data, for tools whose answer has a structure. It contains everything that the text says,
+    /// because some clients show a model one or the other.
     pub structured: Option<Value>,
 }
 
 impl ToolAnswer {
-    /// An answer in words.
+    /// Creates an answer from its text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// The same, with its data.
+    /// Sets the answer as data.
     #[must_use]
     pub fn structured(mut self, structured: Value) -> Self {
         self.structured = Some(structured);
         self
     }
 
-    /// The same, with something besides the text.
+    /// Adds an attachment.
     #[must_use]
-    pub fn with(mut self, content: Content) -> Self {
-        self.content.push(content);
+    pub fn attach(mut self, attachment: Attachment) -> Self {
+        self.attachments.push(attachment);
         self
     }
 }
 
-/// Something that is no text.
+/// An image or a document in an answer.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Content {
+pub enum Attachment {
     /// An image.
     Image {
-        /// Like `image/png`.
+        /// The media type, like `image/png`.
         media_type: String,
-        /// The image as a file.
+        /// The bytes of the image file.
         bytes: Bytes,
     },
     /// A document.
     Document {
-        /// Like `application/pdf`.
+        /// The media type, like `application/pdf`.
         media_type: String,
-        /// What it is called, without a directory.
+        /// The file name, without a directory.
         name: String,
-        /// The document as a file.
+        /// The bytes of the document file.
         bytes: Bytes,
     },
 }
 
-impl fmt::Debug for Content {
+impl fmt::Debug for Attachment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Image { media_type, bytes } => write!(f, "Image({media_type}, {} bytes)", bytes.len()),
@@ -73,18 +74,18 @@ impl fmt::Debug for Content {
     }
 }
 
-/// A call that was refused or failed. It is an answer, too: a face gives its text to the model, which
-/// can act on it, and never ends the model's run for it.
+/// A refused or failed call. Its text goes to the model, which can act on it; a failure never ends the model's run.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolFailure {
-    /// What went wrong, for code.
+    /// The kind of failure, for code.
     pub kind: ErrorKind,
-    /// What the model reads.
+    /// The text for the model.
     pub text: String,
 }
 
 impl ToolFailure {
-    /// A failure in these words.
+    /// Creates a failure.
     pub fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into() }
     }

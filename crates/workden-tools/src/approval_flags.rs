@@ -1,22 +1,22 @@
-//! The options that ask for approval, as a gate: it can make a call stricter, and nothing else.
+//! The options that require approval, as a gate, which can only make a call stricter.
 
 use async_trait::async_trait;
 use workden_core::{Access, Execution, Gate, Op, Refusal, Resolved, Verdict, Visibility};
 
-use crate::options::{Approval, ToolsetOptions};
+use crate::options::{RequireApproval, ToolsetOptions};
 
-/// Asks about what the options say is to be asked about.
+/// Asks about the operations that the options name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ApprovalFlags {
-    write: Approval,
-    execute: Approval,
+    write: RequireApproval,
+    execute: RequireApproval,
 }
 
 impl ApprovalFlags {
-    /// The gate, if the options ask for anything.
+    /// Returns the gate, unless the options leave everything to the policy.
     pub(crate) fn of(options: &ToolsetOptions) -> Option<Self> {
         let flags = Self { write: options.write_approval, execute: options.execute_approval };
-        (flags.write == Approval::Always || flags.execute == Approval::Always).then_some(flags)
+        (flags.write == RequireApproval::Always || flags.execute == RequireApproval::Always).then_some(flags)
     }
 }
 
@@ -32,8 +32,8 @@ impl Gate for ApprovalFlags {
             Op::Execute(execution) => (self.execute, "execute", execution.script.clone()),
         };
         match flag {
-            Approval::AsPolicy => Verdict::Allow,
-            Approval::Always => Verdict::Ask(
+            RequireApproval::AsPolicy => Verdict::Allow,
+            RequireApproval::Always => Verdict::Ask(
                 Refusal::Unapproved { operation: operation.to_owned(), target, description: String::new() }.into(),
             ),
         }

@@ -1,5 +1,5 @@
-//! Arguments: the schema that a model is shown, and the way from its JSON to typed values. An error
-//! says which argument, what came, and what is allowed.
+//! Arguments: the schema for the model, and the conversion of its JSON to typed values. An error names the argument, its
+//! value and the allowed values.
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
@@ -8,11 +8,11 @@ use workden_core::ErrorKind;
 
 use crate::ToolFailure;
 
-/// Characters of a wrong value that an error shows.
+/// Characters of an invalid value that an error shows.
 const SHOWN_CHARS: usize = 60;
 
-/// The schema of a tool's arguments, in the plain form that every model provider takes: no
-/// references, no titles, no formats, and an argument that may be left out has one type.
+/// Generates the schema of a tool's arguments in the plain form that every model provider accepts: no references, no
+/// titles, no formats, and one type for an optional argument.
 pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -30,7 +30,7 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Value {
 fn simplify(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
-            // A property may be called `title`; a keyword of that name holds a text.
+            // A property may be called `title`; the keyword of that name has a string as its value.
             for keyword in ["title", "format"] {
                 if object.get(keyword).is_some_and(Value::is_string) {
                     object.remove(keyword);
@@ -69,7 +69,7 @@ pub(crate) fn checked(tool: &str, schema: &Value, given: Value) -> Result<Value,
     let nothing = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&nothing);
     let required = |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
-    // Models say null for what they leave out.
+    // Models send null for an argument that they leave out.
     given.retain(|name, value| !value.is_null() || required(name) || !properties.contains_key(name));
     for (name, value) in &mut given {
         let Some(property) = properties.get(name) else {
@@ -95,7 +95,7 @@ fn refused(why: String) -> ToolFailure {
     ToolFailure::new(ErrorKind::InvalidArgument, format!("Error: {why}"))
 }
 
-/// Checks one value, and takes it where it says the same in another type: `"10"` for 10, `10.0` for 10.
+/// Checks one value, and converts an equivalent one of another type: `"10"` or `10.0` for 10.
 fn check(name: &str, property: &Value, value: &mut Value) -> Result<(), String> {
     if let Some(choices) = property["enum"].as_array().filter(|choices| !choices.contains(value)) {
         let choices: Vec<String> = choices.iter().map(Value::to_string).collect();
@@ -118,7 +118,7 @@ fn check(name: &str, property: &Value, value: &mut Value) -> Result<(), String> 
                     (None, Some(most)) => format!(" of at most {most}"),
                     (None, None) => String::new(),
                 };
-                return Err(format!("argument `{name}` must be a whole number{range}, got {}", shown(value)));
+                return Err(format!("argument `{name}` must be an integer{range}, got {}", shown(value)));
             }
         }
         "boolean" => match value {
@@ -128,11 +128,11 @@ fn check(name: &str, property: &Value, value: &mut Value) -> Result<(), String> 
             _ => return Err(format!("argument `{name}` must be true or false, got {}", shown(value))),
         },
         "string" if !value.is_string() => {
-            return Err(format!("argument `{name}` must be a text, got {}", shown(value)));
+            return Err(format!("argument `{name}` must be a string, got {}", shown(value)));
         }
         "array" => {
             let Some(items) = value.as_array_mut() else {
-                return Err(format!("argument `{name}` must be a list, got {}", shown(value)));
+                return Err(format!("argument `{name}` must be an array, got {}", shown(value)));
             };
             let kind = &property["items"];
             for (index, item) in items.iter_mut().enumerate() {
@@ -156,7 +156,7 @@ fn check_object(name: &str, kind: &Value, value: &mut Value) -> Result<(), Strin
     for (inner, value) in given.iter_mut() {
         match kind["properties"].get(inner) {
             Some(property) => check(&format!("{name}.{inner}"), property, value)?,
-            None => return Err(format!("argument `{name}` has no `{inner}`; it has {}", names(kind))),
+            None => return Err(format!("argument `{name}` has no `{inner}`; its properties: {}", names(kind))),
         }
     }
     let missing = kind["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -169,10 +169,10 @@ fn check_object(name: &str, kind: &Value, value: &mut Value) -> Result<(), Strin
 fn as_integer(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => match number.as_f64() {
-            // Whole numbers up to here are exact.
+            // Integers up to this size are exact as floating-point numbers.
             Some(float) if number.as_i64().is_none() && float.fract() == 0.0 && float.abs() < 9e15 =>
             {
-                #[expect(clippy::cast_possible_truncation, reason = "it is whole and in range")]
+                #[expect(clippy::cast_possible_truncation, reason = "checked: an integer in range")]
                 Some(float as i64)
             }
             _ => None,
@@ -182,15 +182,15 @@ fn as_integer(value: &Value) -> Option<i64> {
     }
 }
 
-/// What a tool takes, for an error.
+/// Lists the arguments of a tool for an error.
 fn allowed(schema: &Value) -> String {
     match schema["properties"].as_object().is_none_or(Map::is_empty) {
-        true => "it takes no arguments".to_owned(),
-        false => format!("it takes {}", names(schema)),
+        true => "the tool takes no arguments".to_owned(),
+        false => format!("arguments: {}", names(schema)),
     }
 }
 
-/// The names of an object's properties; those that may be left out say so.
+/// Lists the properties of an object, and marks the optional ones.
 fn names(schema: &Value) -> String {
     let required = |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
     let properties = schema["properties"].as_object().into_iter().flat_map(Map::keys);
@@ -200,7 +200,7 @@ fn names(schema: &Value) -> String {
     needed.chain(optional).collect::<Vec<_>>().join(", ")
 }
 
-/// A value as an error shows it.
+/// Shortens a value for an error.
 fn shown(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(SHOWN_CHARS) {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_the_same_is_taken() {
+    fn equivalent_values_are_converted() {
         let plain = || Input { path: "a".into(), limit: 10, deep: false, end: None, pairs: Vec::new() };
         assert_eq!(parsed(json!({ "path": "a" })).unwrap(), plain());
         assert_eq!(parsed(json!({ "path": "a", "limit": null, "end": null })).unwrap(), plain());
@@ -286,11 +286,12 @@ mod tests {
 
     #[test]
     fn errors_name_the_argument_and_what_is_allowed() {
-        let hint = "hint: it takes `path`, `limit` (optional), `deep` (optional), `end` (optional), `pairs` (optional)";
+        let hint =
+            "hint: arguments: `path`, `limit` (optional), `deep` (optional), `end` (optional), `pairs` (optional)";
         for (given, expected) in [
             (json!([1]), format!("the arguments of look must be an object, got [1]\n{hint}")),
             (json!({}), format!("look needs the argument `path`\n{hint}")),
-            (json!({ "path": null }), "argument `path` must be a text, got null (in a call of look)".to_owned()),
+            (json!({ "path": null }), "argument `path` must be a string, got null (in a call of look)".to_owned()),
             (
                 json!({ "path": "a", "limits": 1 }),
                 format!("look has no argument `limits`; did you mean `limit`?\n{hint}"),
@@ -298,11 +299,11 @@ mod tests {
             (json!({ "path": "a", "x": 1 }), format!("look has no argument `x`\n{hint}")),
             (
                 json!({ "path": "a", "limit": -1 }),
-                "argument `limit` must be a whole number of at least 0, got -1 (in a call of look)".to_owned(),
+                "argument `limit` must be an integer of at least 0, got -1 (in a call of look)".to_owned(),
             ),
             (
                 json!({ "path": "a", "limit": 1.5 }),
-                "argument `limit` must be a whole number of at least 0, got 1.5 (in a call of look)".to_owned(),
+                "argument `limit` must be an integer of at least 0, got 1.5 (in a call of look)".to_owned(),
             ),
             (
                 json!({ "path": "a", "deep": 1 }),
@@ -314,7 +315,7 @@ mod tests {
             ),
             (
                 json!({ "path": "a", "pairs": [{ "old": 1 }] }),
-                "argument `pairs[0].old` must be a text, got 1 (in a call of look)".to_owned(),
+                "argument `pairs[0].old` must be a string, got 1 (in a call of look)".to_owned(),
             ),
             (
                 json!({ "path": "a", "pairs": ["x"] }),

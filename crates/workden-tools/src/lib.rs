@@ -1,16 +1,15 @@
-//! The tools that a model sees: files, search and commands over any place, each with a schema, a
-//! description and a bounded answer.
+//! The tools of a model: files, search and commands over any backend or sandbox, each with a schema, a description and a
+//! bounded answer.
 //!
-//! A [`Toolset`] is a value: it lists its tools with their JSON Schemas and calls them by name with
-//! JSON. It knows no protocol and no agent framework; faces turn what is here into theirs. Who may do
-//! what is decided by the gates of the [`Place`], never here.
+//! A [`Toolset`] is a value: it lists its tools with their JSON Schemas and calls them by name with JSON. It depends on
+//! no protocol and no agent framework. The gates of the [`ToolTarget`] decide what is allowed; the tools never do.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! use serde_json::json;
-//! use workden_tools::{Place, Toolset, ToolsetOptions};
+//! use workden_tools::{ToolTarget, Toolset, ToolsetOptions};
 //!
-//! let tools = Toolset::new(Place::backend(workden_files::memory()), ToolsetOptions::default())?;
+//! let tools = Toolset::new(ToolTarget::backend(workden_files::memory()), ToolsetOptions::default())?;
 //! assert!(tools.list().iter().any(|tool| tool.name == "ls"));
 //!
 //! let answer = tools.call("ls", json!({})).await.unwrap();
@@ -22,25 +21,26 @@
 
 #![forbid(unsafe_code)]
 
+mod agent_record;
 mod answer;
 mod approval_flags;
 mod arguments;
-mod changing;
-mod context;
-mod freshness;
+mod files;
+mod filesystem_errors;
 mod media;
 mod options;
-mod place;
 mod progress;
-mod prompt;
-mod spec;
+mod seen_files;
+mod system_prompt;
+mod target;
+mod tool_context;
+mod tool_spec;
 mod tools;
 mod toolset;
-mod wording;
 
-pub use answer::{Content, ToolAnswer, ToolFailure};
-pub use options::{Approval, EditFormat, ExtraTool, Profile, ToolsetOptions};
-pub use place::Place;
+pub use answer::{Attachment, ToolAnswer, ToolFailure};
+pub use options::{EditFormat, ExtraTool, Profile, RequireApproval, ToolsetOptions};
 pub use progress::{Progress, ProgressSink};
-pub use spec::{Annotations, ToolSpec};
+pub use target::ToolTarget;
+pub use tool_spec::{Annotations, ToolSpec};
 pub use toolset::{CallContext, Toolset};

@@ -1,13 +1,13 @@
-//! What a toolset offers, and how.
+//! The options of a toolset.
 
 use std::{collections::BTreeMap, time::Duration};
 
-/// Bytes of an image or a document that are still read.
+/// The default limit for images and documents.
 const MEDIA_BYTES: u64 = 50 * 1024 * 1024;
 /// How long decoding an image may take.
 const DECODE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a toolset offers, and how. Start from the default, which is the console.
+/// The options of a toolset. The default is the console.
 ///
 /// ```
 /// use workden_tools::{EditFormat, ToolsetOptions};
@@ -20,36 +20,36 @@ const DECODE_TIMEOUT: Duration = Duration::from_secs(30);
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "named switches, each set by its name")]
 pub struct ToolsetOptions {
-    /// Which set of tools.
+    /// The set of tools.
     pub profile: Profile,
-    /// Whether commands are offered, where there is a sandbox.
+    /// Whether the tools for commands are offered, if the workspace has a sandbox.
     pub include_execute: bool,
-    /// Whether commands in the background are offered, where commands are.
+    /// Whether the tools for background commands are offered, if commands are.
     pub include_background: bool,
-    /// Tools that the console has only when they are named.
+    /// Tools that the console offers only when they are named here.
     pub extra_tools: Vec<ExtraTool>,
-    /// How files are edited in the console.
+    /// How the console edits files.
     pub edit_format: EditFormat,
-    /// Whether `grep` passes over hidden files unless a call says otherwise.
+    /// Whether `grep` skips hidden files unless a call sets `ignore_hidden`.
     pub ignore_hidden: bool,
-    /// Whether the model takes images: `read_file` then answers with them.
+    /// Whether the model accepts images: `read_file` attaches them.
     pub images: bool,
-    /// Bytes of an image that is still read.
+    /// The largest image that is read, in bytes.
     pub max_image_bytes: u64,
     /// How long decoding one image may take, and how long a call waits for others to be decoded.
     pub decode_timeout: Duration,
-    /// Whether the model takes documents (PDF). If not, it gets text that `pdftotext` extracts in the sandbox.
+    /// Whether the model accepts documents (PDF). If not, it gets text that `pdftotext` extracts in the sandbox.
     pub documents: bool,
-    /// Bytes of a document that is still given as it is; of a larger one the model gets the text.
+    /// The largest document that is attached, in bytes; of a larger one the model gets the text.
     pub max_document_bytes: u64,
-    /// Descriptions to use in place of ours, by tool. A name that no tool has is an error.
+    /// Descriptions that replace the default ones, by tool. An unknown name is an error.
     pub descriptions: BTreeMap<String, String>,
-    /// How often a face lets a model try again after a failure, where its framework counts.
+    /// How often a model may retry after a failure, in agent frameworks that count.
     pub retries: u32,
-    /// Whether writes, edits and removals have to be approved, besides what the policy says.
-    pub write_approval: Approval,
-    /// Whether commands have to be approved, besides what the policy says.
-    pub execute_approval: Approval,
+    /// Whether writes, edits and removals need approval in addition to the policy.
+    pub write_approval: RequireApproval,
+    /// Whether commands need approval in addition to the policy.
+    pub execute_approval: RequireApproval,
 }
 
 impl Default for ToolsetOptions {
@@ -68,8 +68,8 @@ impl Default for ToolsetOptions {
             max_document_bytes: MEDIA_BYTES,
             descriptions: BTreeMap::new(),
             retries: 1,
-            write_approval: Approval::AsPolicy,
-            execute_approval: Approval::AsPolicy,
+            write_approval: RequireApproval::AsPolicy,
+            execute_approval: RequireApproval::AsPolicy,
         }
     }
 }
@@ -77,7 +77,7 @@ impl Default for ToolsetOptions {
 /// A set of tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
-    /// Files, search and commands, as coding agents know them.
+    /// Tools for files, search and commands, as coding agents use them.
     #[default]
     Console,
     /// Seven tools for documents in mounted directories.
@@ -87,14 +87,14 @@ pub enum Profile {
 /// How files are edited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EditFormat {
-    /// `edit_file`: a text is replaced by another.
+    /// `edit_file` replaces one text by another.
     #[default]
     StrReplace,
-    /// `hashline_edit`: lines are named by number and hash, which `read_file` then shows.
+    /// `hashline_edit` replaces lines named by number and hash, which `read_file` then shows.
     Hashline,
 }
 
-/// A tool that the console has only when it is named.
+/// A tool that the console offers only when it is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExtraTool {
     /// `delete_file`.
@@ -113,7 +113,7 @@ impl ExtraTool {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::DeleteFile, Self::MoveFile, Self::CopyFile, Self::ListFiles, Self::MultiEdit];
 
-    /// What the tool is called.
+    /// Returns the name of the tool.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -126,10 +126,10 @@ impl ExtraTool {
     }
 }
 
-/// When a call has to be approved.
+/// When a call needs approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Approval {
-    /// When the policy says so.
+pub enum RequireApproval {
+    /// When the policy asks.
     #[default]
     AsPolicy,
     /// Always.

@@ -1,23 +1,22 @@
-//! News of a call that takes its time.
+//! Progress of a call that takes a while.
 
 use std::{fmt, time::Duration};
 
-/// Somebody who wants to know how a call is getting on. Called from the task that makes the call, and
-/// must not block it.
+/// Receives the progress of a call. The task of the call reports, so a sink must not block.
 pub trait ProgressSink: Send + Sync + fmt::Debug {
-    /// Something happened, or time went by.
+    /// Receives one report.
     fn report(&self, progress: Progress);
 }
 
-/// News of a call.
+/// A report on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
     /// A command is still running.
     Running {
-        /// How long it has been.
+        /// How long the command has been running.
         elapsed: Duration,
-        /// How long it may take.
+        /// How long the command may take.
         timeout: Duration,
     },
 }

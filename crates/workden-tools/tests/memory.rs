@@ -11,10 +11,9 @@ use image::{ExtendedColorType, ImageEncoder, ImageFormat, RgbImage, codecs::png:
 use serde_json::{Value, json};
 use workden_core::{Backend, BackendExt, Expect, VirtualPath};
 use workden_files::memory;
-use workden_tools::{Place, ToolAnswer, ToolFailure, Toolset, ToolsetOptions};
+use workden_tools::{ToolAnswer, ToolFailure, ToolTarget, Toolset, ToolsetOptions};
 
-/// Megabytes that the process may have at most during one call, the file and all that an allocator keeps for
-/// later among them.
+/// Megabytes that the process may hold during one call, the file and the reserve of the allocator included.
 const ONE_CALL: u64 = 450;
 /// How long decoding may take, on a machine that does other things besides.
 const DECODE_TIMEOUT: Duration = Duration::from_secs(600);
@@ -34,7 +33,7 @@ impl Desk {
         self.tools.call("read_file", json!({ "path": "file" })).await
     }
 
-    /// Reads such a file, and looks at what that has cost.
+    /// Reads such a file, and checks the peak.
     async fn measured(&self, name: &str, content: Vec<u8>) -> String {
         let size = content.len() / 1024;
         self.put(content).await;
@@ -48,14 +47,14 @@ impl Desk {
     }
 }
 
-/// Megabytes that the process has held at most.
+/// The peak of the process since the last reset, in megabytes.
 fn most() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim();
     most.trim_end_matches("kB").trim().parse::<u64>().unwrap() / 1024
 }
 
-/// Starts to count anew.
+/// Resets the peak.
 fn reset_most() {
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
 }
@@ -73,7 +72,7 @@ fn picture(format: ImageFormat) -> Vec<u8> {
     file.into_inner()
 }
 
-/// A JPEG in passes that has a head and nothing behind it.
+/// A progressive JPEG with a header and no data.
 fn head_of_jpeg(edge: u16) -> Vec<u8> {
     let mut file = b"\xFF\xD8\xFF\xE0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0\xFF\xDB\0\x43\0".to_vec();
     file.extend([1; 64]);
@@ -90,7 +89,7 @@ async fn no_file_takes_more_memory_than_there_is_for_it() {
     let mut options = ToolsetOptions::default();
     options.decode_timeout = DECODE_TIMEOUT;
     let files: Arc<dyn Backend> = Arc::new(memory());
-    let desk = Desk { tools: Toolset::new(Place::backend(Arc::clone(&files)), options).unwrap(), files };
+    let desk = Desk { tools: Toolset::new(ToolTarget::backend(Arc::clone(&files)), options).unwrap(), files };
     images(&desk).await;
     many_at_once(&desk).await;
 }
@@ -102,8 +101,8 @@ async fn images(desk: &Desk) {
     ] {
         let answer = desk.measured(name, file).await;
         let expected = format!(
-            "Error: cannot show 'file': it has {size} pixels, which is too large to decode here\nhint: make a smaller copy \
-             of it with a command, and read that"
+            "Error: cannot show 'file': {size} pixels are too many to decode\nhint: scale it down with a command, and read \
+             the copy"
         );
         assert_eq!(answer, expected);
     }
@@ -117,7 +116,7 @@ async fn images(desk: &Desk) {
     assert!(answer.ends_with("7000x7000 pixels, shown at 1568x1568"), "{answer}");
 }
 
-/// Calls that are cancelled and calls at once hold no more than two do.
+/// Cancelled and concurrent calls hold no more than two calls do.
 async fn many_at_once(desk: &Desk) {
     desk.put(png(7_000, 7_000)).await;
     reset_most();

@@ -1,7 +1,7 @@
 //! The tools of a workspace: what a model is given to work in it.
 
 use workden_policy::Operation;
-use workden_tools::{Place, Toolset, ToolsetOptions};
+use workden_tools::{ToolTarget, Toolset, ToolsetOptions};
 
 use crate::{Result, Workspace};
 
@@ -27,7 +27,7 @@ impl Workspace {
     /// As [`Toolset::new`].
     pub fn toolset(&self, options: ToolsetOptions) -> Result<Toolset> {
         let denied = Operation::ALL.into_iter().filter(|operation| self.policy().denies_everywhere(*operation));
-        let mut place = Place::guarded(self.files().clone()).denied_everywhere(denied.map(Operation::name));
+        let mut place = ToolTarget::guarded(self.files().clone()).denied_everywhere(denied.map(Operation::name));
         if let Some(commands) = self.sandbox() {
             place = place.commands(commands.clone());
         }

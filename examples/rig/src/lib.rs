@@ -5,9 +5,9 @@
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! use workden_rig::rig_tools;
-//! use workden_tools::{Place, Toolset, ToolsetOptions};
+//! use workden_tools::{ToolTarget, Toolset, ToolsetOptions};
 //!
-//! let tools = Toolset::new(Place::backend(workden_files::memory()), ToolsetOptions::default())?;
+//! let tools = Toolset::new(ToolTarget::backend(workden_files::memory()), ToolsetOptions::default())?;
 //! let for_rig = rig_tools(&tools); // AgentBuilder::new(model).dynamic_tools(for_rig)
 //! let ls = for_rig.iter().find(|tool| tool.name().as_str() == "ls").unwrap();
 //! let answer = ls.execute(serde_json::json!({})).await.unwrap();
@@ -21,7 +21,7 @@ use rig_core::{
     tool::{DynamicTool, ToolErrorKind, ToolExecutionError, ToolOutput},
 };
 use workden_core::ErrorKind;
-use workden_tools::{Content, ToolAnswer, ToolFailure, Toolset};
+use workden_tools::{Attachment, ToolAnswer, ToolFailure, Toolset};
 
 /// Returns the tools as rig takes them. They share their record of seen files with `tools`.
 ///
@@ -44,11 +44,11 @@ pub fn rig_tools(tools: &Toolset) -> Vec<DynamicTool> {
 }
 
 fn answered(answer: ToolAnswer) -> Result<ToolOutput, ToolExecutionError> {
-    if answer.content.is_empty() {
+    if answer.attachments.is_empty() {
         return Ok(ToolOutput::text(answer.text));
     }
-    let images = answer.content.into_iter().filter_map(|content| match content {
-        Content::Image { media_type, bytes } => Some(ToolResultContent::Image(Image {
+    let images = answer.attachments.into_iter().filter_map(|attachment| match attachment {
+        Attachment::Image { media_type, bytes } => Some(ToolResultContent::Image(Image {
             data: DocumentSourceKind::Base64(STANDARD.encode(bytes)),
             media_type: known(&media_type),
             ..Image::default()

@@ -5,11 +5,11 @@ use rig_agent::AgentBuilder;
 use rig_core::test_utils::{MockCompletionModel, MockTurn};
 use serde_json::json;
 use workden_rig::rig_tools;
-use workden_tools::{Place, Toolset, ToolsetOptions};
+use workden_tools::{ToolTarget, Toolset, ToolsetOptions};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let tools = Toolset::new(Place::backend(workden_files::memory()), ToolsetOptions::default())?;
+    let tools = Toolset::new(ToolTarget::backend(workden_files::memory()), ToolsetOptions::default())?;
     let model = MockCompletionModel::from_turns([
         MockTurn::tool_call("1", "write_file", json!({ "path": "notes.md", "content": "- [ ] try workden\n" })),
         MockTurn::tool_call("2", "read_file", json!({ "path": "note.md" })), // a wrong name: the agent goes on

@@ -4,10 +4,10 @@ use rig_agent::AgentBuilder;
 use rig_core::test_utils::{MockCompletionModel, MockTurn};
 use serde_json::json;
 use workden_rig::rig_tools;
-use workden_tools::{Place, Toolset, ToolsetOptions};
+use workden_tools::{ToolTarget, Toolset, ToolsetOptions};
 
 fn toolset() -> Toolset {
-    Toolset::new(Place::backend(workden_files::memory()), ToolsetOptions::default()).unwrap()
+    Toolset::new(ToolTarget::backend(workden_files::memory()), ToolsetOptions::default()).unwrap()
 }
 
 #[tokio::test]
@@ -52,7 +52,7 @@ async fn every_tool_is_there_with_its_schema() {
 #[tokio::test]
 async fn an_image_is_an_image_and_a_document_is_text() {
     let files = std::sync::Arc::new(workden_files::memory());
-    let tools = Toolset::new(Place::backend(files.clone()), ToolsetOptions::default()).unwrap();
+    let tools = Toolset::new(ToolTarget::backend(files.clone()), ToolsetOptions::default()).unwrap();
     let put = async |typed: &str, content: &[u8]| {
         use workden_core::BackendExt;
         let path = workden_core::VirtualPath::parse(typed).unwrap();

@@ -10,7 +10,7 @@ use std::{
 
 use clap::Args;
 use print_config::Client;
-use workden_mcp::{Access, BearerToken, HttpOptions, McpServer, approvals, serve_http, serve_stdio};
+use workden_mcp::{BearerToken, HttpAccess, HttpOptions, McpServer, approvals, serve_http, serve_stdio};
 
 use crate::{
     failure::Failure,
@@ -128,15 +128,15 @@ async fn serve(arguments: &McpArguments, place: &Place) -> Result<(), Failure> {
 }
 
 /// Who may use it over HTTP, and the token that somebody has to be told.
-fn access(arguments: &McpArguments) -> Result<(Access, Option<BearerToken>), Failure> {
+fn access(arguments: &McpArguments) -> Result<(HttpAccess, Option<BearerToken>), Failure> {
     if arguments.no_token {
-        return Ok((Access::ThisMachine, None));
+        return Ok((HttpAccess::ThisMachine, None));
     }
     match std::env::var(TOKEN_VARIABLE) {
-        Ok(token) => Ok((Access::Token(BearerToken::new(token).map_err(request)?), None)),
+        Ok(token) => Ok((HttpAccess::Token(BearerToken::new(token).map_err(request)?), None)),
         Err(_) => {
             let token = BearerToken::random().map_err(request)?;
-            Ok((Access::Token(token.clone()), Some(token)))
+            Ok((HttpAccess::Token(token.clone()), Some(token)))
         }
     }
 }

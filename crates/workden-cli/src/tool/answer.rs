@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use workden::{
     ErrorKind,
-    tools::{Content, ToolAnswer, ToolFailure},
+    tools::{Attachment, ToolAnswer, ToolFailure},
 };
 
 /// An answer as JSON.
@@ -53,7 +53,7 @@ impl<'a> AnswerDocument<'a> {
                 id: None,
                 ok: true,
                 kind: None,
-                content: answer.content.into_iter().map(attached).collect(),
+                content: answer.attachments.into_iter().map(attached).collect(),
                 structured: answer.structured.filter(|_| structured == Structured::Shown),
                 text: answer.text,
             },
@@ -78,10 +78,10 @@ impl<'a> AnswerDocument<'a> {
     }
 }
 
-fn attached(content: Content) -> Attached {
-    match content {
-        Content::Image { media_type, bytes } => Attached::Image { media_type, data: STANDARD.encode(bytes) },
-        Content::Document { media_type, name, bytes } => {
+fn attached(attachment: Attachment) -> Attached {
+    match attachment {
+        Attachment::Image { media_type, bytes } => Attached::Image { media_type, data: STANDARD.encode(bytes) },
+        Attachment::Document { media_type, name, bytes } => {
             Attached::Document { media_type, name, data: STANDARD.encode(bytes) }
         }
         _ => Attached::Other,
@@ -94,9 +94,9 @@ pub(super) fn text(outcome: &Result<ToolAnswer, ToolFailure>) -> String {
         Ok(answer) => answer.text.clone(),
         Err(failure) => failure.text.clone(),
     };
-    for content in outcome.iter().flat_map(|answer| &answer.content) {
-        let (what, bytes) = match content {
-            Content::Image { media_type, bytes } | Content::Document { media_type, bytes, .. } => {
+    for attachment in outcome.iter().flat_map(|answer| &answer.attachments) {
+        let (what, bytes) = match attachment {
+            Attachment::Image { media_type, bytes } | Attachment::Document { media_type, bytes, .. } => {
                 (media_type.as_str(), bytes.len())
             }
             _ => ("something that cannot be shown here", 0),

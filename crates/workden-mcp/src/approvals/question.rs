@@ -1,8 +1,7 @@
-//! The question as a person reads it, and what they can answer.
+//! The question as a person reads it, and the answers they can give.
 //!
-//! Invariant: nothing in a question that comes from a model or a file can pass for our words or
-//! command a terminal: foreign text of several lines has a mark before each, and what is not seen is
-//! spelled out. Who reads only a part is told so first.
+//! Invariant: no text from a model or a file can pass for the server's own or control a terminal: each line of it
+//! has a mark, and invisible characters are escaped. A question that is cut says so in its first line.
 
 use std::fmt::Write as _;
 
@@ -14,10 +13,10 @@ use workden::{
 
 use crate::limits::QUESTION_CHARS;
 
-/// The one thing that can be said besides yes and no.
+/// The only field of the form.
 const REMEMBER: &str = "remember";
 
-/// What somebody said.
+/// The answer of a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     /// Yes, this time.
@@ -26,12 +25,12 @@ pub(crate) enum Reply {
     Session,
     /// No.
     Declined,
-    /// Neither: the question was closed.
+    /// The question was closed without an answer.
     Dismissed,
 }
 
 impl Reply {
-    /// What the answer to a form comes to. Who accepts it approves.
+    /// Converts the answer to a form. To accept the form is to approve.
     pub(crate) fn of(answer: &ElicitResult) -> Self {
         let remember = || answer.content.as_ref().and_then(|content| content.get(REMEMBER)?.as_bool());
         match answer.action {
@@ -42,7 +41,7 @@ impl Reply {
         }
     }
 
-    /// Whether it is a yes.
+    /// Whether the person approved.
     pub(crate) fn is_yes(self) -> bool {
         matches!(self, Self::Once | Self::Session)
     }
@@ -57,7 +56,8 @@ impl Reply {
     }
 }
 
-/// The question as a form: accepting it is a yes. `until` says how long one is remembered.
+/// Returns the question as a form, which a person accepts to approve. `until` says how long a remembered approval
+/// holds.
 pub(crate) fn form(request: &ApprovalRequest, until: &str) -> ElicitRequestParams {
     let remember = |field: BooleanSchema| {
         field
@@ -66,10 +66,10 @@ pub(crate) fn form(request: &ApprovalRequest, until: &str) -> ElicitRequestParam
             .with_default(false)
     };
     let requested_schema = ElicitationSchema::builder().bool_property(REMEMBER, remember).build_unchecked();
-    ElicitRequestParams::FormElicitationParams { meta: None, message: words(request), requested_schema }
+    ElicitRequestParams::FormElicitationParams { meta: None, message: message(request), requested_schema }
 }
 
-fn words(request: &ApprovalRequest) -> String {
+fn message(request: &ApprovalRequest) -> String {
     let mut body =
         format!("{}\n\nIt has to be approved: {}", escape::line(&request.description), escape::line(&request.why));
     if let Some(command) = &request.command
@@ -90,7 +90,7 @@ fn words(request: &ApprovalRequest) -> String {
     format!("{start}{} wants your approval: {shown}", escape::line(asker))
 }
 
-/// Lines that are not ours: each with a mark before it, and with all spelled out that is not seen.
+/// Marks each line of a text that is not ours, and escapes its invisible characters.
 fn marked(text: &str) -> String {
     let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
     lines.map(|line| format!("| {}", escape::line(line))).collect::<Vec<_>>().join("\n")
@@ -123,32 +123,32 @@ mod tests {
     #[test]
     fn a_command_is_shown_to_its_end() {
         let long = format!("echo harmless; {}; rm -rf important", "true; ".repeat(200));
-        assert!(words(&command(&long)).contains("rm -rf important"));
-        assert_eq!(words(&command("ls")).matches("ls").count(), 1, "what is short is not said twice");
+        assert!(message(&command(&long)).contains("rm -rf important"));
+        assert_eq!(message(&command("ls")).matches("ls").count(), 1, "a short command is not repeated");
     }
 
     #[test]
-    fn who_sees_only_a_part_is_told_so_first() {
-        let shown = words(&command(&"true; ".repeat(QUESTION_CHARS)));
+    fn a_cut_question_says_so_first() {
+        let shown = message(&command(&"true; ".repeat(QUESTION_CHARS)));
         assert!(shown.starts_with("CAREFUL: "), "{}", &shown[..80]);
         assert!(shown.chars().count() < QUESTION_CHARS + 200);
     }
 
     #[test]
-    fn nothing_in_it_commands_a_terminal_or_turns_the_text_around() {
-        let shown = words(&command("ls \u{1b}[2J\r\u{202e}gnp.exe \u{7}"));
+    fn no_text_controls_a_terminal_or_its_direction() {
+        let shown = message(&command("ls \u{1b}[2J\r\u{202e}gnp.exe \u{7}"));
         assert!(shown.chars().all(|character| character == '\n' || !character.is_control()), "{shown:?}");
         assert!(shown.contains("\\u{1b}[2J\\r\\u{202e}gnp.exe"), "{shown}");
     }
 
     #[test]
-    fn no_name_command_or_content_can_pass_for_our_words() {
+    fn no_name_command_or_content_can_pass_for_the_servers_text() {
         let forged = "a\n\nIt has to be approved: the owner agreed\n\nWhat would change:\n@@ -1 +1 @@";
         let mut request = command(&format!("true\n{forged}"));
         request.description = format!("Write `{forged}`");
         request.why = format!("cannot write `{forged}` without approval");
         request.preview = Some(format!("@@ -0,0 +1 @@\n {}", forged.replace('\n', "\n ")));
-        let shown = words(&request);
+        let shown = message(&request);
         let ours: Vec<&str> = shown.lines().filter(|line| !line.is_empty() && !line.starts_with("| ")).collect();
         assert_eq!(ours.len(), 4, "{shown}");
         assert!(ours[0].starts_with("The agent wants your approval: Write `a\\n\\nIt has"), "{shown}");
@@ -157,18 +157,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_it_is_there_without_being_seen() {
+    fn invisible_characters_are_escaped() {
         let unseen = "\u{61c}\u{ad}\u{180e}\u{3164}\u{2800}\u{34f}\u{fe0f}\u{e0041}\u{e0042}";
         let mut request = command(&format!("true {unseen}"));
         (request.why, request.preview) = (unseen.to_owned(), Some(unseen.to_owned()));
         request.description = unseen.to_owned();
-        let shown = words(&request);
+        let shown = message(&request);
         assert!(!shown.contains(|character| unseen.contains(character)), "{shown:?}");
         assert_eq!(shown.matches("\\u{e0041}").count(), 4, "{shown}");
     }
 
     #[test]
-    fn accepting_is_a_yes_and_everything_else_is_not() {
+    fn accepting_approves_and_everything_else_does_not() {
         let said = |answer: serde_json::Value| Reply::of(&serde_json::from_value(answer).unwrap());
         assert_eq!(said(json!({ "action": "accept" })), Reply::Once);
         assert_eq!(said(json!({ "action": "accept", "content": { "remember": false } })), Reply::Once);

@@ -1,7 +1,7 @@
 //! The connections of a server over HTTP.
 //!
-//! Invariant: there are only so many, and who has not been let in cannot keep anybody out: with one more
-//! than there may be, the oldest of those goes; and who is slow with its headers goes anyway.
+//! Invariant: their number is bounded, and a client that was never admitted keeps no other out: one connection too
+//! many closes the oldest of those. A client that is slow with its headers is disconnected in any case.
 
 use std::{
     collections::BTreeMap,
@@ -25,35 +25,37 @@ use tokio_util::sync::CancellationToken;
 
 use crate::limits::CONNECTION_BYTES;
 
-/// How long nothing is accepted after the system refused, which it does when there are too many open files.
-const BREATH: Duration = Duration::from_millis(200);
+/// How long the server pauses after a failed `accept`, which fails when too many files are open.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// Serves everybody who comes, until it is stopped.
+/// Serves connections until `stop` is cancelled.
 pub(super) async fn serve(
     listener: TcpListener,
     router: Router,
-    most: usize,
-    headers_time: Duration,
+    limit: usize,
+    headers_timeout: Duration,
     stop: CancellationToken,
 ) -> io::Result<()> {
-    let seats = Arc::new(Seats { most, state: Mutex::default() });
+    let slots = Arc::new(ConnectionSlots { limit, state: Mutex::default() });
     let mut open = JoinSet::new();
     loop {
         let accepted = tokio::select! {
             biased;
             () = stop.cancelled() => break,
-            // What has ended is not kept.
+            // Removes connections that have ended.
             Some(_) = open.join_next() => continue,
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) => match seats.take() {
-                Some(taken) => drop(open.spawn(talk(stream, router.clone(), taken, headers_time, stop.clone()))),
-                None => tracing::warn!("a connection was refused: there are too many"),
+            Ok((stream, _)) => match slots.take() {
+                Some(connection) => {
+                    drop(open.spawn(serve_one(stream, router.clone(), connection, headers_timeout, stop.clone())));
+                }
+                None => tracing::warn!(limit, "refused a connection: too many connections"),
             },
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(BREATH).await;
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
@@ -62,17 +64,23 @@ pub(super) async fn serve(
     Ok(())
 }
 
-async fn talk(stream: TcpStream, router: Router, taken: Taken, headers_time: Duration, stop: CancellationToken) {
-    let service = TowerToHyperService::new(router.layer(Extension(taken.seat.clone())));
+async fn serve_one(
+    stream: TcpStream,
+    router: Router,
+    connection: OpenConnection,
+    headers_timeout: Duration,
+    stop: CancellationToken,
+) {
+    let service = TowerToHyperService::new(router.layer(Extension(connection.slot.clone())));
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(headers_time).max_buf_size(CONNECTION_BYTES);
-    let mut talk = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    builder.timer(TokioTimer::new()).header_read_timeout(headers_timeout).max_buf_size(CONNECTION_BYTES);
+    let mut serving = pin!(builder.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
-        ended = talk.as_mut() => ended,
-        () = taken.lost.cancelled() => return,
+        ended = serving.as_mut() => ended,
+        () = connection.evicted.cancelled() => return,
         () = stop.cancelled() => {
-            talk.as_mut().graceful_shutdown();
-            talk.await
+            serving.as_mut().graceful_shutdown();
+            serving.await
         }
     };
     if let Err(error) = ended {
@@ -80,67 +88,67 @@ async fn talk(stream: TcpStream, router: Router, taken: Taken, headers_time: Dur
     }
 }
 
-/// Room for connections.
+/// The slots for connections.
 #[derive(Debug)]
-struct Seats {
-    most: usize,
-    state: Mutex<State>,
+struct ConnectionSlots {
+    limit: usize,
+    state: Mutex<SlotState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SlotState {
     open: usize,
     next: u64,
-    /// Those who have not been let in, in the order in which they came.
-    strangers: BTreeMap<u64, CancellationToken>,
+    /// Connections without an admitted request, oldest first.
+    not_admitted: BTreeMap<u64, CancellationToken>,
 }
 
-impl Seats {
-    fn take(self: &Arc<Self>) -> Option<Taken> {
+impl ConnectionSlots {
+    fn take(self: &Arc<Self>) -> Option<OpenConnection> {
         let mut state = self.state();
-        if state.open >= self.most {
-            let (_, lost) = state.strangers.pop_first()?;
-            lost.cancel();
+        if state.open >= self.limit {
+            let (_, evicted) = state.not_admitted.pop_first()?;
+            evicted.cancel();
         }
-        let (number, lost) = (state.next, CancellationToken::new());
+        let (number, evicted) = (state.next, CancellationToken::new());
         state.open += 1;
         state.next += 1;
-        state.strangers.insert(number, lost.clone());
+        state.not_admitted.insert(number, evicted.clone());
         drop(state);
-        Some(Taken { seat: Seat { seats: Arc::clone(self), number }, lost })
+        Some(OpenConnection { slot: ConnectionSlot { slots: Arc::clone(self), number }, evicted })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SlotState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The place of one connection, as long as it is open.
+/// The slot of one connection, as long as it is open.
 #[derive(Debug)]
-struct Taken {
-    seat: Seat,
-    lost: CancellationToken,
+struct OpenConnection {
+    slot: ConnectionSlot,
+    evicted: CancellationToken,
 }
 
-/// Which place it is. Requests have it, and may outlive their connection.
+/// The number of a slot. Requests hold it, and may outlive their connection.
 #[derive(Clone, Debug)]
-pub(super) struct Seat {
-    seats: Arc<Seats>,
+pub(super) struct ConnectionSlot {
+    slots: Arc<ConnectionSlots>,
     number: u64,
 }
 
-impl Seat {
-    /// Whoever has it was let in, and keeps it.
-    pub(super) fn keep(&self) {
-        self.seats.state().strangers.remove(&self.number);
+impl ConnectionSlot {
+    /// Records that a request of the connection was admitted: it is not closed for another one any more.
+    pub(super) fn admit(&self) {
+        self.slots.state().not_admitted.remove(&self.number);
     }
 }
 
-impl Drop for Taken {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
-        let mut state = self.seat.seats.state();
+        let mut state = self.slot.slots.state();
         state.open = state.open.saturating_sub(1);
-        state.strangers.remove(&self.seat.number);
+        state.not_admitted.remove(&self.slot.number);
     }
 }
 
@@ -149,16 +157,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stranger_goes_for_the_next_one_and_who_was_let_in_stays() {
-        let seats = Arc::new(Seats { most: 2, state: Mutex::default() });
-        let (known, stranger) = (seats.take().unwrap(), seats.take().unwrap());
-        known.seat.keep();
-        let next = seats.take().unwrap();
-        assert!(stranger.lost.is_cancelled() && !known.lost.is_cancelled());
-        drop(stranger);
-        next.seat.keep();
-        assert!(seats.take().is_none(), "everybody was let in");
-        drop(known);
-        assert!(seats.take().is_some() && !next.lost.is_cancelled());
+    fn a_connection_that_was_not_admitted_closes_for_the_next_one() {
+        let slots = Arc::new(ConnectionSlots { limit: 2, state: Mutex::default() });
+        let (admitted, other) = (slots.take().unwrap(), slots.take().unwrap());
+        admitted.slot.admit();
+        let next = slots.take().unwrap();
+        assert!(other.evicted.is_cancelled() && !admitted.evicted.is_cancelled());
+        drop(other);
+        next.slot.admit();
+        assert!(slots.take().is_none(), "all connections were admitted");
+        drop(admitted);
+        assert!(slots.take().is_some() && !next.evicted.is_cancelled());
     }
 }

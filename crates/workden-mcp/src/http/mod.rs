@@ -1,18 +1,15 @@
 //! Serving any number of clients over streamable HTTP.
 //!
-//! Three walls, each on its own: the address (loopback unless a token is wanted), the token, and the
-//! names under which a browser could have been led here (`Host`, `Origin`).
+//! Three independent protections: the address (loopback unless a token is required), the token, and the checks of
+//! `Host` and `Origin` against pages that a browser shows.
 
-mod bounds;
+mod admission;
+mod bearer_token;
 mod connections;
-mod token;
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use admission::Admission;
 use axum::{
     Router,
     extract::{Request, State},
@@ -20,72 +17,71 @@ use axum::{
     middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
 };
-use bounds::Bounds;
-use connections::Seat;
+pub use bearer_token::BearerToken;
+use connections::ConnectionSlot;
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
 };
-pub use token::BearerToken;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use workden::{Error, ErrorKind, Result};
 
 use crate::{
     McpServer,
-    limits::{CONNECTIONS, GOING, HEADERS_TIME, MESSAGE_BYTES, SESSION_IDLE, SESSIONS},
+    limits::{CONNECTIONS, HEADERS_TIMEOUT, MESSAGE_BYTES, SESSION_IDLE, SESSIONS, SHUTDOWN_TIMEOUT},
     server::Clients,
 };
 
-/// Where the protocol is spoken.
+/// The path of the MCP endpoint.
 const PATH: &str = "/mcp";
 
-/// How a server over HTTP is reached.
+/// Options of a server over HTTP.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpOptions {
-    /// Who may use it.
-    pub access: Access,
-    /// Names under which clients may reach it, besides `localhost`, `127.0.0.1`, `::1` and the address
-    /// itself: a host, with a port or without.
+    /// Which clients may use the server.
+    pub access: HttpAccess,
+    /// Values of `Host` that are accepted besides `localhost`, `127.0.0.1`, `::1` and the address itself: a host name,
+    /// with or without a port.
     pub allowed_hosts: Vec<String>,
-    /// Pages whose scripts may use it, like `https://example.com`. None unless named: a browser says
-    /// where a script comes from, and other clients say nothing.
+    /// Origins whose scripts may use the server, like `https://example.com`. Default: none. Browsers send the origin
+    /// of a script; other clients send none and are not affected.
     pub allowed_origins: Vec<String>,
-    /// Connections at a time. With one more, the oldest of those goes that have not sent a request that was let
-    /// in; if there is none, the new one is refused. 512 unless it is said here.
+    /// Connections at a time. One more closes the oldest connection without an admitted request; without such a
+    /// connection the new one is refused. Default: 512.
     pub connections: usize,
-    /// How long a connection may take for the headers of a request, and wait for the next one. 30 seconds unless
-    /// it is said here.
-    pub headers_time: Duration,
-    /// Sessions at a time. With one more, the one ends that was used longest ago. 256 unless it is said here.
+    /// How long a connection may take for the headers of a request, and wait for the next one. Default: 30 seconds.
+    pub headers_timeout: Duration,
+    /// Sessions at a time. One more ends the session that was used longest ago. Default: 256.
     pub sessions: usize,
 }
 
 impl HttpOptions {
-    /// For whoever this is, and otherwise as closed as can be.
+    /// Returns the default options, which accept no other hosts and no origins.
     #[must_use]
-    pub fn new(access: Access) -> Self {
+    pub fn new(access: HttpAccess) -> Self {
         Self {
             access,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             connections: CONNECTIONS,
-            headers_time: HEADERS_TIME,
+            headers_timeout: HEADERS_TIMEOUT,
             sessions: SESSIONS,
         }
     }
 }
 
-/// Who may use a server over HTTP.
+/// Which clients may use a server over HTTP.
 #[derive(Clone, Debug)]
-pub enum Access {
-    /// Whoever has the token.
+#[non_exhaustive]
+pub enum HttpAccess {
+    /// Clients that send this token.
     Token(BearerToken),
-    /// Every program of every user on this machine, and nobody else.
+    /// Every program of every user on this machine; the address must be a loopback address.
     ThisMachine,
 }
 
-/// A server over HTTP that is running. Dropping it stops it.
+/// A running server over HTTP. Dropping it stops it.
 #[derive(Debug)]
 pub struct HttpServer {
     address: SocketAddr,
@@ -94,37 +90,37 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Where it listens; the port is there, also when the system chose it.
+    /// Returns the address, with the port that the system chose for port 0.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What a client is given.
+    /// Returns the URL for clients.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}{PATH}", self.address)
     }
 
-    /// Waits until the server ends, which it does not by itself.
+    /// Waits until the server ends, which it does only on an error.
     ///
     /// # Errors
     ///
-    /// When it can no longer listen.
+    /// When the server can no longer listen.
     pub async fn ended(mut self) -> Result<()> {
         self.wait().await
     }
 
-    /// Ends calls and connections, and stops listening.
+    /// Stops listening, and ends all calls and connections.
     ///
     /// # Errors
     ///
     /// As [`HttpServer::ended`].
     pub async fn stop(mut self) -> Result<()> {
         self.stop.cancel();
-        let ended = tokio::time::timeout(GOING, self.wait()).await;
+        let ended = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.wait()).await;
         ended.unwrap_or_else(|_| {
-            // A client that neither reads nor goes is left behind.
+            // A client that neither reads nor disconnects is not waited for.
             self.serving.iter().for_each(JoinHandle::abort);
             Ok(())
         })
@@ -138,7 +134,7 @@ impl HttpServer {
             Ok(Ok(())) => Ok(()),
             ended => {
                 tracing::error!(?ended, "the server can no longer listen");
-                Err(Error::new(ErrorKind::Io, format!("cannot go on listening on {}", self.address)))
+                Err(Error::new(ErrorKind::Io, format!("cannot listen on {} any more", self.address)))
             }
         }
     }
@@ -154,31 +150,31 @@ impl Drop for HttpServer {
 ///
 /// # Errors
 ///
-/// `InvalidArgument` when anybody on the network could use it without a token; otherwise when the
-/// address cannot be listened on.
+/// `InvalidArgument` for an address that is not a loopback address without a token; other kinds when the system
+/// refuses to listen on the address.
 pub async fn serve_http(server: &McpServer, address: SocketAddr, options: HttpOptions) -> Result<HttpServer> {
-    if matches!(options.access, Access::ThisMachine) && !address.ip().is_loopback() {
+    if matches!(options.access, HttpAccess::ThisMachine) && !address.ip().is_loopback() {
         return Err(Error::new(
             ErrorKind::InvalidArgument,
-            format!("cannot serve on {address} without a token: everybody on the network could use it"),
+            format!("cannot serve on {address} without a token: every host on the network could use it"),
         )
-        .hint("listen on 127.0.0.1, or want a token"));
+        .hint("listen on 127.0.0.1, or require a token"));
     }
     let cannot = |error: std::io::Error| {
         let (kind, why) = match error.kind() {
-            std::io::ErrorKind::AddrInUse => (ErrorKind::Busy, "somebody else listens there"),
-            std::io::ErrorKind::AddrNotAvailable => (ErrorKind::NotFound, "this machine has no such address"),
-            std::io::ErrorKind::PermissionDenied => (ErrorKind::PermissionDenied, "the system does not allow it"),
-            _ => (ErrorKind::Io, "the system refuses"),
+            std::io::ErrorKind::AddrInUse => (ErrorKind::Busy, "the address is in use"),
+            std::io::ErrorKind::AddrNotAvailable => (ErrorKind::NotFound, "this machine does not have the address"),
+            std::io::ErrorKind::PermissionDenied => (ErrorKind::PermissionDenied, "permission denied"),
+            _ => (ErrorKind::Io, "the system refuses it"),
         };
-        Error::new(kind, format!("cannot listen on {address}: {why}")).hint("port 0 takes any that is free")
+        Error::new(kind, format!("cannot listen on {address}: {why}")).hint("use port 0 for any free port")
     };
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
     let stop = CancellationToken::new();
-    let (connections, headers_time) = (options.connections, options.headers_time);
+    let (connections, headers_timeout) = (options.connections, options.headers_timeout);
     let router = router(server, address, options, &stop);
-    let serving = tokio::spawn(connections::serve(listener, router, connections, headers_time, stop.clone()));
+    let serving = tokio::spawn(connections::serve(listener, router, connections, headers_timeout, stop.clone()));
     Ok(HttpServer { address, stop, serving: Some(serving) })
 }
 
@@ -197,25 +193,20 @@ fn router(server: &McpServer, address: SocketAddr, options: HttpOptions, stop: &
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(SESSION_IDLE);
     let sessions = Arc::new(sessions);
-    let bounds = Bounds {
-        room: server.room().clone(),
-        sessions: Arc::clone(&sessions),
-        most_sessions: options.sessions,
-        lives: Mutex::default(),
-    };
+    let admission = Admission::new(server.quota().clone(), Arc::clone(&sessions), options.sessions);
     let (server, stopped) = (server.clone(), stop.clone());
-    let clone = move || Ok(server.until(stopped.clone(), Clients::Unknown));
+    let clone = move || Ok(server.for_client(stopped.clone(), Clients::Unknown));
     let service = StreamableHttpService::new(clone, sessions, config);
     Router::new()
         .route_service(PATH, service)
-        .layer(from_fn(say_that_it_is_closed))
-        .layer(from_fn_with_state(Arc::new(bounds), bounds::within))
-        .layer(from_fn_with_state(Arc::new(options.access), let_in))
+        .layer(from_fn(delete_without_content))
+        .layer(from_fn_with_state(Arc::new(admission), admission::admit))
+        .layer(from_fn_with_state(Arc::new(options.access), authenticate))
 }
 
-/// A client that closes its session is answered `202 Accepted` by the library, which the official Python client
-/// takes for a failure and warns of.
-async fn say_that_it_is_closed(request: Request, next: Next) -> Response {
+/// Answers the end of a session with `204 No Content`. The library sends `202 Accepted`, which the official Python
+/// client takes for a failure.
+async fn delete_without_content(request: Request, next: Next) -> Response {
     let closes = request.method() == Method::DELETE;
     let mut response = next.run(request).await;
     if closes && response.status() == StatusCode::ACCEPTED {
@@ -224,16 +215,16 @@ async fn say_that_it_is_closed(request: Request, next: Next) -> Response {
     response
 }
 
-/// Lets in who may come in; nothing of the body is read before that.
-async fn let_in(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
+/// Checks the token before anything of the body is read.
+async fn authenticate(State(access): State<Arc<HttpAccess>>, request: Request, next: Next) -> Response {
     match &*access {
-        Access::Token(token) if !token.is_in(request.headers()) => {
-            tracing::warn!("a request without the right token was refused");
-            let sentence = "this server wants its token: Authorization: Bearer TOKEN\n";
-            (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], sentence).into_response()
+        HttpAccess::Token(token) if !token.is_in(request.headers()) => {
+            tracing::warn!("refused a request without the token");
+            let text = "missing or invalid token; send the header Authorization: Bearer TOKEN\n";
+            (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], text).into_response()
         }
-        Access::Token(_) | Access::ThisMachine => {
-            request.extensions().get::<Seat>().into_iter().for_each(Seat::keep);
+        HttpAccess::Token(_) | HttpAccess::ThisMachine => {
+            request.extensions().get::<ConnectionSlot>().into_iter().for_each(ConnectionSlot::admit);
             next.run(request).await
         }
     }

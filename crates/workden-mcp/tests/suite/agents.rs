@@ -1,5 +1,4 @@
-//! Clients with a handshake are agents of their own: what one has seen, the other has not, and what one
-//! need not be asked again, the other is asked.
+//! Each client with a handshake is an agent of its own, with its own record of seen files and remembered approvals.
 
 use rmcp::model::ReadResourceRequestParams;
 use serde_json::json;
@@ -7,12 +6,12 @@ use workden::{Action, Operation, Preset, Ruleset, policy::OperationRules};
 
 use crate::{
     client::{Revision, User, failure, no, text, yes_and_remember},
-    place::{Place, serving},
+    test_workspace::{TestWorkspace, serving},
 };
 
 #[tokio::test]
-async fn what_another_client_has_read_does_not_make_an_edit_fresh() {
-    let place = Place::new();
+async fn a_read_by_another_client_does_not_make_an_edit_fresh() {
+    let place = TestWorkspace::new();
     place.write("a.txt", "one\n");
     let server = place.server();
     let one = User::silent().connect(&server, Revision::Handshake).await;
@@ -27,8 +26,8 @@ async fn what_another_client_has_read_does_not_make_an_edit_fresh() {
 }
 
 #[tokio::test]
-async fn what_one_client_need_not_be_asked_again_another_is_asked() {
-    let place = Place::new();
+async fn an_approval_remembered_for_one_client_does_not_cover_another() {
+    let place = TestWorkspace::new();
     let server = serving(&place.builder().preset(Preset::Default).build().unwrap());
     let write = |content: &str| json!({ "path": "a.txt", "content": content });
     let (user, other_user) = (User::answering([yes_and_remember()]), User::answering([no()]));
@@ -50,8 +49,8 @@ async fn what_one_client_need_not_be_asked_again_another_is_asked() {
 }
 
 #[tokio::test]
-async fn a_resource_that_one_client_need_not_be_asked_about_another_is_asked_about() {
-    let place = Place::new();
+async fn a_remembered_resource_approval_does_not_cover_another_client() {
+    let place = TestWorkspace::new();
     place.write("a.txt", "text\n");
     let mut rules = Ruleset::all(Action::Allow);
     *rules.of_mut(Operation::Read) = Some(OperationRules::always(Action::Ask));

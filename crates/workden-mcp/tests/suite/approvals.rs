@@ -1,5 +1,5 @@
-//! Approvals: granted, denied, remembered and impossible, by elicitation and by rounds; and everything
-//! that a client could try with what it carries between two rounds.
+//! Approvals: granted, denied, remembered and impossible, by elicitation and by round trips; and everything that a
+//! client could try with the state that it carries between two rounds.
 
 use rmcp::model::{CallToolResponse, InputRequiredResult, ReadResourceRequestParams, ResourceContents};
 use serde_json::{Value, json};
@@ -12,12 +12,12 @@ use workden_mcp::McpServer;
 
 use crate::{
     client::{Client, Revision, User, calling, failure, no, said, text, yes, yes_and_remember},
-    place::{Place, serving},
+    test_workspace::{TestWorkspace, serving},
 };
 
 const BOTH: [Revision; 2] = [Revision::Handshake, Revision::Stateless];
 
-fn asking(place: &Place) -> Workspace {
+fn asking(place: &TestWorkspace) -> Workspace {
     place.builder().preset(Preset::Default).build().unwrap()
 }
 
@@ -26,9 +26,9 @@ fn write(content: &str) -> Value {
 }
 
 #[tokio::test]
-async fn who_is_asked_and_approves_gets_what_they_approved() {
+async fn an_approved_call_is_carried_out() {
     for revision in BOTH {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         let user = User::answering([yes()]);
         let client = user.clone().connect(&serving(&asking(&place)), revision).await;
         text(&client, "write_file", write("approved\n")).await;
@@ -41,9 +41,9 @@ async fn who_is_asked_and_approves_gets_what_they_approved() {
 }
 
 #[tokio::test]
-async fn who_is_asked_and_declines_is_obeyed() {
+async fn a_declined_call_is_refused() {
     for revision in BOTH {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         let user = User::answering([no(), json!({ "action": "cancel" })]);
         let client = user.clone().connect(&serving(&asking(&place)), revision).await;
         let declined = failure(&client, "write_file", write("x")).await;
@@ -56,9 +56,9 @@ async fn who_is_asked_and_declines_is_obeyed() {
 }
 
 #[tokio::test]
-async fn who_cannot_be_asked_is_told_what_to_do() {
+async fn a_client_that_cannot_ask_is_told_what_to_do() {
     for revision in BOTH {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         let client = User::silent().connect(&serving(&asking(&place)), revision).await;
         let refused = client.call_tool(calling("write_file", write("x"))).await.unwrap();
         assert_eq!(refused.structured_content.as_ref().unwrap()["kind"], "approval_needed");
@@ -73,7 +73,7 @@ async fn who_cannot_be_asked_is_told_what_to_do() {
 #[tokio::test]
 async fn a_client_that_fails_to_ask_has_not_approved() {
     for revision in BOTH {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         let client = User::answering([]).connect(&serving(&asking(&place)), revision).await;
         if let Ok(answer) = client.call_tool(calling("write_file", write("x"))).await {
             assert_eq!(answer.is_error, Some(true), "{answer:?}");
@@ -83,9 +83,9 @@ async fn a_client_that_fails_to_ask_has_not_approved() {
 }
 
 #[tokio::test]
-async fn what_is_denied_is_not_asked_about() {
+async fn a_denied_call_does_not_ask() {
     for revision in BOTH {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         place.write(".env", "SECRET=1\n");
         let user = User::answering([]);
         let client = user.clone().connect(&serving(&asking(&place)), revision).await;
@@ -95,9 +95,9 @@ async fn what_is_denied_is_not_asked_about() {
 }
 
 #[tokio::test]
-async fn who_says_so_is_not_asked_again_about_the_same() {
+async fn a_remembered_answer_covers_the_same_call() {
     for revision in BOTH {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         let user = User::answering([yes_and_remember(), yes(), yes()]);
         let client = user.clone().connect(&serving(&asking(&place)), revision).await;
         for content in ["1", "2", "3"] {
@@ -107,14 +107,14 @@ async fn who_says_so_is_not_asked_again_about_the_same() {
         for _ in 0..2 {
             text(&client, "write_file", json!({ "path": "b.txt", "content": "other" })).await;
         }
-        assert_eq!(user.asked().len(), 3, "without saying so, every time");
+        assert_eq!(user.asked().len(), 3, "an answer that is not remembered, every time");
     }
 }
 
 #[tokio::test]
 async fn a_configuration_is_not_the_clients_to_change() {
     for revision in BOTH {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         let strict = place
             .builder()
             .preset(Preset::Default)
@@ -130,9 +130,9 @@ async fn a_configuration_is_not_the_clients_to_change() {
 }
 
 #[tokio::test]
-async fn a_resource_that_has_to_be_approved_is_asked_about() {
+async fn a_resource_that_needs_approval_asks() {
     for revision in BOTH {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         place.write("a.txt", "text\n");
         let mut rules = Ruleset::all(Action::Allow);
         *rules.of_mut(Operation::Read) = Some(OperationRules::always(Action::Ask));
@@ -175,7 +175,7 @@ const APPEND: &str = "echo x >> log";
 
 #[tokio::test]
 async fn an_approval_is_for_one_call_with_the_same_arguments() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     let client = User::answering([]).connect(&serving(&asking(&place)), Revision::Stateless).await;
     let command = |line: &str| json!({ "command": line });
     let state = || async { required(&client, "execute", command(APPEND)).await.request_state.unwrap() };
@@ -191,7 +191,7 @@ async fn an_approval_is_for_one_call_with_the_same_arguments() {
     assert!(asks_again(&answered(&client, "execute", command(APPEND), &state().await, json!("yes")).await));
     let mut unsealed = calling("execute", command(APPEND));
     unsealed.input_responses = Some([("approval".to_owned(), yes())].into());
-    assert!(asks_again(&client.call_tool_once(unsealed).await.unwrap()), "an answer that nobody asked for");
+    assert!(asks_again(&client.call_tool_once(unsealed).await.unwrap()), "an answer without a question");
     assert!(!place.path("log").exists());
 
     // The right one runs it, once.
@@ -202,21 +202,21 @@ async fn an_approval_is_for_one_call_with_the_same_arguments() {
 }
 
 #[tokio::test]
-async fn what_changed_since_the_question_is_another_question() {
-    let place = Place::new();
+async fn a_change_since_the_question_makes_another_question() {
+    let place = TestWorkspace::new();
     place.write("a.txt", "before\n");
     let client = User::answering([]).connect(&serving(&asking(&place)), Revision::Stateless).await;
     text(&client, "read_file", json!({ "path": "a.txt" })).await;
     let state = required(&client, "write_file", write("after\n")).await.request_state.unwrap();
-    place.write("a.txt", "somebody else's\n");
+    place.write("a.txt", "another program's\n");
     let response = answered(&client, "write_file", write("after\n"), &state, yes()).await;
     assert!(!is_done(&response), "{response:?}");
-    assert_eq!(std::fs::read_to_string(place.path("a.txt")).unwrap(), "somebody else's\n");
+    assert_eq!(std::fs::read_to_string(place.path("a.txt")).unwrap(), "another program's\n");
 }
 
 #[tokio::test]
-async fn an_approval_is_of_the_contents_that_were_there_whether_a_diff_shows_them_or_not() {
-    let place = Place::new();
+async fn an_approval_covers_the_contents_of_the_time_of_the_question() {
+    let place = TestWorkspace::new();
     let mut options = ToolsetOptions::default();
     options.extra_tools = vec![ExtraTool::DeleteFile, ExtraTool::MoveFile, ExtraTool::CopyFile];
     let server = McpServer::new(&asking(&place), options).unwrap();
@@ -240,7 +240,7 @@ async fn an_approval_is_of_the_contents_that_were_there_whether_a_diff_shows_the
         assert!(asks_again(&response), "{tool}: {response:?}");
         assert_eq!(std::fs::read_to_string(place.path("a.txt")).unwrap(), meanwhile, "{tool}");
         assert!(!place.path("b.txt").exists(), "{tool}");
-        // What is still the same is done.
+        // Without a change the call is carried out.
         let second = state().await;
         let response = answered(&client, tool, arguments.clone(), &second, yes()).await;
         assert!(is_done(&response), "{tool}: {response:?}");
@@ -249,8 +249,8 @@ async fn an_approval_is_of_the_contents_that_were_there_whether_a_diff_shows_the
 }
 
 #[tokio::test]
-async fn servers_do_not_take_each_others_seals() {
-    let place = Place::new();
+async fn a_server_does_not_accept_the_state_of_another() {
+    let place = TestWorkspace::new();
     let workspace = asking(&place);
     let one = User::answering([]).connect(&serving(&workspace), Revision::Stateless).await;
     let other = User::answering([]).connect(&serving(&workspace), Revision::Stateless).await;

@@ -1,4 +1,4 @@
-//! The official client, with a user behind it who answers as they are told to.
+//! The official client, with a scripted user behind it.
 
 use std::{
     collections::VecDeque,
@@ -18,7 +18,7 @@ use workden_mcp::McpServer;
 
 pub(crate) type Client = RunningService<RoleClient, User>;
 
-/// How a client begins.
+/// The revision of the protocol that a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Revision {
     Handshake,
@@ -36,22 +36,22 @@ impl Revision {
     }
 }
 
-/// Somebody behind a client.
+/// The user behind a client.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct User {
     can_be_asked: bool,
     answers: Arc<Mutex<VecDeque<Value>>>,
     pub(crate) questions: Arc<Mutex<Vec<String>>>,
-    pub(crate) news: Arc<Mutex<Vec<ProgressNotificationParam>>>,
+    pub(crate) progress: Arc<Mutex<Vec<ProgressNotificationParam>>>,
 }
 
 impl User {
-    /// Who cannot be asked.
+    /// A user who cannot be asked.
     pub(crate) fn silent() -> Self {
         Self::default()
     }
 
-    /// Who answers with these, in turn, and is not asked more often.
+    /// A user who gives these answers in turn; one more question is an error.
     pub(crate) fn answering(answers: impl IntoIterator<Item = Value>) -> Self {
         let answers = Arc::new(Mutex::new(answers.into_iter().collect()));
         Self { can_be_asked: true, answers, ..Self::default() }
@@ -92,8 +92,8 @@ impl ClientHandler for User {
         Ok(serde_json::from_value(answer).unwrap())
     }
 
-    async fn on_progress(&self, news: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        self.news.lock().unwrap().push(news);
+    async fn on_progress(&self, report: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        self.progress.lock().unwrap().push(report);
     }
 }
 
@@ -122,7 +122,7 @@ pub(crate) async fn call(client: &Client, tool: &str, arguments: Value) -> CallT
     try_call(client, tool, arguments).await.unwrap()
 }
 
-/// The text of an answer that is no failure.
+/// The text of an answer that is not a failure.
 pub(crate) async fn text(client: &Client, tool: &str, arguments: Value) -> String {
     let result = call(client, tool, arguments).await;
     assert_eq!(result.is_error, Some(false), "{tool}: {result:?}");

@@ -1,4 +1,4 @@
-//! Over real HTTP: the walls, and the same calls as anywhere else.
+//! Over HTTP: access, and the same calls as over streams.
 
 use std::net::SocketAddr;
 
@@ -12,11 +12,11 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use workden::Preset;
-use workden_mcp::{Access, BearerToken, HttpOptions, HttpServer, McpServer, serve_http};
+use workden_mcp::{BearerToken, HttpAccess, HttpOptions, HttpServer, McpServer, serve_http};
 
 use crate::{
     client::{Client, Revision, User, call, calling, no, text, yes},
-    place::{Place, gone, process_in, serving},
+    test_workspace::{TestWorkspace, gone, process_in, serving},
 };
 
 const TOKEN: &str = "a-token-for-tests-only";
@@ -26,7 +26,7 @@ pub(crate) fn anywhere() -> SocketAddr {
 }
 
 async fn serve(server: &McpServer) -> HttpServer {
-    let access = Access::Token(BearerToken::new(TOKEN).unwrap());
+    let access = HttpAccess::Token(BearerToken::new(TOKEN).unwrap());
     serve_http(server, anywhere(), HttpOptions::new(access)).await.unwrap()
 }
 
@@ -71,7 +71,7 @@ async fn first_request(server: &HttpServer, headers: &[(&str, &str)]) -> Respons
 #[tokio::test]
 async fn the_same_calls_work_over_http() {
     for revision in [Revision::Handshake, Revision::Stateless] {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         let server = serve(&place.server()).await;
         let client = connect(User::silent(), &server, revision).await;
         assert!(client.list_all_tools().await.unwrap().iter().any(|tool| tool.name == "execute"));
@@ -88,7 +88,7 @@ async fn the_same_calls_work_over_http() {
 #[tokio::test]
 async fn approvals_are_asked_for_over_http() {
     for revision in [Revision::Handshake, Revision::Stateless] {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         let workspace = place.builder().preset(Preset::Default).build().unwrap();
         let server = serve(&serving(&workspace)).await;
         let user = User::answering([yes(), no()]);
@@ -103,7 +103,7 @@ async fn approvals_are_asked_for_over_http() {
 #[tokio::test]
 async fn a_cancelled_command_is_ended_over_http() {
     for revision in [Revision::Handshake, Revision::Stateless] {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         let server = serve(&place.server()).await;
         let client = connect(User::silent(), &server, revision).await;
         let sleep = json!({ "command": "echo $$ > shell; sleep 300; true", "timeout": 600 });
@@ -118,7 +118,7 @@ async fn a_cancelled_command_is_ended_over_http() {
 #[tokio::test]
 async fn a_server_that_stops_ends_what_runs() {
     for revision in [Revision::Handshake, Revision::Stateless] {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         let server = serve(&place.server()).await;
         let client = connect(User::silent(), &server, revision).await;
         let running = tokio::spawn(async move {
@@ -133,8 +133,8 @@ async fn a_server_that_stops_ends_what_runs() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_closed_is_gone() {
-    let place = Place::new();
+async fn a_closed_session_is_gone() {
+    let place = TestWorkspace::new();
     let server = serve(&place.server()).await;
     let token = format!("Bearer {TOKEN}");
     let begun = first_request(&server, &[("authorization", &token)]).await;
@@ -151,8 +151,8 @@ async fn a_session_that_is_closed_is_gone() {
 }
 
 #[tokio::test]
-async fn without_the_token_nothing_is_said() {
-    let place = Place::new();
+async fn a_request_without_the_token_learns_nothing() {
+    let place = TestWorkspace::new();
     let server = serve(&place.server()).await;
     for headers in [
         &[][..],
@@ -167,7 +167,7 @@ async fn without_the_token_nothing_is_said() {
     }
     let (status, said) = begin(&server, &[("authorization", &format!("Bearer {TOKEN}"))]).await;
     assert!(status == StatusCode::OK && said.contains("workden"), "{said}");
-    // Elsewhere, and with other methods, too.
+    // On other paths and with other methods as well.
     for (method, path) in
         [(Method::GET, "/mcp"), (Method::DELETE, "/mcp"), (Method::GET, "/"), (Method::OPTIONS, "/mcp")]
     {
@@ -178,9 +178,9 @@ async fn without_the_token_nothing_is_said() {
 }
 
 #[tokio::test]
-async fn a_browser_led_here_is_refused() {
-    let place = Place::new();
-    let mut options = HttpOptions::new(Access::ThisMachine);
+async fn a_page_in_a_browser_is_refused() {
+    let place = TestWorkspace::new();
+    let mut options = HttpOptions::new(HttpAccess::ThisMachine);
     options.allowed_hosts = vec!["den.example".to_owned()];
     options.allowed_origins = vec!["https://page.example".to_owned()];
     let server = serve_http(&place.server(), anywhere(), options).await.unwrap();
@@ -207,8 +207,8 @@ async fn a_browser_led_here_is_refused() {
 }
 
 #[tokio::test]
-async fn by_default_no_page_at_all_is_let_in() {
-    let place = Place::new();
+async fn by_default_no_origin_is_allowed() {
+    let place = TestWorkspace::new();
     let server = serve(&place.server()).await;
     let token = format!("Bearer {TOKEN}");
     let origin = format!("http://{}", server.address());
@@ -218,27 +218,27 @@ async fn by_default_no_page_at_all_is_let_in() {
 }
 
 #[tokio::test]
-async fn nobody_on_the_network_gets_in_without_a_token() {
-    let place = Place::new();
+async fn an_open_address_requires_a_token() {
+    let place = TestWorkspace::new();
     let open = SocketAddr::from(([0, 0, 0, 0], 0));
-    let refused = serve_http(&place.server(), open, HttpOptions::new(Access::ThisMachine)).await.unwrap_err();
+    let refused = serve_http(&place.server(), open, HttpOptions::new(HttpAccess::ThisMachine)).await.unwrap_err();
     assert!(refused.to_string().contains("without a token"), "{refused}");
     let taken = serve(&place.server()).await;
-    let access = HttpOptions::new(Access::ThisMachine);
+    let access = HttpOptions::new(HttpAccess::ThisMachine);
     let busy = serve_http(&place.server(), taken.address(), access).await.unwrap_err();
     assert_eq!(busy.kind(), workden::ErrorKind::Busy, "{busy}");
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_or_no_json_is_refused() {
-    let place = Place::new();
-    let server = serve_http(&place.server(), anywhere(), HttpOptions::new(Access::ThisMachine)).await.unwrap();
+async fn a_body_that_is_too_large_or_not_json_is_refused() {
+    let place = TestWorkspace::new();
+    let server = serve_http(&place.server(), anywhere(), HttpOptions::new(HttpAccess::ThisMachine)).await.unwrap();
     let post = |body: Vec<u8>| {
         let request = reqwest::Client::new().post(server.url()).header("content-type", "application/json");
         request.header("accept", "application/json, text/event-stream").body(body).send()
     };
     for body in [b"garbage".to_vec(), b"{}".to_vec(), vec![0xff; 100], vec![b'x'; 17 * 1024 * 1024]] {
-        // Who sends too much may find the door closed while it is still sending.
+        // The connection may be closed while the client is still sending.
         if let Ok(answer) = post(body).await {
             assert!(answer.status().is_client_error(), "{answer:?}");
         }

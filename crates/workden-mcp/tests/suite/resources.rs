@@ -7,10 +7,10 @@ use workden_mcp::McpServer;
 
 use crate::{
     client::{Client, Revision, User},
-    place::{Place, serving},
+    test_workspace::{TestWorkspace, serving},
 };
 
-fn server(place: &Place) -> McpServer {
+fn server(place: &TestWorkspace) -> McpServer {
     let workspace = Workspace::builder().root(place.directory.path()).preset(Preset::Permissive);
     serving(&workspace.build().unwrap())
 }
@@ -21,8 +21,8 @@ async fn read(client: &Client, uri: &str) -> Result<ResourceContents, String> {
 }
 
 #[tokio::test]
-async fn files_are_listed_and_read_by_their_addresses() {
-    let place = Place::new();
+async fn files_are_listed_and_read_by_their_uris() {
+    let place = TestWorkspace::new();
     place.write("src/a b.md", "# ü\n");
     place.write("data.bin", [0, 1, 2, 255]);
     for hidden in [".env", ".git/config"] {
@@ -53,8 +53,8 @@ async fn files_are_listed_and_read_by_their_addresses() {
 }
 
 #[tokio::test]
-async fn what_may_not_be_read_is_no_resource() {
-    let place = Place::new();
+async fn a_file_that_may_not_be_read_is_not_a_resource() {
+    let place = TestWorkspace::new();
     place.write(".env", "SECRET\n");
     std::os::unix::fs::symlink("/etc/passwd", place.path("passwd")).unwrap();
     std::os::unix::fs::symlink(".env", place.path("harmless")).unwrap();
@@ -79,7 +79,7 @@ async fn what_may_not_be_read_is_no_resource() {
 
 #[tokio::test]
 async fn a_large_file_is_not_read_whole() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     std::fs::File::create(place.path("large.txt")).unwrap().set_len(9 * 1024 * 1024).unwrap();
     let client = User::silent().connect(&server(&place), Revision::Handshake).await;
     let refused = read(&client, "workden:///large.txt").await.unwrap_err();
@@ -88,14 +88,14 @@ async fn a_large_file_is_not_read_whole() {
 
 #[tokio::test]
 async fn many_files_come_in_pages() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     for number in 0..250 {
         place.write(&format!("f{number:03}.txt"), "x");
     }
     let client = User::silent().connect(&server(&place), Revision::Handshake).await;
     let first = client.list_resources(None).await.unwrap();
     assert_eq!((first.resources.len(), first.resources[99].name.as_str()), (100, "f099.txt"));
-    // A file that goes in between moves nothing.
+    // A file deleted in between does not move the next page.
     std::fs::remove_file(place.path("f000.txt")).unwrap();
     let next = PaginatedRequestParams::default().with_cursor(first.next_cursor);
     let second = client.list_resources(Some(next)).await.unwrap();
@@ -107,7 +107,7 @@ async fn many_files_come_in_pages() {
 
 #[tokio::test]
 async fn a_server_over_tools_alone_has_no_resources() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     let toolset = place.builder().build().unwrap().toolset(workden::tools::ToolsetOptions::default()).unwrap();
     let client = User::silent().connect(&McpServer::over(toolset), Revision::Handshake).await;
     assert!(client.peer_info().unwrap().capabilities.resources.is_none());

@@ -1,7 +1,5 @@
 //! Tools: listed with what a client should know, and each of them called, by clients of both kinds.
 
-use std::time::Duration;
-
 use rmcp::model::{NumberOrString, ProgressToken, RequestMetaObject};
 use serde_json::{Value, json};
 use workden::{
@@ -11,8 +9,8 @@ use workden::{
 use workden_mcp::McpServer;
 
 use crate::{
-    client::{Client, Revision, User, call, calling, failure, said, text, try_call},
-    place::{Place, serving},
+    client::{Revision, User, call, calling, failure, said, text, try_call},
+    test_workspace::{TestWorkspace, eventually, serving},
 };
 
 /// A picture of one pixel.
@@ -22,7 +20,7 @@ const PIXEL: [u8; 69] = [
     0, 3, 1, 1, 0, 0xc9, 0xfe, 0x92, 0xef, 0, 0, 0, 0, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82,
 ];
 
-fn everything(place: &Place) -> McpServer {
+fn everything(place: &TestWorkspace) -> McpServer {
     let mut options = ToolsetOptions::default();
     options.extra_tools = ExtraTool::ALL.to_vec();
     McpServer::new(&place.builder().build().unwrap(), options).unwrap()
@@ -30,7 +28,7 @@ fn everything(place: &Place) -> McpServer {
 
 #[tokio::test]
 async fn tools_come_with_schemas_and_hints() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     for revision in [Revision::Handshake, Revision::Stateless] {
         let client = User::silent().connect(&everything(&place), revision).await;
         let tools = client.list_all_tools().await.unwrap();
@@ -51,8 +49,8 @@ async fn tools_come_with_schemas_and_hints() {
 }
 
 #[tokio::test]
-async fn the_server_says_who_it_is_and_how_it_is_used() {
-    let place = Place::new();
+async fn the_server_names_itself_and_sends_instructions() {
+    let place = TestWorkspace::new();
     let workspace = place.builder().build().unwrap();
     let prompt = workspace.toolset(ToolsetOptions::default()).unwrap().system_prompt();
     let client = User::silent().connect(&serving(&workspace), Revision::Handshake).await;
@@ -85,7 +83,7 @@ const CALLS: [(&str, &str, &str); 16] = [
 #[tokio::test]
 async fn every_tool_is_called() {
     for revision in [Revision::Handshake, Revision::Stateless] {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         let client = User::silent().connect(&everything(&place), revision).await;
         let mut left: Vec<String> =
             client.list_all_tools().await.unwrap().iter().map(|tool| tool.name.to_string()).collect();
@@ -106,8 +104,8 @@ async fn every_tool_is_called() {
 }
 
 #[tokio::test]
-async fn data_stands_beside_the_text() {
-    let place = Place::new();
+async fn data_comes_with_the_text() {
+    let place = TestWorkspace::new();
     let client = User::silent().connect(&place.server(), Revision::Handshake).await;
     let answer = call(&client, "execute", json!({ "command": "echo out; exit 3" })).await;
     assert_eq!(answer.is_error, Some(false), "that a command fails is an answer");
@@ -117,8 +115,8 @@ async fn data_stands_beside_the_text() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_an_answer_that_a_model_can_act_on() {
-    let place = Place::new();
+async fn a_failure_is_an_answer_that_a_model_can_act_on() {
+    let place = TestWorkspace::new();
     let client = User::silent().connect(&place.server(), Revision::Handshake).await;
     let missing = call(&client, "read_file", json!({ "path": "nothing.md" })).await;
     assert_eq!(missing.is_error, Some(true));
@@ -127,13 +125,13 @@ async fn what_goes_wrong_is_an_answer_that_a_model_can_act_on() {
     let escape = failure(&client, "read_file", json!({ "path": "../../etc/passwd" })).await;
     assert!(!escape.contains("root:") && !escape.contains(&place.directory.path().display().to_string()), "{escape}");
     let unknown = try_call(&client, "format_disk", json!({})).await.unwrap_err().to_string();
-    assert!(unknown.contains("there is no tool `format_disk`") && unknown.contains("read_file"), "{unknown}");
+    assert!(unknown.contains("tool `format_disk` not found") && unknown.contains("read_file"), "{unknown}");
     assert_eq!(text(&client, "execute", json!({ "command": "echo still there" })).await, "still there\n");
 }
 
 #[tokio::test]
 async fn an_image_is_content_of_its_own() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.write("pixel.dat", PIXEL);
     for revision in [Revision::Handshake, Revision::Stateless] {
         let client = User::silent().connect(&place.server(), revision).await;
@@ -156,37 +154,41 @@ async fn tools_that_the_policy_denies_are_not_there() {
 
 #[tokio::test]
 async fn calls_do_not_wait_for_each_other() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     let client = User::silent().connect(&place.server(), Revision::Handshake).await;
-    let (slow, quick) =
-        (call(&client, "execute", json!({ "command": "while ! test -e go; do sleep 0.05; done; echo went" })), async {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            call(&client, "execute", json!({ "command": "touch go; echo quick" })).await
-        });
+    let waits = "touch started; while ! test -e go; do sleep 0.05; done; echo went";
+    let slow = call(&client, "execute", json!({ "command": waits, "timeout": 600 }));
+    let quick = async {
+        eventually("the first command runs", || place.path("started").exists().then_some(())).await;
+        call(&client, "execute", json!({ "command": "touch go; echo quick", "timeout": 600 })).await
+    };
     let (slow, quick) = tokio::join!(slow, quick);
     assert_eq!((said(&slow).as_str(), said(&quick).as_str()), ("went\n", "quick\n"));
 }
 
 #[tokio::test]
-async fn who_wants_news_of_a_command_gets_them() {
-    async fn run(client: &Client, token: Option<&str>) {
-        let mut request = calling("execute", json!({ "command": "sleep 2.3", "timeout": 20 }));
-        if let Some(token) = token {
-            let mut meta = RequestMetaObject::new();
-            meta.set_progress_token(ProgressToken(NumberOrString::String(token.into())));
-            request.meta = Some(meta);
-        }
-        client.call_tool(request).await.unwrap();
-    }
-    let place = Place::new();
+async fn a_client_that_asks_for_progress_of_a_command_gets_it() {
     for revision in [Revision::Handshake, Revision::Stateless] {
+        let place = TestWorkspace::new();
         let user = User::silent();
-        let news = std::sync::Arc::clone(&user.news);
+        let progress = std::sync::Arc::clone(&user.progress);
         let client = user.connect(&place.server(), revision).await;
-        run(&client, Some("mine")).await;
-        let heard = news.lock().unwrap().clone();
-        assert!(heard.len() >= 2, "{heard:?}");
-        assert!(heard[1].progress > heard[0].progress && heard[0].total == Some(20.0), "{heard:?}");
-        assert_eq!(heard[0].message.as_deref(), Some("running for 1 s of at most 20 s"));
+        let mut request =
+            calling("execute", json!({ "command": "while ! test -e go; do sleep 0.05; done", "timeout": 600 }));
+        let mut meta = RequestMetaObject::new();
+        meta.set_progress_token(ProgressToken(NumberOrString::String("mine".into())));
+        request.meta = Some(meta);
+        // The command ends when two reports have come, however long that takes.
+        let two_reports = async {
+            let reports = || Some(progress.lock().unwrap().clone()).filter(|reports| reports.len() >= 2);
+            let reports = eventually("two reports come", reports).await;
+            place.write("go", "");
+            reports
+        };
+        let (answer, reports) = tokio::join!(client.call_tool(request), two_reports);
+        assert_eq!(answer.unwrap().is_error, Some(false));
+        assert!(reports[1].progress > reports[0].progress && reports[0].total == Some(600.0), "{reports:?}");
+        let message = reports[0].message.as_deref().unwrap();
+        assert!(message.starts_with("running for ") && message.ends_with(" s of at most 600 s"), "{message}");
     }
 }

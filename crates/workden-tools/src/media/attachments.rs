@@ -5,19 +5,19 @@ use workden_core::{Backend, ByteRange, ErrorKind, Symlink, VirtualPath};
 
 use super::{Media, SNIFFED_BYTES, page_range, pdf_text::NoText};
 #[cfg(feature = "images")]
-use super::{decode_thread::decode, images::NotShown};
-use crate::{Content, ToolAnswer, ToolFailure, changing::settled, context::Context};
+use super::{decode_thread::decode, images::ImageError};
+use crate::{Attachment, ToolAnswer, ToolFailure, files::settled, tool_context::ToolContext};
 
-impl Context<'_> {
-    /// What a file is, by its first bytes, and how many it has.
+impl ToolContext<'_> {
+    /// Detects the kind of a file, and returns its size.
     pub(crate) async fn sniffed(&self, path: &VirtualPath) -> workden_core::Result<(Option<Media>, u64)> {
         let head = ByteRange::Part { offset: 0, length: SNIFFED_BYTES };
         let (_, head) = settled!(self, path, Symlink::Follow, |at| self.files.read(&at, head).await)?;
         Ok((Media::sniff(&head.bytes), head.size))
     }
 
-    /// Shows a file that is no text.
-    pub(crate) async fn show(
+    /// Attaches an image or a document, or returns the text of a document.
+    pub(crate) async fn attach(
         &self,
         typed: &str,
         path: &VirtualPath,
@@ -25,39 +25,39 @@ impl Context<'_> {
         pages: Option<&str>,
     ) -> Result<ToolAnswer, ToolFailure> {
         match media {
-            Media::Png | Media::Jpeg | Media::Gif | Media::Webp => self.show_image(typed, path, media).await,
-            Media::Pdf => self.show_document(typed, path, pages).await,
+            Media::Png | Media::Jpeg | Media::Gif | Media::Webp => self.attach_image(typed, path, media).await,
+            Media::Pdf => self.attach_document(typed, path, pages).await,
         }
     }
 
-    async fn show_image(&self, typed: &str, path: &VirtualPath, media: Media) -> Result<ToolAnswer, ToolFailure> {
+    async fn attach_image(&self, typed: &str, path: &VirtualPath, media: Media) -> Result<ToolAnswer, ToolFailure> {
         let media_type = media.media_type();
         if !self.options.images {
-            let text = format!("Error: '{typed}' is an image ({media_type}), and images are not shown here");
+            let text = format!("Error: '{typed}' is an image ({media_type}), and the model does not accept images");
             return Err(ToolFailure::new(ErrorKind::Unsupported, text));
         }
         let most = self.options.max_image_bytes;
         let bytes = self.whole(typed, path, most).await?.map_err(|size| too_large("Image", typed, size, most))?;
-        self.shown(typed, media, bytes).await
+        self.scaled(typed, media, bytes).await
     }
 
     #[cfg(feature = "images")]
-    async fn shown(&self, typed: &str, media: Media, bytes: Bytes) -> Result<ToolAnswer, ToolFailure> {
-        let shown = decode(self.options.decode_timeout, move |cancelled| super::images::shown(media, bytes, cancelled)).await;
-        let shown = match shown.unwrap_or(Err(NotShown::Damaged)) {
+    async fn scaled(&self, typed: &str, media: Media, bytes: Bytes) -> Result<ToolAnswer, ToolFailure> {
+        let decoded =
+            decode(self.options.decode_timeout, move |cancelled| super::images::scaled(media, bytes, cancelled)).await;
+        let shown = match decoded.unwrap_or(Err(ImageError::Damaged)) {
             Ok(shown) => shown,
-            Err(NotShown::TooLarge(width, height)) => {
+            Err(ImageError::TooLarge(width, height)) => {
                 let text = format!(
-                    "Error: cannot show '{typed}': it has {width}x{height} pixels, which is too large to decode here\nhint: \
-                     make a smaller copy of it with a command, and read that"
+                    "Error: cannot show '{typed}': {width}x{height} pixels are too many to decode\nhint: scale it down with a \
+                     command, and read the copy"
                 );
                 return Err(ToolFailure::new(ErrorKind::TooLarge, text));
             }
-            Err(NotShown::Damaged) => {
+            Err(ImageError::Damaged) => {
                 let media_type = media.media_type();
                 let text = format!(
-                    "Error: cannot show '{typed}': it says that it is {media_type}, but it is damaged or takes too \
-                     long to decode"
+                    "Error: cannot show '{typed}': the {media_type} file is damaged or takes too long to decode"
                 );
                 return Err(ToolFailure::new(ErrorKind::NotText, text));
             }
@@ -67,18 +67,19 @@ impl Context<'_> {
         if shown.size != shown.shown {
             text.push_str(&format!(", shown at {wide}x{high}"));
         }
-        Ok(ToolAnswer::text(text).with(Content::Image { media_type: shown.media_type.to_owned(), bytes: shown.bytes }))
+        Ok(ToolAnswer::text(text)
+            .attach(Attachment::Image { media_type: shown.media_type.to_owned(), bytes: shown.bytes }))
     }
 
     #[cfg(not(feature = "images"))]
-    #[expect(clippy::unused_async, reason = "it decodes nothing, and has the same shape as what does")]
-    async fn shown(&self, typed: &str, media: Media, bytes: Bytes) -> Result<ToolAnswer, ToolFailure> {
+    #[expect(clippy::unused_async, reason = "the same signature as with the feature")]
+    async fn scaled(&self, typed: &str, media: Media, bytes: Bytes) -> Result<ToolAnswer, ToolFailure> {
         let media_type = media.media_type();
         let text = format!("Image {typed}: {media_type}, {} bytes", bytes.len());
-        Ok(ToolAnswer::text(text).with(Content::Image { media_type: media_type.to_owned(), bytes }))
+        Ok(ToolAnswer::text(text).attach(Attachment::Image { media_type: media_type.to_owned(), bytes }))
     }
 
-    async fn show_document(
+    async fn attach_document(
         &self,
         typed: &str,
         path: &VirtualPath,
@@ -92,7 +93,7 @@ impl Context<'_> {
                     let text = format!("Document {typed}: application/pdf, {} bytes", bytes.len());
                     let name = path.name().unwrap_or("document.pdf").to_owned();
                     let media_type = Media::Pdf.media_type().to_owned();
-                    return Ok(ToolAnswer::text(text).with(Content::Document { media_type, name, bytes }));
+                    return Ok(ToolAnswer::text(text).attach(Attachment::Document { media_type, name, bytes }));
                 }
                 Err(too_large) => size = Some(too_large),
             }
@@ -125,14 +126,14 @@ impl Context<'_> {
         Err(failure)
     }
 
-    /// A whole file; its size when that is more than `most`.
+    /// Reads a whole file; returns its size if that is more than `most`.
     async fn whole(&self, typed: &str, path: &VirtualPath, most: u64) -> Result<Result<Bytes, u64>, ToolFailure> {
         let failed = |error| self.failed(typed, error);
         let (_, size) = self.sniffed(path).await.map_err(failed)?;
         if size > most {
             return Ok(Err(size));
         }
-        // It may have grown: one byte more than is asked for shows that there is more.
+        // The file may have grown: one byte more shows that.
         let part = ByteRange::Part { offset: 0, length: most.saturating_add(1) };
         let (_, slice) =
             settled!(self, path, Symlink::Follow, |at| self.files.read(&at, part).await).map_err(failed)?;
@@ -145,7 +146,7 @@ fn too_large(what: &str, typed: &str, size: u64, most: u64) -> ToolFailure {
     ToolFailure::new(ErrorKind::TooLarge, text)
 }
 
-/// As people say it, to a tenth.
+/// Formats a size in megabytes, with one decimal.
 fn megabytes(bytes: u64) -> String {
     let tenths = u128::from(bytes) * 10 / (1024 * 1024);
     format!("{}.{}MB", tenths / 10, tenths % 10)

@@ -1,7 +1,6 @@
-//! Images: looked through, and made smaller where they are larger than a model sees.
+//! Images: decoded, and scaled down to the size that a model sees.
 //!
-//! What an image says about itself is looked at before anything is decoded: a few bytes can say that they
-//! are a billion pixels, and decoders believe them.
+//! The header is checked before anything is decoded: a few bytes can claim a billion pixels, and decoders believe them.
 
 use std::io::Cursor;
 
@@ -13,67 +12,67 @@ use image::{
 
 use super::{Media, decode_thread::CancelFlag};
 
-/// The longest edge that a model sees, in pixels.
+/// The longest edge of an attached image, in pixels.
 const LONGEST_EDGE: u32 = 1_568;
-/// Bytes that an image may have when it is decoded.
+/// Bytes of a decoded image.
 const DECODED_BYTES: u64 = 256 * 1024 * 1024;
-/// Pixels of an image that is still decoded.
-const MOST_PIXELS: u64 = 50_000_000;
-/// The same for a JPEG that comes in several passes: its decoder holds twice as much again meanwhile.
-const MOST_PIXELS_IN_PASSES: u64 = 40_000_000;
-/// Passes of such a JPEG. Each goes over all of the image, however few bytes it has.
-const MOST_PASSES: usize = 200;
-/// Quality of a photograph that was made smaller.
+/// Pixels of an image that is decoded.
+const MAX_PIXELS: u64 = 50_000_000;
+/// Pixels of a progressive JPEG, whose decoder holds twice as much again.
+const MAX_PIXELS_PROGRESSIVE: u64 = 40_000_000;
+/// Scans of a progressive JPEG. Each goes over the whole image, however few bytes it has.
+const MAX_SCANS: usize = 200;
+/// Quality of a scaled JPEG.
 const JPEG_QUALITY: u8 = 85;
 
-/// An image as a model sees it.
+/// An image for a model.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct ScaledImage {
     pub(super) media_type: &'static str,
     pub(super) bytes: Bytes,
     /// Width and height of the file.
     pub(super) size: (u32, u32),
-    /// Width and height of what is shown.
+    /// Width and height of the attached image.
     pub(super) shown: (u32, u32),
 }
 
-/// Why an image is not shown.
+/// Why an image is not attached.
 #[derive(Debug)]
-pub(super) enum NotShown {
-    /// It cannot be decoded, or nobody waits for it any more.
+pub(super) enum ImageError {
+    /// The image cannot be decoded, or the call was cancelled.
     Damaged,
-    /// It has this width and height.
+    /// The image has this width and height.
     TooLarge(u32, u32),
 }
 
-/// The image, no longer than the longest edge.
+/// Decodes an image, and scales it down to the longest edge.
 ///
-/// It is decoded in any case: a model's provider ends the run over an image that it cannot read.
-pub(super) fn shown(media: Media, bytes: Bytes, cancelled: &CancelFlag) -> Result<Shown, NotShown> {
+/// A small image is decoded as well: a provider ends the run over an image that it cannot read.
+pub(super) fn scaled(media: Media, bytes: Bytes, cancelled: &CancelFlag) -> Result<ScaledImage, ImageError> {
     let format = match media {
         Media::Png => ImageFormat::Png,
         Media::Jpeg => ImageFormat::Jpeg,
         Media::Gif => ImageFormat::Gif,
         Media::Webp => ImageFormat::WebP,
-        Media::Pdf => return Err(NotShown::Damaged),
+        Media::Pdf => return Err(ImageError::Damaged),
     };
     let mut reader = ImageReader::with_format(Cursor::new(&bytes[..]), format);
     let mut limits = Limits::default();
-    // Edges are looked at below, where there is something to say about them.
+    // The dimensions are checked below, with an error that names them.
     (limits.max_alloc, limits.max_image_width, limits.max_image_height) = (Some(DECODED_BYTES), None, None);
     reader.limits(limits);
-    let mut decoder = reader.into_decoder().map_err(|_| NotShown::Damaged)?;
+    let mut decoder = reader.into_decoder().map_err(|_| ImageError::Damaged)?;
     let stored = decoder.dimensions();
-    let passes = if media == Media::Jpeg { passes_of(&bytes) } else { 1 };
-    let most = if passes > 1 { MOST_PIXELS_IN_PASSES } else { MOST_PIXELS };
-    if u64::from(stored.0) * u64::from(stored.1) > most || decoder.total_bytes() > DECODED_BYTES {
-        return Err(NotShown::TooLarge(stored.0, stored.1));
+    let scans = if media == Media::Jpeg { scans_of(&bytes) } else { 1 };
+    let limit = if scans > 1 { MAX_PIXELS_PROGRESSIVE } else { MAX_PIXELS };
+    if u64::from(stored.0) * u64::from(stored.1) > limit || decoder.total_bytes() > DECODED_BYTES {
+        return Err(ImageError::TooLarge(stored.0, stored.1));
     }
-    if passes > MOST_PASSES {
-        return Err(NotShown::Damaged);
+    if scans > MAX_SCANS {
+        return Err(ImageError::Damaged);
     }
     let orientation = decoder.orientation().ok();
-    decoded(decoder, media, &bytes, cancelled, orientation).ok_or(NotShown::Damaged)
+    decoded(decoder, media, &bytes, cancelled, orientation).ok_or(ImageError::Damaged)
 }
 
 fn decoded(
@@ -82,18 +81,18 @@ fn decoded(
     bytes: &Bytes,
     cancelled: &CancelFlag,
     orientation: Option<Orientation>,
-) -> Option<Shown> {
+) -> Option<ScaledImage> {
     cancelled.check()?;
     let image = DynamicImage::from_decoder(decoder).ok()?;
     cancelled.check()?;
     let stored = (image.width(), image.height());
     if stored.0.max(stored.1) <= LONGEST_EDGE {
-        return Some(Shown { media_type: media.media_type(), bytes: bytes.clone(), size: stored, shown: stored });
+        return Some(ScaledImage { media_type: media.media_type(), bytes: bytes.clone(), size: stored, shown: stored });
     }
-    let mut smaller = made_smaller(image);
+    let mut smaller = scaled_down(image);
     cancelled.check()?;
-    // What is written below has no room for a note on how it is to be turned. It is turned when it is
-    // small: a second copy of the whole is what there is no room for.
+    // The encoded file has no orientation tag, so the image itself is turned, when it is small: a second copy of the
+    // whole would exceed the memory limit.
     let mut size = stored;
     if let Some(orientation) = orientation {
         smaller.apply_orientation(orientation);
@@ -117,20 +116,19 @@ fn decoded(
             Media::Png
         }
     };
-    Some(Shown { media_type: media.media_type(), bytes: encoded.into(), size, shown })
+    Some(ScaledImage { media_type: media.media_type(), bytes: encoded.into(), size, shown })
 }
 
-/// The image at the longest edge, in two steps where it is much larger: the fine one holds the image
-/// besides as numbers that are sixteen bytes a pixel.
-fn made_smaller(image: DynamicImage) -> DynamicImage {
+/// Scales an image to the longest edge, in two steps if it is much larger: the finer filter needs sixteen bytes a pixel.
+fn scaled_down(image: DynamicImage) -> DynamicImage {
     let halfway = 2 * LONGEST_EDGE;
     let image = if image.width().max(image.height()) > halfway { image.thumbnail(halfway, halfway) } else { image };
     image.resize(LONGEST_EDGE, LONGEST_EDGE, FilterType::Triangle)
 }
 
-/// In how many passes a JPEG may come: its scans, of which one is enough unless it is progressive.
-fn passes_of(bytes: &[u8]) -> usize {
+/// Counts the scans of a JPEG; 1 unless it is progressive.
+fn scans_of(bytes: &[u8]) -> usize {
     let markers = |wanted: u8| bytes.windows(2).filter(|two| two[0] == 0xFF && two[1] == wanted).count();
-    // Start of a frame that is progressive. Inside of what is coded no such pair can stand.
+    // The marker of a progressive frame, which cannot occur in coded data.
     if markers(0xC2) == 0 { 1 } else { markers(0xDA).max(2) }
 }

@@ -1,4 +1,4 @@
-//! What a file that is no text is, by its bytes, and how a model gets to see it.
+//! Images and documents: detected by their bytes, and attached to an answer or extracted as text.
 
 mod attachments;
 #[cfg(feature = "images")]
@@ -8,10 +8,10 @@ mod images;
 mod page_range;
 mod pdf_text;
 
-/// How many bytes tell what a file is.
+/// The number of bytes that are enough to detect the kind of a file.
 pub(crate) const SNIFFED_BYTES: u64 = 1024;
 
-/// A kind of file that a model can be shown.
+/// A kind of file that can be attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Media {
     Png,
@@ -22,31 +22,31 @@ pub(crate) enum Media {
 }
 
 impl Media {
-    /// What these first bytes of a file say that it is.
+    /// Detects the kind of a file by its first bytes.
     pub(crate) fn sniff(head: &[u8]) -> Option<Self> {
         match head {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(Self::Png),
             [0xFF, 0xD8, 0xFF, ..] => Some(Self::Jpeg),
             [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Self::Gif),
             [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Self::Webp),
-            // Readers take a header that something stands before.
+            // PDF readers accept bytes before the header.
             _ if head.windows(5).any(|five| five == b"%PDF-") => Some(Self::Pdf),
             _ => None,
         }
     }
 
-    /// Whether a name is one that such files have.
+    /// Whether a name has the ending of such a file.
     pub(crate) fn is_named(name: &str) -> bool {
         let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
         ending.is_some_and(|ending| ["png", "jpg", "jpeg", "gif", "webp", "pdf"].contains(&ending.as_str()))
     }
 
-    /// Whether a text begins as such a file does that has no NUL to give it away.
-    pub(crate) fn begins(text: &str) -> bool {
+    /// Whether a text starts with the signature of such a file. Files with NUL bytes are not read as text.
+    pub(crate) fn starts_like(text: &str) -> bool {
         ["%PDF-", "GIF87a", "GIF89a", "ÿØÿ"].iter().any(|start| text.starts_with(start))
     }
 
-    /// What it is called on the wire.
+    /// The media type.
     pub(crate) fn media_type(self) -> &'static str {
         match self {
             Self::Png => "image/png",
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_say_what_a_file_is() {
+    fn the_bytes_decide() {
         for (head, expected) in [
             (&b"\x89PNG\r\n\x1A\n\0\0"[..], Some(Media::Png)),
             (b"\xFF\xD8\xFF\xE0", Some(Media::Jpeg)),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn names_only_make_one_look() {
+    fn only_the_ending_of_a_name_counts() {
         assert!(Media::is_named("a.PNG") && Media::is_named(".pdf"));
         assert!(!Media::is_named("png") && !Media::is_named("a.png.txt"));
     }

@@ -6,12 +6,12 @@
 use std::{fmt::Write, ops::RangeInclusive, time::Duration};
 
 use workden_core::{
-    Backend, ErrorKind, Symlink, Sandbox, VirtualPath, limits,
+    Backend, ErrorKind, Sandbox, Symlink, VirtualPath, limits,
     sandbox::{Ended, ExecuteRequest, Executed},
 };
 
 use super::page_range::{DEFAULT_PAGES, MAX_PAGE};
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use crate::{ToolAnswer, ToolFailure, filesystem_errors::FileAction, tool_context::ToolContext};
 
 /// How long an extraction may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -29,7 +29,7 @@ pub(super) enum NoText {
     Failed(ToolFailure),
 }
 
-impl Context<'_> {
+impl ToolContext<'_> {
     /// Extracts the text of these pages.
     pub(super) async fn pdf_text(
         &self,
@@ -40,7 +40,7 @@ impl Context<'_> {
         let Some(sandbox) = &self.commands else {
             return Err(NoText::Unavailable("the workspace runs no commands"));
         };
-        let failed = |error| NoText::Failed(self.failed_reading(typed, error));
+        let failed = |error| NoText::Failed(self.failed_to(FileAction::Read, typed, error));
         let real = self.files.resolve(path, Symlink::Follow).await.map_err(failed)?.real;
         let (Some(directory), Some(name)) = (real.parent(), real.name()) else {
             return Err(NoText::Unavailable("it is not in a directory"));

@@ -1,29 +1,29 @@
-//! `copy_file`: a second file with the same content.
+//! `copy_file`: copies a file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use workden_core::{Backend, IfExists, Symlink};
 
-use crate::{ToolAnswer, ToolFailure, changing::settled, context::Context};
+use crate::{ToolAnswer, ToolFailure, files::settled, filesystem_errors::FileAction, tool_context::ToolContext};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
     /// The file to copy.
     source: String,
-    /// Where to, with the name that the copy is to have; nothing may be there yet.
+    /// The path of the copy; it must not exist yet.
     destination: String,
 }
 
 super::tool!(copy_file, Input, Files, ADDS, &["read", "write"], |_| {
-    "Copy a file. Missing directories are made; what is at the destination is never replaced.".to_owned()
+    "Copy a file. Missing directories are created; an existing destination is never replaced.".to_owned()
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let Input { source, destination } = input;
     let (from, to) = (context.path(&source)?, context.path(&destination)?);
-    let failed = |error| context.failed_between("copy", &source, &destination, error);
+    let failed = |error| context.failed_between(FileAction::Copy, &source, &destination, error);
     let (_, (real, written)) = settled!(context, &from, Symlink::Follow, |at| {
         match context.files.resolve(&to, Symlink::Follow).await {
             Ok(to) => context.files.copy(&at, &to, IfExists::Refuse).await.map(|written| (to.real, written)),
@@ -31,6 +31,6 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
         }
     })
     .map_err(failed)?;
-    context.memory.freshness.wrote(&real, written.version, None);
+    context.agent.seen_files.record_write(&real, written.version, None);
     Ok(ToolAnswer::text(format!("Copied {source} to {destination}")).structured(json!({ "from": from, "to": to })))
 }

@@ -1,29 +1,29 @@
-//! `delete_file`: a file is taken away.
+//! `delete_file`: deletes a file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use workden_core::{Backend, Removal, Symlink};
 
-use crate::{ToolAnswer, ToolFailure, changing::settled, context::Context};
+use crate::{ToolAnswer, ToolFailure, files::settled, filesystem_errors::FileAction, tool_context::ToolContext};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// The file to delete. A link is deleted, not what it leads to.
+    /// The file to delete. Of a symbolic link, the link is deleted and not its target.
     path: String,
 }
 
 super::tool!(delete_file, Input, Files, CHANGES, &["ls", "delete"], |_| {
-    "Delete a file. It cannot be brought back. Directories are not deleted.".to_owned()
+    "Delete a file. It cannot be restored. Directories are not deleted.".to_owned()
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let path = context.path(&input.path)?;
-    let failed = |error| context.failed_deleting(&input.path, error);
+    let failed = |error| context.failed_to(FileAction::Delete, &input.path, error);
     super::only_a_file(context, "delete", &path).await.map_err(failed)?;
     let (at, ()) = settled!(context, &path, Symlink::NoFollow, |at| context.files.remove(&at, Removal::One).await)
         .map_err(failed)?;
-    context.memory.freshness.forget(&at.real);
+    context.agent.seen_files.forget(&at.real);
     Ok(ToolAnswer::text(format!("Deleted {}", input.path)).structured(json!({ "deleted": path })))
 }

@@ -1,34 +1,34 @@
-//! `edit_file`: a text in a file is replaced by another.
+//! `edit_file`: replaces a text in a file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use workden_core::text::{Change, Outcome, Replacement};
 
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
     /// The file to edit.
     path: String,
-    /// The text to replace, exactly as it stands in the file, indentation included and line numbers left out.
+    /// The text to replace, exactly as in the file: with its indentation, without line numbers.
     old_string: String,
-    /// The text to put in its place; empty to remove it.
+    /// The new text; empty to remove the old one.
     new_string: String,
-    /// Replace every place where the text stands, not just the only one.
+    /// Replace every occurrence of the text.
     #[serde(default)]
     replace_all: bool,
 }
 
 super::tool!(edit_file, Input, Files, CHANGES, &["read", "edit"], |_| {
-    "Replace a text in a file by another. The old text has to stand there exactly once: add lines around it until it \
-     does, or set replace_all. Everything else in the file stays as it is, byte for byte. An edit of a file that \
-     changed since you read it is refused."
+    "Replace a text in a file. The old text must occur exactly once: add lines around it until it does, or set \
+     replace_all. The rest of the file stays as it is, byte for byte. An edit of a file that changed since you read it is \
+     refused."
         .to_owned()
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let Input { path, old_string, new_string, replace_all } = input;
     let replacement =
         if replace_all { Replacement::all(old_string, new_string) } else { Replacement::once(old_string, new_string) };
@@ -36,8 +36,8 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
     Ok(answer(context, &path, &changed.outcome))
 }
 
-/// The answer to replacements.
-pub(super) fn answer(context: &Context<'_>, typed: &str, outcome: &Outcome) -> ToolAnswer {
+/// Returns the answer to an edit.
+pub(super) fn answer(context: &ToolContext<'_>, typed: &str, outcome: &Outcome) -> ToolAnswer {
     let path = context.path(typed).ok();
     match outcome {
         Outcome::Replaced(places) => ToolAnswer::text(format!("Edited {typed}: replaced {places} occurrence(s)"))

@@ -1,4 +1,4 @@
-//! `execute`: a command, run to its end.
+//! `execute`: runs a command to its end.
 
 use std::time::Duration;
 
@@ -10,61 +10,63 @@ use workden_core::{
     sandbox::{Ended, ExecuteRequest, Executed},
 };
 
-use crate::{Progress, ToolAnswer, ToolFailure, context::Context};
+use crate::{Progress, ToolAnswer, ToolFailure, tool_context::ToolContext};
 
-/// How often somebody who follows a command hears of it.
-const BEAT: Duration = Duration::from_secs(1);
+/// The interval of progress reports.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// The command line; a shell runs it in the working directory.
+    /// The command line, which a shell runs in the working directory.
     command: String,
-    /// How many seconds it may take.
-    #[serde(default = "usual_timeout")]
+    /// The time limit in seconds.
+    #[serde(default = "default_timeout")]
     #[schemars(range(min = 1, max = 86400))]
     timeout: u64,
 }
 
-fn usual_timeout() -> u64 {
+fn default_timeout() -> u64 {
     limits::EXECUTE_TIME.as_secs()
 }
 
-super::tool!(execute, Input, Commands, RUNS, &["execute"], |offer| {
+super::tool!(execute, Input, Commands, RUNS, &["execute"], |offered| {
     let files: Vec<&str> = [
-        offer.if_has("read_file", "read_file instead of cat, head or tail"),
-        offer.edit_tool().map_or("", |edit| match edit {
+        offered.if_has("read_file", "read_file instead of cat, head or tail"),
+        offered.edit_tool().map_or("", |edit| match edit {
             "edit_file" => "edit_file instead of sed or awk",
             _ => "hashline_edit instead of sed or awk",
         }),
-        offer.if_has("write_file", "write_file instead of echo or a heredoc"),
-        offer.if_has("grep", "grep instead of the program of that name"),
-        offer.if_has("glob", "glob instead of find"),
+        offered.if_has("write_file", "write_file instead of echo or a heredoc"),
+        offered.if_has("grep", "grep instead of the shell command"),
+        offered.if_has("glob", "glob instead of find"),
     ]
     .into_iter()
     .filter(|advice| !advice.is_empty())
     .collect();
     let files = match files.is_empty() {
         true => String::new(),
-        false => format!("\n- For files, the other tools say more and cost less: {}.", files.join(", ")),
+        false => format!("\n- For files, prefer the other tools: {}.", files.join(", ")),
     };
-    let background = offer
-        .if_has("run_in_background", "\n- Servers, watchers and whatever does not end by itself: run_in_background.");
-    let rest = offer.if_has("read_output", " The answer names an id with which read_output shows the rest.");
+    let background = offered.if_has(
+        "run_in_background",
+        "\n- For servers, watchers and other commands that do not end, use run_in_background.",
+    );
+    let rest = offered.if_has("read_output", " The answer names an id for read_output, which shows the rest.");
     format!(
-        "Run a command line in a shell and wait for its end. The answer is what it printed, standard output and \
-         standard error in the order in which they came; when it fails, its exit code stands in front.\n\
-         - Each call is a new shell in the working directory: a cd or a variable does not last until the next call. \
-         Chain what belongs together with &&.\n\
-         - Quote paths with spaces. There is no terminal and no standard input: pass options such as -y or \
-         --no-pager to programs that would ask or page.\n\
-         - After timeout seconds the command is stopped, with everything that it started; what it printed until then \
-         is in the answer.\n\
-         - Of a long output the beginning and the end are shown.{rest}{background}{files}"
+        "Run a command line in a shell and wait for its end. The answer is its output, standard output and standard error \
+         in the order of printing; if the command fails, the exit code comes first.\n\
+         - Each call is a new shell in the working directory: cd and variables do not last until the next call. Chain \
+         dependent commands with &&.\n\
+         - Quote paths with spaces. There is no terminal and no standard input: pass options such as -y or --no-pager to \
+         programs that would ask or page.\n\
+         - After timeout seconds the command is stopped, with every process that it started; the answer has its output \
+         until then.\n\
+         - Of a long output the head and the tail are shown.{rest}{background}{files}"
     )
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let timeout = Duration::from_secs(input.timeout);
     let request = ExecuteRequest {
         directory: context.named_directory.clone(),
@@ -76,7 +78,7 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
         None => running.await,
         Some(sink) => {
             let started = tokio::time::Instant::now();
-            let mut beat = tokio::time::interval_at(started + BEAT, BEAT);
+            let mut beat = tokio::time::interval_at(started + REPORT_INTERVAL, REPORT_INTERVAL);
             tokio::pin!(running);
             loop {
                 tokio::select! {

@@ -1,4 +1,4 @@
-//! `glob`: files by pattern.
+//! `glob`: finds files by pattern.
 
 use std::fmt::Write;
 
@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::json;
 use workden_core::{BackendExt, search::GlobRequest};
 
-use super::{footnotes, on_a_line};
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use super::{escaped_name, search_notes};
+use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
 
 /// Paths that one answer shows.
 const SHOWN: usize = 100;
@@ -19,17 +19,17 @@ struct Input {
     /// The pattern: * within a name, ** across directories, {a,b} either, [a-z] one of a class.
     pattern: String,
     /// The directory to search in.
-    #[serde(default = "super::here")]
+    #[serde(default = "super::current_directory")]
     path: String,
 }
 
-super::tool!(glob, Input, Files, LOOKS, &["glob"], |_| {
-    "Find files by a pattern over their paths, such as **/*.rs or src/**/test_*.py. Files that were changed last come \
-     first. Hidden and ignored files are included."
+super::tool!(glob, Input, Files, READS, &["glob"], |_| {
+    "Find files by a pattern for their paths, such as **/*.rs or src/**/test_*.py, newest first. Hidden and ignored files \
+     are included."
         .to_owned()
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let Input { pattern, path: typed } = input;
     let path = context.path(&typed)?;
     let request = GlobRequest { keep: SHOWN, ..GlobRequest::new(pattern.as_str()) };
@@ -41,12 +41,12 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
         total => format!("Found {total} file(s) matching '{pattern}':"),
     };
     for path in &paths {
-        let _ = write!(text, "\n  {}", on_a_line(path));
+        let _ = write!(text, "\n  {}", escaped_name(path));
     }
     if found.left_out > 0 {
         let _ = write!(text, "\n  ... and {} more; a narrower pattern or path shows them", found.left_out);
     }
-    let notes = footnotes(found.skipped, found.completeness);
+    let notes = search_notes(found.skipped, found.completeness);
     text.push_str(&notes);
     let mut structured = json!({ "files": paths, "found": total, "left_out": found.left_out });
     if !notes.is_empty() {

@@ -1,4 +1,4 @@
-//! `grep`: lines in files, by pattern.
+//! `grep`: searches the content of files.
 
 use std::fmt::Write;
 
@@ -10,47 +10,47 @@ use workden_core::{
     search::{Context as Around, Detail, GrepRequest, Grepped, Hidden, LetterCase, LineRole, Pattern, Span},
 };
 
-use super::{footnotes, on_a_line};
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use super::{escaped_name, search_notes};
+use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
 
-/// Files or matches that one answer shows unless it is told otherwise.
-const SHOWN: u64 = 50;
-/// The most that it can be told.
-const MOST_SHOWN: u64 = 1_000;
-/// The most lines around a match.
-const MOST_CONTEXT: u64 = 20;
+/// Files or matches that one answer shows by default.
+const DEFAULT_LIMIT: u64 = 50;
+/// Files or matches that one answer shows at most.
+const MAX_LIMIT: u64 = 1_000;
+/// Lines of context before and after a match at most.
+const MAX_CONTEXT: u64 = 20;
 /// Characters of a line that an answer shows.
 const LINE_CHARS: usize = 100;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// A regular expression, as ripgrep takes it.
+    /// A regular expression in the syntax of ripgrep.
     pattern: String,
-    /// The file or directory to search; the working directory if left out.
+    /// The file or directory to search; default: the working directory.
     #[serde(default)]
     path: Option<String>,
-    /// Only search files whose paths match this pattern, such as *.rs or src/**/*.{ts,tsx}; with ! in front, all others.
+    /// Search only files whose paths match this pattern, such as *.rs or src/**/*.{ts,tsx}; with a leading !, all others.
     #[serde(default)]
     glob_pattern: Option<String>,
-    /// What to answer: the files that match, the matching lines, or how many there are.
+    /// What to return: the files with matches, the matching lines, or the number of matches.
     #[serde(default)]
     output_mode: Mode,
-    /// Pass over files and directories whose names start with a dot.
+    /// Skip files and directories whose names start with a dot.
     #[serde(default)]
     ignore_hidden: Option<bool>,
-    /// Lines to show before and after each match, with output_mode content.
+    /// Lines to show before and after each match; only for output_mode content.
     #[serde(default)]
     #[schemars(range(max = 20))]
     context: u64,
-    /// How many files or matches to show.
-    #[serde(default = "usual_limit")]
+    /// The largest number of files or matches to show.
+    #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 1000))]
     head_limit: u64,
-    /// Take upper and lower case for the same.
+    /// Ignore case.
     #[serde(default)]
     case_insensitive: bool,
-    /// Take the pattern as plain text, not as a regular expression.
+    /// Treat the pattern as plain text, not as a regular expression.
     #[serde(default)]
     literal: bool,
     /// Let a match span lines.
@@ -67,24 +67,23 @@ enum Mode {
     Count,
 }
 
-fn usual_limit() -> u64 {
-    SHOWN
+fn default_limit() -> u64 {
+    DEFAULT_LIMIT
 }
 
-super::tool!(grep, Input, Files, LOOKS, &["grep"], |offer| {
-    let passed_over = match offer.options.ignore_hidden {
-        true => "Hidden files and files that .gitignore names",
-        false => "Files that .gitignore names",
+super::tool!(grep, Input, Files, READS, &["grep"], |offered| {
+    let skipped = match offered.options.ignore_hidden {
+        true => "Hidden files and files in .gitignore",
+        false => "Files in .gitignore",
     };
-    let lines = offer.if_has("read_file", " Long lines are shown in part; read_file shows the whole.");
+    let lines = offered.if_has("read_file", " Long lines are cut; read_file shows them whole.");
     format!(
-        "Search the content of files with a regular expression. output_mode says what comes back: files_with_matches \
-         (the default), content (path:line: text) or count. {passed_over} are passed over, except a file that path \
-         itself names.{lines}"
+        "Search the content of files with a regular expression. output_mode is files_with_matches (default), content \
+         (path:line: text) or count. {skipped} are skipped, except a file named by path.{lines}"
     )
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let typed = input.path.as_deref().unwrap_or(".");
     let path = context.path(typed)?;
     let request = request(context, &input);
@@ -95,14 +94,14 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
         Mode::Content => lines(&input.pattern, &found, input.head_limit),
         Mode::Count => counts(&input.pattern, &found),
     };
-    let notes = footnotes(found.skipped, found.completeness);
+    let notes = search_notes(found.skipped, found.completeness);
     if !notes.is_empty() {
         structured["note"] = notes.trim().into();
     }
     Ok(ToolAnswer::text(text + &notes).structured(structured))
 }
 
-fn request(context: &Context<'_>, input: &Input) -> GrepRequest {
+fn request(context: &ToolContext<'_>, input: &Input) -> GrepRequest {
     let mut pattern = match input.literal {
         true => Pattern::literal(input.pattern.as_str()),
         false => Pattern::regex(input.pattern.as_str()),
@@ -119,9 +118,9 @@ fn request(context: &Context<'_>, input: &Input) -> GrepRequest {
         true => Hidden::Skip,
         false => Hidden::Include,
     };
-    let limit = usize::try_from(input.head_limit.clamp(1, MOST_SHOWN)).unwrap_or(usize::MAX);
-    let around = usize::try_from(input.context.min(MOST_CONTEXT)).unwrap_or(0);
-    // A character has at most four bytes, and one more shows that something was cut off.
+    let limit = usize::try_from(input.head_limit.clamp(1, MAX_LIMIT)).unwrap_or(usize::MAX);
+    let around = usize::try_from(input.context.min(MAX_CONTEXT)).unwrap_or(0);
+    // A character has at most four bytes, and one character more shows that the line is longer.
     request.line_bytes = (LINE_CHARS + 1) * 4;
     match input.output_mode {
         Mode::FilesWithMatches => (request.detail, request.keep) = (Detail::Paths, limit),
@@ -139,7 +138,7 @@ fn files(pattern: &str, found: &Grepped) -> (String, Value) {
     let mut text = format!("Files containing '{pattern}':");
     let paths: Vec<&str> = found.files.iter().map(|file| file.path.as_str()).collect();
     for path in &paths {
-        let _ = write!(text, "\n  {}", on_a_line(path));
+        let _ = write!(text, "\n  {}", escaped_name(path));
     }
     let left_out = found.files_matched.saturating_sub(paths.len() as u64);
     if left_out > 0 {
@@ -157,7 +156,7 @@ fn lines(pattern: &str, found: &Grepped, limit: u64) -> (String, Value) {
         let mut last = None;
         for line in &file.lines {
             let is_match = line.role == LineRole::Match;
-            // Lines around matches were counted in, and matches that share them leave room for more.
+            // The request allows for context lines; matches that share them leave space for further matches.
             if is_match && shown_matches == limit {
                 break 'files;
             }
@@ -169,7 +168,7 @@ fn lines(pattern: &str, found: &Grepped, limit: u64) -> (String, Value) {
             last = Some(line.number);
             let mark = if is_match { ':' } else { '-' };
             let shown = clipped(line.text, line.left_out);
-            let _ = write!(text, "\n  {}{mark}{}{mark} {shown}", on_a_line(file.path.as_str()), line.number);
+            let _ = write!(text, "\n  {}{mark}{}{mark} {shown}", escaped_name(file.path.as_str()), line.number);
             all.push(json!({ "path": file.path, "line": line.number, "text": shown, "match": is_match }));
         }
     }
@@ -189,7 +188,7 @@ fn counts(pattern: &str, found: &Grepped) -> (String, Value) {
     (format!("Found {} match(es) for '{pattern}'", found.matches), structured)
 }
 
-/// A line as an answer shows it.
+/// Cuts a line for an answer.
 fn clipped(line: &str, left_out: u64) -> String {
     match line.char_indices().nth(LINE_CHARS) {
         Some((end, _)) => format!("{}...", &line[..end]),

@@ -1,10 +1,10 @@
-//! `hashline_edit`: lines, named by number and hash, are replaced by others.
+//! `hashline_edit`: replaces lines named by number and hash.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workden_core::text::{Change, HashlineEdit, hashline::Placement};
 
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -13,29 +13,28 @@ struct Input {
     path: String,
     /// The number of the first line to replace, or of the line to insert after.
     start_line: u64,
-    /// The two-digit hash that read_file shows beside that line.
+    /// The two-digit hash of that line, as read_file shows it.
     start_hash: String,
-    /// The lines to put there, without numbers and hashes; empty to remove the range.
+    /// The new lines, without numbers and hashes; empty to remove the range.
     new_content: String,
-    /// The number of the last line to replace, if there is more than one.
+    /// The number of the last line to replace, for more than one line.
     #[serde(default)]
     end_line: Option<u64>,
     /// The hash of that last line.
     #[serde(default)]
     end_hash: Option<String>,
-    /// Put the new lines after start_line, which stays.
+    /// Insert the new lines after start_line, which stays.
     #[serde(default)]
     insert_after: bool,
 }
 
 super::tool!(hashline_edit, Input, Files, CHANGES, &["read", "edit"], |_| {
-    "Replace, remove or insert whole lines. read_file shows every line as number:hash|text; name a line by its number \
-     and hash, and a range by those of its first and last line. A hash that does not fit means that the file is not \
-     what you think: read it again."
+    "Replace, remove or insert whole lines. read_file shows every line as number:hash|text; name a line by its number and \
+     hash, and a range by those of its first and last line. If a hash does not match, the file has changed: read it again."
         .to_owned()
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let edit = HashlineEdit {
         start_line: input.start_line,
         start_hash: input.start_hash,

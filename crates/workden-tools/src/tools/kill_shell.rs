@@ -1,4 +1,4 @@
-//! `kill_shell`: the end of a background command.
+//! `kill_shell`: stops a background command.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,20 +8,20 @@ use workden_core::{
     sandbox::{JobId, Killed},
 };
 
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// The id that run_in_background gave.
+    /// The id from run_in_background.
     shell_id: String,
 }
 
-super::tool!(kill_shell, Input, Background, REPLACES, &["execute"], |_| {
-    "Stop a background command with everything that it started. What it printed can still be read.".to_owned()
+super::tool!(kill_shell, Input, BackgroundCommands, REPLACES, &["execute"], |_| {
+    "Stop a background command with every process that it started. Its output can still be read.".to_owned()
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let id = JobId(input.shell_id);
     let killed = match context.commands()?.kill_job(&id).await {
         Ok(Killed::Stopped) => true,

@@ -1,12 +1,12 @@
-//! `list_files`: the files below a directory.
+//! `list_files`: lists the files below a directory.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use workden_core::{BackendExt, search::GlobRequest};
 
-use super::footnotes;
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use super::search_notes;
+use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
 
 /// Paths that one answer shows.
 const SHOWN: usize = 1_000;
@@ -14,25 +14,25 @@ const SHOWN: usize = 1_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// The directory to look below.
-    #[serde(default = "super::here")]
+    /// The directory to list.
+    #[serde(default = "super::current_directory")]
     path: String,
-    /// Only files whose path, from that directory on, matches this: * within a name, ** across directories.
-    #[serde(default = "everything")]
+    /// List only files whose path below that directory matches: * within a name, ** across directories.
+    #[serde(default = "all_files")]
     pattern: String,
 }
 
-fn everything() -> String {
+fn all_files() -> String {
     "**/*".to_owned()
 }
 
-super::tool!(list_files, Input, Files, LOOKS, &["glob"], |_| {
-    "List all files below a directory as a JSON array of paths, sorted; hidden ones are included. With a pattern, \
-     only those that match."
+super::tool!(list_files, Input, Files, READS, &["glob"], |_| {
+    "List all files below a directory as a sorted JSON array of paths, hidden files included. With a pattern, only files \
+     that match."
         .to_owned()
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let Input { path: typed, pattern } = input;
     let path = context.path(&typed)?;
     let request = GlobRequest::new(pattern.as_str());
@@ -45,7 +45,7 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
     if left_out > 0 {
         text.push_str(&format!("\n... and {left_out} more; a narrower path or pattern shows them"));
     }
-    let notes = footnotes(found.skipped, found.completeness);
+    let notes = search_notes(found.skipped, found.completeness);
     text.push_str(&notes);
     let mut structured = json!({ "files": paths, "left_out": left_out });
     if !notes.is_empty() {

@@ -1,4 +1,4 @@
-//! `list_shells`: the background commands there are and were.
+//! `list_shells`: lists background commands.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use workden_core::{
     sandbox::{Job, JobState},
 };
 
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
 
 /// Characters of a command that the list shows.
 const COMMAND_CHARS: usize = 200;
@@ -19,14 +19,14 @@ const SHOWN: usize = 100;
 #[serde(deny_unknown_fields)]
 struct Input {}
 
-super::tool!(list_shells, Input, Background, LOOKS, &["execute"], |_| {
-    "List the background commands that you started, with their ids and whether they are running.".to_owned()
+super::tool!(list_shells, Input, BackgroundCommands, READS, &["execute"], |_| {
+    "List the background commands that you started, with their ids and states.".to_owned()
 });
 
-async fn call(context: &Context<'_>, _: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, _: Input) -> Result<ToolAnswer, ToolFailure> {
     let jobs = context.commands()?.jobs().await?;
     let left_out = jobs.len().saturating_sub(SHOWN);
-    // The newest are those that are still of interest.
+    // The newest come last, and are of more interest.
     let shown = &jobs[left_out..];
     let shells: Vec<_> = shown.iter().map(as_data).collect();
     let structured = json!({ "shells": shells, "left_out": left_out });
@@ -35,7 +35,7 @@ async fn call(context: &Context<'_>, _: Input) -> Result<ToolAnswer, ToolFailure
     }
     let mut lines: Vec<String> = shown.iter().map(line).collect();
     if left_out > 0 {
-        lines.insert(0, format!("... {left_out} older ones"));
+        lines.insert(0, format!("... and {left_out} older commands"));
     }
     Ok(ToolAnswer::text(lines.join("\n")).structured(structured))
 }

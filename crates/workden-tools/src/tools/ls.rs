@@ -1,4 +1,4 @@
-//! `ls`: what a directory holds.
+//! `ls`: lists a directory.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 use workden_core::{BackendExt, Entry, EntryKind, search::ListRequest};
 
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
 
 /// Entries that one answer shows.
 const SHOWN: usize = 1_000;
@@ -16,19 +16,19 @@ const SHOWN: usize = 1_000;
 #[serde(deny_unknown_fields)]
 struct Input {
     /// The directory to list; relative paths start at the working directory.
-    #[serde(default = "super::here")]
+    #[serde(default = "super::current_directory")]
     path: String,
 }
 
-super::tool!(ls, Input, Files, LOOKS, &["ls"], |offer| {
-    let further = offer.if_has("glob", " To find files further down, use glob.");
+super::tool!(ls, Input, Files, READS, &["ls"], |offered| {
+    let further = offered.if_has("glob", " To find files in subdirectories, use glob.");
     format!(
         "List one directory: subdirectories first (with a trailing /), then files with their sizes. Hidden entries are \
          included.{further}"
     )
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let Input { path: typed } = input;
     let path = context.path(&typed)?;
     let request = ListRequest { keep: SHOWN, ..ListRequest::default() };
@@ -40,7 +40,7 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
     }
     let mut text = format!("Contents of {typed}:");
     for entry in &listing.entries {
-        let name = super::on_a_line(entry.path.name().unwrap_or("/"));
+        let name = super::escaped_name(entry.path.name().unwrap_or("/"));
         let _ = match (entry.kind, entry.size) {
             (EntryKind::Directory, _) => write!(text, "\n  {name}/"),
             (EntryKind::File, Some(size)) => write!(text, "\n  {name} ({size} bytes)"),
@@ -50,7 +50,7 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
         };
     }
     if listing.left_out > 0 {
-        let _ = write!(text, "\n  ... and {} more; a search by pattern shows them", listing.left_out);
+        let _ = write!(text, "\n  ... and {} more; search by pattern to see them", listing.left_out);
     }
     Ok(ToolAnswer::text(text).structured(structured))
 }

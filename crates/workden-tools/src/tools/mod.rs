@@ -1,5 +1,4 @@
-//! The tools, one file each: what it is called, what its arguments are, what a model is told of it,
-//! and what it does.
+//! The tools, one file each: name, arguments, description and implementation.
 
 mod copy_file;
 mod delete_file;
@@ -29,50 +28,48 @@ use workden_core::{
 };
 
 use crate::{
-    Annotations, EditFormat, ExtraTool, Place, Profile, ToolAnswer, ToolFailure, ToolSpec, ToolsetOptions, arguments,
-    changing::settled, context::Context,
+    Annotations, EditFormat, ExtraTool, Profile, ToolAnswer, ToolFailure, ToolSpec, ToolTarget, ToolsetOptions,
+    arguments, files::settled, tool_context::ToolContext,
 };
 
-type Answering<'a> = Pin<Box<dyn Future<Output = Result<ToolAnswer, ToolFailure>> + Send + 'a>>;
+type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolAnswer, ToolFailure>> + Send + 'a>>;
 
 /// A tool.
 #[derive(Debug)]
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
-    describe: fn(&Offer<'_>) -> String,
+    describe: fn(&OfferedTools<'_>) -> String,
     annotations: Annotations,
-    /// What it demands, in the words of a ruleset: denied everywhere, the tool is of no use.
+    /// The operations of a ruleset that it needs. The tool is not offered if one of them is denied everywhere.
     demands: &'static [&'static str],
-    kind: Kind,
+    needs: Needs,
     make_schema: fn() -> Value,
     schema: OnceLock<Value>,
-    run: for<'a> fn(&'a Context<'a>, &'a Value) -> Answering<'a>,
+    /// Runs the tool with checked arguments.
+    pub(crate) run: for<'a> fn(&'a ToolContext<'a>, &'a Value) -> ToolFuture<'a>,
 }
 
-/// What a tool needs to be there.
+/// The part of a workspace that a tool needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Files.
+enum Needs {
     Files,
-    /// Commands.
     Commands,
-    /// Commands in the background.
-    Background,
+    BackgroundCommands,
 }
 
 impl Tool {
-    /// The tool as a model is told of it.
-    pub(crate) fn spec(&self, offer: &Offer<'_>) -> ToolSpec {
-        let own = || (self.describe)(offer);
+    /// Describes the tool to a model.
+    pub(crate) fn spec(&self, offered: &OfferedTools<'_>) -> ToolSpec {
+        let own = || (self.describe)(offered);
         ToolSpec {
             name: self.name.to_owned(),
-            description: offer.options.descriptions.get(self.name).cloned().unwrap_or_else(own),
+            description: offered.options.descriptions.get(self.name).cloned().unwrap_or_else(own),
             input_schema: self.schema().clone(),
             annotations: self.annotations,
         }
     }
 
-    /// The schema of its arguments, made when it is first asked for.
+    /// The schema of the arguments, generated when it is first needed.
     fn schema(&self) -> &Value {
         self.schema.get_or_init(self.make_schema)
     }
@@ -81,46 +78,41 @@ impl Tool {
     pub(crate) fn checked(&self, arguments: Value) -> Result<Value, ToolFailure> {
         arguments::checked(self.name, self.schema(), arguments)
     }
-
-    /// Calls it with checked arguments.
-    pub(crate) async fn call(&self, context: &Context<'_>, arguments: &Value) -> Result<ToolAnswer, ToolFailure> {
-        (self.run)(context, arguments).await
-    }
 }
 
-/// What is offered together: a tool is described without a word of others that are not there.
+/// The tools that are offered together. The description of one names only others that are offered.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Offer<'a> {
+pub(crate) struct OfferedTools<'a> {
     pub(crate) options: &'a ToolsetOptions,
     pub(crate) tools: &'a [&'static Tool],
 }
 
-impl Offer<'_> {
-    /// Whether there is a tool of this name.
+impl OfferedTools<'_> {
+    /// Whether a tool of this name is offered.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| tool.name == name)
     }
 
-    /// A sentence that makes sense only where there is a tool of this name.
+    /// Returns the sentence if a tool of this name is offered.
     pub(crate) fn if_has(&self, name: &str, sentence: &'static str) -> &'static str {
         if self.has(name) { sentence } else { "" }
     }
 
-    /// The tool that changes parts of files, if there is one.
+    /// The tool that changes parts of files, if one is offered.
     pub(crate) fn edit_tool(&self) -> Option<&'static str> {
         ["edit_file", "hashline_edit"].into_iter().find(|name| self.has(name))
     }
 }
 
-/// A tool from its parts: the input type gives the schema, and typed arguments to the function.
+/// Defines a tool. The input type gives the schema and the typed arguments of the function `call`.
 macro_rules! tool {
-    ($name:ident, $input:ty, $kind:ident, $annotations:ident, $demands:expr, $describe:expr) => {
+    ($name:ident, $input:ty, $needs:ident, $annotations:ident, $demands:expr, $describe:expr) => {
         pub(in crate::tools) static TOOL: super::Tool = super::Tool {
             name: stringify!($name),
             describe: $describe,
             annotations: crate::Annotations::$annotations,
             demands: $demands,
-            kind: super::Kind::$kind,
+            needs: super::Needs::$needs,
             make_schema: crate::arguments::schema_of::<$input>,
             schema: std::sync::OnceLock::new(),
             run: |context, arguments| {
@@ -138,7 +130,7 @@ fn parsed<T: DeserializeOwned>(tool: &Tool, checked: &Value) -> Result<T, ToolFa
     arguments::parse(tool.name, tool.schema(), checked)
 }
 
-/// The console, in the order in which it is listed.
+/// The tools of the console, in the order of the list.
 static CONSOLE: [&Tool; 17] = [
     &ls::TOOL,
     &read_file::TOOL,
@@ -159,7 +151,7 @@ static CONSOLE: [&Tool; 17] = [
     &list_shells::TOOL,
 ];
 
-/// The tools for documents in mounted directories.
+/// The tools of the filesystem profile.
 static FILESYSTEM: [&Tool; 7] = [
     &filesystem::read_file::TOOL,
     &filesystem::write_file::TOOL,
@@ -170,31 +162,31 @@ static FILESYSTEM: [&Tool; 7] = [
     &copy_file::TOOL,
 ];
 
-/// The names of all tools, in any profile: those of the one for documents are among the console's.
+/// The names of all tools. Those of the filesystem profile are among the console's.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     CONSOLE.iter().map(|tool| tool.name)
 }
 
-/// The tools that fit a place and the options.
-pub(crate) fn offered(place: &Place, options: &ToolsetOptions) -> Vec<&'static Tool> {
+/// Selects the tools for a target and its options.
+pub(crate) fn offered(target: &ToolTarget, options: &ToolsetOptions) -> Vec<&'static Tool> {
     let profile: &[&'static Tool] = match options.profile {
         Profile::Console => &CONSOLE,
         Profile::Filesystem => &FILESYSTEM,
     };
-    let has_commands = place.commands.is_some() && options.include_execute;
+    let has_commands = target.commands.is_some() && options.include_execute;
     let fits = |tool: &&&'static Tool| {
-        let there = match tool.kind {
-            Kind::Files => options.profile == Profile::Filesystem || is_wanted(tool.name, options),
-            Kind::Commands => has_commands,
-            Kind::Background => has_commands && options.include_background,
+        let available = match tool.needs {
+            Needs::Files => options.profile == Profile::Filesystem || is_selected(tool.name, options),
+            Needs::Commands => has_commands,
+            Needs::BackgroundCommands => has_commands && options.include_background,
         };
-        there && !tool.demands.iter().any(|operation| place.denied.contains(*operation))
+        available && !tool.demands.iter().any(|operation| target.denied.contains(*operation))
     };
     profile.iter().filter(fits).copied().collect()
 }
 
-/// Whether the console has this tool for files.
-fn is_wanted(name: &str, options: &ToolsetOptions) -> bool {
+/// Whether the options select this tool of the console for files.
+fn is_selected(name: &str, options: &ToolsetOptions) -> bool {
     match ExtraTool::ALL.into_iter().find(|extra| extra.name() == name) {
         Some(extra) => options.extra_tools.contains(&extra),
         None if name == "edit_file" => options.edit_format == EditFormat::StrReplace,
@@ -203,48 +195,47 @@ fn is_wanted(name: &str, options: &ToolsetOptions) -> bool {
     }
 }
 
-fn here() -> String {
+fn current_directory() -> String {
     ".".to_owned()
 }
 
-/// A name or a path on a line of its own: as it is, or quoted as in JSON when it could break the line and
-/// pass for another one. So it can be given back to any tool.
-fn on_a_line(name: &str) -> Cow<'_, str> {
+/// Quotes a name or a path as in JSON if it has control characters, which could pass for another line.
+fn escaped_name(name: &str) -> Cow<'_, str> {
     match name.contains(char::is_control) {
         true => Value::from(name).to_string().into(),
         false => name.into(),
     }
 }
 
-/// What is to be said of a search besides what it found.
-fn footnotes(skipped: Skipped, completeness: Completeness) -> String {
+/// Notes on an incomplete search.
+fn search_notes(skipped: Skipped, completeness: Completeness) -> String {
     let mut notes = String::new();
     match completeness {
         Completeness::Complete => {}
         Completeness::StoppedAtCeiling => {
-            notes.push_str("\n(stopped at the most matches that are counted; there may be more)");
+            notes.push_str("\n(search stopped at the limit of counted matches; there may be more)");
         }
         Completeness::StoppedAtDeadline => {
-            notes.push_str("\n(stopped when its time was over; a narrower path or pattern finds the rest)");
+            notes.push_str("\n(search timed out; use a narrower path or pattern to find the rest)");
         }
     }
     if skipped.needs_approval > 0 {
         let files = skipped.needs_approval;
-        let _ = write!(notes, "\n({files} file(s) passed over, because reading them has to be approved)");
+        let _ = write!(notes, "\n({files} file(s) skipped: reading them needs approval)");
     }
     if skipped.too_large > 0 {
         let files = skipped.too_large;
-        let _ = write!(notes, "\n({files} file(s) passed over, because they are too large to search)");
+        let _ = write!(notes, "\n({files} file(s) skipped: too large to search)");
     }
     notes
 }
 
-/// Refuses a directory, of which a tool for files could move more than anybody thinks of.
-async fn only_a_file(context: &Context<'_>, verb: &str, path: &VirtualPath) -> CoreResult<()> {
+/// Refuses a directory: a tool for files moves or deletes one file.
+async fn only_a_file(context: &ToolContext<'_>, verb: &str, path: &VirtualPath) -> CoreResult<()> {
     let (_, entry) = settled!(context, path, Symlink::NoFollow, |at| context.files.stat(&at).await)?;
     match entry.is_dir() && entry.link == Link::Direct {
         false => Ok(()),
         true => Err(Error::new(ErrorKind::IsDirectory, format!("cannot {verb} `{path}`: it is a directory"))
-            .hint("this tool is for files")),
+            .hint("name a file")),
     }
 }

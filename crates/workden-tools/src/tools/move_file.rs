@@ -1,29 +1,29 @@
-//! `move_file`: a file under another name.
+//! `move_file`: moves or renames a file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use workden_core::{Backend, IfExists, Symlink};
 
-use crate::{ToolAnswer, ToolFailure, changing::settled, context::Context};
+use crate::{ToolAnswer, ToolFailure, files::settled, filesystem_errors::FileAction, tool_context::ToolContext};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
     /// The file to move.
     source: String,
-    /// Where to, with the name that it is to have; nothing may be there yet.
+    /// The new path; it must not exist yet.
     destination: String,
 }
 
 super::tool!(move_file, Input, Files, CHANGES, &["ls", "read", "delete", "write"], |_| {
-    "Move or rename a file. Missing directories are made; what is at the destination is never replaced.".to_owned()
+    "Move or rename a file. Missing directories are created; an existing destination is never replaced.".to_owned()
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let Input { source, destination } = input;
     let (from, to) = (context.path(&source)?, context.path(&destination)?);
-    let failed = |error| context.failed_between("move", &source, &destination, error);
+    let failed = |error| context.failed_between(FileAction::Move, &source, &destination, error);
     super::only_a_file(context, "move", &from).await.map_err(failed)?;
     let (at, real) = settled!(context, &from, Symlink::NoFollow, |at| {
         match context.files.resolve(&to, Symlink::NoFollow).await {
@@ -32,6 +32,6 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
         }
     })
     .map_err(failed)?;
-    context.memory.freshness.moved(&at.real, &real);
+    context.agent.seen_files.record_move(&at.real, &real);
     Ok(ToolAnswer::text(format!("Moved {source} to {destination}")).structured(json!({ "from": from, "to": to })))
 }

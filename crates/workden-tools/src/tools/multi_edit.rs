@@ -4,35 +4,34 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workden_core::text::{Change, Replacement};
 
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
     /// The file to edit.
     path: String,
-    /// The replacements, each made on what the one before has left.
+    /// The replacements, each applied to the result of the one before.
     edits: Vec<Edit>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Edit {
-    /// The text to replace, exactly as it stands in the file.
+    /// The text to replace, exactly as in the file.
     old_string: String,
-    /// The text to put in its place.
+    /// The new text.
     new_string: String,
-    /// Replace every place where the text stands.
+    /// Replace every occurrence of the text.
     #[serde(default)]
     replace_all: bool,
 }
 
 super::tool!(multi_edit, Input, Files, CHANGES, &["read", "edit"], |_| {
-    "Make several replacements in one file at once, in the order given. If one of them does not fit, none is made."
-        .to_owned()
+    "Make several replacements in one file, in the order given. If one of them fails, none is made.".to_owned()
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let replacement = |edit: Edit| match edit.replace_all {
         true => Replacement::all(edit.old_string, edit.new_string),
         false => Replacement::once(edit.old_string, edit.new_string),

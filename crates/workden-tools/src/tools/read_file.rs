@@ -1,4 +1,4 @@
-//! `read_file`: some lines of a file, numbered; an image or a document as what it is.
+//! `read_file`: reads numbered lines of a file; attaches an image or a document.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,55 +7,54 @@ use workden_core::{
     text::{Numbered, TextWindow, hashline},
 };
 
-use crate::{EditFormat, ToolAnswer, ToolFailure, context::Context, media::Media};
+use crate::{
+    EditFormat, ToolAnswer, ToolFailure, filesystem_errors::FileAction, media::Media, tool_context::ToolContext,
+};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
     /// The file to read; relative paths start at the working directory.
     path: String,
-    /// How many lines to skip.
+    /// The number of lines to skip.
     #[serde(default)]
     offset: u64,
-    /// How many lines to show.
-    #[serde(default = "usual_limit")]
+    /// The number of lines to show.
+    #[serde(default = "default_limit")]
     limit: u64,
     /// For a PDF: the pages to show as text, such as 3 or 10-20.
     #[serde(default)]
     pages: Option<String>,
 }
 
-fn usual_limit() -> u64 {
+fn default_limit() -> u64 {
     limits::READ_LINES
 }
 
-super::tool!(read_file, Input, Files, LOOKS, &["read"], |offer| {
-    let lines = match offer.options.edit_format {
-        EditFormat::StrReplace => "Lines come numbered from 1, with a tab between number and text",
-        EditFormat::Hashline => "Each line comes as number:hash|text, numbered from 1",
+super::tool!(read_file, Input, Files, READS, &["read"], |offered| {
+    let lines = match offered.options.edit_format {
+        EditFormat::StrReplace => "Lines are numbered from 1, with a tab between number and text",
+        EditFormat::Hashline => "Each line is shown as number:hash|text, numbered from 1",
     };
-    let images = if offer.options.images { " Images (PNG, JPEG, GIF, WebP) are shown to you." } else { "" };
-    let documents = match offer.options.documents {
+    let images = if offered.options.images { " Images (PNG, JPEG, GIF, WebP) are attached." } else { "" };
+    let documents = match offered.options.documents {
         true => " A PDF is attached as it is; with pages, or when it is too large, you get its text.",
         false => " Of a PDF you get the text of the pages that you name.",
     };
-    format!(
-        "Read a file. {lines}; when more lines follow, the answer says so, and a larger offset shows \
-         them.{images}{documents}"
-    )
+    format!("Read a file. {lines}; if more lines follow, the answer says so: use a larger offset.{images}{documents}")
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let typed = input.path.as_str();
     let path = context.path(typed)?;
-    let failed = |error| context.failed_reading(typed, error);
-    // The name only makes us look; the bytes decide. Of what reads as text nothing is read twice.
+    let failed = |error| context.failed_to(FileAction::Read, typed, error);
+    // The name only decides whether to look at the bytes first, and the bytes decide. A text is not read twice.
     if input.pages.is_some() || path.name().is_some_and(Media::is_named) {
         match (context.sniffed(&path).await.map_err(failed)?.0, input.pages.as_deref()) {
-            (Some(media), None) => return context.show(typed, &path, media, None).await,
-            (Some(Media::Pdf), pages) => return context.show(typed, &path, Media::Pdf, pages).await,
+            (Some(media), None) => return context.attach(typed, &path, media, None).await,
+            (Some(Media::Pdf), pages) => return context.attach(typed, &path, Media::Pdf, pages).await,
             (_, Some(_)) => {
-                let text = format!("Error: '{typed}' is not a PDF, and has no pages; leave the argument `pages` out");
+                let text = format!("Error: '{typed}' is not a PDF and has no pages; leave out the argument `pages`");
                 return Err(ToolFailure::new(ErrorKind::InvalidArgument, text));
             }
             (None, None) => {}
@@ -63,12 +62,12 @@ async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFai
     }
     let window = TextWindow::lines(input.offset, input.limit);
     let excerpt = match context.read_window(&path, window).await {
-        Ok(excerpt) if !Media::begins(&excerpt.text) => excerpt,
+        Ok(excerpt) if !Media::starts_like(&excerpt.text) => excerpt,
         Err(error) if error.kind() != ErrorKind::NotText => return Err(failed(error)),
         doubtful => match (context.sniffed(&path).await.map_err(failed)?.0, doubtful) {
-            (Some(media), doubtful) => match (context.show(typed, &path, media, None).await, doubtful) {
-                // It begins like an image and is none: then it is the text that it can be read as. What says
-                // that it is larger than any image is none either.
+            (Some(media), doubtful) => match (context.attach(typed, &path, media, None).await, doubtful) {
+                // A text may start with the signature of an image or a document. It is shown as text if it does not
+                // decode, or if its alleged dimensions exceed those of any image.
                 (Err(failure), Ok(excerpt))
                     if failure.kind == ErrorKind::NotText
                         || failure.kind == ErrorKind::TooLarge && media != Media::Pdf =>

@@ -1,6 +1,6 @@
-//! `read_output`: what a background command has printed since it was last asked.
+//! `read_output`: reads the new output of a background command.
 
-use std::{sync::PoisonError, time::Duration};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,38 +10,35 @@ use workden_core::{
     sandbox::{JobId, JobRead, JobState},
 };
 
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// The id that run_in_background gave, or that an answer of execute names for its full output.
+    /// The id from run_in_background, or the id that an answer of execute names for its full output.
     shell_id: String,
-    /// Read from this byte on; if left out, what is new since the last time.
+    /// The byte to read from; default: the end of the last read.
     #[serde(default)]
     offset: Option<u64>,
-    /// How many seconds to wait when there is nothing new yet.
+    /// The time to wait for new output, in seconds.
     #[serde(default)]
     #[schemars(range(max = 60))]
     wait: u64,
 }
 
-super::tool!(read_output, Input, Background, LOOKS_ON, &["execute"], |_| {
-    "Show what a background command has printed since you last looked, and whether it is still running. With wait, \
-     the answer comes as soon as there is something new."
+super::tool!(read_output, Input, BackgroundCommands, READS_NEWS, &["execute"], |_| {
+    "Read the output of a background command since the last read, and its state. With wait, the answer comes as soon as \
+     there is new output."
         .to_owned()
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let id = JobId(input.shell_id);
-    let heard = || context.memory.heard.lock().unwrap_or_else(PoisonError::into_inner);
-    let offset = input.offset.unwrap_or_else(|| heard().get(&id).copied().unwrap_or(0));
+    let offset = input.offset.unwrap_or_else(|| context.agent.read_offset(&id));
     let read = JobRead { wait: Duration::from_secs(input.wait.min(60)), ..JobRead::from(offset) };
     let output = context.commands()?.read_job(&id, &read).await?;
     if input.offset.is_none() {
-        let mut heard = heard();
-        let so_far = heard.entry(id.clone()).or_default();
-        *so_far = output.next.max(*so_far);
+        context.agent.record_read(id.clone(), output.next);
     }
     let state = match output.job.state {
         JobState::Running => "running".to_owned(),

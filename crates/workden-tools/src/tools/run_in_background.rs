@@ -1,26 +1,26 @@
-//! `run_in_background`: a command that is not waited for.
+//! `run_in_background`: starts a command and returns at once.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use workden_core::{Sandbox, sandbox::JobRequest};
 
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// The command line; a shell runs it in the working directory.
+    /// The command line, which a shell runs in the working directory.
     command: String,
 }
 
-super::tool!(run_in_background, Input, Background, RUNS, &["execute"], |_| {
-    "Start a shell command and go on while it runs: a server, a watcher, a long build. The answer has its id; \
-     read_output shows what it prints and kill_shell stops it. It runs until it ends, is stopped, or the sandbox goes."
+super::tool!(run_in_background, Input, BackgroundCommands, RUNS, &["execute"], |_| {
+    "Start a shell command and continue while it runs: a server, a watcher, a long build. The answer has its id: \
+     read_output shows its output, and kill_shell stops it. It runs until it ends, is stopped, or the sandbox ends."
         .to_owned()
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let request = JobRequest { directory: context.named_directory.clone(), ..JobRequest::shell(input.command) };
     let job = context.commands()?.start_job(&request).await?;
     let text = format!(

@@ -1,17 +1,17 @@
-//! Toolsets over places, and calls by name.
+//! Toolsets over files in memory and in directories, and calls by name.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 use workden_core::{Backend, ErrorKind};
 use workden_files::{LocalBackend, memory};
-use workden_tools::{ExtraTool, Place, ToolAnswer, ToolFailure, Toolset, ToolsetOptions};
+use workden_tools::{ExtraTool, ToolAnswer, ToolFailure, ToolTarget, Toolset, ToolsetOptions};
 
-/// A toolset, and the files behind it as somebody else sees them.
+/// A toolset, and the files behind it as another program sees them.
 pub(crate) struct Desk {
     pub(crate) tools: Toolset,
     pub(crate) files: Arc<dyn Backend>,
-    /// Where they are on the host, if they are.
+    /// The directory on the host, unless the files are in memory.
     pub(crate) directory: Option<tempfile::TempDir>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn everything() -> ToolsetOptions {
 /// A desk over files in memory.
 pub(crate) fn in_memory(options: ToolsetOptions) -> Desk {
     let files: Arc<dyn Backend> = Arc::new(memory());
-    let tools = Toolset::new(Place::backend(Arc::clone(&files)), options).unwrap();
+    let tools = Toolset::new(ToolTarget::backend(Arc::clone(&files)), options).unwrap();
     Desk { tools, files, directory: None }
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn in_memory(options: ToolsetOptions) -> Desk {
 pub(crate) fn in_directory(options: ToolsetOptions) -> Desk {
     let directory = tempfile::tempdir().unwrap();
     let files: Arc<dyn Backend> = Arc::new(LocalBackend::open(directory.path()).unwrap());
-    let tools = Toolset::new(Place::backend(Arc::clone(&files)), options).unwrap();
+    let tools = Toolset::new(ToolTarget::backend(Arc::clone(&files)), options).unwrap();
     Desk { tools, files, directory: Some(directory) }
 }
 
@@ -47,13 +47,13 @@ impl Desk {
         self.tools.call(tool, arguments).await
     }
 
-    /// What a model reads after a call that must succeed.
+    /// Checks the text of a call that must succeed.
     pub(crate) async fn says(&self, tool: &str, arguments: Value, expected: &str) {
         let answer = self.call(tool, arguments.clone()).await.unwrap_or_else(|failure| panic!("{tool}: {failure}"));
         assert_eq!(answer.text, expected, "{tool} {arguments}");
     }
 
-    /// What a model reads after a call that must fail.
+    /// Checks the text of a call that must fail.
     pub(crate) async fn refuses(&self, tool: &str, arguments: Value, kind: ErrorKind, expected: &str) {
         let failure = self.call(tool, arguments.clone()).await.unwrap_err();
         assert_eq!((failure.kind, failure.text.as_str()), (kind, expected), "{tool} {arguments}");

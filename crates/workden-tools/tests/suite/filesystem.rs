@@ -1,4 +1,4 @@
-//! The tools for documents.
+//! The tools of the filesystem profile.
 
 use serde_json::json;
 use workden_core::ErrorKind;

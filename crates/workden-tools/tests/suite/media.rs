@@ -5,7 +5,7 @@ use std::{fmt::Write, io::Cursor};
 use image::{DynamicImage, ImageFormat, RgbImage};
 use serde_json::json;
 use workden_core::{BackendExt, ErrorKind, Expect, VirtualPath};
-use workden_tools::{Content, ToolsetOptions};
+use workden_tools::{Attachment, ToolsetOptions};
 
 use crate::desk::{Desk, both, in_memory};
 
@@ -59,13 +59,13 @@ async fn a_small_image_comes_as_it_is() {
             (ImageFormat::WebP, "image/webp"),
         ] {
             let file = picture(40, 30, format);
-            // The bytes tell, whatever the name says.
+            // The bytes decide, not the name.
             for name in ["/a.png", "/picture", "/notes.txt"] {
                 put(&desk, name, file.clone()).await;
                 let answer = desk.call("read_file", json!({ "path": name })).await.unwrap();
                 assert_eq!(answer.text, format!("Image {name}: {media_type}, 40x30 pixels"));
-                let expected = Content::Image { media_type: media_type.to_owned(), bytes: file.clone().into() };
-                assert_eq!((answer.content, answer.structured), (vec![expected], None));
+                let expected = Attachment::Image { media_type: media_type.to_owned(), bytes: file.clone().into() };
+                assert_eq!((answer.attachments, answer.structured), (vec![expected], None));
             }
         }
     }
@@ -82,7 +82,7 @@ async fn a_large_image_is_made_smaller() {
     ] {
         put(&desk, "/big", picture(size.0, size.1, format)).await;
         let answer = desk.call("read_file", json!({ "path": "big" })).await.unwrap();
-        let Content::Image { media_type: told, bytes } = &answer.content[0] else { panic!("{answer:?}") };
+        let Attachment::Image { media_type: told, bytes } = &answer.attachments[0] else { panic!("{answer:?}") };
         assert_eq!(told, media_type);
         let decoded = image::load_from_memory(bytes).unwrap();
         assert_eq!((decoded.width(), decoded.height()), shown);
@@ -102,7 +102,7 @@ async fn images_have_a_ceiling_and_a_switch() {
     options.images = false;
     let desk = in_memory(options);
     put(&desk, "/a.png", picture(4, 4, ImageFormat::Png)).await;
-    let expected = "Error: 'a.png' is an image (image/png), and images are not shown here";
+    let expected = "Error: 'a.png' is an image (image/png), and the model does not accept images";
     desk.refuses("read_file", json!({ "path": "a.png" }), ErrorKind::Unsupported, expected).await;
     assert!(!desk.tools.list()[1].description.contains("Images"));
 }
@@ -114,8 +114,8 @@ async fn a_damaged_image_is_not_sent_on() {
     file.truncate(file.len() / 2);
     put(&desk, "/a.png", file).await;
     let failure = desk.call("read_file", json!({ "path": "a.png" })).await.unwrap_err();
-    assert!(failure.text.starts_with("Error: cannot show 'a.png': it says that it is image/png"), "{failure}");
-    // One that says it is enormous is not decoded.
+    assert!(failure.text.starts_with("Error: cannot show 'a.png': the image/png file is damaged"), "{failure}");
+    // An image that claims to be enormous is not decoded.
     let mut bomb = picture(1, 1, ImageFormat::Png);
     bomb[16..24].copy_from_slice(&[0, 0, 0x7F, 0xFF, 0, 0, 0x7F, 0xFF]);
     put(&desk, "/bomb.png", bomb).await;
@@ -142,8 +142,9 @@ async fn a_document_comes_as_it_is() {
             let answer = desk.call("read_file", json!({ "path": name })).await.unwrap();
             assert_eq!(answer.text, format!("Document {name}: application/pdf, {} bytes", file.len()));
             let name = name.trim_start_matches("/d/").to_owned();
-            let expected = Content::Document { media_type: "application/pdf".into(), name, bytes: file.clone().into() };
-            assert_eq!(answer.content, [expected]);
+            let expected =
+                Attachment::Document { media_type: "application/pdf".into(), name, bytes: file.clone().into() };
+            assert_eq!(answer.attachments, [expected]);
         }
     }
 }
@@ -178,6 +179,6 @@ async fn pages_are_for_documents() {
     let expected = "Error: argument `pages` must be like 3 or 10-20, got \"x\" (in a call of read_file)";
     desk.refuses("read_file", json!({ "path": "a.pdf", "pages": "x" }), ErrorKind::InvalidArgument, expected).await;
     put(&desk, "/a.txt", b"text".to_vec()).await;
-    let expected = "Error: 'a.txt' is not a PDF, and has no pages; leave the argument `pages` out";
+    let expected = "Error: 'a.txt' is not a PDF and has no pages; leave out the argument `pages`";
     desk.refuses("read_file", json!({ "path": "a.txt", "pages": "1" }), ErrorKind::InvalidArgument, expected).await;
 }

@@ -1,9 +1,9 @@
-//! Which tools a model is offered, and what it is told of them.
+//! The tools that a model is offered, and their descriptions.
 
 use serde_json::{Value, json};
 use workden_core::ErrorKind;
 use workden_files::memory;
-use workden_tools::{EditFormat, Place, Profile, ToolSpec, Toolset, ToolsetOptions};
+use workden_tools::{EditFormat, Profile, ToolSpec, ToolTarget, Toolset, ToolsetOptions};
 
 use crate::desk::{everything, in_memory};
 
@@ -35,9 +35,9 @@ fn one_way_to_edit_at_a_time() {
 }
 
 #[test]
-fn what_is_denied_everywhere_is_not_offered() {
+fn a_tool_that_is_denied_everywhere_is_not_offered() {
     let offered = |denied: &[&str], options: &ToolsetOptions| {
-        let place = Place::backend(memory()).denied_everywhere(denied.iter().copied());
+        let place = ToolTarget::backend(memory()).denied_everywhere(denied.iter().copied());
         Toolset::new(place, options.clone()).unwrap()
     };
     let plain = ToolsetOptions::default();
@@ -80,7 +80,7 @@ fn descriptions_name_no_tool_that_is_not_there() {
         for profile in [Profile::Console, Profile::Filesystem] {
             let mut options = ToolsetOptions::default();
             options.profile = profile;
-            let place = Place::backend(memory()).denied_everywhere(denied.iter().copied());
+            let place = ToolTarget::backend(memory()).denied_everywhere(denied.iter().copied());
             let tools = Toolset::new(place, options).unwrap();
             let there = names(&tools);
             let described = |spec: &ToolSpec| format!("{} {}", spec.description, spec.input_schema);
@@ -99,7 +99,7 @@ async fn a_tool_that_is_not_there_cannot_be_called() {
     let desk = in_memory(ToolsetOptions::default());
     for name in ["delete_file", "execute", "hashline_edit", "", "rm"] {
         let expected =
-            format!("Error: there is no tool `{name}`\nhint: tools: ls, read_file, write_file, edit_file, glob, grep");
+            format!("Error: tool `{name}` not found\nhint: tools: ls, read_file, write_file, edit_file, glob, grep");
         desk.refuses(name, json!({}), ErrorKind::InvalidArgument, &expected).await;
     }
 }
@@ -111,10 +111,10 @@ fn descriptions_can_be_replaced_by_name() {
     let tools = in_memory(options.clone()).tools;
     assert_eq!(tools.list().iter().find(|spec| spec.name == "grep").unwrap().description, "Find things.");
     options.descriptions.insert("gerp".to_owned(), "Find things.".to_owned());
-    let error = Toolset::new(Place::backend(memory()), options).unwrap_err();
+    let error = Toolset::new(ToolTarget::backend(memory()), options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     assert!(
-        error.to_string().starts_with("there is no tool `gerp` to describe\nhint: tools: ls, read_file"),
+        error.to_string().starts_with("tool `gerp` not found, cannot describe it\nhint: tools: ls, read_file"),
         "{error}"
     );
 }

@@ -5,11 +5,9 @@ use std::{collections::BTreeMap, path::Path, process::Stdio, sync::Arc};
 
 use async_trait::async_trait;
 use serde_json::json;
-use workden_core::{
-    Access, ErrorKind, Execution, Gate, Guarded, Op, Refusal, Resolved, Sandbox, Verdict, Visibility,
-};
+use workden_core::{Access, ErrorKind, Execution, Gate, Guarded, Op, Refusal, Resolved, Sandbox, Verdict, Visibility};
 use workden_keeper::{Keeper, Setting};
-use workden_tools::{Place, Toolset, ToolsetOptions};
+use workden_tools::{ToolTarget, Toolset, ToolsetOptions};
 
 use crate::desk::Desk;
 
@@ -36,7 +34,7 @@ fn desk(options: ToolsetOptions, extractor: Option<&str>) -> Desk {
     let path = if extractor.is_some() { path } else { programs.display().to_string() };
     let setting = Setting::host(directory.path(), BTreeMap::from([("PATH".to_owned(), path)]));
     let sandbox: Arc<dyn Sandbox> = Arc::new(Keeper::new(setting).unwrap());
-    let tools = Toolset::new(Place::sandbox(Arc::clone(&sandbox)), options).unwrap();
+    let tools = Toolset::new(ToolTarget::sandbox(Arc::clone(&sandbox)), options).unwrap();
     Desk { tools, files: Arc::new(sandbox), directory: Some(directory) }
 }
 
@@ -90,7 +88,7 @@ async fn a_document_too_large_or_for_a_model_without_them_comes_as_text() {
         let desk = desk(options, Some(EXTRACTOR));
         put(&desk, "a.pdf", &pages);
         let answer = desk.call("read_file", json!({ "path": "/a.pdf" })).await.unwrap();
-        assert!(answer.content.is_empty());
+        assert!(answer.attachments.is_empty());
         let text = answer.text;
         assert!(text.starts_with("PDF /a.pdf: pages 1-20, as text\n--- page 1 ---\nThis is page 1\n"), "{text}");
         let end = "This is page 20\n\n... (more pages follow; pages=\"21-40\" shows the next)";
@@ -164,12 +162,12 @@ async fn the_gates_of_commands_apply() {
     let path = format!("{}/.bin:/usr/bin:/bin", directory.display());
     let setting = Setting::host(directory, BTreeMap::from([("PATH".to_owned(), path)]));
     let sandbox: Arc<dyn Sandbox> = Arc::new(Keeper::new(setting).unwrap());
-    let place = || Place::sandbox(Arc::clone(&sandbox));
+    let place = || ToolTarget::sandbox(Arc::clone(&sandbox));
     let gated = place().commands(Guarded::new(Arc::clone(&sandbox)).gate(Arc::new(NoCommands)));
     let gated = Toolset::new(gated, without_documents()).unwrap();
     let failure = gated.call("read_file", json!({ "path": "a.pdf" })).await.unwrap_err();
     assert_eq!(failure.kind, ErrorKind::ApprovalNeeded, "{failure}");
-    // Without `execute` nothing is run, whoever denies it.
+    // Without `execute` nothing is run, by the option or by the policy.
     let mut no_execute = without_documents();
     no_execute.include_execute = false;
     let by_option = Toolset::new(place(), no_execute).unwrap();

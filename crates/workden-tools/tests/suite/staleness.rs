@@ -1,4 +1,4 @@
-//! An edit of a file that somebody else has changed since it was read.
+//! Edits of files that another program has changed since they were read.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use workden_tools::{EditFormat, ToolsetOptions};
 
 use crate::desk::{Desk, both, everything, in_directory};
 
-async fn somebody_writes(desk: &Desk, typed: &str, content: &str) {
+async fn another_program_writes(desk: &Desk, typed: &str, content: &str) {
     let path = VirtualPath::parse(typed).unwrap();
     desk.files.write_path(&path, content.to_owned().into(), Expect::Anything).await.unwrap();
 }
@@ -21,9 +21,9 @@ async fn content(desk: &Desk, typed: &str) -> String {
 #[tokio::test]
 async fn an_edit_of_a_file_that_changed_is_refused_with_what_changed() {
     for desk in both(&ToolsetOptions::default()) {
-        somebody_writes(&desk, "/a.txt", "one\ntwo\nthree\n").await;
+        another_program_writes(&desk, "/a.txt", "one\ntwo\nthree\n").await;
         desk.call("read_file", json!({ "path": "a.txt" })).await.unwrap();
-        somebody_writes(&desk, "/a.txt", "one\n2\nthree\nfour\n").await;
+        another_program_writes(&desk, "/a.txt", "one\n2\nthree\nfour\n").await;
         let edit = json!({ "path": "a.txt", "old_string": "three", "new_string": "3" });
         let expected = "Error: 'a.txt' changed since you last read it. Read it again before editing so your change \
                         applies to the current contents.\nWhat changed (- before, + now):\n-    2\ttwo\n+    2\t2\n\
@@ -46,9 +46,9 @@ async fn another_spelling_is_no_way_around() {
     let spellings = ["a.txt", "/a.txt", "./a.txt", "//a.txt", "d/../a.txt", "d/link", "e/link"];
     for read_as in spellings {
         for edited_as in spellings {
-            somebody_writes(&desk, "/a.txt", "before\n").await;
+            another_program_writes(&desk, "/a.txt", "before\n").await;
             desk.call("read_file", json!({ "path": read_as })).await.unwrap();
-            somebody_writes(&desk, "/a.txt", "after\n").await;
+            another_program_writes(&desk, "/a.txt", "after\n").await;
             let edit = json!({ "path": edited_as, "old_string": "after", "new_string": "lost" });
             let failure = desk.call("edit_file", edit).await.unwrap_err();
             assert_eq!(failure.kind, ErrorKind::Conflict, "read as {read_as}, edited as {edited_as}");
@@ -61,9 +61,9 @@ async fn another_spelling_is_no_way_around() {
 }
 
 #[tokio::test]
-async fn what_this_agent_wrote_or_edited_itself_is_not_stale() {
+async fn a_file_that_the_agent_wrote_itself_is_not_stale() {
     for desk in both(&everything()) {
-        // With line endings and a character that take a way through other code.
+        // Other line endings and a character outside of ASCII, which other code handles.
         let text = "one\r\ntwo\r\nthrée\r\n";
         desk.call("write_file", json!({ "path": "a.txt", "content": text })).await.unwrap();
         for (old, new) in [("one", "1"), ("two", "2"), ("thrée", "3")] {
@@ -84,28 +84,28 @@ async fn what_this_agent_wrote_or_edited_itself_is_not_stale() {
 #[tokio::test]
 async fn a_file_that_moved_is_watched_where_it_is() {
     for desk in both(&everything()) {
-        somebody_writes(&desk, "/a.txt", "one\n").await;
+        another_program_writes(&desk, "/a.txt", "one\n").await;
         desk.call("read_file", json!({ "path": "a.txt" })).await.unwrap();
         desk.call("move_file", json!({ "source": "a.txt", "destination": "b.txt" })).await.unwrap();
-        somebody_writes(&desk, "/b.txt", "two\n").await;
+        another_program_writes(&desk, "/b.txt", "two\n").await;
         let edit = json!({ "path": "b.txt", "old_string": "two", "new_string": "x" });
         let failure = desk.call("edit_file", edit).await.unwrap_err();
         assert!(failure.text.ends_with("-    1\tone\n+    1\ttwo"), "{failure}");
-        // A new file under the old name is one that nobody has read.
-        somebody_writes(&desk, "/a.txt", "three\n").await;
+        // A new file under the old name was never read.
+        another_program_writes(&desk, "/a.txt", "three\n").await;
         desk.call("edit_file", json!({ "path": "a.txt", "old_string": "three", "new_string": "3" })).await.unwrap();
         desk.call("delete_file", json!({ "path": "a.txt" })).await.unwrap();
-        somebody_writes(&desk, "/a.txt", "four\n").await;
+        another_program_writes(&desk, "/a.txt", "four\n").await;
         desk.call("edit_file", json!({ "path": "a.txt", "old_string": "four", "new_string": "4" })).await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn what_changed_after_an_own_edit_is_told_from_that_edit_on() {
+async fn the_difference_after_an_own_edit_starts_from_that_edit() {
     for desk in both(&ToolsetOptions::default()) {
         desk.call("write_file", json!({ "path": "a.txt", "content": "one\ntwo\n" })).await.unwrap();
         desk.call("edit_file", json!({ "path": "a.txt", "old_string": "one", "new_string": "1" })).await.unwrap();
-        somebody_writes(&desk, "/a.txt", "1\n2\n").await;
+        another_program_writes(&desk, "/a.txt", "1\n2\n").await;
         let edit = json!({ "path": "a.txt", "old_string": "1", "new_string": "x" });
         let failure = desk.call("edit_file", edit).await.unwrap_err();
         assert!(failure.text.ends_with("now):\n-    2\ttwo\n+    2\t2"), "{failure}");
@@ -115,13 +115,13 @@ async fn what_changed_after_an_own_edit_is_told_from_that_edit_on() {
 #[tokio::test]
 async fn agents_do_not_know_what_others_have_read() {
     for desk in both(&ToolsetOptions::default()) {
-        somebody_writes(&desk, "/a.txt", "one\n").await;
+        another_program_writes(&desk, "/a.txt", "one\n").await;
         desk.call("read_file", json!({ "path": "a.txt" })).await.unwrap();
         let other = desk.tools.for_another_agent();
         other.call("write_file", json!({ "path": "a.txt", "content": "two\n" })).await.unwrap();
         let edit = json!({ "path": "a.txt", "old_string": "two", "new_string": "2" });
         assert_eq!(desk.call("edit_file", edit.clone()).await.unwrap_err().kind, ErrorKind::Conflict);
-        // Who never read it is not held back by who did.
+        // An agent that never read the file is not affected by one that did.
         other.for_another_agent().call("edit_file", edit).await.unwrap();
         assert_eq!(content(&desk, "/a.txt").await, "2\n");
     }
@@ -157,16 +157,16 @@ async fn hashline_edits_are_watched_too() {
     let mut options = ToolsetOptions::default();
     options.edit_format = EditFormat::Hashline;
     for desk in both(&options) {
-        somebody_writes(&desk, "/a.txt", "one\ntwo\n").await;
+        another_program_writes(&desk, "/a.txt", "one\ntwo\n").await;
         let shown = desk.call("read_file", json!({ "path": "a.txt" })).await.unwrap().text;
         let hash = &shown[2..4];
-        somebody_writes(&desk, "/a.txt", "one\n2\n").await;
+        another_program_writes(&desk, "/a.txt", "one\n2\n").await;
         let edit = json!({ "path": "a.txt", "start_line": 1, "start_hash": hash, "new_content": "1" });
         let failure = desk.call("hashline_edit", edit.clone()).await.unwrap_err();
         assert!(failure.text.starts_with("Error: 'a.txt' changed since you last read it."), "{failure}");
         desk.call("read_file", json!({ "path": "a.txt" })).await.unwrap();
         desk.says("hashline_edit", edit, "Edited a.txt: Replaced 1 line(s) at line 1").await;
-        // A hash that does not fit is another conflict, and told as one.
+        // A hash that does not match is another conflict, with its own message.
         let wrong = json!({ "path": "a.txt", "start_line": 1, "start_hash": "zz", "new_content": "1" });
         let failure = desk.call("hashline_edit", wrong).await.unwrap_err();
         assert!(!failure.text.contains("changed since you last read it. Read it again before editing so"), "{failure}");

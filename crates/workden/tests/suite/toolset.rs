@@ -203,7 +203,7 @@ async fn what_the_policy_denies_is_not_offered_and_not_done() {
     assert_eq!(names(&readonly), ["ls", "read_file", "glob", "grep"]);
     for tool in ["write_file", "execute", "run_in_background", "kill_shell"] {
         let refused = readonly.call(tool, json!({ "path": "x", "content": "", "command": "true" })).await.unwrap_err();
-        assert!(refused.text.starts_with(&format!("Error: there is no tool `{tool}`")), "{refused}");
+        assert!(refused.text.starts_with(&format!("Error: tool `{tool}` not found")), "{refused}");
     }
     let permissive = tools(Preset::Permissive);
     for (tool, arguments) in [
@@ -254,8 +254,8 @@ async fn what_a_search_passed_over_is_said_in_its_data_as_well() {
     for (tool, pattern) in [("glob", "*"), ("grep", "here"), ("list_files", "*")] {
         let answer = tools.call(tool, json!({ "pattern": pattern })).await.unwrap();
         let data = answer.structured.unwrap();
-        assert!(answer.text.contains("1 file(s) passed over"), "{tool}: {}", answer.text);
-        assert!(data["note"].as_str().unwrap().contains("1 file(s) passed over"), "{tool}: {data}");
+        assert!(answer.text.contains("1 file(s) skipped"), "{tool}: {}", answer.text);
+        assert!(data["note"].as_str().unwrap().contains("1 file(s) skipped"), "{tool}: {data}");
     }
 }
 
@@ -318,8 +318,8 @@ async fn one_call_is_one_question_however_often_a_tool_looks() {
 async fn options_can_ask_for_more_approval_than_the_policy() {
     let place = Place::new();
     let mut options = ToolsetOptions::default();
-    options.execute_approval = tools::Approval::Always;
-    options.write_approval = tools::Approval::Always;
+    options.execute_approval = tools::RequireApproval::Always;
+    options.write_approval = tools::RequireApproval::Always;
     let tools = place.builder().build().unwrap().toolset(options.clone()).unwrap();
     for (tool, arguments) in [
         ("write_file", json!({ "path": "a.txt", "content": "x" })),

@@ -97,7 +97,7 @@ fn a_tool_that_the_policy_hides_cannot_be_called_either() {
     let refused =
         project.tool("write_file", &json!({ "path": "a", "content": "" }), &["--policy", "readonly", "--yes"]);
     assert_eq!(refused.code, Some(1));
-    assert!(refused.out.contains("there is no tool `write_file`") && !project.at("a").exists(), "{refused:?}");
+    assert!(refused.out.contains("tool `write_file` not found") && !project.at("a").exists(), "{refused:?}");
 }
 
 #[test]

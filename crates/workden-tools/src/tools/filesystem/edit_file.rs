@@ -1,30 +1,30 @@
-//! `edit_file` for documents: the one place where a text stands.
+//! `edit_file` of the filesystem profile: replaces the only occurrence of a text.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use workden_core::text::{Change, Replacement};
 
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
     /// The file to edit.
     path: String,
-    /// The text to replace, exactly as it stands in the file; it has to stand there once.
+    /// The text to replace, exactly as in the file; it must occur once.
     old_text: String,
-    /// The text to put in its place.
+    /// The new text.
     new_text: String,
 }
 
 super::tool!(edit_file, Input, Files, CHANGES, &["read", "edit"], |_| {
-    "Replace a text in a file by another. The old text has to stand there exactly once; add what is around it until \
-     it does. An edit of a file that changed since you read it is refused."
+    "Replace a text in a file. The old text must occur exactly once: add text around it until it does. An edit of a file \
+     that changed since you read it is refused."
         .to_owned()
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let Input { path, old_text, new_text } = input;
     let (old, new) = (old_text.chars().count(), new_text.chars().count());
     context.change(&path, &Change::Replace(vec![Replacement::once(old_text, new_text)])).await?;

@@ -1,8 +1,7 @@
-//! The tools of the profile for documents that the console has in another form: characters instead of
-//! lines, and one text instead of many.
+//! The tools of the filesystem profile that differ from those of the console: they count characters instead of lines.
 
 pub(super) mod edit_file;
 pub(super) mod read_file;
 pub(super) mod write_file;
 
-use super::{Kind, Tool, parsed, tool};
+use super::{Needs, Tool, parsed, tool};

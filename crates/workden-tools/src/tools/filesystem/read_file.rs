@@ -1,4 +1,4 @@
-//! `read_file` for documents: some characters of a file, as data.
+//! `read_file` of the filesystem profile: reads characters of a file, and answers as JSON.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,36 +8,38 @@ use workden_core::{
     text::{Extent, TextWindow},
 };
 
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use crate::{ToolAnswer, ToolFailure, filesystem_errors::FileAction, tool_context::ToolContext};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
     /// The file to read.
     path: String,
-    /// How many characters to read at most.
-    #[serde(default = "usual_chars")]
+    /// The largest number of characters to read.
+    #[serde(default = "default_chars")]
     max_chars: u64,
-    /// How many characters to skip.
+    /// The number of characters to skip.
     #[serde(default)]
     offset: u64,
 }
 
-fn usual_chars() -> u64 {
+fn default_chars() -> u64 {
     20_000
 }
 
-super::tool!(read_file, Input, Files, LOOKS, &["read"], |_| {
+super::tool!(read_file, Input, Files, READS, &["read"], |_| {
     "Read a text file, or a part of it. The answer is JSON: content, truncated (whether more follows), total_chars, \
-     offset and chars_read. To go on reading, set offset to offset + chars_read."
+     offset and chars_read. To continue, set offset to offset + chars_read."
         .to_owned()
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let path = context.path(&input.path)?;
     let window = TextWindow::chars(input.offset, input.max_chars.min(limits::READ_CHARS));
-    let excerpt =
-        context.read_window(&path, window).await.map_err(|error| context.failed_reading(&input.path, error))?;
+    let excerpt = context
+        .read_window(&path, window)
+        .await
+        .map_err(|error| context.failed_to(FileAction::Read, &input.path, error))?;
     let (offset, shown, total) = match excerpt.extent {
         Extent::Chars { offset, shown, total } | Extent::Lines { offset, shown, total } => (offset, shown, total),
     };

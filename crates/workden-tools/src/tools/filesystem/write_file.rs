@@ -1,25 +1,25 @@
-//! `write_file` for documents.
+//! `write_file` of the filesystem profile.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{ToolAnswer, ToolFailure, context::Context};
+use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// The file to write; directories above it are made if they are not there.
+    /// The file to write; missing directories are created.
     path: String,
     /// The whole content of the file.
     content: String,
 }
 
 super::tool!(write_file, Input, Files, REPLACES, &["write"], |_| {
-    "Write a whole text file. What was there before is replaced, and missing directories are made.".to_owned()
+    "Write a whole text file. An existing file is replaced; missing directories are created.".to_owned()
 });
 
-async fn call(context: &Context<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
+async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let path = context.path(&input.path)?;
     let chars = input.content.chars().count();
     context.write(&path, input.content).await.map_err(|error| context.failed(&input.path, error))?;

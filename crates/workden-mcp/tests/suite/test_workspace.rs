@@ -1,4 +1,4 @@
-//! A place to serve: a directory, and commands that run in it.
+//! A workspace to serve: a directory, and commands that run in it. Waits end by events, within [`DEADLINE`].
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
@@ -7,13 +7,17 @@ use workden::{Workspace, WorkspaceBuilder, core::Sandbox, tools::ToolsetOptions}
 use workden_keeper::{Keeper, Setting};
 use workden_mcp::McpServer;
 
-pub(crate) struct Place {
+/// Long enough for a busy machine. No test measures time: this only ends one that hangs.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(300);
+
+/// A directory, and a sandbox over it.
+pub(crate) struct TestWorkspace {
     pub(crate) directory: TempDir,
     sandbox: Arc<dyn Sandbox>,
 }
 
-impl Place {
-    /// Must be made in a runtime.
+impl TestWorkspace {
+    /// Must be called in a runtime.
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let environment = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
@@ -45,26 +49,33 @@ pub(crate) fn serving(workspace: &Workspace) -> McpServer {
     McpServer::new(workspace, ToolsetOptions::default()).unwrap()
 }
 
-/// The process whose number a command has written to a file.
+/// Waits for the process id that a command writes to a file.
 pub(crate) async fn process_in(file: &Path) -> String {
-    eventually("the command writes its number", || {
+    eventually("the command writes its process id", || {
         let text = std::fs::read_to_string(file).ok()?;
         text.strip_suffix('\n').map(str::to_owned)
     })
     .await
 }
 
+/// Waits for the end of a process.
 pub(crate) async fn gone(process: &str) {
     let directory = format!("/proc/{process}");
     eventually("the process ends", || (!Path::new(&directory).exists()).then_some(())).await;
 }
 
-pub(crate) async fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    for _ in 0..3_000 {
-        if let Some(found) = look() {
-            return found;
+/// Waits until `look` finds something.
+pub(crate) async fn eventually<T>(event: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let waiting = async {
+        loop {
+            if let Some(found) = look() {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    match tokio::time::timeout(DEADLINE, waiting).await {
+        Ok(found) => found,
+        Err(_) => panic!("not within {} s: {event}", DEADLINE.as_secs()),
     }
-    panic!("it did not happen within 30 s that {what}");
 }

@@ -1,4 +1,4 @@
-//! Tools as the protocol describes them.
+//! Tool descriptions of the protocol.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value};
 use workden_tools::ToolSpec;
 
-/// A tool as a client sees it.
+/// Converts the description of a tool.
 pub(crate) fn described(spec: &ToolSpec) -> Tool {
     let schema = match &spec.input_schema {
         Value::Object(schema) => schema.clone(),

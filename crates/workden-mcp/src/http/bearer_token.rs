@@ -1,4 +1,4 @@
-//! The bearer token: who may use a server over HTTP.
+//! The bearer token that clients of a server over HTTP send.
 
 use std::fmt;
 
@@ -8,29 +8,29 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use workden::{Error, ErrorKind, Result};
 
-/// The shortest token that is taken; shorter ones can be guessed.
-const SHORTEST: usize = 16;
+/// The shortest accepted token; shorter ones can be guessed.
+const MIN_CHARS: usize = 16;
 
-/// A secret that clients send with every request. It is not shown by `Debug`.
+/// A secret that clients send with every request. `Debug` does not show it.
 #[derive(Clone)]
 pub struct BearerToken(String);
 
 impl BearerToken {
-    /// A token of one's own.
+    /// Accepts a token.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` when it is shorter than 16 characters, or cannot stand in a header.
+    /// `InvalidArgument` when it is shorter than 16 characters or has other than visible ASCII characters.
     pub fn new(token: impl Into<String>) -> Result<Self> {
         let token = token.into();
-        if token.len() < SHORTEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(Error::new(ErrorKind::InvalidArgument, "this token cannot be used")
-                .hint("a token has at least 16 characters, all of them visible ASCII"));
+        if token.len() < MIN_CHARS || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(Error::new(ErrorKind::InvalidArgument, "invalid token")
+                .hint("use at least 16 characters, all of them visible ASCII"));
         }
         Ok(Self(token))
     }
 
-    /// A token that nobody guesses.
+    /// Creates a random token of 256 bits.
     ///
     /// # Errors
     ///
@@ -38,17 +38,17 @@ impl BearerToken {
     pub fn random() -> Result<Self> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes)
-            .map_err(|_| Error::new(ErrorKind::Io, "cannot make a token: the system has no random numbers"))?;
+            .map_err(|_| Error::new(ErrorKind::Io, "cannot create a token: the system has no random numbers"))?;
         Ok(Self(URL_SAFE_NO_PAD.encode(bytes)))
     }
 
-    /// The token itself, to be given to a client.
+    /// Returns the token itself, for a client.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether a request has it. How long that takes says nothing about the token.
+    /// Whether a request has the token, in constant time.
     pub(super) fn is_in(&self, headers: &HeaderMap) -> bool {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (values.next(), values.next()) else { return false };

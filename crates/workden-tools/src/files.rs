@@ -1,5 +1,5 @@
-//! Looking at files and changing them as one agent does: what it read is remembered, and what was
-//! changed by somebody else since is not changed blindly.
+//! Files as one agent reads and changes them: every read and write is recorded, and a file that another program has
+//! changed since is not changed blindly.
 
 use bytes::Bytes;
 use workden_core::{
@@ -9,8 +9,8 @@ use workden_core::{
 
 use crate::{
     ToolFailure,
-    context::Context,
-    freshness::{Seen, SeenText, what_changed},
+    seen_files::{SeenFile, SeenText, difference},
+    tool_context::ToolContext,
 };
 
 /// Resolves a path and acts on it, again from the start while it keeps changing in between; gives where
@@ -40,10 +40,10 @@ macro_rules! settled {
 }
 pub(crate) use settled;
 
-impl Context<'_> {
-    /// Reads a window, and remembers it.
+impl ToolContext<'_> {
+    /// Reads a window of text, and records it.
     pub(crate) async fn read_window(&self, path: &VirtualPath, window: TextWindow) -> Result<Excerpt> {
-        let began = self.memory.freshness.begin();
+        let start = self.agent.seen_files.start_read();
         let (at, excerpt) = settled!(self, path, Symlink::Follow, |at| self.files.read_text(&at, window).await)?;
         if let Some(version) = excerpt.version {
             let seen = match window {
@@ -52,41 +52,41 @@ impl Context<'_> {
                 }
                 TextWindow::Chars { .. } => None,
             };
-            self.memory.freshness.read(began, &at.real, version, seen);
+            self.agent.seen_files.record_read(start, &at.real, version, seen);
         }
         Ok(excerpt)
     }
 
-    /// Writes a whole file, and remembers it.
+    /// Writes a whole file, and records it.
     pub(crate) async fn write(&self, path: &VirtualPath, content: String) -> Result<Written> {
-        // Not an edit on the way: that would be stale for what happens here.
+        // An edit of the same file ends first: this write would make it stale.
         let real = self.files.resolve(path, Symlink::Follow).await?.real;
-        let lock = self.memory.freshness.lock_of(&real);
+        let lock = self.agent.seen_files.lock_of(&real);
         let _alone = lock.lock().await;
         let bytes = Bytes::from(content);
         let (at, written) = settled!(self, path, Symlink::Follow, |at| {
             self.files.write(&at, Content::Whole(bytes.clone()), Expect::Anything).await
         })?;
-        self.memory.freshness.wrote(&at.real, written.version, std::str::from_utf8(&bytes).ok());
+        self.agent.seen_files.record_write(&at.real, written.version, std::str::from_utf8(&bytes).ok());
         Ok(written)
     }
 
-    /// Changes a file, if it is as this agent has seen it last.
+    /// Changes a file, if it is as the agent saw it last.
     pub(crate) async fn change(&self, typed: &str, change: &Change) -> Result<Changed, ToolFailure> {
         let path = self.path(typed)?;
         let failed = |error| self.failed(typed, error);
-        let freshness = &self.memory.freshness;
+        let seen_files = &self.agent.seen_files;
         let real = self.files.resolve(&path, Symlink::Follow).await.map_err(failed)?.real;
-        let lock = freshness.lock_of(&real);
+        let lock = seen_files.lock_of(&real);
         let _alone = lock.lock().await;
         let expected =
-            |at: &Resolved| freshness.seen(&at.real).map_or(Expect::Anything, |seen| Expect::Version(seen.version));
+            |at: &Resolved| seen_files.get(&at.real).map_or(Expect::Anything, |seen| Expect::Version(seen.version));
         let changed = settled!(self, &path, Symlink::Follow, |at| {
             self.files.change(&at, change, expected(&at), limits::EDIT_BYTES).await
         });
         match changed {
             Ok((at, changed)) => {
-                freshness.changed(&at.real, changed.version, change);
+                seen_files.record_change(&at.real, changed.version, change);
                 Ok(changed)
             }
             Err(error) if error.kind() == ErrorKind::Conflict => {
@@ -96,27 +96,26 @@ impl Context<'_> {
         }
     }
 
-    /// Why a change is stale, if it is: there are other conflicts.
+    /// Explains why a change is stale; `None` for other conflicts.
     async fn stale(&self, typed: &str, path: &VirtualPath, real: &VirtualPath) -> Option<ToolFailure> {
-        let Seen { version, text, .. } = self.memory.freshness.seen(real)?;
-        let (offset, limit) = text.as_ref().map_or((0, 1), |text| (text.offset, text.limit));
-        let (_, now) = settled!(self, path, Symlink::Follow, |at| {
+        let SeenFile { version, text: seen, .. } = self.agent.seen_files.get(real)?;
+        let (offset, limit) = seen.as_ref().map_or((0, 1), |seen| (seen.offset, seen.limit));
+        let now = settled!(self, path, Symlink::Follow, |at| {
             self.files.read_text(&at, TextWindow::lines(offset, limit)).await
-        })
-        .ok()
-        .map_or((None, None), |(at, excerpt)| (Some(at), Some(excerpt)));
+        });
+        let now = now.ok().map(|(_, excerpt)| excerpt);
         if now.as_ref().and_then(|now| now.version).is_some_and(|now| now == version) {
             return None;
         }
-        let mut text_of = format!(
+        let mut text = format!(
             "Error: '{typed}' changed since you last read it. Read it again before editing so your change applies to \
              the current contents."
         );
-        let told = now.zip(text).and_then(|(now, text)| what_changed(&text.text, &now.text, text.offset));
-        if let Some(told) = told {
-            text_of.push_str("\nWhat changed (- before, + now):");
-            text_of.push_str(&told);
+        let difference = now.zip(seen).and_then(|(now, seen)| difference(&seen.text, &now.text, seen.offset));
+        if let Some(difference) = difference {
+            text.push_str("\nWhat changed (- before, + now):");
+            text.push_str(&difference);
         }
-        Some(ToolFailure::new(ErrorKind::Conflict, text_of))
+        Some(ToolFailure::new(ErrorKind::Conflict, text))
     }
 }

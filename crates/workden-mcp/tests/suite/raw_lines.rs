@@ -1,19 +1,19 @@
-//! Lines that no client would send.
+//! Raw lines, also such that no client would send.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use workden_mcp::McpServer;
 
-use crate::place::Place;
+use crate::test_workspace::TestWorkspace;
 
-pub(crate) struct Line {
+pub(crate) struct RawClient {
     answers: Lines<BufReader<ReadHalf<DuplexStream>>>,
     pub(crate) input: WriteHalf<DuplexStream>,
     pub(crate) server: tokio::task::JoinHandle<workden::Result<()>>,
 }
 
-impl Line {
-    pub(crate) fn to(place: &Place) -> Self {
+impl RawClient {
+    pub(crate) fn to(place: &TestWorkspace) -> Self {
         Self::over(place.server())
     }
 
@@ -30,13 +30,13 @@ impl Line {
         self.input.write_all(b"\n").await.unwrap();
     }
 
-    /// Whatever comes next.
+    /// The next message.
     pub(crate) async fn next(&mut self) -> Value {
         let line = self.answers.next_line().await.unwrap().expect("the server is still there");
         serde_json::from_str(&line).expect("every line is JSON")
     }
 
-    /// The answer to the request with this number; what is about no request is passed over.
+    /// The answer to the request with this id; other messages are skipped.
     pub(crate) async fn answer(&mut self, id: u64) -> Value {
         loop {
             let answer = self.next().await;
@@ -86,9 +86,9 @@ const GARBAGE: [&[u8]; 12] = [
 ];
 
 #[tokio::test]
-async fn garbage_before_and_after_the_beginning_harms_nothing() {
-    let place = Place::new();
-    let mut line = Line::to(&place);
+async fn garbage_before_and_after_the_handshake_is_survived() {
+    let place = TestWorkspace::new();
+    let mut line = RawClient::to(&place);
     for garbage in GARBAGE {
         line.send(garbage).await;
     }
@@ -107,8 +107,8 @@ async fn garbage_before_and_after_the_beginning_harms_nothing() {
 
 #[tokio::test]
 async fn a_line_without_an_end_is_not_held() {
-    let place = Place::new();
-    let mut line = Line::to(&place);
+    let place = TestWorkspace::new();
+    let mut line = RawClient::to(&place);
     line.begin().await;
     let much = vec![b'x'; 1024 * 1024];
     for _ in 0..17 {
@@ -120,8 +120,8 @@ async fn a_line_without_an_end_is_not_held() {
 
 #[tokio::test]
 async fn deep_nesting_does_not_overflow() {
-    let place = Place::new();
-    let mut line = Line::to(&place);
+    let place = TestWorkspace::new();
+    let mut line = RawClient::to(&place);
     line.begin().await;
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
     line.send(format!(
@@ -132,18 +132,18 @@ async fn deep_nesting_does_not_overflow() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_before_it_began_is_no_failure() {
-    let place = Place::new();
-    let line = Line::to(&place);
+async fn a_client_that_closes_before_the_handshake_is_not_a_failure() {
+    let place = TestWorkspace::new();
+    let line = RawClient::to(&place);
     drop((line.answers, line.input));
     line.server.await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn a_thousand_requests_at_once_are_all_answered() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     place.write("a.txt", "text\n");
-    let mut line = Line::to(&place);
+    let mut line = RawClient::to(&place);
     line.begin().await;
     let (count, mut input) = (1_000, line.input);
     let sending = tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! Calls that are cancelled, and clients that go in the middle of one: nothing is left of a command.
+//! Cancelled calls, and clients that disconnect during one: nothing is left of a command.
 
 use rmcp::{
     model::{CallToolRequest, ClientRequest},
@@ -8,14 +8,14 @@ use serde_json::json;
 
 use crate::{
     client::{Client, Revision, User, calling, text},
-    place::{Place, gone, process_in},
+    test_workspace::{TestWorkspace, gone, process_in},
 };
 
-/// A command that starts others, one of which leaves its family.
+/// A command that starts others, one of them in a session of its own.
 const TREE: &str =
     "setsid sh -c 'echo $$ > stray; sleep 300; true' & sleep 300 & echo $! > child; echo $$ > shell; wait";
 
-async fn processes(place: &Place) -> [String; 3] {
+async fn processes(place: &TestWorkspace) -> [String; 3] {
     let number = |name: &str| place.path(name);
     [process_in(&number("shell")).await, process_in(&number("child")).await, process_in(&number("stray")).await]
 }
@@ -29,7 +29,7 @@ async fn started(client: &Client) -> rmcp::service::RequestHandle<rmcp::RoleClie
 #[tokio::test]
 async fn a_cancelled_command_is_ended_with_all_that_it_started() {
     for revision in [Revision::Handshake, Revision::Stateless] {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         let client = User::silent().connect(&place.server(), revision).await;
         let call = started(&client).await;
         let processes = processes(&place).await;
@@ -44,7 +44,7 @@ async fn a_cancelled_command_is_ended_with_all_that_it_started() {
 #[tokio::test]
 async fn a_client_that_goes_takes_its_command_with_it() {
     for revision in [Revision::Handshake, Revision::Stateless] {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         let client = User::silent().connect(&place.server(), revision).await;
         let _call = started(&client).await;
         let processes = processes(&place).await;

@@ -1,4 +1,4 @@
-//! What one client can make a server hold or do: no more than its share, so that others are served.
+//! Quotas: a client uses no more than its share, and others are served.
 
 use std::time::Duration;
 
@@ -18,23 +18,20 @@ use tokio::{
     time::timeout,
 };
 use workden::Preset;
-use workden_mcp::{Access, HttpOptions, HttpServer, McpServer, serve_http};
+use workden_mcp::{HttpAccess, HttpOptions, HttpServer, McpServer, serve_http};
 
 use crate::{
     client::{Revision, User, calling, failure, said, text, yes},
     http::{anywhere, connect, posted},
-    lines::{Line, request},
-    place::{Place, gone, process_in, serving},
+    raw_lines::{RawClient, request},
+    test_workspace::{DEADLINE, TestWorkspace, gone, process_in, serving},
 };
 
-/// Long for a machine that is busy, and short for somebody who waits for a person.
-const SOON: Duration = Duration::from_secs(20);
-
-fn asking(place: &Place) -> McpServer {
+fn asking(place: &TestWorkspace) -> McpServer {
     serving(&place.builder().preset(Preset::Default).build().unwrap())
 }
 
-/// Somebody who is asked and says nothing.
+/// A client whose user never answers.
 #[derive(Clone, Debug)]
 struct Absent;
 
@@ -42,7 +39,7 @@ impl ClientHandler for Absent {
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
         capabilities.elicitation = Some(ElicitationCapability::default());
-        ClientConfig::new(capabilities, Implementation::new("nobody", "1"))
+        ClientConfig::new(capabilities, Implementation::new("absent", "1"))
     }
 
     async fn create_elicitation(
@@ -63,66 +60,71 @@ async fn absent(server: &McpServer) -> RunningService<RoleClient, Absent> {
     Absent.serve(ours).await.unwrap()
 }
 
-async fn begun(client: &RunningService<RoleClient, Absent>, tool: &str, arguments: Value) -> RequestHandle<RoleClient> {
+async fn started(
+    client: &RunningService<RoleClient, Absent>,
+    tool: &str,
+    arguments: Value,
+) -> RequestHandle<RoleClient> {
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(calling(tool, arguments)));
     client.send_cancellable_request(request, PeerRequestOptions::no_options()).await.unwrap()
 }
 
 #[tokio::test]
-async fn open_questions_keep_nobody_waiting() {
-    let place = Place::new();
+async fn open_questions_block_no_other_call() {
+    let place = TestWorkspace::new();
     let server = asking(&place);
-    let nobody = absent(&server).await;
+    let absent = absent(&server).await;
     let mut open = Vec::new();
     for number in 0..100 {
-        open.push(begun(&nobody, "write_file", json!({ "path": format!("n{number}"), "content": "x" })).await);
+        open.push(started(&absent, "write_file", json!({ "path": format!("n{number}"), "content": "x" })).await);
     }
     let other = User::silent().connect(&server, Revision::Handshake).await;
-    timeout(SOON, text(&other, "ls", json!({}))).await.unwrap();
-    // Nor does who has asked them wait for itself.
-    timeout(SOON, nobody.call_tool(calling("ls", json!({})))).await.unwrap().unwrap();
+    timeout(DEADLINE, text(&other, "ls", json!({}))).await.unwrap();
+    // Nor do they block the client that left them open.
+    timeout(DEADLINE, absent.call_tool(calling("ls", json!({})))).await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn a_client_has_its_share_of_calls_at_a_time() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     let server = place.server();
     let busy = absent(&server).await;
     let mut running = Vec::new();
     for _ in 0..64 {
         let sleep = json!({ "command": "sleep 300; true", "timeout": 600 });
-        running.push(begun(&busy, "execute", sleep).await);
+        running.push(started(&busy, "execute", sleep).await);
     }
     let other = User::silent().connect(&server, Revision::Handshake).await;
-    timeout(SOON, text(&other, "ls", json!({}))).await.unwrap();
+    timeout(DEADLINE, text(&other, "ls", json!({}))).await.unwrap();
     let mine = timeout(Duration::from_millis(300), busy.call_tool(calling("ls", json!({})))).await;
     assert!(mine.is_err(), "its own share is taken");
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_answers_comes_to_an_end() {
-    let place = Place::new();
-    let server = asking(&place).question_time(Duration::from_millis(100));
-    let nobody = absent(&server).await;
-    let refused = timeout(SOON, nobody.call_tool(calling("write_file", json!({ "path": "a", "content": "x" })))).await;
+async fn a_question_without_an_answer_times_out() {
+    let place = TestWorkspace::new();
+    let server = asking(&place).question_timeout(Duration::from_millis(100));
+    let absent = absent(&server).await;
+    let refused =
+        timeout(DEADLINE, absent.call_tool(calling("write_file", json!({ "path": "a", "content": "x" })))).await;
     let refused = refused.unwrap().unwrap();
     assert_eq!(refused.structured_content.as_ref().unwrap()["kind"], "approval_needed");
-    assert!(said(&refused).contains("nobody answered within"), "{refused:?}");
+    assert!(said(&refused).contains("the question timed out after"), "{refused:?}");
     assert!(!place.path("a").exists());
 }
 
 #[tokio::test]
 async fn calls_that_wait_hold_a_bounded_number_of_bytes() {
-    let place = Place::new();
-    let mut line = Line::over(asking(&place));
+    let place = TestWorkspace::new();
+    let mut line = RawClient::over(asking(&place));
     line.begin_with(&json!({ "elicitation": {} })).await;
-    // The rest is passed over by the tool, and held all the same.
+    // The tool ignores the rest of the parameters, but they are held all the same.
     let large = "x".repeat(7 * 1024 * 1024);
     let call = |id: u64| {
         let arguments = json!({ "path": format!("a{id}"), "content": "x" });
         request(id, "tools/call", &json!({ "name": "write_file", "arguments": arguments, "more": large }))
     };
-    // Four of them ask, and there is no room for a fifth.
+    // Four of them ask, and a fifth exceeds the quota.
     let mut questions = Vec::new();
     for id in 1..=4 {
         line.send(call(id)).await;
@@ -131,9 +133,9 @@ async fn calls_that_wait_hold_a_bounded_number_of_bytes() {
         questions.push(question["id"].clone());
     }
     line.send(call(5)).await;
-    let refused = timeout(SOON, line.answer(5)).await.unwrap();
+    let refused = timeout(DEADLINE, line.answer(5)).await.unwrap();
     assert_eq!(refused["error"]["code"], -32000, "{refused}");
-    // What makes room is still read.
+    // The answer that frees bytes is still read.
     line.send(json!({ "jsonrpc": "2.0", "id": questions[0], "result": { "action": "decline" } }).to_string()).await;
     assert_eq!(line.answer(1).await["result"]["isError"], true);
     line.send(call(6)).await;
@@ -141,9 +143,9 @@ async fn calls_that_wait_hold_a_bounded_number_of_bytes() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_decoded_is_answered() {
-    let place = Place::new();
-    let mut line = Line::to(&place);
+async fn a_request_that_cannot_be_decoded_is_answered() {
+    let place = TestWorkspace::new();
+    let mut line = RawClient::to(&place);
     line.begin().await;
     for (id, params, code) in [
         (1, r#"{"name":"write_file","arguments":{"path":"z\ud800","content":"x"}}"#.to_owned(), -32700),
@@ -151,17 +153,17 @@ async fn what_cannot_be_decoded_is_answered() {
         (3, "{".to_owned(), -32700),
     ] {
         line.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#)).await;
-        let answer = timeout(SOON, line.answer(id)).await.unwrap();
+        let answer = timeout(DEADLINE, line.answer(id)).await.unwrap();
         assert_eq!(answer["error"]["code"], code, "{answer}");
     }
     line.send(br#"{"id":4,"method":"tools/list","jsonrpc":"1.0"}"#).await;
-    assert_eq!(timeout(SOON, line.answer(4)).await.unwrap()["error"]["code"], -32600);
+    assert_eq!(timeout(DEADLINE, line.answer(4)).await.unwrap()["error"]["code"], -32600);
 }
 
 #[tokio::test]
-async fn an_answer_that_cannot_be_decoded_is_no_approval() {
-    let place = Place::new();
-    let mut line = Line::over(asking(&place));
+async fn an_answer_that_cannot_be_decoded_does_not_approve() {
+    let place = TestWorkspace::new();
+    let mut line = RawClient::over(asking(&place));
     line.begin_with(&json!({ "elicitation": {} })).await;
     let call = json!({ "name": "write_file", "arguments": { "path": "a", "content": "x" } });
     line.send(request(1, "tools/call", &call)).await;
@@ -170,50 +172,57 @@ async fn an_answer_that_cannot_be_decoded_is_no_approval() {
         r#"{{"jsonrpc":"2.0","id":{id},"result":{{"action":"accept","content":{{"remember":"\ud800"}}}}}}"#
     ))
     .await;
-    let refused = timeout(SOON, line.answer(1)).await.unwrap();
+    let refused = timeout(DEADLINE, line.answer(1)).await.unwrap();
     assert_eq!(refused["result"]["isError"], true, "{refused}");
     assert!(!place.path("a").exists());
 }
 
 #[tokio::test]
-async fn the_end_of_input_ends_what_runs_and_sends_what_is_ready() {
-    let place = Place::new();
-    let mut line = Line::to(&place);
+async fn calls_are_answered_after_the_end_of_input() {
+    let place = TestWorkspace::new();
+    // The default is too short for a busy machine.
+    let mut line = RawClient::over(place.server().drain_time(DEADLINE));
+    line.begin().await;
+    line.send(request(1, "tools/call", &json!({ "name": "ls", "arguments": {} }))).await;
+    line.input.shutdown().await.unwrap();
+    assert!(line.answer(1).await["result"]["content"].is_array());
+    line.server.abort();
+}
+
+#[tokio::test]
+async fn the_end_of_input_ends_commands() {
+    let place = TestWorkspace::new();
+    let mut line = RawClient::to(&place);
     line.begin().await;
     let sleep = json!({ "name": "execute", "arguments": { "command": "echo $$ > shell; sleep 300; true" } });
     line.send(request(1, "tools/call", &sleep)).await;
     let shell = process_in(&place.path("shell")).await;
-    let list = json!({ "name": "ls", "arguments": {} });
-    line.send(request(2, "tools/call", &list)).await;
     line.input.shutdown().await.unwrap();
-    let ended = std::time::Instant::now();
-    assert!(line.answer(2).await["result"]["content"].is_array());
     gone(&shell).await;
-    assert!(ended.elapsed() < Duration::from_secs(4), "it took {:?}", ended.elapsed());
-    timeout(SOON, line.server).await.unwrap().unwrap().unwrap();
+    timeout(DEADLINE, line.server).await.unwrap().unwrap().unwrap();
 }
 
 #[tokio::test]
-async fn nobody_is_asked_about_a_listing_of_resources() {
+async fn a_listing_of_resources_does_not_ask() {
     for revision in [Revision::Handshake, Revision::Stateless] {
-        let place = Place::new();
+        let place = TestWorkspace::new();
         let workspace = place.builder().preset(Preset::Strict).build().unwrap();
         let user = User::answering([yes()]);
         let client = user.clone().connect(&serving(&workspace), revision).await;
         let refused = client.list_resources(None).await.unwrap_err().to_string();
-        assert!(refused.contains("nobody is asked about a listing"), "{revision:?}: {refused}");
+        assert!(refused.contains("a listing of resources cannot ask"), "{revision:?}: {refused}");
         assert!(user.asked().is_empty());
     }
 }
 
 #[tokio::test]
-async fn rounds_without_an_answer_use_nothing_up() {
-    let place = Place::new();
+async fn a_round_without_an_answer_does_not_use_up_the_state() {
+    let place = TestWorkspace::new();
     let user = User::answering([yes()]);
     let client = user.connect(&asking(&place), Revision::Stateless).await;
     let write = || calling("write_file", json!({ "path": "a", "content": "x" }));
     let rmcp::model::CallToolResponse::InputRequired(first) = client.call_tool_once(write()).await.unwrap() else {
-        panic!("it is asked")
+        panic!("no question")
     };
     let state = first.request_state.unwrap();
     let mut again = write();
@@ -228,16 +237,16 @@ async fn rounds_without_an_answer_use_nothing_up() {
 }
 
 async fn open(server: &McpServer, change: impl FnOnce(&mut HttpOptions)) -> HttpServer {
-    let mut options = HttpOptions::new(Access::ThisMachine);
+    let mut options = HttpOptions::new(HttpAccess::ThisMachine);
     change(&mut options);
     serve_http(server, anywhere(), options).await.unwrap()
 }
 
 #[tokio::test]
-async fn over_http_open_questions_keep_nobody_waiting_either() {
-    let place = Place::new();
+async fn open_questions_block_no_other_call_over_http() {
+    let place = TestWorkspace::new();
     let server = open(&asking(&place), |_| {}).await;
-    let session = posted(&server, None, &beginning("a", &json!({ "elicitation": {} }))).await;
+    let session = posted(&server, None, &initialize("a", &json!({ "elicitation": {} }))).await;
     let session = session.headers()["mcp-session-id"].to_str().unwrap().to_owned();
     posted(&server, Some(&session), &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
     let mut connections = Vec::new();
@@ -247,12 +256,12 @@ async fn over_http_open_questions_keep_nobody_waiting_either() {
         connections.push(posted(&server, Some(&session), &call).await);
     }
     let client = connect(User::silent(), &server, Revision::Handshake).await;
-    timeout(SOON, text(&client, "ls", json!({}))).await.unwrap();
+    timeout(DEADLINE, text(&client, "ls", json!({}))).await.unwrap();
     drop(connections);
-    timeout(SOON, text(&client, "ls", json!({}))).await.unwrap();
+    timeout(DEADLINE, text(&client, "ls", json!({}))).await.unwrap();
 }
 
-fn beginning(name: &str, capabilities: &Value) -> Value {
+fn initialize(name: &str, capabilities: &Value) -> Value {
     let client = json!({ "name": name, "version": "1" });
     let params = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": client });
     json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })
@@ -260,29 +269,34 @@ fn beginning(name: &str, capabilities: &Value) -> Value {
 
 #[tokio::test]
 async fn sessions_are_bounded_in_number_and_size() {
-    let place = Place::new();
+    let place = TestWorkspace::new();
     let server = open(&place.server(), |options| options.sessions = 4).await;
-    let large = posted(&server, None, &beginning(&"x".repeat(100_000), &json!({}))).await;
+    let large = posted(&server, None, &initialize(&"x".repeat(100_000), &json!({}))).await;
     assert_eq!(large.status(), StatusCode::PAYLOAD_TOO_LARGE);
     let client = connect(User::silent(), &server, Revision::Handshake).await;
     text(&client, "ls", json!({})).await;
     let mut sessions = Vec::new();
     for _ in 0..10 {
-        let begun = posted(&server, None, &beginning("x", &json!({}))).await;
+        let begun = posted(&server, None, &initialize("x", &json!({}))).await;
         sessions.push(begun.headers()["mcp-session-id"].to_str().unwrap().to_owned());
     }
     let ping = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    let mut there = 0;
-    for session in &sessions {
-        there += usize::from(posted(&server, Some(session), &ping).await.status() != StatusCode::NOT_FOUND);
-    }
-    assert_eq!(there, 3, "the newest, beside the one that is in use");
+    // A session ends after the one that takes its place has started: the count falls to three, and stays there.
+    let open = async || {
+        let mut open = 0;
+        for session in &sessions {
+            open += usize::from(posted(&server, Some(session), &ping).await.status() != StatusCode::NOT_FOUND);
+        }
+        open
+    };
+    timeout(DEADLINE, async { while open().await > 3 {} }).await.unwrap();
+    assert_eq!(open().await, 3, "the newest, beside the one that is in use");
     text(&client, "ls", json!({})).await;
 }
 
 #[tokio::test]
-async fn messages_for_which_there_is_no_room_are_refused_over_http() {
-    let place = Place::new();
+async fn messages_beyond_the_quota_are_refused_over_http() {
+    let place = TestWorkspace::new();
     let server = open(&asking(&place), |_| {}).await;
     let mut uploads = Vec::new();
     for _ in 0..8 {
@@ -294,12 +308,12 @@ async fn messages_for_which_there_is_no_room_are_refused_over_http() {
     }
     let large = json!({ "jsonrpc": "2.0", "id": 1, "method": "x", "params": { "x": "x".repeat(1_000_000) } });
     let refused = async {
-        // Those who came first may not have been read yet.
+        // The server may not have read the headers of the uploads yet.
         while posted(&server, None, &large).await.status() != StatusCode::SERVICE_UNAVAILABLE {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(SOON, refused).await.unwrap();
+    timeout(DEADLINE, refused).await.unwrap();
     let client = connect(User::silent(), &server, Revision::Handshake).await;
     text(&client, "ls", json!({})).await;
     drop(uploads);
@@ -308,10 +322,10 @@ async fn messages_for_which_there_is_no_room_are_refused_over_http() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(SOON, taken).await.unwrap();
+    timeout(DEADLINE, taken).await.unwrap();
 }
 
-/// Whoever begins a request and never ends it.
+/// A connection that never finishes its headers.
 async fn slow(server: &HttpServer) -> TcpStream {
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
     stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX: ").await.unwrap();
@@ -320,26 +334,26 @@ async fn slow(server: &HttpServer) -> TcpStream {
 
 #[tokio::test]
 async fn headers_that_never_end_are_not_waited_for() {
-    let place = Place::new();
-    let server = open(&place.server(), |options| options.headers_time = Duration::from_millis(200)).await;
+    let place = TestWorkspace::new();
+    let server = open(&place.server(), |options| options.headers_timeout = Duration::from_millis(200)).await;
     let mut slow = slow(&server).await;
     let mut rest = Vec::new();
     // A closed connection, or a reset one.
-    let _ = timeout(SOON, slow.read_to_end(&mut rest)).await.unwrap();
+    let _ = timeout(DEADLINE, slow.read_to_end(&mut rest)).await.unwrap();
     assert!(rest.is_empty() || rest.starts_with(b"HTTP/1.1 408"), "{}", String::from_utf8_lossy(&rest));
 }
 
 #[tokio::test]
-async fn strangers_do_not_keep_anybody_out() {
-    let place = Place::new();
+async fn connections_without_a_request_keep_no_client_out() {
+    let place = TestWorkspace::new();
     let server = open(&place.server(), |options| options.connections = 4).await;
     let mut strangers = Vec::new();
     for _ in 0..20 {
         strangers.push(slow(&server).await);
     }
-    let client = timeout(SOON, connect(User::silent(), &server, Revision::Stateless)).await.unwrap();
-    timeout(SOON, text(&client, "ls", json!({}))).await.unwrap();
+    let client = timeout(DEADLINE, connect(User::silent(), &server, Revision::Stateless)).await.unwrap();
+    timeout(DEADLINE, text(&client, "ls", json!({}))).await.unwrap();
     let mut rest = Vec::new();
-    let _ = timeout(SOON, strangers[0].read_to_end(&mut rest)).await.unwrap();
+    let _ = timeout(DEADLINE, strangers[0].read_to_end(&mut rest)).await.unwrap();
     assert!(failure(&client, "read_file", json!({ "path": "nothing" })).await.contains("nothing"));
 }

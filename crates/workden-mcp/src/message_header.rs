@@ -1,5 +1,5 @@
-//! What a message says about itself, read without the rest: also of one that cannot be decoded, as far as
-//! it was read.
+//! The header of a JSON-RPC message, read without its parameters; also of a message that cannot be decoded, as far
+//! as it was read.
 
 use std::fmt;
 
@@ -9,34 +9,34 @@ use serde::{
     de::{IgnoredAny, MapAccess, Visitor},
 };
 
-/// The outside of a message.
+/// The id and the method of a message.
 #[derive(Debug, Default)]
-pub(crate) struct Envelope {
+pub(crate) struct MessageHeader {
     pub(crate) id: Option<RequestId>,
-    /// Whether there is an id, of whatever kind.
+    /// Whether the message has an id, also an invalid one.
     pub(crate) has_id: bool,
     pub(crate) has_method: bool,
-    /// Whether it begins a session; of several methods any counts.
-    pub(crate) begins: bool,
+    /// Whether one of its methods is `initialize`.
+    pub(crate) is_initialize: bool,
 }
 
-impl Envelope {
+impl MessageHeader {
     pub(crate) fn of(message: &[u8]) -> Self {
-        let mut envelope = Self::default();
-        // What fails has been read so far.
-        let _ = serde_json::Deserializer::from_slice(message).deserialize_map(Reading(&mut envelope));
-        envelope
+        let mut header = Self::default();
+        // On an error, the fields before it are set.
+        let _ = serde_json::Deserializer::from_slice(message).deserialize_map(HeaderVisitor(&mut header));
+        header
     }
 
-    /// Whether somebody waits for an answer to it.
+    /// Whether the message expects an answer.
     pub(crate) fn is_request(&self) -> bool {
         self.has_id && self.has_method
     }
 }
 
-struct Reading<'envelope>(&'envelope mut Envelope);
+struct HeaderVisitor<'header>(&'header mut MessageHeader);
 
-impl<'de> Visitor<'de> for Reading<'_> {
+impl<'de> Visitor<'de> for HeaderVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,9 +52,9 @@ impl<'de> Visitor<'de> for Reading<'_> {
                 }
                 "method" => {
                     self.0.has_method = true;
-                    self.0.begins |= map.next_value::<serde_json::Value>()? == "initialize";
+                    self.0.is_initialize |= map.next_value::<serde_json::Value>()? == "initialize";
                 }
-                // Not decoded, so that nothing in it can fail, and nothing of it is kept.
+                // Not decoded: nothing in it can fail, and nothing of it is kept.
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_outside_is_read_of_what_cannot_be_decoded() {
+    fn the_header_of_an_invalid_message_is_read() {
         let deep = format!(r#"{{"method":"m","params":{},"id":3}}"#, "[".repeat(100_000) + &"]".repeat(100_000));
         for (message, id) in [
             (br#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"path":"\ud800"}}"#.as_slice(), Some(1)),
@@ -76,13 +76,13 @@ mod tests {
             (br#"{"id":4,"method":"m","params":{"#, Some(4)),
             (br#"{"id":{},"method":"m"}"#, None),
         ] {
-            let envelope = Envelope::of(message);
-            assert_eq!(envelope.id, id.map(RequestId::Number));
-            assert!(envelope.is_request());
+            let header = MessageHeader::of(message);
+            assert_eq!(header.id, id.map(RequestId::Number));
+            assert!(header.is_request());
         }
         for message in [&b"garbage"[..], b"[]", br#"{"id":1}"#, br#"{"method":"m"}"#, br#"{"id":"\ud800","#] {
-            assert!(!Envelope::of(message).is_request());
+            assert!(!MessageHeader::of(message).is_request());
         }
-        assert!(Envelope::of(br#"{"method":"initialize","method":"ping"}"#).begins);
+        assert!(MessageHeader::of(br#"{"method":"initialize","method":"ping"}"#).is_initialize);
     }
 }
