@@ -6,23 +6,28 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, EntryKind, ErrorKind, Expect, IfExists, Link, Opened, Removal, Result,
-    Symlink, VirtualPath, Written, limits,
+    Backend, ByteRange, Changed, Content, Entry, EntryKind, Expect, IfExists, Link, Opened, Removal, Result, Symlink,
+    VirtualPath, Written, limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, HashlineEdit, Numbered, Outcome, Replacement, TextWindow, hashline},
 };
 
-/// Resolves a path and acts on it, again from the start while it keeps changing in between.
+/// Resolves a path and acts on it, again from the start while the path keeps changing in between. A macro, because the
+/// act borrows across its awaits.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! settled {
     ($backend:expr, $path:expr, $symlink:expr, |$at:ident| $act:expr) => {{
         let mut tries = 0;
         loop {
-            let attempt = match $backend.resolve($path, $symlink).await {
+            let attempt = match $crate::Backend::resolve(&$backend, $path, $symlink).await {
                 Ok($at) => $act,
                 Err(error) => Err(error),
             };
             match attempt {
-                Err(error) if error.kind() == ErrorKind::Moved && tries < limits::MOVED_RETRIES => tries += 1,
+                Err(error) if error.kind() == $crate::ErrorKind::Moved && tries < $crate::limits::MOVED_RETRIES => {
+                    tries += 1;
+                }
                 settled => break settled,
             }
         }
@@ -34,7 +39,7 @@ macro_rules! settled {
 pub trait BackendExt: Backend {
     /// Says what is at `path`.
     async fn entry(&self, path: &VirtualPath) -> Result<Entry> {
-        settled!(self, path, Symlink::Follow, |at| self.stat(&at).await)
+        settled!(*self, path, Symlink::Follow, |at| self.stat(&at).await)
     }
 
     /// Whether there is a regular file, or a link to one. What cannot be told is not there.
@@ -44,22 +49,22 @@ pub trait BackendExt: Backend {
 
     /// Lists the directory at `path`.
     async fn list_path(&self, path: &VirtualPath, request: &ListRequest) -> Result<Listing> {
-        settled!(self, path, Symlink::Follow, |at| self.list(&at, request).await)
+        settled!(*self, path, Symlink::Follow, |at| self.list(&at, request).await)
     }
 
     /// Reads a whole file.
     async fn read_bytes(&self, path: &VirtualPath) -> Result<Bytes> {
-        settled!(self, path, Symlink::Follow, |at| self.read(&at, ByteRange::whole()).await).map(|slice| slice.bytes)
+        settled!(*self, path, Symlink::Follow, |at| self.read(&at, ByteRange::whole()).await).map(|slice| slice.bytes)
     }
 
     /// Opens a file, or gives its content where it is not one of this machine's.
     async fn open_path(&self, path: &VirtualPath, most: u64) -> Result<Opened> {
-        settled!(self, path, Symlink::Follow, |at| self.open(&at, most).await)
+        settled!(*self, path, Symlink::Follow, |at| self.open(&at, most).await)
     }
 
     /// Reads a window of text.
     async fn read_window(&self, path: &VirtualPath, window: TextWindow) -> Result<Excerpt> {
-        settled!(self, path, Symlink::Follow, |at| self.read_text(&at, window).await)
+        settled!(*self, path, Symlink::Follow, |at| self.read_text(&at, window).await)
     }
 
     /// Reads `limit` lines after the first `offset`, numbered.
@@ -74,12 +79,12 @@ pub trait BackendExt: Backend {
 
     /// Writes a whole file.
     async fn write_path<'a>(&'a self, path: &VirtualPath, content: Bytes, expect: Expect) -> Result<Written> {
-        settled!(self, path, Symlink::Follow, |at| self.write(&at, Content::Whole(content.clone()), expect).await)
+        settled!(*self, path, Symlink::Follow, |at| self.write(&at, Content::Whole(content.clone()), expect).await)
     }
 
     /// Changes a file, if it is as expected.
     async fn change_path(&self, path: &VirtualPath, change: &Change, expect: Expect) -> Result<Changed> {
-        settled!(self, path, Symlink::Follow, |at| self.change(&at, change, expect, limits::EDIT_BYTES).await)
+        settled!(*self, path, Symlink::Follow, |at| self.change(&at, change, expect, limits::EDIT_BYTES).await)
     }
 
     /// Replaces text, all or nothing; says how many places that were.
@@ -102,17 +107,17 @@ pub trait BackendExt: Backend {
 
     /// Makes a directory and those above it.
     async fn make_dir_path(&self, path: &VirtualPath) -> Result<()> {
-        settled!(self, path, Symlink::Follow, |at| self.make_dir(&at).await)
+        settled!(*self, path, Symlink::Follow, |at| self.make_dir(&at).await)
     }
 
     /// Removes a file, a link or a directory.
     async fn remove_path(&self, path: &VirtualPath, what: Removal) -> Result<()> {
-        settled!(self, path, Symlink::NoFollow, |at| self.remove(&at, what).await)
+        settled!(*self, path, Symlink::NoFollow, |at| self.remove(&at, what).await)
     }
 
     /// Moves a file, a link or a directory.
     async fn move_path(&self, from: &VirtualPath, to: &VirtualPath, if_exists: IfExists) -> Result<()> {
-        settled!(self, from, Symlink::NoFollow, |from| {
+        settled!(*self, from, Symlink::NoFollow, |from| {
             match self.resolve(to, Symlink::NoFollow).await {
                 Ok(to) => self.rename(&from, &to, if_exists).await,
                 Err(error) => Err(error),
@@ -122,7 +127,7 @@ pub trait BackendExt: Backend {
 
     /// Copies a file.
     async fn copy_path(&self, from: &VirtualPath, to: &VirtualPath, if_exists: IfExists) -> Result<Written> {
-        settled!(self, from, Symlink::Follow, |from| {
+        settled!(*self, from, Symlink::Follow, |from| {
             match self.resolve(to, Symlink::Follow).await {
                 Ok(to) => self.copy(&from, &to, if_exists).await,
                 Err(error) => Err(error),
@@ -132,12 +137,12 @@ pub trait BackendExt: Backend {
 
     /// Finds paths below `path`.
     async fn glob_path(&self, path: &VirtualPath, request: &GlobRequest) -> Result<Globbed> {
-        settled!(self, path, Symlink::Follow, |at| self.glob(&at, request).await)
+        settled!(*self, path, Symlink::Follow, |at| self.glob(&at, request).await)
     }
 
     /// Finds lines below or in `path`.
     async fn grep_path(&self, path: &VirtualPath, request: &GrepRequest) -> Result<Grepped> {
-        settled!(self, path, Symlink::Follow, |at| self.grep(&at, request).await)
+        settled!(*self, path, Symlink::Follow, |at| self.grep(&at, request).await)
     }
 }
 

@@ -3,7 +3,8 @@
 
 use bytes::Bytes;
 use workden_core::{
-    Backend, Changed, Content, ErrorKind, Expect, Resolved, Result, Symlink, VirtualPath, Written, limits,
+    Backend, BackendExt, Changed, Content, ErrorKind, Expect, Resolved, Result, Symlink, VirtualPath, Written, limits,
+    settled,
     text::{Change, Excerpt, TextWindow},
 };
 
@@ -13,38 +14,13 @@ use crate::{
     tool_context::ToolContext,
 };
 
-/// Resolves a path and acts on it, again from the start while it keeps changing in between; gives where
-/// it was, too.
-macro_rules! settled {
-    ($context:expr, $path:expr, $symlink:expr, |$at:ident| $act:expr) => {{
-        let mut tries = 0;
-        loop {
-            let attempt: workden_core::Result<_> = match $context.files.resolve($path, $symlink).await {
-                Ok($at) => match $act {
-                    Ok(done) => Ok(($at, done)),
-                    Err(error) => Err(error),
-                },
-                Err(error) => Err(error),
-            };
-            match attempt {
-                Err(error)
-                    if error.kind() == workden_core::ErrorKind::Moved
-                        && tries < workden_core::limits::MOVED_RETRIES =>
-                {
-                    tries += 1
-                }
-                settled => break settled,
-            }
-        }
-    }};
-}
-pub(crate) use settled;
-
 impl ToolContext<'_> {
     /// Reads a window of text, and records it.
     pub(crate) async fn read_window(&self, path: &VirtualPath, window: TextWindow) -> Result<Excerpt> {
         let start = self.agent.seen_files.start_read();
-        let (at, excerpt) = settled!(self, path, Symlink::Follow, |at| self.files.read_text(&at, window).await)?;
+        let (at, excerpt) = settled!(self.files, path, Symlink::Follow, |at| {
+            self.files.read_text(&at, window).await.map(|excerpt| (at, excerpt))
+        })?;
         if let Some(version) = excerpt.version {
             let seen = match window {
                 TextWindow::Lines { offset, limit, .. } => {
@@ -64,8 +40,9 @@ impl ToolContext<'_> {
         let lock = self.agent.seen_files.lock_of(&real);
         let _alone = lock.lock().await;
         let bytes = Bytes::from(content);
-        let (at, written) = settled!(self, path, Symlink::Follow, |at| {
-            self.files.write(&at, Content::Whole(bytes.clone()), Expect::Anything).await
+        let (at, written) = settled!(self.files, path, Symlink::Follow, |at| {
+            let written = self.files.write(&at, Content::Whole(bytes.clone()), Expect::Anything).await;
+            written.map(|written| (at, written))
         })?;
         self.agent.seen_files.record_write(&at.real, written.version, std::str::from_utf8(&bytes).ok());
         Ok(written)
@@ -81,8 +58,9 @@ impl ToolContext<'_> {
         let _alone = lock.lock().await;
         let expected =
             |at: &Resolved| seen_files.get(&at.real).map_or(Expect::Anything, |seen| Expect::Version(seen.version));
-        let changed = settled!(self, &path, Symlink::Follow, |at| {
-            self.files.change(&at, change, expected(&at), limits::EDIT_BYTES).await
+        let changed = settled!(self.files, &path, Symlink::Follow, |at| {
+            let changed = self.files.change(&at, change, expected(&at), limits::EDIT_BYTES).await;
+            changed.map(|changed| (at, changed))
         });
         match changed {
             Ok((at, changed)) => {
@@ -100,10 +78,7 @@ impl ToolContext<'_> {
     async fn stale(&self, typed: &str, path: &VirtualPath, real: &VirtualPath) -> Option<ToolFailure> {
         let SeenFile { version, text: seen, .. } = self.agent.seen_files.get(real)?;
         let (offset, limit) = seen.as_ref().map_or((0, 1), |seen| (seen.offset, seen.limit));
-        let now = settled!(self, path, Symlink::Follow, |at| {
-            self.files.read_text(&at, TextWindow::lines(offset, limit)).await
-        });
-        let now = now.ok().map(|(_, excerpt)| excerpt);
+        let now = self.files.read_window(path, TextWindow::lines(offset, limit)).await.ok();
         if now.as_ref().and_then(|now| now.version).is_some_and(|now| now == version) {
             return None;
         }

@@ -7,7 +7,10 @@
 
 use std::{io::Cursor, sync::Arc, time::Duration};
 
-use image::{ExtendedColorType, ImageEncoder, ImageFormat, RgbImage, codecs::png::PngEncoder};
+use image::{
+    ExtendedColorType, ImageEncoder, ImageFormat, RgbImage,
+    codecs::png::{CompressionType, FilterType, PngEncoder},
+};
 use serde_json::{Value, json};
 use workden_core::{Backend, BackendExt, Expect, VirtualPath};
 use workden_files::memory;
@@ -62,8 +65,25 @@ fn reset_most() {
 fn png(width: u32, height: u32) -> Vec<u8> {
     let mut file = Vec::new();
     let pixels = vec![7; width as usize * height as usize * 4];
-    PngEncoder::new(&mut file).write_image(&pixels, width, height, ExtendedColorType::Rgba8).unwrap();
+    let encoder = PngEncoder::new_with_quality(&mut file, CompressionType::Fast, FilterType::NoFilter);
+    encoder.write_image(&pixels, width, height, ExtendedColorType::Rgba8).unwrap();
     file
+}
+
+/// A PNG whose header claims other dimensions than its data has.
+fn png_that_claims(width: u32, height: u32) -> Vec<u8> {
+    let mut file = png(1, 1);
+    file[16..20].copy_from_slice(&width.to_be_bytes());
+    file[20..24].copy_from_slice(&height.to_be_bytes());
+    let checksum = crc32(&file[12..29]);
+    file[29..33].copy_from_slice(&checksum.to_be_bytes());
+    file
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { (crc >> 1) ^ 0xEDB8_8320 } else { crc >> 1 })
+    })
 }
 
 fn picture(format: ImageFormat) -> Vec<u8> {
@@ -96,8 +116,8 @@ async fn no_file_takes_more_memory_than_there_is_for_it() {
 
 async fn images(desk: &Desk) {
     for (name, file, size) in [
-        ("the head of a JPEG", head_of_jpeg(32_767), "32767x32767"),
-        ("a large PNG", png(11_000, 11_000), "11000x11000"),
+        ("the header of a JPEG", head_of_jpeg(32_767), "32767x32767"),
+        ("the header of a large PNG", png_that_claims(11_000, 11_000), "11000x11000"),
     ] {
         let answer = desk.measured(name, file).await;
         let expected = format!(
@@ -106,7 +126,7 @@ async fn images(desk: &Desk) {
         );
         assert_eq!(answer, expected);
     }
-    let answer = desk.measured("the head of a smaller JPEG", head_of_jpeg(6_300)).await;
+    let answer = desk.measured("the header of a smaller JPEG", head_of_jpeg(6_300)).await;
     assert!(answer.contains("file"), "{answer}");
     for format in [ImageFormat::Png, ImageFormat::Jpeg] {
         let answer = desk.measured("a usual photograph", picture(format)).await;
@@ -121,13 +141,13 @@ async fn many_at_once(desk: &Desk) {
     desk.put(png(7_000, 7_000)).await;
     reset_most();
     let arguments: Value = json!({ "path": "file" });
-    for _ in 0..12 {
+    for _ in 0..4 {
         let call = desk.tools.call("read_file", arguments.clone());
         drop(tokio::time::timeout(Duration::from_millis(30), call).await);
     }
     let call = || desk.tools.call("read_file", arguments.clone());
-    let (a, b, c, d, e, f) = tokio::join!(call(), call(), call(), call(), call(), call());
-    for answer in [a, b, c, d, e, f] {
+    let (a, b, c, d) = tokio::join!(call(), call(), call(), call());
+    for answer in [a, b, c, d] {
         let answer = answer.unwrap_or_else(|failure| panic!("{failure}"));
         assert!(answer.text.contains("7000x7000"), "{}", answer.text);
     }

@@ -1,18 +1,18 @@
 //! Images and documents as attachments of an answer: as they are, or scaled down.
 
 use bytes::Bytes;
-use workden_core::{Backend, ByteRange, ErrorKind, Symlink, VirtualPath};
+use workden_core::{Backend, ByteRange, ErrorKind, Symlink, VirtualPath, settled};
 
 use super::{Media, SNIFFED_BYTES, page_range, pdf_text::NoText};
 #[cfg(feature = "images")]
 use super::{decode_thread::decode, images::ImageError};
-use crate::{Attachment, ToolAnswer, ToolFailure, files::settled, tool_context::ToolContext};
+use crate::{Attachment, ToolAnswer, ToolFailure, tool_context::ToolContext};
 
 impl ToolContext<'_> {
     /// Detects the kind of a file, and returns its size.
     pub(crate) async fn sniffed(&self, path: &VirtualPath) -> workden_core::Result<(Option<Media>, u64)> {
         let head = ByteRange::Part { offset: 0, length: SNIFFED_BYTES };
-        let (_, head) = settled!(self, path, Symlink::Follow, |at| self.files.read(&at, head).await)?;
+        let head = settled!(self.files, path, Symlink::Follow, |at| self.files.read(&at, head).await)?;
         Ok((Media::sniff(&head.bytes), head.size))
     }
 
@@ -135,8 +135,8 @@ impl ToolContext<'_> {
         }
         // The file may have grown: one byte more shows that.
         let part = ByteRange::Part { offset: 0, length: most.saturating_add(1) };
-        let (_, slice) =
-            settled!(self, path, Symlink::Follow, |at| self.files.read(&at, part).await).map_err(failed)?;
+        let slice =
+            settled!(self.files, path, Symlink::Follow, |at| self.files.read(&at, part).await).map_err(failed)?;
         Ok(if slice.bytes.len() as u64 <= most { Ok(slice.bytes) } else { Err(slice.size) })
     }
 }

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use workden_core::{Backend, IfExists, Symlink};
+use workden_core::{Backend, IfExists, Symlink, settled};
 
-use crate::{ToolAnswer, ToolFailure, files::settled, filesystem_errors::FileAction, tool_context::ToolContext};
+use crate::{ToolAnswer, ToolFailure, filesystem_errors::FileAction, tool_context::ToolContext};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,7 +24,7 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
     let Input { source, destination } = input;
     let (from, to) = (context.path(&source)?, context.path(&destination)?);
     let failed = |error| context.failed_between(FileAction::Copy, &source, &destination, error);
-    let (_, (real, written)) = settled!(context, &from, Symlink::Follow, |at| {
+    let (real, written) = settled!(context.files, &from, Symlink::Follow, |at| {
         match context.files.resolve(&to, Symlink::Follow).await {
             Ok(to) => context.files.copy(&at, &to, IfExists::Refuse).await.map(|written| (to.real, written)),
             Err(error) => Err(error),

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use workden_core::{Backend, Removal, Symlink};
+use workden_core::{Backend, Removal, Symlink, settled};
 
-use crate::{ToolAnswer, ToolFailure, files::settled, filesystem_errors::FileAction, tool_context::ToolContext};
+use crate::{ToolAnswer, ToolFailure, filesystem_errors::FileAction, tool_context::ToolContext};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -22,8 +22,10 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
     let path = context.path(&input.path)?;
     let failed = |error| context.failed_to(FileAction::Delete, &input.path, error);
     super::only_a_file(context, "delete", &path).await.map_err(failed)?;
-    let (at, ()) = settled!(context, &path, Symlink::NoFollow, |at| context.files.remove(&at, Removal::One).await)
-        .map_err(failed)?;
-    context.agent.seen_files.forget(&at.real);
+    let real = settled!(context.files, &path, Symlink::NoFollow, |at| {
+        context.files.remove(&at, Removal::One).await.map(|()| at.real)
+    })
+    .map_err(failed)?;
+    context.agent.seen_files.forget(&real);
     Ok(ToolAnswer::text(format!("Deleted {}", input.path)).structured(json!({ "deleted": path })))
 }

@@ -24,12 +24,12 @@ use std::{borrow::Cow, fmt::Write, future::Future, pin::Pin, sync::OnceLock};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use workden_core::{
-    Backend, Completeness, Error, ErrorKind, Link, Result as CoreResult, Symlink, VirtualPath, search::Skipped,
+    Backend, Completeness, Error, ErrorKind, Link, Result as CoreResult, Symlink, VirtualPath, search::Skipped, settled,
 };
 
 use crate::{
     Annotations, EditFormat, ExtraTool, Profile, ToolAnswer, ToolFailure, ToolSpec, ToolTarget, ToolsetOptions,
-    arguments, files::settled, tool_context::ToolContext,
+    arguments, tool_context::ToolContext,
 };
 
 type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolAnswer, ToolFailure>> + Send + 'a>>;
@@ -232,7 +232,7 @@ fn search_notes(skipped: Skipped, completeness: Completeness) -> String {
 
 /// Refuses a directory: a tool for files moves or deletes one file.
 async fn only_a_file(context: &ToolContext<'_>, verb: &str, path: &VirtualPath) -> CoreResult<()> {
-    let (_, entry) = settled!(context, path, Symlink::NoFollow, |at| context.files.stat(&at).await)?;
+    let entry = settled!(context.files, path, Symlink::NoFollow, |at| context.files.stat(&at).await)?;
     match entry.is_dir() && entry.link == Link::Direct {
         false => Ok(()),
         true => Err(Error::new(ErrorKind::IsDirectory, format!("cannot {verb} `{path}`: it is a directory"))

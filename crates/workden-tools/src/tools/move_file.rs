@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use workden_core::{Backend, IfExists, Symlink};
+use workden_core::{Backend, IfExists, Symlink, settled};
 
-use crate::{ToolAnswer, ToolFailure, files::settled, filesystem_errors::FileAction, tool_context::ToolContext};
+use crate::{ToolAnswer, ToolFailure, filesystem_errors::FileAction, tool_context::ToolContext};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -25,9 +25,9 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
     let (from, to) = (context.path(&source)?, context.path(&destination)?);
     let failed = |error| context.failed_between(FileAction::Move, &source, &destination, error);
     super::only_a_file(context, "move", &from).await.map_err(failed)?;
-    let (at, real) = settled!(context, &from, Symlink::NoFollow, |at| {
+    let (at, real) = settled!(context.files, &from, Symlink::NoFollow, |at| {
         match context.files.resolve(&to, Symlink::NoFollow).await {
-            Ok(to) => context.files.rename(&at, &to, IfExists::Refuse).await.map(|()| to.real),
+            Ok(to) => context.files.rename(&at, &to, IfExists::Refuse).await.map(|()| (at, to.real)),
             Err(error) => Err(error),
         }
     })

@@ -308,7 +308,7 @@ async fn one_call_is_one_question_however_often_a_tool_looks() {
     let workspace = place.builder().preset(Preset::Strict).approvals(approvals).build().unwrap();
     let tools = workspace.toolset(ToolsetOptions::default()).unwrap();
     let image = tools.call("read_file", json!({ "path": "a.gif" })).await.unwrap();
-    assert_eq!((image.text.as_str(), image.content.len()), ("Image a.gif: image/gif, 1x1 pixels", 1));
+    assert_eq!((image.text.as_str(), image.attachments.len()), ("Image a.gif: image/gif, 1x1 pixels", 1));
     assert_eq!(*asked.lock().unwrap(), 1);
     tools.call("read_file", json!({ "path": "a.gif" })).await.unwrap();
     assert_eq!(*asked.lock().unwrap(), 2);
