@@ -1,4 +1,4 @@
-"""What many tests share: fixtures, and that those which need a daemon have one."""
+"""Shared fixtures, and a check that tests with containers have a daemon."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _USUAL = "unix:///var/run/docker.sock"
 
 
 def _no_daemon() -> str | None:
-    """Why containers cannot be tested here, if they cannot."""
+    """Returns why containers cannot be tested here, or `None`."""
     host = os.environ.get("DOCKER_HOST") or _USUAL
     if not host.startswith("unix://"):
         return None
@@ -29,18 +29,18 @@ def _no_daemon() -> str | None:
 
 
 def pytest_configure() -> None:
-    # A shell has what it starts in the background ignore Ctrl-C, and some tests press it.
+    # A shell makes its background jobs ignore Ctrl-C, which some tests need.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# After what `-m` and `-k` say: what they leave out needs nothing.
+# After `-m` and `-k`: tests that they deselect need no daemon.
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     needing = sum(item.get_closest_marker("docker") is not None for item in items)
     why = _no_daemon() if needing else None
     if why is not None:
-        # Skipped, they would look as if they had passed.
+        # Skipped tests would look as if they had passed.
         raise pytest.UsageError(
             f"{needing} of these tests need a Docker daemon, and {why}\n"
             'hint: cargo xtask docker -- cargo xtask python; without containers: -m "not docker"'
@@ -49,20 +49,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty directory, in which the test runs."""
+    """An empty directory in which the test runs."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
 def local(tmp_path: Path) -> LocalBackend:
-    """An empty directory to work in."""
+    """A backend over an empty directory."""
     return LocalBackend(root_dir=tmp_path)
 
 
 @pytest.fixture
 def host(tmp_path: Path) -> Path:
-    """`in` and `out`, with a file each, and a file beside them."""
+    """`in` and `out` with a file each, and a file beside them."""
     (tmp_path / "in").mkdir()
     (tmp_path / "out/reports").mkdir(parents=True)
     (tmp_path / "in/a.md").write_text("of the input")

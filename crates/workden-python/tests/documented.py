@@ -1,7 +1,7 @@
-"""Examples in texts: blocks between fences, from docstrings and from Markdown, and how they are run.
+"""Finds and runs the fenced examples in docstrings and Markdown.
 
-A block that starts with ```` ```python ```` is run; what mentions containers is run where there is a daemon. `await`
-may stand outside of functions, as in a notebook.
+A block that starts with ```` ```python ```` is run; one that mentions containers needs a daemon. `await` may stand
+outside of functions, as in a notebook.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ class Example:
     code: str
 
     def compiled(self) -> CodeType:
-        """The block, whose lines have the numbers they have in the file."""
+        """Returns the block with the line numbers of its file."""
         padded = "\n" * (self.line - 1) + self.code
         return compile(padded, self.file, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
     def run(self) -> dict[str, Any]:
-        """Runs it as a module of its own; its names."""
+        """Runs the block as a module. Returns its names."""
         names: dict[str, Any] = {"__name__": "__main__"}
         code = self.compiled()
-        # A code object with `await` in it is a coroutine when it is evaluated.
+        # Evaluating a code object with `await` in it returns a coroutine.
         result = eval(code, names)  # noqa: S307
         if code.co_flags & inspect.CO_COROUTINE:
             asyncio.run(result)
         return names
 
     def parameter(self, root: Path) -> Any:
-        """This example as a parameter of a test."""
+        """Returns this example as a parameter of a test."""
         needs = [pytest.mark.docker] if _OF_CONTAINERS.search(self.code) else []
         return pytest.param(self, id=f"{self.file.relative_to(root)}:{self.line}", marks=needs)
 
 
 def in_markdown(file: Path) -> Iterator[Example]:
-    """The blocks of a text."""
+    """Returns the blocks of a text."""
     yield from _blocks(file, file.read_text(), 1)
 
 
 def in_docstrings(file: Path) -> Iterator[Example]:
-    """The blocks of all docstrings of a module."""
+    """Returns the blocks of all docstrings of a module."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             first = node.body[0] if node.body else None

@@ -1,4 +1,4 @@
-"""An image and a document, both as small as they can be."""
+"""A minimal image and a minimal document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models for examples: each makes the calls it is told to, one after the other, and then says what came of them."""
+"""Models for examples: each makes the given calls one after the other, and then returns the answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 
 def plays(*calls: tuple[str, dict[str, Any]]) -> FunctionModel:
-    """A model that makes these calls. Its last answer is what the tools answered, a line break between each two."""
+    """Returns a model that makes these calls. Its last answer joins the answers of the tools with line breaks."""
 
     def respond(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         made = sum(isinstance(message, ModelResponse) for message in messages)
@@ -24,7 +24,7 @@ def plays(*calls: tuple[str, dict[str, Any]]) -> FunctionModel:
 
 
 def answers(messages: list[ModelMessage]) -> list[Any]:
-    """What the tools answered."""
+    """Returns the answers of the tools."""
     requests = [message for message in messages if isinstance(message, ModelRequest)]
     return [part.content for request in requests for part in request.parts if isinstance(part, ToolReturnPart)]
 

@@ -1,4 +1,4 @@
-"""Agents that do what a test says: real ones, with a model that makes the calls it is given, one after the other."""
+"""Real agents with a scripted model, which makes the given calls one after the other."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from workden.types import BackgroundHandle, BackgroundOutput, BackgroundProcessI
 
 @dataclass
 class Deps:
-    """What the console looks for."""
+    """Dependencies with the backend of the console."""
 
     backend: Any
 
 
 @dataclass
 class Script:
-    """A model that makes these calls, each in a response of its own, and then says `done`."""
+    """A model that makes these calls, each in its own response, and then says `done`."""
 
     calls: list[tuple[str, dict[str, Any] | str]]
     offered: dict[str, str] = field(default_factory=dict)
@@ -38,30 +38,30 @@ class Script:
         return ModelResponse(parts=[ToolCallPart(*self.calls[made], tool_call_id=f"call-{made}")])
 
     def agent(self, *toolsets: Any, **others: Any) -> Agent[Any, Any]:
-        """An agent with this model."""
+        """Returns an agent with this model."""
         return Agent(FunctionModel(self), toolsets=toolsets, **others)
 
 
 def answers(messages: list[ModelMessage]) -> list[Any]:
-    """What the tools answered, in order."""
+    """Returns the answers of the tools, in order."""
     parts = [part for message in messages if isinstance(message, ModelRequest) for part in message.parts]
     return [part.content for part in parts if isinstance(part, ToolReturnPart)]
 
 
 async def run(toolset: Any, backend: Any, *calls: tuple[str, dict[str, Any] | str], **others: Any) -> list[Any]:
-    """The answers to these calls."""
+    """Returns the answers to these calls."""
     result = await Script(list(calls)).agent(toolset, **others).run("go", deps=Deps(backend))
     assert result.output == "done"
     return answers(result.all_messages())
 
 
 async def answer(backend: Any, tool: str, arguments: dict[str, Any] | str, **options: Any) -> Any:
-    """The answer to one call, and nothing to try again."""
+    """Returns the answer to one call, which must not be a retry."""
     return (await run(create_console_toolset(max_retries=0, **options), backend, (tool, arguments)))[0]
 
 
 class PlainBackend:
-    """A backend as somebody writes one: files in a dictionary, without anything of ours but the results."""
+    """A custom backend: files in a dictionary. Only the result types are those of workden."""
 
     def __init__(self, **files: str) -> None:
         self.files = {f"/{name}".replace("_dot_", "."): text for name, text in files.items()}
@@ -97,7 +97,7 @@ class PlainBackend:
 
 
 class PlainSandbox(PlainBackend):
-    """The same, with commands that say what they would do."""
+    """The same, with commands that print what they would do."""
 
     id = "plain"
 
@@ -122,7 +122,7 @@ class PlainSandbox(PlainBackend):
 
 
 def awaited(backend: PlainBackend) -> Any:
-    """The same backend with methods to be awaited."""
+    """The same backend with async methods."""
 
     def later(name: str) -> Any:
         async def method(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A model for tests of agents: it calls what it is told to call, and keeps what it is answered."""
+"""A model for tests of agents: it makes the given calls, and records the answers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pydantic_ai.toolsets import AbstractToolset
 
 
 class Run:
-    """An agent that has made these calls, one a step: `(tool, arguments)`, where arguments may be text."""
+    """Runs an agent that makes these calls, one per step: `(tool, arguments)`, where arguments may be text."""
 
     def __init__(self, toolset: AbstractToolset[Any], *calls: tuple[str, Any], **options: Any) -> None:
         self.answers: list[Any] = []
-        """What it was answered, one for each call."""
+        """The answers, one for each call."""
         self.outcomes: list[str] = []
-        """How each went: `success`, or that it is to try again."""
+        """The outcome of each: `success`, or a retry."""
         self.tools: list[Any] = []
         """The tools it was given."""
         self._calls = list(calls)

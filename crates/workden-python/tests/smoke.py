@@ -1,4 +1,4 @@
-"""Whether an installed package works: run by `cargo xtask wheel` in a new environment, with nothing beside it."""
+"""Checks an installed package: run by `cargo xtask wheel` in a new environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking before a tool does something: types, memory, controller, terminal, and a toolset in a real agent."""
+"""Approval of tool calls: types, memory, controller, terminal, and a toolset in a real agent."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REQUEST = ApprovalRequest(tool_name="push", tool_args={"to": "main"}, descriptio
 
 
 def pushing() -> tuple[FunctionToolset[Any], list[str]]:
-    """A toolset with one tool, and what that was called with."""
+    """A toolset with one tool, and the arguments of its calls."""
     done: list[str] = []
     toolset: FunctionToolset[Any] = FunctionToolset(id="git")
 
@@ -50,7 +50,7 @@ def pushing() -> tuple[FunctionToolset[Any], list[str]]:
 
 
 class Asked:
-    """A callback that says the same every time, and keeps what it was asked."""
+    """A callback that always gives the same answer, and records the requests."""
 
     def __init__(self, **decision: Any) -> None:
         self.decision = ApprovalDecision(**decision)
@@ -175,8 +175,8 @@ class Terminal(io.StringIO):
 def test_without_a_terminal_the_answer_is_no(monkeypatch: pytest.MonkeyPatch):
     closed = io.StringIO()
     closed.close()
-    nobody = [(io.StringIO("y\n"), Terminal()), (Terminal("y\n"), io.StringIO()), (None, None), (closed, closed)]
-    for stdin, stderr in nobody:
+    without_terminal = [(io.StringIO("y\n"), Terminal()), (Terminal("y\n"), io.StringIO()), (None, None), (closed, closed)]
+    for stdin, stderr in without_terminal:
         monkeypatch.setattr(sys, "stdin", stdin)
         monkeypatch.setattr(sys, "stderr", stderr)
         decision = ApprovalController(mode="interactive").approval_callback(REQUEST)
@@ -247,7 +247,7 @@ def test_a_person_is_asked_at_a_real_terminal(tmp_path: Path):
             while part := os.read(terminal, 1024):
                 seen += part
         except OSError:
-            pass  # How a terminal says that its program has ended.
+            pass  # A closed terminal raises this.
     os.close(terminal)
     assert running.returncode == 0
     assert b'{"push":"User denied push: not today"}' in seen
@@ -256,7 +256,7 @@ def test_a_person_is_asked_at_a_real_terminal(tmp_path: Path):
 # The toolset
 
 
-def test_what_is_approved_is_done_and_what_is_denied_is_an_answer():
+def test_an_approved_call_runs_and_a_denial_is_an_answer():
     toolset, done = pushing()
     asked = Asked(approved=True)
     run = Run(ApprovalToolset(inner=toolset, approval_callback=asked), ("push", {"to": "main"}))
@@ -314,7 +314,7 @@ def test_some_tools_are_approved_before():
     assert done == ["main"] and asked.requests == []
 
 
-def test_what_pydantic_ai_has_had_approved_is_not_asked_about_twice():
+def test_an_approval_by_pydantic_ai_is_not_repeated():
     toolset, done = pushing()
     approved = ApprovalToolset(toolset, Asked(approved=False))
     agent = Agent(TestModel(), toolsets=[approved.approval_required()], output_type=[str, DeferredToolRequests])
@@ -346,7 +346,7 @@ def test_without_a_callback_another_agent_asks_at_the_terminal(monkeypatch: pyte
     assert run.answers == ["User denied push: no reason given", "pushed to dev"] and done == ["dev"]
 
 
-def test_what_a_callback_raises_is_raised():
+def test_an_exception_of_a_callback_is_raised():
     def broken(request: ApprovalRequest) -> ApprovalDecision:
         raise RuntimeError("no connection")
 
@@ -357,7 +357,7 @@ def test_what_a_callback_raises_is_raised():
 
 
 class Careful(AbstractToolset[Any]):
-    """A toolset that says itself what has to be approved, sync or async."""
+    """A toolset that decides itself which calls require approval, sync or async."""
 
     def __init__(self, *, later: bool) -> None:
         self.inner, self.done = pushing()
@@ -402,7 +402,7 @@ def test_a_toolset_can_say_itself_what_has_to_be_approved(later: bool):
         object.__new__(ApprovalToolset).color  # noqa: B018
 
 
-def test_what_is_inside_may_become_another_for_a_run():
+def test_the_wrapped_toolset_may_be_replaced_for_a_run():
     class ForRun(FunctionToolset[Any]):
         async def for_run(self, ctx: Any) -> AbstractToolset[Any]:
             return inner

@@ -1,4 +1,4 @@
-"""A path that leads elsewhere by the time that something is done with it: what has to be approved there is asked about."""
+"""A path that changes between approval and use: files that require approval are asked about again."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def exchange(directory: Path) -> None:
 
 
 def nothing(directory: Path) -> None:
-    """Leaves it as it is."""
+    """Does nothing."""
 
 
 @pytest.mark.parametrize("hands_on", [False, True])
@@ -100,7 +100,7 @@ async def test_an_approval_that_comes_later_is_for_what_was_asked_about(
     first = await asking.run("go")
     between(tmp_path)
     before = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    # The answer may come to another process, which remembers nothing: then the question comes with it.
+    # The answer may arrive in another process, which has no memory of the question: then it carries the question.
     answers = DeferredToolResults(approvals={"call-0": True}, metadata=first.output.metadata if hands_on else {})
     second = await (agent() if hands_on else asking).run(message_history=first.all_messages(), deferred_tool_results=answers)
     after = {path.name: path.read_text() for path in tmp_path.iterdir()}
@@ -123,7 +123,7 @@ async def test_an_approval_may_change_the_arguments(tmp_path: Path) -> None:
     assert (tmp_path / "b.txt").read_text() == "other" and (tmp_path / "a.txt").read_text() == "old"
 
 
-def test_questions_that_nobody_answers_are_forgotten() -> None:
+def test_unanswered_questions_are_forgotten() -> None:
     tools = ApprovalToolset(FunctionToolset())
     for n in range(1100):
         tools._remember(SimpleNamespace(tool_call_id=f"call-{n}"), {})  # type: ignore[arg-type]
@@ -131,7 +131,7 @@ def test_questions_that_nobody_answers_are_forgotten() -> None:
 
 
 @pytest.mark.parametrize(("reads", "writes"), list(itertools.product([False, True], repeat=2)))
-async def test_what_need_not_be_approved_is_not_asked_about(tmp_path: Path, reads: bool, writes: bool) -> None:
+async def test_pre_approved_calls_are_not_asked_about(tmp_path: Path, reads: bool, writes: bool) -> None:
     config = SandboxConfig(
         mounts=[Mount(host_path=tmp_path, mount_point="/d", mode="rw", read_approval=reads, write_approval=writes)]
     )

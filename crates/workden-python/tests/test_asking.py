@@ -1,4 +1,4 @@
-"""Asking somebody, from backends that are called directly; and what is said when nobody agrees."""
+"""Approval callbacks of backends that are called directly, and the messages of refusals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workden.permissions import DEFAULT_RULESET, OperationPermissions, Permissio
 
 
 class Asked:
-    """Somebody who is asked, and remembers what."""
+    """A callback that records its questions."""
 
     def __init__(self, answer: bool) -> None:
         self.answer = answer
@@ -31,19 +31,19 @@ class Asked:
 
 @pytest.mark.parametrize("way", ["now", "later"])
 def test_the_callback_is_really_called(tmp_path: Path, way: str) -> None:
-    somebody = Asked(True)
-    backend = LocalBackend(tmp_path, permissions=DEFAULT_RULESET, ask_callback=getattr(somebody, way))
+    callback = Asked(True)
+    backend = LocalBackend(tmp_path, permissions=DEFAULT_RULESET, ask_callback=getattr(callback, way))
     assert backend.write("x.txt", "1").error is None and backend.read("x.txt") == "     1\t1"
     assert backend.execute("echo hi").output == "hi\n"
-    operations = [question[0] for question in somebody.questions]
-    assert operations == ["write", "execute"] and somebody.questions[0][1] == str(tmp_path / "x.txt")
-    assert somebody.questions[1][1] == "echo hi"
+    operations = [question[0] for question in callback.questions]
+    assert operations == ["write", "execute"] and callback.questions[0][1] == str(tmp_path / "x.txt")
+    assert callback.questions[1][1] == "echo hi"
 
 
 async def test_it_is_called_where_the_call_is_awaited(tmp_path: Path) -> None:
-    somebody = Asked(True)
-    backend = LocalBackend(tmp_path, permissions=DEFAULT_RULESET, ask_callback=somebody.later)
-    assert (await backend.async_execute("echo hi")).output == "hi\n" and len(somebody.questions) == 1
+    callback = Asked(True)
+    backend = LocalBackend(tmp_path, permissions=DEFAULT_RULESET, ask_callback=callback.later)
+    assert (await backend.async_execute("echo hi")).output == "hi\n" and len(callback.questions) == 1
 
 
 def test_a_no_is_a_no(tmp_path: Path) -> None:
@@ -69,12 +69,12 @@ def test_only_a_yes_is_a_yes(tmp_path: Path, answer: Any) -> None:
         run(PermissionChecker(DEFAULT_RULESET, lambda *_: answer).check("write", "/x.txt"))
 
 
-def test_somebody_who_raises_stop_iteration_leaves_nobody_waiting(tmp_path: Path) -> None:
+def test_a_callback_that_raises_stop_iteration_blocks_no_call(tmp_path: Path) -> None:
     backend = LocalBackend(tmp_path, permissions=DEFAULT_RULESET, ask_callback=lambda *_: next(iter([])))
     assert str(backend.write("x.txt", "1").error).startswith("Permission denied for write on ")
 
 
-def test_nobody_to_ask_raises_or_refuses_as_was_said(tmp_path: Path) -> None:
+def test_without_a_callback_the_fallback_raises_or_refuses(tmp_path: Path) -> None:
     backend = LocalBackend(tmp_path, permissions=DEFAULT_RULESET)
     with pytest.raises(PermissionAskError, match="Approval required but no callback"):
         backend.write("x.txt", "1")
@@ -86,7 +86,7 @@ def test_nobody_to_ask_raises_or_refuses_as_was_said(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_denied_is_denied_by_every_way(tmp_path: Path) -> None:
+def test_a_denial_holds_for_every_operation(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("KEY=1")
     backend = LocalBackend(tmp_path, permissions=READONLY_RULESET)
     assert backend.permissions is READONLY_RULESET and backend.permission_checker is backend.permission_checker

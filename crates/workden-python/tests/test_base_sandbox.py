@@ -1,4 +1,4 @@
-"""`BaseSandbox`, over the shell of this machine and over busybox: nothing of it is made up."""
+"""`BaseSandbox` over the shell of this machine and over busybox."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = ["a b.txt", "it's.txt", 'say "hi".txt', "$(touch pwned).txt", "-rf", "a\
 
 
 class Shell(BaseSandbox):
-    """A sandbox as people write one: a shell, and output that is cut."""
+    """A custom sandbox: a shell, and output that is cut."""
 
     def __init__(self, directory: Path, shell: list[str]) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def names(infos: object) -> list[str]:
     return [info["name"] for info in infos]
 
 
-def test_what_it_is(shell: Shell) -> None:
+def test_properties_and_lifecycle(shell: Shell) -> None:
     assert isinstance(shell, SandboxProtocol) and len(shell.id) == 36
     assert abs(shell._last_activity - time.time()) < 60
     assert (shell.start(), shell.is_alive(), shell.stop()) == (None, False, None)
@@ -258,7 +258,7 @@ def test_a_sandbox_that_does_not_answer(tmp_path: Path) -> None:
 def test_no_pattern_takes_long(shell: Shell) -> None:
     shell.write("a/" * 20 + "x.py", "text")
     shell.write("a" * 200, "text")
-    # Each of them could be tried in more ways than there is time for: a slow search would never end.
+    # Each pattern has an exponential number of readings: a backtracking search would never end.
     assert shell.glob_info("**/" * 25 + "?py", ".") == [] and shell.glob_info("*a" * 20 + "?b*", ".") == []
     assert shell.glob_info("{a,b}" * 40, ".") == []
     assert names(shell.glob_info("{" + ",".join(f"{n}" for n in range(999)) + ",**/x.py}", ".")) == ["x.py"]

@@ -1,4 +1,4 @@
-"""The console as a capability: what it brings, what it hides, what holds, and how a specification names it."""
+"""The console as a capability: its tools, hidden tools, rules, and its specification."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ READING = ["ls", "read_file", "glob", "grep"]
 
 
 async def ran(capability: Any, *calls: Any, deps: Any = None, **options: Any) -> tuple[Script, Any]:
-    """The script of a run with this capability, and what came of it."""
+    """Returns the script of a run with this capability, and the result."""
     script = Script(list(calls))
     result = await Agent(FunctionModel(script), capabilities=[capability], **options).run("go", deps=deps)
     return script, result
@@ -59,7 +59,7 @@ async def test_the_example_of_the_documentation(tmp_path: Path) -> None:
     assert not any(f"`{name}`" in script.instructions for name in ("write_file", "edit_file", "execute"))
 
 
-async def test_without_rules_everything_is_offered_and_nobody_is_asked(tmp_path: Path) -> None:
+async def test_without_rules_everything_is_offered_without_questions(tmp_path: Path) -> None:
     script, result = await ran(ConsoleCapability(backend=tmp_path), ("execute", {"command": "echo hi"}))
     assert len(script.offered) == 11 and answers(result.all_messages()) == ["hi\n"]
     script, result = await ran(
@@ -86,7 +86,7 @@ async def test_edits_are_made_as_it_is_told(tmp_path: Path) -> None:
     assert "hashline_edit" in capability.get_instructions()
 
 
-async def test_rules_hold_for_each_path_and_somebody_can_be_asked(tmp_path: Path) -> None:
+async def test_rules_hold_for_each_path_and_can_ask(tmp_path: Path) -> None:
     asked: list[Any] = []
 
     async def callback(operation: str, target: str, reason: str) -> bool:

@@ -1,4 +1,4 @@
-"""`CompositeBackend`: several backends in one tree, whoever wrote them; and backends to be awaited."""
+"""`CompositeBackend`: native and custom backends in one tree; and async adapters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from workden import (
 
 
 class Mine:
-    """A backend as somebody writes one: the methods of the protocol, over a dictionary of bytes."""
+    """A custom backend: the methods of the protocol, over a dictionary of bytes."""
 
     def __init__(self) -> None:
         self.kept: dict[str, bytes] = {}
@@ -82,7 +82,7 @@ class Mine:
 
 
 class Awaited(Mine):
-    """The same, to be awaited."""
+    """The same, async."""
 
     async def exists(self, path: str) -> bool:  # type: ignore[override]
         await asyncio.sleep(0)
@@ -116,7 +116,7 @@ def test_each_route_has_its_backend(tmp_path: Path) -> None:
     assert backend.default is default and backend.routes["/mine"] is mine
     for path in ("/disk/d.txt", "/mine/m.txt", "/later/l.txt", "/memory/s.txt", "/t.txt"):
         assert backend.write(path, f"needle {path}").path == path
-    # Only a directory of the host is a tree of its own: the others know the whole path.
+    # Only a host directory is its own tree: the others know the whole path.
     assert (tmp_path / "d.txt").read_text() == "needle /disk/d.txt"
     assert list(mine.kept) == ["/mine/m.txt"] and list(awaited.kept) == ["/later/l.txt"]
     assert list(memory.files) == ["/memory/s.txt"] and list(default.files) == ["/t.txt"]
@@ -164,7 +164,7 @@ def test_with_a_sandbox_as_default_it_executes_there(tmp_path: Path) -> None:
     assert "files only" in files_only.execute("true").output
 
 
-def test_what_a_backend_in_python_says_is_said() -> None:
+def test_messages_of_a_python_backend_are_kept() -> None:
     mine = Mine()
     backend = CompositeBackend(StateBackend(), {"/m": mine})
     assert "not that one" in str(backend.write("/m/refused", "x").error)
@@ -178,7 +178,7 @@ def test_what_a_backend_in_python_says_is_said() -> None:
 
 
 class Commands(Mine):
-    """A backend with commands of its own."""
+    """A backend with its own commands."""
 
     work_dir = "/somewhere"
 
@@ -204,7 +204,7 @@ def test_commands_of_a_backend_in_python() -> None:
 
 
 class Overriding(StateBackend):
-    """One of ours, with something of its own."""
+    """A native backend with an overridden method."""
 
     def read_bytes(self, path: str) -> bytes:
         return super().read_bytes(path).upper()
@@ -215,7 +215,7 @@ async def test_an_answer_that_is_made_while_it_is_read_may_call_us(tmp_path: Pat
 
     class Lazy(Mine):
         def ls_info(self, path: str) -> Any:
-            # A command is never done at once: whoever waits for it here waits on a thread of ours.
+            # A command never completes at once: its caller waits on a thread of the runtime.
             yield {"path": f"/{behind.execute('echo file').output.strip()}", "is_dir": False, "size": 1}
 
         glob_info = lambda self, pattern, path="/": self.ls_info(path)  # noqa: E731
@@ -238,12 +238,12 @@ async def test_calls_through_several_layers_do_not_wait_for_each_other() -> None
         layer = Behind()
         layer.inner = outer
         outer = CompositeBackend(layer)
-    # More than there used to be threads: all of them waited for one more.
+    # More than the former number of threads, with which all of them waited for one more.
     reads = [ensure_async(outer).read_bytes("/a") for _ in range(560)]
     assert set(await asyncio.wait_for(asyncio.gather(*reads), 240)) == {b"here"}
 
 
-def test_what_a_subclass_overrides_is_what_is_called() -> None:
+def test_overridden_methods_are_called() -> None:
     overriding = Overriding()
     backend = CompositeBackend(StateBackend(), {"/o": overriding})
     backend.write("/o/x", "loud")

@@ -1,4 +1,4 @@
-"""The console: what its tools answer, in words, images and documents."""
+"""The console: answers of its tools as text, images and documents."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ async def test_a_tool_that_is_not_offered_says_why_when_it_is_called_by_hand(loc
 
 
 @pytest.mark.parametrize("later", [False, True])
-async def test_a_backend_that_somebody_wrote_works(later: bool) -> None:
+async def test_a_custom_backend_works(later: bool) -> None:
     plain = PlainSandbox(a_dot_txt="one\ntwo\n")
     backend = awaited(plain) if later else plain
     got = await run(
@@ -175,7 +175,7 @@ async def test_a_backend_that_somebody_wrote_works(later: bool) -> None:
     assert plain.files == {"/a.txt": "one\nthree\n", "/b.txt": "new"}
 
 
-async def test_methods_that_somebody_overrode_are_called(tmp_path: Path) -> None:
+async def test_overridden_methods_are_called(tmp_path: Path) -> None:
     class Shouting(LocalBackend):
         def read_bytes(self, path: str) -> bytes:
             return super().read_bytes(path).upper()

@@ -1,4 +1,4 @@
-"""Who is asked about what has to be approved: the run's caller, a capability, a callback, the terminal, nobody."""
+"""Sources of approvals: the caller of the run, a capability, a callback, the terminal, or none."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def asking(calls: list[Any], **options: Any) -> Agent[Any, Any]:
     return Script(calls).agent(create_console_toolset(**options), output_type=QUESTIONS)
 
 
-# What the flags mean
+# Flags
 
 
 async def test_the_quick_start_runs_as_it_is_written(local: LocalBackend) -> None:
@@ -59,7 +59,7 @@ async def test_the_quick_start_runs_as_it_is_written(local: LocalBackend) -> Non
     assert wrote.startswith("Wrote 4 lines to ") and ran == "0 1 1 2 3 5 8 13 21 34 "
 
 
-async def test_an_approval_that_somebody_wrote_down_is_insisted_on(local: LocalBackend, tmp_path: Path) -> None:
+async def test_an_explicit_approval_flag_is_enforced(local: LocalBackend, tmp_path: Path) -> None:
     toolset = create_console_toolset(require_write_approval=True, require_execute_approval=True)
     wrote, ran, started, listed = await run(
         toolset, local, WRITE, EXECUTE, ("run_in_background", EXECUTE[1]), ("list_shells", {})
@@ -70,7 +70,7 @@ async def test_an_approval_that_somebody_wrote_down_is_insisted_on(local: LocalB
     assert await run(create_console_toolset(require_execute_approval=False), local, EXECUTE) == ["(no output)"]
 
 
-async def test_rules_that_ask_are_not_outdone_by_a_flag_that_nobody_set(tmp_path: Path) -> None:
+async def test_rules_that_ask_are_not_overridden_by_a_default_flag(tmp_path: Path) -> None:
     backend = LocalBackend(root_dir=tmp_path, permissions=DEFAULT_RULESET)
     wrote, ran = await run(create_console_toolset(), backend, WRITE, EXECUTE)
     assert "approv" in wrote and "approv" in ran
@@ -115,14 +115,14 @@ async def test_the_question_shows_what_would_change(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("hands_on", [False, True])
-async def test_what_changed_since_the_question_is_asked_about_again(
+async def test_a_change_since_the_question_is_asked_about_again(
     local: LocalBackend, tmp_path: Path, hands_on: bool
 ) -> None:
     (tmp_path / "a.txt").write_text("old\n")
     agent = asking([WRITE], require_write_approval=True)
     first = await agent.run("go", deps=Deps(local))
     if hands_on:
-        # The answer may come to another process, which remembers nothing: then the question comes with it.
+        # The answer may arrive in another process, which has no memory of the question: then it carries the question.
         agent = asking([WRITE], require_write_approval=True)
     results = DeferredToolResults(
         approvals={"call-0": True}, metadata=first.output.metadata if hands_on else {}
@@ -162,7 +162,7 @@ async def test_an_approval_may_change_the_arguments(local: LocalBackend, tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["b.txt"]
 
 
-def test_what_an_agent_takes_is_seen_from_its_output_type() -> None:
+def test_the_output_type_says_whether_a_run_takes_questions() -> None:
     takes = _deferred.takes_deferred
     assert takes(DeferredToolRequests) and takes([str, DeferredToolRequests]) and takes((str, [DeferredToolRequests]))
     assert takes(str | DeferredToolRequests)
@@ -178,7 +178,7 @@ async def test_it_can_be_said_that_a_run_takes_questions(local: LocalBackend) ->
     assert answers(result.all_messages()) == ["(no output)"]
 
 
-async def test_questions_that_nobody_answers_are_forgotten(local: LocalBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unanswered_questions_are_forgotten(local: LocalBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_toolset, "_MOST_QUESTIONS", 2)
     console = _toolset.Console({"images": False, "documents": False})
     for number in range(4):
@@ -199,7 +199,7 @@ async def test_reads_ask_too_where_rules_say_so(tmp_path: Path) -> None:
         result = await agent.run(
             message_history=history, deferred_tool_results=results, deps=Deps(LocalBackend(root_dir=tmp_path))
         )
-    # One question for each call, however many operations it demands.
+    # One question per call, regardless of the number of operations.
     assert rounds == 2 and (tmp_path / "a.txt").read_text() == "y"
 
 
@@ -251,7 +251,7 @@ async def test_a_capability_that_declines_leaves_it_to_the_next(tmp_path: Path) 
     backend = LocalBackend(root_dir=tmp_path, ask_callback=callback)
     assert await run(create_console_toolset(), backend, EXECUTE, capabilities=[declines]) == ["(no output)"]
     assert len(seen) == len(asked) == 1
-    # Nobody is left: what was asked for holds, and no run ends of it.
+    # No source is left: the explicit request for approval holds, and the run continues.
     toolset = create_console_toolset(require_execute_approval=True)
     (said,) = await run(toolset, LocalBackend(root_dir=tmp_path), EXECUTE, capabilities=[declines])
     assert "approv" in said
@@ -299,7 +299,7 @@ async def test_a_callback_that_fails_is_a_no(tmp_path: Path) -> None:
     assert said.startswith("Error: ") and "gone home" in said
 
 
-async def test_rules_over_a_backend_that_somebody_wrote_ask_the_callback() -> None:
+async def test_rules_over_a_custom_backend_ask_the_callback() -> None:
     plain, asked = PlainSandbox(), []
 
     def callback(*question: str) -> bool:
@@ -362,7 +362,7 @@ print("ANSWERS", answers(result.all_messages()))
 def at_terminal(
     root: Path, types: bytes, fallback: str = "error", command: str = "echo hi", ends: int | None = 0
 ) -> str:
-    """What is on a terminal after such a program, when somebody types this, a line for each question."""
+    """Returns the terminal output of such a program. `types` has a line for each question."""
     master, slave = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", AT_TERMINAL, str(root), fallback, command],
@@ -371,7 +371,7 @@ def at_terminal(
         stderr=slave,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         start_new_session=True,
-        # Its own terminal, so that Ctrl-C is a signal.
+        # Its own controlling terminal, so that Ctrl-C is a signal.
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
     )
     os.close(slave)
@@ -396,27 +396,27 @@ def at_terminal(
     return shown.decode()
 
 
-def test_whoever_sits_at_the_terminal_is_asked(tmp_path: Path) -> None:
+def test_questions_are_asked_at_the_terminal(tmp_path: Path) -> None:
     shown = at_terminal(tmp_path, b"y\nno\n", command="echo \x1b[2Jgone")
     assert f"The agent wants to write: {tmp_path}/a.txt" in shown and "... and " in shown
-    # What is approved is what is read.
+    # The approved text is the text shown.
     assert "The agent wants to execute: echo \\x1b[2Jgone" in shown and "\x1b[2J" not in shown.split("ANSWERS")[0]
     assert f"ANSWERS ['Wrote 60 lines to {tmp_path}/a.txt', 'Error: " in shown
 
 
-def test_a_terminal_that_goes_away_is_nobody(tmp_path: Path) -> None:
+def test_a_closed_terminal_gives_no_approval(tmp_path: Path) -> None:
     shown = at_terminal(tmp_path, b"\x04\x04")
     assert "ANSWERS ['Error: " in shown and list(tmp_path.iterdir()) == []
 
 
-def test_nobody_is_asked_at_a_terminal_that_is_not_to_be_used(tmp_path: Path) -> None:
+def test_a_terminal_that_is_not_to_be_used_shows_no_question(tmp_path: Path) -> None:
     shown = at_terminal(tmp_path, b"", fallback="deny")
     assert "Allow it?" not in shown and "ANSWERS ['Error: " in shown
 
 
 @contextlib.contextmanager
 def terminal() -> Iterator[int]:
-    """A terminal that this program has, by its other end."""
+    """Gives this program a terminal, and returns its other end."""
     master, slave = pty.openpty()
     with open(slave) as typed, open(slave, "w", closefd=False) as shown, pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", typed)

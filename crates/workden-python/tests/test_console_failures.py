@@ -1,4 +1,4 @@
-"""The console: mistakes, refusals and failures are answers. No run ends of them."""
+"""The console: mistakes, refusals and failures are answers, which never end a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def test_a_mistake_can_be_put_right_and_is_an_answer_in_the_end(local: Loc
     result = await script.agent(create_console_toolset(max_retries=1)).run("go", deps=Deps(local))
     requests = [message for message in result.all_messages() if isinstance(message, ModelRequest)]
     parts = [part for request in requests for part in request.parts if isinstance(part, ToolReturnPart)]
-    # An answer ends the row of attempts: the next mistake begins another.
+    # An answer resets the retries: the next mistake starts from zero.
     assert [part.retry is not None for part in parts] == [True, False, True, False, False]
     assert all("Error: File 'nope' not found" in part.content for part in parts[:3])
     assert "read_file has no argument `nonsense`" in parts[3].content
@@ -50,7 +50,7 @@ async def test_a_refusal_is_an_answer(tmp_path: Path) -> None:
         assert searched == "No matches for 'KEY'"
 
 
-async def test_rules_hold_for_a_backend_that_somebody_wrote() -> None:
+async def test_rules_hold_for_a_custom_backend() -> None:
     plain = PlainBackend(a_dot_txt="fine", b_dot_key="secret")
     rules = PermissionRuleset(
         default="allow", read=OperationPermissions(rules=[PermissionRule(pattern="**/*.key", action="deny")])
@@ -63,7 +63,7 @@ async def test_rules_hold_for_a_backend_that_somebody_wrote() -> None:
 
 
 @pytest.mark.parametrize("later", [False, True])
-async def test_what_a_backend_raises_is_an_answer(later: bool) -> None:
+async def test_an_exception_of_a_backend_is_an_answer(later: bool) -> None:
     class Broken(PlainSandbox):
         work_dir = "/"
 
@@ -79,7 +79,7 @@ async def test_what_a_backend_raises_is_an_answer(later: bool) -> None:
     assert ran.startswith("Error: the backend failed in `execute`: AttributeError")
 
 
-async def test_what_we_did_not_think_of_is_an_answer(local: LocalBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unexpected_exception_is_an_answer(local: LocalBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("unforeseen")
 

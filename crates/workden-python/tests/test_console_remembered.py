@@ -1,4 +1,4 @@
-"""The console: what its tools remember of a backend, for how long, and that they do not keep it."""
+"""The console: what its tools remember about a backend, how long, and that they do not keep it alive."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workden.toolsets import _tool_cache
 from workden.toolsets.console import create_console_toolset
 
 
-async def test_an_edit_of_what_somebody_else_changed_is_refused(local: LocalBackend, tmp_path: Path) -> None:
+async def test_an_edit_of_a_file_that_changed_since_the_read_is_refused(local: LocalBackend, tmp_path: Path) -> None:
     toolset = create_console_toolset(max_retries=0)
     edit = ("edit_file", {"path": "a.txt", "old_string": "one", "new_string": "two"})
     (tmp_path / "a.txt").write_text("one\n")
@@ -30,7 +30,7 @@ async def test_an_edit_of_what_somebody_else_changed_is_refused(local: LocalBack
         "current contents."
     )
     assert edited == "Edited a.txt: replaced 1 occurrence(s)"
-    # The same in an adapter is the same.
+    # An adapter around the same backend shares its memory.
     (tmp_path / "a.txt").write_text("one by one\n")
     assert "changed since you last read it" in (await run(toolset, ensure_async(local), edit))[0]
     # Another backend, and another agent, have read nothing.

@@ -1,4 +1,4 @@
-"""The console as a toolset: what it offers, and to whom."""
+"""The console as a toolset: which tools it offers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_its_signature_is_that_of_the_reference() -> None:
     assert "require_execute_approval: 'bool' = True" in str(inspect.signature(create_console_toolset))
 
 
-def test_what_asks_is_marked_for_those_who_look() -> None:
+def test_tools_that_ask_are_marked() -> None:
     def marked(**options: Any) -> list[str]:
         return [name for name, tool in create_console_toolset(**options).tools.items() if tool.requires_approval]
 

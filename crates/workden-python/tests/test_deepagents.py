@@ -1,4 +1,4 @@
-"""deepagents over our backends: its own agent, with a model that follows a script, and each method by itself."""
+"""deepagents over workden backends: its agent with a scripted model, and each method directly."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from workden.integrations.deepagents import WorkdenBackend, WorkdenSandbox, deep
 
 
 class Scripted(BaseChatModel):
-    """A model that calls these tools, one after the other."""
+    """A model that calls these tools one after the other."""
 
     script: list[tuple[str, dict[str, Any]]]
 
@@ -125,7 +125,7 @@ def test_an_agent_without_commands_is_told_so(tmp_path: Path) -> None:
 
 @pytest.fixture(params=["waits", "awaited"])
 def call(request: pytest.FixtureRequest) -> Any:
-    """Calls a method, or its twin that is awaited."""
+    """Calls a method, or its async version."""
 
     def waiting(backend: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         return getattr(backend, name)(*args, **kwargs)
@@ -170,7 +170,7 @@ def test_reading(sandbox: WorkdenBackend, call: Any, tmp_path: Path) -> None:
     assert call(sandbox, "read", str(tmp_path)).error == f"'{tmp_path}' is a directory"
 
 
-def test_what_is_no_text_is_read_as_base64(sandbox: WorkdenBackend, call: Any, tmp_path: Path) -> None:
+def test_binary_files_are_read_as_base64(sandbox: WorkdenBackend, call: Any, tmp_path: Path) -> None:
     (tmp_path / "data.bin").write_bytes(b"\xff\x00")
     (tmp_path / "picture.PNG").write_bytes(b"text, by chance")
     for name in ("data.bin", "picture.PNG"):
@@ -274,7 +274,7 @@ def test_cancelling_a_command_ends_it(sandbox: WorkdenSandbox, tmp_path: Path) -
 
 
 class Notes:
-    """Somebody's own backend, of which only what is used here works."""
+    """A custom backend with only the methods used here."""
 
     def __init__(self) -> None:
         self.files = {"/notes.txt": b"mine"}
@@ -297,7 +297,7 @@ class Notes:
     edit = glob_info = grep_raw = write
 
 
-def test_a_backend_of_somebodys_own() -> None:
+def test_a_custom_backend() -> None:
     backend = deep_backend(Notes())
     assert type(backend) is WorkdenBackend
     assert backend.read("/notes.txt").file_data == {"content": "mine", "encoding": "utf-8"}

@@ -1,6 +1,6 @@
 """`DockerSandbox` and sessions in containers, on a real daemon.
 
-`cargo xtask docker` starts one, with the images below.
+`cargo xtask docker` starts a daemon, with the images below.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ PYTHON = os.environ.get("WORKDEN_TEST_PYTHON", "workden-test/python")
 
 
 def docker(*words: str) -> str:
-    """What the daemon's own client says."""
+    """Returns the output of the daemon's own client."""
     return subprocess.run(["docker", *words], check=True, capture_output=True, text=True).stdout.strip()
 
 
 @pytest.fixture
 def label() -> Iterator[dict[str, str]]:
-    """A label for the containers of one test, of which none may be left."""
+    """A label for the containers of one test, all of which must be removed at its end."""
     name = f"workden-test-{uuid.uuid4().hex[:12]}"
     yield {name: "1"}
     left = _labelled(name)
@@ -52,7 +52,7 @@ def inspected(label: dict[str, str]) -> dict[str, object]:
     return json.loads(docker("inspect", *_labelled(label)))[0]
 
 
-def test_making_one_talks_to_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_constructor_does_not_contact_the_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     sandbox = DockerSandbox()
     assert isinstance(sandbox, BackgroundSandboxProtocol) and isinstance(sandbox, BaseSandbox)
@@ -102,7 +102,7 @@ def test_files_and_commands(label: dict[str, str]) -> None:
 
 
 @pytest.mark.docker
-def test_what_it_is_given(label: dict[str, str], tmp_path: Path) -> None:
+def test_options(label: dict[str, str], tmp_path: Path) -> None:
     data, made = tmp_path / "data", tmp_path / "made"
     data.mkdir()
     (data / "d").write_text("data")
@@ -139,7 +139,7 @@ def test_what_it_is_given(label: dict[str, str], tmp_path: Path) -> None:
 
 
 @pytest.mark.docker
-def test_who_commands_run_as(label: dict[str, str], tmp_path: Path) -> None:
+def test_the_user_of_commands(label: dict[str, str], tmp_path: Path) -> None:
     os.chmod(tmp_path, 0o755)
     work = tmp_path / "work"
     work.mkdir()
@@ -174,7 +174,7 @@ def test_one_that_is_kept(label: dict[str, str]) -> None:
 
 
 @pytest.mark.docker
-def test_one_that_somebody_removed_can_be_started_anew(label: dict[str, str]) -> None:
+def test_a_removed_container_can_be_started_again(label: dict[str, str]) -> None:
     with DockerSandbox(BUSYBOX, labels=label) as sandbox:
         sandbox.start()
         docker("rm", "-f", *_labelled(label))
@@ -185,7 +185,7 @@ def test_one_that_somebody_removed_can_be_started_anew(label: dict[str, str]) ->
 
 
 @pytest.mark.docker
-def test_one_that_nobody_holds_is_removed(label: dict[str, str]) -> None:
+def test_an_unreferenced_container_is_removed(label: dict[str, str]) -> None:
     sandbox = DockerSandbox(BUSYBOX, labels=label)
     sandbox.start()
     del sandbox

@@ -1,4 +1,4 @@
-"""Every example in a docstring, in docs/python.md and in README.md runs, and there is none that the search misses."""
+"""Every example in a docstring, in docs/python.md and in README.md runs, and the search finds all of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_an_example_runs(example: Example, in_tmp: Path) -> None:
 def test_the_agent_of_the_readme_does_what_it_is_told(
     in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # It has a model that is somewhere else; here is one that does what that one is asked to do.
+    # The example names a hosted model; this one acts as that model is told to.
     monkeypatch.setattr("pydantic_ai.models.infer_model", lambda name, *_, **__: plays(*MAKES_FIBONACCI))
     (example,) = in_markdown(README)
     assert FIBONACCI_SAYS in example.run()["result"].output

@@ -1,4 +1,4 @@
-"""The programs in examples/python run, each as a user would start it."""
+"""The programs in examples/python run as a user would start them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def web_server(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 async def ask(port: int, line: str, body: str) -> tuple[str, dict[str, object]]:
-    """The status line and the answer."""
+    """Returns the status line and the answer."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(f"{line} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
     head, _, answer = (await reader.read()).decode().partition("\r\n\r\n")
@@ -58,7 +58,7 @@ async def test_every_user_of_the_web_server_has_a_sandbox(kind: str, web_server:
     if kind == "docker":
         from workden import DockerSandbox, SessionManager
 
-        # As `--docker` has it, with an image that these tests have.
+        # Like `--docker`, with an image of these tests.
         sessions = SessionManager(sandbox_factory=lambda user: DockerSandbox("workden-test/python", session_id=user))
     else:
         sessions = web_server.manager(tmp_path, kind)

@@ -1,4 +1,4 @@
-"""`workden.filesystem`: its names, what a sandbox can be made of, and the errors of one."""
+"""`workden.filesystem`: its names, the configurations of a sandbox, and its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derived sandboxes: what they are given, and that it is never more than the parent has."""
+"""Derived sandboxes: their rights, which never exceed those of the parent."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_place_includes_the_mounts_in_it_and_may_be_a_file(host: Path):
     assert only.can_read("output/b.md") and not only.can_read("output/reports/c.md")
 
 
-def test_what_cannot_be_said_is_a_mistake(tmp_path: Path):
+def test_invalid_derivations_are_rejected(tmp_path: Path):
     with pytest.raises(ValueError, match="a derived place"):
         Sandbox(SandboxConfig(paths={"d": PathConfig(root=tmp_path)})).derive(readonly="yes")  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""What the documents of pydantic-ai-filesystem-sandbox show, run with another import and a model that is scripted."""
+"""The documented examples of pydantic-ai-filesystem-sandbox, with another import and a scripted model."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_approval_integration(in_tmp: Path):
         inner=toolset, approval_callback=controller.approval_callback, memory=controller.memory
     )
     run = Run(approved_toolset, ("write_file", {"path": "output/a.md", "content": "x"}))
-    # There is nobody at a terminal in a test, which the model reads.
+    # A test has no terminal, which the model reads.
     assert run.answers[0].startswith("User denied write_file: approval requires a terminal")
     assert not (in_tmp / "output/a.md").exists()
 

@@ -1,4 +1,4 @@
-"""Files of a sandbox, used directly by the methods of `FileSystemToolset`."""
+"""Files of a sandbox, through the methods of `FileSystemToolset`."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ OTHER = [
 
 @pytest.mark.parametrize(("method", "arguments", "error", "message"), OTHER)
 @pytest.mark.parametrize("suffixes", [None, [".md", ""]])
-def test_what_cannot_be_done(host: Path, method: str, arguments: tuple[str, ...], error: type, message: str, suffixes: Any):
+def test_failed_operations_raise(host: Path, method: str, arguments: tuple[str, ...], error: type, message: str, suffixes: Any):
     os.mkfifo(host / "out/fifo.md")
     (host / "out/binary.md").write_bytes(bytes(range(256)))
     with pytest.raises(error) as raised:
@@ -149,7 +149,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("method", "arguments", "error", "path"), REFUSED)
-def test_what_is_refused_is_about_the_path_as_typed(host: Path, method: str, arguments: tuple[str, ...], error: type, path: str):
+def test_refusals_name_the_path_as_typed(host: Path, method: str, arguments: tuple[str, ...], error: type, path: str):
     (host / "in/large.md").write_text("x" * 21)
     (host / "out/x.exe").write_text("x")
     with pytest.raises(error) as raised:
@@ -187,7 +187,7 @@ def test_a_directory_is_no_file_with_a_bad_ending(host: Path):
         ("ambiguous", EditError, "Cannot edit 'input//a.md': text found several times (must be unique)."),
     ],
 )
-def test_what_the_system_refuses(host: Path, kind: str, error: type, message: str):
+def test_refusals_of_the_system(host: Path, kind: str, error: type, message: str):
     failure = Failure("cannot read `/input/a.md`: no\nhint: wait")
     failure.kind, failure.sentence, failure.hint, failure.refusal = kind, "cannot read `/input/a.md`: no", "wait", None
     raised = exception(failure, named(host), "read", "output/b.md", "input//a.md")

@@ -1,4 +1,4 @@
-"""Sandboxes of `workden.filesystem`: where paths lead, and the limits there."""
+"""Sandboxes of `workden.filesystem`: targets of paths, and limits."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_paths_of_names(host: Path, path: str, file: str):
 @pytest.mark.parametrize(
     "path", ["", ".", "/", "other/a", "Input/a.md", "../secret.md", "input/../../secret.md", "input\\a.md", " input/a", "a\0"]
 )
-def test_paths_of_nobody(host: Path, path: str):
+def test_paths_outside_the_sandbox(host: Path, path: str):
     sandbox = named(host)
     with pytest.raises(PathNotInSandboxError) as raised:
         sandbox.resolve(path)
@@ -115,7 +115,7 @@ def test_mounts_are_found_by_the_longest_place(host: Path):
     with pytest.raises(PathNotInSandboxError):
         sandbox.get_mount_root("/other")
     assert FileSystemToolset(sandbox).list_files("/") == ["/data/special/f.md"]
-    # What a mount covers is not there, by no way: a link leads to what is seen in its place.
+    # A mount hides the files below it on every way: a link leads to the mounted files.
     (host / "data/way.md").symlink_to("special/f.md")
     assert sandbox.resolve("/data/way.md") == host / "special/f.md"
     assert FileSystemToolset(sandbox).read("/data/way.md").content == "special"

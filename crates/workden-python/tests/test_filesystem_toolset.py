@@ -1,4 +1,4 @@
-"""`FileSystemToolset` in real agents, with and without somebody who approves."""
+"""`FileSystemToolset` in real agents, with and without approvals."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def sandbox(host: Path, **limits: Any) -> Sandbox:
 
 
 class Asked:
-    """A callback that does something and then decides, and keeps what it was asked."""
+    """A callback that does something, then decides, and records the requests."""
 
     def __init__(self, *, first: Any = lambda: None, **decision: Any) -> None:
         self.first = first
@@ -146,7 +146,7 @@ MISTAKEN = [
 
 
 @pytest.mark.parametrize(("tool", "arguments", "answer"), REFUSED)
-def test_what_is_refused_is_an_answer(host: Path, tool: str, arguments: Any, answer: str):
+def test_a_refusal_is_an_answer(host: Path, tool: str, arguments: Any, answer: str):
     toolset = FileSystemToolset(sandbox(host, suffixes=[".md", ".txt"], max_file_bytes=1000))
     run = Run(toolset, (tool, arguments), (tool, arguments), (tool, arguments))
     assert run.answers == [answer] * 3 and run.outcomes == ["success"] * 3
@@ -154,11 +154,11 @@ def test_what_is_refused_is_an_answer(host: Path, tool: str, arguments: Any, ans
 
 @pytest.mark.parametrize(("tool", "arguments", "answer"), MISTAKEN)
 @pytest.mark.parametrize("retries", [0, 2])
-def test_a_mistake_can_be_mended_and_never_ends_the_run(host: Path, tool: str, arguments: Any, answer: str, retries: int):
+def test_a_mistake_can_be_fixed_and_never_ends_the_run(host: Path, tool: str, arguments: Any, answer: str, retries: int):
     toolset = FileSystemToolset(sandbox(host), max_retries=retries)
     run = Run(toolset, *[(tool, arguments)] * 4)
     assert all(answer in str(given) for given in run.answers) and run.result.output == "done"
-    # When its retries are used up it is answered, and an answer begins them anew.
+    # When the retries are used up, the mistake is an answer, which resets them.
     assert [outcome == "success" for outcome in run.outcomes] == [nth % (retries + 1) == retries for nth in range(4)]
 
 
@@ -217,7 +217,7 @@ def test_the_example_of_the_documents(host: Path):
     assert (host / "out/x.md").read_text() == "x"
 
 
-def test_nobody_at_a_terminal_is_a_refusal(host: Path):
+def test_without_a_terminal_calls_are_refused(host: Path):
     toolset = approved(host, ApprovalController(mode="interactive").approval_callback)
     (answer,) = Run(toolset, ("write_file", {"path": "output/x.md", "content": "y"})).answers
     assert answer.startswith("User denied write_file: approval requires a terminal, and there is none")
@@ -242,7 +242,7 @@ WHO_IS_ASKED = [
 
 
 @pytest.mark.parametrize(("tool", "arguments", "description"), WHO_IS_ASKED)
-def test_who_is_asked_and_what(host: Path, tool: str, arguments: dict[str, str], description: str | None):
+def test_questions_describe_the_call(host: Path, tool: str, arguments: dict[str, str], description: str | None):
     before = {path: path.read_text() for path in host.rglob("*") if path.is_file()}
     if description is not None:
         asked = Asked(approved=False, note="not this one")
@@ -275,13 +275,13 @@ NOT_ASKED = [
 
 
 @pytest.mark.parametrize(("tool", "arguments", "answer"), NOT_ASKED)
-def test_nobody_is_asked_about_what_is_refused_anyway(host: Path, tool: str, arguments: dict[str, str], answer: str):
+def test_refused_calls_are_not_asked_about(host: Path, tool: str, arguments: dict[str, str], answer: str):
     asked = Asked(approved=True)
     run = Run(approved(host, asked, suffixes=[".md"], max_file_bytes=100), (tool, arguments))
     assert run.answers == [answer] and asked.requests == []
 
 
-def test_nobody_is_asked_about_what_is_not_there(host: Path):
+def test_missing_files_are_not_asked_about(host: Path):
     asked = Asked(approved=True)
     calls = [
         ("edit_file", {"path": "output/none.md", "old_text": "x", "new_text": "y"}),
@@ -294,7 +294,7 @@ def test_nobody_is_asked_about_what_is_not_there(host: Path):
     assert "File not found: output/none.md" in str(run.answers[0]) and "text not found" in str(run.answers[1])
 
 
-def test_who_is_asked_sees_what_would_change(host: Path):
+def test_questions_have_a_preview(host: Path):
     asked = Asked(approved=True)
     Run(approved(host, asked), ("edit_file", {"path": "output/b.md", "old_text": "output", "new_text": "other"}))
     preview = asked.requests[0].preview
@@ -351,7 +351,7 @@ def test_questions_can_end_a_run_which_goes_on_with_the_answer(host: Path):
         assert (host / "out/b.md").read_text() == content
 
 
-def test_what_a_callback_raises_in_the_middle_is_raised_and_nothing_done(host: Path):
+def test_an_exception_of_a_callback_is_raised_and_nothing_is_changed(host: Path):
     def broken(request: ApprovalRequest) -> ApprovalDecision:
         raise ModelRetry("ask me later")
 
@@ -414,7 +414,7 @@ def test_an_unknown_tool_is_asked_about_and_then_unknown(host: Path):
         asyncio.run(toolset.call_tool("other", {}, None, None))  # type: ignore[arg-type]
 
 
-def test_a_listing_that_somebody_wants_to_be_asked_about(host: Path):
+def test_a_listing_can_require_approval(host: Path):
     class Careful(ApprovableFileSystemToolset):
         def needs_approval(self, name: str, tool_args: dict[str, Any], ctx: Any) -> Any:
             return super().needs_approval("other", tool_args, ctx)

@@ -1,4 +1,4 @@
-"""Hashlines: what pydantic-ai-backend answers, recorded, and what holds for every edit."""
+"""Hashlines: recorded answers of pydantic-ai-backend, and properties of every edit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands on the host, where somebody works against them: forks at the wrong moment, kills, stops, Ctrl-C."""
+"""Commands on the host under interference: forks at the wrong moment, kills, stops, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_fork_at_any_moment_hides_no_end(tmp_path: Path) -> None:
             os.waitpid(child, 0)
 
 
-def test_who_stops_what_starts_commands_stops_nobody_else(tmp_path: Path) -> None:
+def test_a_stopped_starter_of_commands_blocks_no_other_command(tmp_path: Path) -> None:
     backend = LocalBackend(tmp_path)
     nursery = int(backend.execute(f"echo {NURSERY}; kill -STOP {NURSERY}").output)
     assert backend.execute("echo on").output == "on\n"
@@ -92,7 +92,7 @@ def test_bytes_are_asked_about_once(tmp_path: Path) -> None:
             assert asked == ["read"]
 
 
-def test_what_the_disk_refuses_is_told_as_anything_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_the_disk_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = LocalBackend(tmp_path)
     backend.write("a.txt", "text")
 

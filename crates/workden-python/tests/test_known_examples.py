@@ -1,7 +1,7 @@
-"""The examples that users of pydantic-ai-backend know, with another import: they run, and do what they say.
+"""The documented examples of pydantic-ai-backend, with another import: they run, and do what they say.
 
-Of each example only the import, the model, directories of the host and what was left out are changed. Those about
-containers are in `test_known_examples_containers.py`, those about the filesystem sandbox in `test_known_examples_filesystem.py`.
+Only the import, the model, host directories and omitted parts of each example are changed. Those about containers are
+in `test_known_examples_containers.py`, those about the filesystem sandbox in `test_known_examples_filesystem.py`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def test_quick_start(in_tmp: Path) -> None:
     assert FIBONACCI_SAYS in ran
 
 
-def test_commands_that_must_be_approved_are_refused_where_there_is_nobody_to_ask(in_tmp: Path) -> None:
+def test_commands_that_require_approval_are_refused_without_a_source(in_tmp: Path) -> None:
     from pydantic_ai import Agent
     from workden import LocalBackend, create_console_toolset
 
@@ -55,13 +55,13 @@ def test_commands_that_must_be_approved_are_refused_where_there_is_nobody_to_ask
     )
     agent = Agent(plays(*MAKES_FIBONACCI), deps_type=Deps, toolsets=[toolset])
     result = agent.run_sync("Create a Python script that calculates fibonacci and run it", deps=Deps(LocalBackend(".")))
-    # The model reads so, and the run goes on.
+    # The model reads the refusal, and the run continues.
     assert len(answers(result.all_messages())) == 2
     assert list(in_tmp.iterdir()) == []
 
 
 @pytest.mark.parametrize("isolation", [None, "linux"])
-def test_quick_start_with_somebody_who_approves(in_tmp: Path, isolation: str | None) -> None:
+def test_quick_start_with_an_approver(in_tmp: Path, isolation: str | None) -> None:
     from pydantic_ai import Agent
     from workden import LocalBackend, create_console_toolset
 
@@ -123,7 +123,7 @@ async def test_console_toolset() -> None:
 
 
 async def names(toolset: object) -> set[str]:
-    """What a model is offered by a toolset, over files in memory and a shell."""
+    """Returns the tools that a toolset offers to a model, over files in memory and a shell."""
     from pydantic_ai import Agent
     from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
     from pydantic_ai.models.function import AgentInfo, FunctionModel

@@ -1,6 +1,6 @@
-"""The examples of pydantic-ai-backend that are about containers, with another import, on a real daemon.
+"""The examples of pydantic-ai-backend about containers, with another import, on a real daemon.
 
-The image `python:3.12-slim` is the daemon's own, if it has one of that name, and else a small Debian with Python.
+The image `python:3.12-slim` is the daemon's own, if it exists, and otherwise a small Debian with Python.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ IMAGE = "python:3.12-slim"
 
 
 def docker(*arguments: str) -> str | None:
-    """What the client says; nothing, if it fails."""
+    """Returns the output of the client; empty if it fails."""
     said = subprocess.run(["docker", *arguments], capture_output=True, text=True)
     return said.stdout if said.returncode == 0 else None
 
 
 def runtimes() -> set[str]:
-    """The images that were built of runtimes."""
+    """Returns the images that were built from runtimes."""
     return set((docker("images", "--format", "{{.Repository}}:{{.Tag}}", "workden-runtime") or "").split())
 
 
 @pytest.fixture(scope="module")
 def python_image() -> Iterator[None]:
-    """The image that the examples name. The daemon may be somebody's own: what is made here is removed."""
+    """Provides the image that the examples name. The daemon may belong to a user: everything created here is
+    removed."""
     ours, before = docker("image", "inspect", IMAGE) is None, runtimes()
     if ours:
         tagged = docker("tag", "workden-test/python:latest", IMAGE)

@@ -1,4 +1,4 @@
-"""The examples that users of pydantic-ai-filesystem-sandbox know, with another import: they run, and do what they say."""
+"""The documented examples of pydantic-ai-filesystem-sandbox, with another import: they run, and do what they say."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_approval(in_tmp: Path) -> None:
     write = ("write_file", {"path": "output/a.md", "content": "text"})
     agent = Agent(plays(write), toolsets=[approved_toolset])
     agent.run_sync("Write it")
-    # There is no terminal to ask at, so the answer is no; the run goes on.
+    # Without a terminal the answer is no; the run continues.
     assert not (in_tmp / "output/a.md").exists()
 
     controller = ApprovalController(mode="approve_all")

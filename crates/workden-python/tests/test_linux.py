@@ -1,4 +1,4 @@
-"""`LinuxSandbox`, for real."""
+"""`LinuxSandbox` on the real kernel."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_it_is_a_wall(tmp_path: Path) -> None:
         assert told["level"] == "namespaces" and "network_namespace" in told["walls"]
 
 
-def test_what_it_is_given(tmp_path: Path) -> None:
+def test_options(tmp_path: Path) -> None:
     work, data, single = tmp_path / "new" / "work", tmp_path / "data", tmp_path / "file"
     data.mkdir()
     (data / "d").write_text("data")
@@ -124,7 +124,7 @@ def test_a_root_of_its_own(tmp_path: Path) -> None:
         assert sandbox.execute("echo $((6 * 7)); ls /bin").output == "42\nsh\n"
 
 
-def test_what_makes_no_sense() -> None:
+def test_invalid_options_are_rejected() -> None:
     with pytest.raises(ValueError, match="size"):
         LinuxSandbox(memory="much")
     with pytest.raises(ValueError, match="network_mode"):
@@ -154,7 +154,7 @@ def test_without_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_landlock() -> None:
     with tempfile.TemporaryDirectory() as place, LinuxSandbox(place, level="landlock", toolchains=()) as sandbox:
         if os.geteuid() == 0:
-            # Commands never run as root: they run as whoever owns the directory.
+            # Commands never run as root: they run as the owner of the directory.
             os.chown(place, 65534, 65534)
         assert sandbox.work_dir == "/" and sandbox.write("f", "x").path == "/f"
         assert sandbox.execute("cat f").output == "x" and sandbox.isolation()["level"] == "landlock"
@@ -295,7 +295,7 @@ def test_many_threads() -> None:
         assert done == [True] * 32 and "<" not in sandbox.read_bytes("f").decode()
 
 
-def test_whoever_holds_its_place_goes_on_after_its_end(tmp_path: Path) -> None:
+def test_a_place_goes_on_after_the_end_of_its_sandbox(tmp_path: Path) -> None:
     with LinuxSandbox(tmp_path) as sandbox:
         sandbox.write("f", "kept")
         place = sandbox._place

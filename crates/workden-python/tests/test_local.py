@@ -33,7 +33,7 @@ def test_relative_paths_start_at_the_root_and_absolute_ones_are_of_the_host(back
     assert backend.exists("a/x.txt") and not backend.exists("a") and not backend.exists("nope")
 
 
-def test_what_is_there_is_listed(backend: LocalBackend, tmp_path: Path) -> None:
+def test_listing(backend: LocalBackend, tmp_path: Path) -> None:
     for name in ("b.txt", ".hidden", "sub/c.txt"):
         backend.write(name, "x")
     assert names(backend.ls_info(".")) == ["sub", ".hidden", "b.txt"]
@@ -52,7 +52,7 @@ def test_what_is_there_is_listed(backend: LocalBackend, tmp_path: Path) -> None:
         ("../x", "Error: Access denied: '../x' is outside allowed directories ({root})"),
     ],
 )
-def test_what_cannot_be_read_is_said(backend: LocalBackend, tmp_path: Path, path: str, said: str) -> None:
+def test_messages_for_unreadable_paths(backend: LocalBackend, tmp_path: Path, path: str, said: str) -> None:
     backend.write("sub/x", "x")
     assert backend.read(path) == said.format(root=tmp_path)
     assert backend.read_bytes(path) == b""
@@ -133,7 +133,7 @@ def test_several_directories_and_other_spellings_of_them(tmp_path: Path) -> None
     assert backend.read(str(tmp_path / "three")).startswith("Error: Access denied")
 
 
-def test_what_it_is(backend: LocalBackend, tmp_path: Path) -> None:
+def test_properties(backend: LocalBackend, tmp_path: Path) -> None:
     assert len(backend.id) == 36 and backend.execute_enabled
     assert backend.permissions is None is backend.permission_checker
     assert LocalBackend(tmp_path, sandbox_id="me").id == "me"
@@ -144,7 +144,7 @@ def test_what_it_is(backend: LocalBackend, tmp_path: Path) -> None:
     assert local.DEFAULT_READ_LIMIT == 2000 and ".git" in local.GREP_SKIP_DIRS
 
 
-def test_a_root_that_is_nobodys_choice_is_where_we_are(in_tmp: Path) -> None:
+def test_the_default_root_is_the_current_directory(in_tmp: Path) -> None:
     assert LocalBackend().root_dir == in_tmp
 
 
@@ -253,7 +253,7 @@ def test_commands_in_a_sandbox_cannot_open_what_the_rules_deny(tmp_path: Path) -
         default="allow", read=OperationPermissions(rules=[PermissionRule(pattern="**/.env", action="deny")], default="allow")
     )
     with LocalBackend(tmp_path, isolation="linux", permissions=rules, ask_callback=lambda *_: True) as backend:
-        # Nobody who judges a line can know what is in a file.
+        # An analysis of the line cannot know the content of a file.
         ran = backend.execute("python3 read.py; cat .e*")
     assert ran.exit_code == 1 and "Permission denied" in ran.output and "hidden" not in ran.output
 
@@ -274,7 +274,7 @@ def test_without_its_program_it_says_so(tmp_path: Path, monkeypatch: pytest.Monk
     assert ran.exit_code == 1 and "program `workden`" in ran.output
 
 
-def test_what_cannot_be_is_said_when_it_is_made(tmp_path: Path) -> None:
+def test_the_constructor_rejects_invalid_options(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="for containers, use DockerSandbox"):
         LocalBackend(tmp_path, isolation="docker")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="unknown permission preset 'none'"):

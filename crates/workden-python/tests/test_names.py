@@ -1,4 +1,4 @@
-"""The names of the package: all there, loaded when they are used, and no others."""
+"""The names of the package: complete, loaded on first use, and no others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from waiting import LONG
 
 import workden
 
-# What pydantic-ai-backend 0.2.15 exports, but for Kubernetes and Daytona; in `workden` since the beginning.
+# The exports of pydantic-ai-backend 0.2.15, except Kubernetes and Daytona.
 OF_THE_REFERENCE = """
     BackendProtocol SandboxProtocol BackgroundSandboxProtocol AsyncBackendProtocol AsyncSandboxProtocol
     AsyncBackgroundSandboxProtocol AsyncBackendAdapter AsyncSandboxAdapter AsyncBackgroundSandboxAdapter ensure_async
@@ -41,13 +41,13 @@ def test_no_other_name_is_promised() -> None:
 
 
 @pytest.mark.parametrize("name", ["Nonsense", "KubernetesPodSandbox", "DaytonaSandbox"])
-def test_what_is_not_there_is_no_attribute(name: str) -> None:
+def test_an_unknown_name_is_not_an_attribute(name: str) -> None:
     with pytest.raises(AttributeError, match=f"^module 'workden' has no attribute '{name}'$"):
         getattr(workden, name)
 
 
 def fresh(code: str) -> str:
-    """What a new interpreter prints."""
+    """Returns the output of a new interpreter."""
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 

@@ -1,4 +1,4 @@
-"""Arguments that are none: half a character, as a model may write one, and numbers without end. They are answered."""
+"""Invalid arguments, such as a lone surrogate that a model may write, and huge numbers, are answered."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_deepagents_reads_what_is_wrong(tmp_path: Path) -> None:
         assert deep.grep(HALF).error and deep.glob("*", HALF).error and deep.upload_files([(HALF, b"")])[0].error
 
 
-def test_what_is_no_backend_is_told_at_once() -> None:
+def test_objects_that_are_not_backends_are_rejected() -> None:
     for thing in ("x", None, 7, object()):
         with pytest.raises(TypeError, match="is not a backend"):
             CompositeBackend(thing)

@@ -1,4 +1,4 @@
-"""Methods that somebody puts in place of ours: they are what runs, whoever calls."""
+"""Overridden methods are called from everywhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workden.types import ExecuteResponse, WriteResult
 
 
 class Wrapped(LocalBackend):
-    """As people write it who want their tools to show the right signatures."""
+    """A usual way to keep the signatures for tools."""
 
     @functools.wraps(LocalBackend.write)
     def write(self, path: str, content: str | bytes) -> WriteResult:
@@ -40,7 +40,7 @@ def put_on_one(root_dir: Path) -> LocalBackend:
 
 
 @pytest.mark.parametrize("made", [Wrapped, Plain, put_on_one])
-def test_what_stands_in_for_a_method_is_called_by_all(made: Any, tmp_path: Path) -> None:
+def test_a_replaced_method_is_called_by_all(made: Any, tmp_path: Path) -> None:
     backend = made(root_dir=tmp_path)
     assert backend.write("a", "x").error == "not here"
     assert "not here" in CompositeBackend(backend).write("a", "x").error
@@ -56,7 +56,7 @@ def test_what_stands_in_for_a_method_is_called_by_all(made: Any, tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_stop_iteration_leaves_nobody_waiting() -> None:
+def test_a_stop_iteration_blocks_no_caller() -> None:
     class Stops:
         def read_bytes(self, path: str) -> bytes:
             return next(iter([]))

@@ -1,4 +1,4 @@
-"""Methods that somebody wrote are those that are called, in tools and in composites."""
+"""Custom methods are called, in tools and in composites."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def work(tmp_path: Path) -> Path:
 
 
 def asked(backend: Any, *calls: tuple[str, dict[str, Any]]) -> list[str]:
-    """What the model is told, whether it may try again or not."""
+    """Returns the text for the model, of an answer or of a retry."""
     ran = Script(list(calls)).agent(create_console_toolset(backend=backend)).run_sync("go")
     parts = [part for message in ran.all_messages() for part in message.parts]
     return [str(part.content) for part in parts if isinstance(part, (ToolReturnPart, RetryPromptPart))]
@@ -71,7 +71,7 @@ def test_an_edit_that_does_it_is_asked_once(work: Path) -> None:
     backend = Counting(work)
     assert "replaced 1" in asked(backend, READ, EDIT)[-1]
     assert backend.edits == 1 and (work / "a.py").read_text().startswith("# HACK x\n")
-    # What is not there is said with our words.
+    # A missing file has the native message.
     assert "not found" in asked(backend, EDIT)[-1]
 
 
@@ -88,13 +88,13 @@ def test_a_read_in_its_own_form_is_shown_and_one_that_refuses_is_told(work: Path
     assert "not found" in asked(Refusing(work), ("read_file", {"path": "none.py"}))[0]
 
 
-def test_what_is_left_out_of_bytes_is_not_written_back(work: Path) -> None:
+def test_omitted_bytes_are_not_written_back(work: Path) -> None:
     asked(RedactedBytes(work), ("edit_file", {"path": "a.py", "old_string": "second", "new_string": "2nd"}))
     assert (work / "a.py").read_text() == "# SECRET x\n2nd\nthird\n"
 
 
 @pytest.mark.parametrize("kind", [LocalBackend, Redacted, Counting])
-def test_a_route_starts_where_its_directory_does_whoever_wrote_its_methods(work: Path, kind: type[LocalBackend]) -> None:
+def test_a_route_with_custom_methods_starts_at_its_directory(work: Path, kind: type[LocalBackend]) -> None:
     backend = CompositeBackend(LocalBackend(work / "else"), {"/p": kind(work)})
     assert backend.read("/p/a.py").splitlines()[1].endswith("second")
     assert backend.edit("/p/a.py", "third", "3rd").occurrences == 1

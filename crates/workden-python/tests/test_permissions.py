@@ -1,4 +1,4 @@
-"""Permissions: the models as data, what a ruleset is enforced as, and whom the checker asks."""
+"""Permissions: the models as data, the enforcement of a ruleset, and the questions of the checker."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_ruleset_by_choices() -> None:
     assert PermissionChecker(default).check_sync("read", "/w/.env") == "deny"
 
 
-# What is enforced.
+# Enforcement.
 
 SECRET = ["/w/.env", "/w/a\nb/.env", "/w/secrets/x.txt", "/w/id_rsa", "/w/KEY.PEM", "/w/.envrc", "/h/.ssh/x", ".env"]
 HARMLESS = ["/w/main.py", "/w/password_reset.py", "/w/.env.example", "/w/README.md", "main.py", "/w/keys.py"]
@@ -168,7 +168,7 @@ def test_ordinary_commands_are_left_to_the_default(command: str) -> None:
     assert PermissionChecker(READONLY_RULESET).check_sync("execute", command) == "deny"
 
 
-def test_what_a_command_would_touch_counts() -> None:
+def test_files_that_a_command_would_touch_count() -> None:
     rules = Rules(PERMISSIVE_RULESET.model_dump_json())
     action, of, index, why = rules.explain("execute", "cat .env")
     assert (action, of, index) == ("deny", "read", 0)
@@ -213,7 +213,7 @@ def test_parts_of_a_list_mean_what_they_say() -> None:
     assert excepted.is_denied("read", "/w/id_rsa")
 
 
-# Patterns. Each with paths that it matches, and paths that it does not.
+# Patterns, each with paths that match and paths that do not.
 
 PATHS = [
     ("**/*.log", ["/a.log", "/a/b/c.log", "a.log", "/a\nb/c.log"], ["/a.logs", "/a.log/x"]),
@@ -248,19 +248,19 @@ def test_patterns_over_paths(pattern: str, matched: list[str], others: list[str]
 
 
 def test_only_what_makes_nothing_looser_reaches_further() -> None:
-    # No directory is named: a file in any is meant.
+    # Without a directory, the pattern matches a file in any directory.
     assert checker("read", rule("*.pem")).is_denied("read", "/w/tls/a.pem")
     assert checker("read", rule("conf/x")).is_denied("read", "/w/conf/x")
     assert checker("read", rule("*.pem", "allow"), default="deny").is_denied("read", "/w/tls/a.pem")
     assert checker("read", rule("*.pem", "allow"), default="deny").is_allowed("read", "a.pem")
-    # A directory is all that is in it.
+    # A directory includes everything in it.
     assert checker("read", rule("/w/x/")).is_denied("read", "/w/x/y")
     assert checker("read", rule("/w/x/", "allow"), default="deny").is_denied("read", "/w/x/y")
     assert checker("read", rule("/w/x/", "allow"), default="deny").is_denied("read", "/w/x")
     # Letter case.
     assert checker("read", rule("**/*.pem")).is_denied("read", "/A.PEM")
     assert checker("read", rule("**/*.pem", "allow"), default="deny").is_denied("read", "/A.PEM")
-    # A question is not put in front of a refusal.
+    # A refusal comes before a question.
     assert checker("execute", rule("git status", "ask")).requires_approval("execute", "git status x")
     assert checker("execute", rule("git status", "ask"), default="deny").is_denied("execute", "git status x")
     assert checker("execute", rule("git status", "ask"), default="deny").requires_approval("execute", "git status")
@@ -278,7 +278,7 @@ def test_paths_as_they_are_written() -> None:
     denied = checker("read", rule("/etc/**"))
     for path in ("/etc/x", "/etc/../etc/x", "//etc/./x", "/../etc/x", "../../etc/x"):
         assert denied.is_denied("read", path), path
-    # An allowance for one place is none for a path from who knows where.
+    # A rule that allows one place does not allow a path with an unknown base.
     allowed = checker("read", rule("/w/**", "allow"), rule("src/**", "allow"), default="deny")
     for path, expected in {"/w/x": True, "w/x": False, "src/x": True, "../src/x": False, "../w/x": False}.items():
         assert allowed.is_allowed("read", path) is expected, path
@@ -326,7 +326,7 @@ def test_a_line_is_looked_at_as_it_is_written_as_well() -> None:
     assert piped.is_allowed("execute", "ls")
     redirected = checker("execute", rule("*backup*"))
     assert redirected.is_denied("execute", "ls > backup.txt")
-    # Rules that come first decide first.
+    # Earlier rules decide first.
     before = checker("execute", rule("ls *", "allow"), rule("ls * | wc*"), rule("wc*", "allow"))
     assert before.is_denied("execute", "ls x | wc -l")
     before = checker("execute", rule("ls *", "allow"), rule("wc*", "allow"), rule("ls * | wc*"))
@@ -354,7 +354,7 @@ def test_a_command_that_cannot_be_said_in_words_is_refused(pattern: str) -> None
         checker("execute", rule(pattern))
 
 
-def test_what_is_no_ruleset_is_refused() -> None:
+def test_an_invalid_ruleset_is_refused() -> None:
     for call in (Rules, native_ruleset):
         with pytest.raises(Failure, match="a ruleset"):
             call('{"default":"never"}')
@@ -366,7 +366,7 @@ def test_what_is_no_ruleset_is_refused() -> None:
 def test_nothing_is_looser_than_in_the_reference(operation: str) -> None:
     cases = json.loads((DATA / f"permissions-{operation}.json").read_text())
     for default, rules, target, recorded in cases:
-        # One difference is meant: what is written relative starts at the root, as relative paths do.
+        # One difference is intended: a relative pattern starts at the root, as relative paths do.
         relative = [action != "deny" and not pattern.startswith(("/", "**")) for pattern, action in rules]
         if operation == "read" and target.startswith("/") and any(relative):
             continue
@@ -375,7 +375,7 @@ def test_nothing_is_looser_than_in_the_reference(operation: str) -> None:
         assert STRICTNESS[answer] >= STRICTNESS[recorded], (default, rules, target, recorded, answer)
 
 
-# Whom it asks.
+# Questions.
 
 
 @pytest.mark.asyncio
@@ -397,7 +397,7 @@ async def test_allowed_and_denied() -> None:
 
 
 @pytest.mark.asyncio
-async def test_somebody_is_asked() -> None:
+async def test_a_callback_is_asked() -> None:
     heard: list[tuple[str, str, str]] = []
 
     async def answer(operation: str, target: str, reason: str) -> bool:
@@ -412,7 +412,7 @@ async def test_somebody_is_asked() -> None:
 
 
 @pytest.mark.asyncio
-async def test_nobody_is_there_to_be_asked() -> None:
+async def test_without_a_callback_the_fallback_holds() -> None:
     with pytest.raises(PermissionAskError) as unasked:
         await PermissionChecker(DEFAULT_RULESET).check("write", "/a", "to try")
     error = unasked.value
@@ -440,7 +440,7 @@ def test_questions_without_asking() -> None:
         assert said == answers
 
 
-def test_an_operation_that_nobody_knows_goes_by_the_default() -> None:
+def test_an_unknown_operation_has_the_default() -> None:
     rules = Rules(READONLY_RULESET.model_dump_json())
     assert rules.check("dance", "/a") == "deny"
     assert rules.explain("dance", "/a") == ("deny", None, None, "")

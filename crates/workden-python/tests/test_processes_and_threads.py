@@ -1,4 +1,4 @@
-"""Forks, signals, threads and tasks: what happens around a call."""
+"""Forks, signals, threads and tasks around a call."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_forked_child_makes_its_own(tmp_path: Path) -> None:
     for child in children:
         child.join(60)
         assert child.exitcode == 0
-    # The parent's sandbox is none the worse for it.
+    # The parent's sandbox still works.
     assert backend.execute("cat child.txt").output == "from the child"
 
 
@@ -93,7 +93,7 @@ def test_other_threads_go_on_while_one_waits(tmp_path: Path) -> None:
 
 
 async def test_a_call_that_waits_may_be_made_where_a_loop_runs(tmp_path: Path) -> None:
-    # As in a notebook: the loop is held up meanwhile, and nothing breaks.
+    # As in a notebook: the loop is blocked meanwhile, and nothing breaks.
     backend = LocalBackend(tmp_path)
     assert backend.write("x", "1").error is None and backend.execute("cat x").output == "1"
     assert (await ensure_async(backend).read("x")) == "     1\t1"

@@ -1,4 +1,4 @@
-"""The program that the package carries: where it is looked for, and the command line that becomes it."""
+"""The program in the package: where it is found, and the command line that runs it."""
 
 from __future__ import annotations
 

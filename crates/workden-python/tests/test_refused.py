@@ -1,4 +1,4 @@
-"""What backends of this machine refuse, and how they say so: commands by rules, and directories that are not there."""
+"""Refusals of local backends: commands by rules, and missing directories."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_a_denied_command_does_not_start_in_the_background_either(tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_command_that_nobody_approves_is_denied_or_raised_as_the_fallback_says(tmp_path: Path) -> None:
+def test_an_unapproved_command_is_denied_or_raised_by_the_fallback(tmp_path: Path) -> None:
     denies = LocalBackend(tmp_path, permissions=DEFAULT_RULESET, ask_fallback="deny")
     answer = denies.execute("touch a.txt")
     assert (answer.exit_code, answer.output) == (

@@ -1,4 +1,4 @@
-"""Runtimes: those that come with the package, and what is made of others."""
+"""Built-in and custom runtimes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_an_unknown_one_is_answered_with_what_there_is() -> None:
     assert raised.value.args == (f"Unknown runtime 'x'. Available: {available}",)
 
 
-def test_what_is_made_of_one() -> None:
+def test_the_image_of_a_runtime() -> None:
     web = get_runtime("python-web").model_dump_json()
     dockerfile = _native.runtime_dockerfile(web)
     assert dockerfile is not None and dockerfile.startswith("FROM python:3.12-slim\n") and "fastapi" in dockerfile
@@ -65,7 +65,7 @@ def test_a_package_is_never_a_command(packages: list[str]) -> None:
     assert raised.value.kind == "invalid_argument"
 
 
-def test_what_is_not_a_runtime() -> None:
+def test_invalid_runtimes_are_rejected() -> None:
     with pytest.raises(_native.Failure, match="a runtime"):
         _native.check_runtime("{")
 

@@ -54,7 +54,7 @@ class Plain:
 
 
 class Awaited(Plain):
-    """The same, async."""
+    """An async sandbox."""
 
     async def start(self) -> None:  # type: ignore[override]
         self.started += 1
@@ -227,7 +227,7 @@ async def test_idle_sessions() -> None:
     assert await sessions.cleanup_idle(max_idle=0) == 0
 
 
-async def test_what_does_not_tell_when_it_was_used() -> None:
+async def test_a_sandbox_without_a_time_of_use() -> None:
     class Slotted:
         __slots__ = ()
 

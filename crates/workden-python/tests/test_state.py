@@ -1,4 +1,4 @@
-"""`StateBackend`: files in a dictionary that stays the caller's."""
+"""`StateBackend`: files in a dictionary that the caller owns."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_listing_and_searching() -> None:
         ("/../x", "Error: `/../x` climbs above the root of the workspace"),
     ],
 )
-def test_what_cannot_be_read_is_said(path: str, said: str) -> None:
+def test_messages_for_unreadable_paths(path: str, said: str) -> None:
     backend = StateBackend()
     backend.write("/d/x", "x")
     assert backend.read(path).startswith(said) and backend.read_bytes(path) == b"" and not backend.exists(path)
@@ -90,7 +90,7 @@ def test_bytes_that_are_no_text_are_kept_and_the_whole_is_json() -> None:
 
 
 @pytest.mark.parametrize("broken", [1, {}, {"content": 1}, {"content": [1]}, {"content": ["!"], "encoding": "base64"}])
-def test_what_is_no_file_in_the_dictionary_is_said(broken: object) -> None:
+def test_an_invalid_entry_of_the_dictionary_is_reported(broken: object) -> None:
     backend = StateBackend({"/x": broken})  # type: ignore[dict-item]
     assert backend.read("/x").startswith("Error: a file of the dictionary: ")
 

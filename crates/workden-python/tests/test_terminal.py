@@ -1,4 +1,4 @@
-"""What all who ask at a terminal share: whether it is there, what it shows, and that questions take turns."""
+"""Shared parts of terminal questions: detection, safe output, and one question at a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_terminal_is_there_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
         ("rm\u00a0-rf \ud800", "rm\\xa0-rf \\ud800"),
     ],
 )
-def test_what_a_terminal_would_not_show_is_spelled_out(line: str, shown: str) -> None:
+def test_characters_that_a_terminal_would_not_show_are_escaped(line: str, shown: str) -> None:
     assert escape_control(line) == shown
 
 

@@ -1,4 +1,4 @@
-"""Workspaces as a capability of an agent, and those of files in memory."""
+"""Workspaces as a capability of an agent, and workspaces in memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from workden.workspace import WorkdenFilesWorkspaceBackend, WorkdenWorkspace, Wo
 # Files in memory.
 
 
-def test_files_in_memory_have_one_ref_whoever_asks() -> None:
+def test_files_in_memory_have_one_ref() -> None:
     state = StateBackend()
     first, second = WorkdenFilesWorkspaceBackend(state), WorkdenFilesWorkspaceBackend(state)
     asyncio.run(first.write_bytes("/a.txt", b"one"))
@@ -53,7 +53,7 @@ def test_directories_in_memory_are_those_of_the_files_and_those_that_were_made()
         assert list(await workspace.list_dir("/made/empty")) == []
         await workspace.write_bytes("/made/b.txt", b"two")
         await workspace.remove("/made/b.txt")
-        # As on a disk, the directory is still there.
+        # As on a disk, the directory still exists.
         assert [entry.path for entry in await workspace.list_dir("/made")] == ["/made/empty"]
         await workspace.remove("/made")
         assert not await workspace.exists("/made/empty")
@@ -66,7 +66,7 @@ def test_directories_in_memory_are_those_of_the_files_and_those_that_were_made()
 
 
 def obeys(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-    """A model that does as it is told, and tells what came of it."""
+    """A scripted model that reports the answers."""
     last = messages[-1].parts[-1]
     if isinstance(last, ToolReturnPart):
         return ModelResponse(parts=[TextPart(str(last.content))])
@@ -124,7 +124,7 @@ def test_a_capability_takes_its_own_refs_and_no_others() -> None:
         (linux, "workden-linux", "0123456789abcdef", "../x"),
         (docker, "workden-docker", "workden-0123456789abcdef", "database"),
         (docker, "workden-docker", "mine", "yours"),
-        # Which could be the id of a container.
+        # This could be the id of a container.
         (docker, "workden-docker", "mine", "0123456789abcdef"),
     ):
         found = workspace_of(capability, WorkspaceRef(provider=provider, id=own))

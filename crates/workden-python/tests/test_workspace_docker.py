@@ -1,4 +1,4 @@
-"""Workspaces in containers: what is beyond Pydantic AI's suite."""
+"""Workspaces in containers: tests in addition to Pydantic AI's suite."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run_docker(*words: str) -> str:
 
 
 @pytest.mark.docker
-def test_a_container_that_somebody_removes_is_unavailable(docker: New) -> None:
+def test_a_removed_container_is_unavailable(docker: New) -> None:
     backend = docker()
 
     async def main() -> None:
@@ -54,7 +54,7 @@ def test_a_container_that_is_done_with_is_removed(docker: New) -> None:
 
 
 @pytest.mark.docker
-def test_a_container_of_somebodys_own_is_reached_by_its_name_and_left_as_it_was(docker: New) -> None:
+def test_a_foreign_container_is_reached_by_name_and_left_unchanged(docker: New) -> None:
     name = f"workden-test-own-{os.getpid()}"
     run_docker("run", "--detach", "--rm", "--name", name, "--workdir", "/srv/own", IMAGE, "sleep", "600")
     try:

@@ -1,4 +1,4 @@
-"""Workspaces in Linux sandboxes: what is beyond Pydantic AI's suite."""
+"""Workspaces in Linux sandboxes: tests in addition to Pydantic AI's suite."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_all_who_come_first_share_one_environment_also_after_some_were_cancelled
     assert backend.ref is not None and [backend.ref.id] == os.listdir(tmp_path / "leases")
 
 
-def test_an_environment_is_kept_when_everybody_who_waited_for_it_was_cancelled(linux: New, tmp_path: Path) -> None:
+def test_an_environment_is_kept_when_all_waiting_callers_were_cancelled(linux: New, tmp_path: Path) -> None:
     backend = linux()
 
     async def gives_up() -> None:
@@ -60,7 +60,7 @@ def test_an_environment_is_kept_when_everybody_who_waited_for_it_was_cancelled(l
         with contextlib.suppress(asyncio.CancelledError):
             await waiting
 
-    # Also the loop is gone by the time there is an environment.
+    # The loop has ended before the environment is ready.
     asyncio.run(gives_up())
     asyncio.run(backend.write_bytes("/workspace/b", b"y"))
     assert backend.ref is not None and [backend.ref.id] == os.listdir(tmp_path / "leases")
@@ -91,7 +91,7 @@ def test_another_process_comes_back_by_the_ref(linux: New, tmp_path: Path) -> No
     )
     words = [sys.executable, "-c", program, backend.ref.provider, backend.ref.id, str(tmp_path / "leases")]
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "from here\n"
-    # It is still there, although whoever came has left.
+    # The environment outlives the process that attached to it.
     assert asyncio.run(backend.read_bytes("/workspace/b.txt")) == b"there"
 
 
@@ -110,7 +110,7 @@ def test_a_forked_child_comes_to_the_same_environment(linux: New) -> None:
     assert asyncio.run(backend.read_bytes("/workspace/b")) == b"child"
 
 
-def test_an_environment_that_somebody_else_ended_is_unavailable(linux: New) -> None:
+def test_an_environment_that_another_client_ended_is_unavailable(linux: New) -> None:
     backend = linux()
 
     async def main() -> None:
@@ -132,7 +132,7 @@ def test_a_command_that_kills_itself_has_ended_in_a_living_environment(linux: Ne
     assert ran.exit_code == 137
 
 
-def test_what_was_printed_before_a_timeout_is_told(linux: New) -> None:
+def test_output_before_a_timeout_is_kept(linux: New) -> None:
     backend = linux()
     # A busy machine needs more time to print something.
     for seconds in (1, 10, 100):
@@ -176,7 +176,7 @@ def test_a_directory_of_the_host_can_be_worked_in(linux: New, tmp_path: Path) ->
     assert (tmp_path / "work" / "deep" / "file").read_bytes() == b"on the host, too"
 
 
-def test_what_holds_where_it_was_made_holds_where_it_is_found_again(linux: New, tmp_path: Path) -> None:
+def test_the_policy_of_the_creator_holds_for_attached_clients(linux: New, tmp_path: Path) -> None:
     options = {"root_dir": tmp_path / "work", "permissions": READONLY_RULESET}
     made = linux(options)
     for backend in (made, lambda: linux(options, ref=made.ref)):
@@ -188,7 +188,7 @@ def test_what_holds_where_it_was_made_holds_where_it_is_found_again(linux: New, 
     assert list((tmp_path / "work").iterdir()) == []
 
 
-def test_what_makes_programs_run_outside_cannot_be_written_where_it_is_found_again(linux: New, tmp_path: Path) -> None:
+def test_protected_names_hold_for_attached_clients(linux: New, tmp_path: Path) -> None:
     options: dict[str, Any] = {"root_dir": tmp_path / "work", "volumes": {tmp_path / "more": "/more"}}
     made = linux(options)
     asyncio.run(made.write_bytes("/workspace/file", b""))

@@ -1,4 +1,4 @@
-"""Workspaces: Pydantic AI's own suite over each kind."""
+"""Pydantic AI's own suite for workspaces, over each kind."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class TestDockerSandbox(_Suite):
 
 
 class TestState(_Suite):
-    """Commands aside, of which there are none."""
+    """Except commands, which files in memory do not have."""
 
     @pytest.fixture
     def has_real_posix_shell(self) -> bool:
@@ -80,7 +80,7 @@ class TestState(_Suite):
     def destroy_environment(self) -> Callable[[WorkspaceBackend], Awaitable[None]]:
         async def destroy(backend: WorkspaceBackend) -> None:
             assert isinstance(backend, WorkdenFilesWorkspaceBackend)
-            # The files go with whoever held them.
+            # The files end with their last reference.
             del backend._environment._opening, backend._environment._provider
             gc.collect()
 

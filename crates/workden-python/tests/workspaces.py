@@ -1,4 +1,4 @@
-"""Workspaces that are made for a test, and ended after it."""
+"""Workspaces that are created for a test, and ended after it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ New = Callable[..., WorkdenWorkspaceBackend]
 
 
 def ended(backends: list[WorkdenWorkspaceBackend]) -> None:
-    """Ends what is left of what a test has made."""
+    """Ends the workspaces of a test."""
 
     async def each() -> None:
         for backend in backends:
@@ -29,12 +29,12 @@ def ended(backends: list[WorkdenWorkspaceBackend]) -> None:
 
 
 def in_linux(leases: Path) -> contextlib.AbstractContextManager[New]:
-    """Makes workspaces in Linux sandboxes."""
+    """Creates workspaces in Linux sandboxes."""
     return _making("linux", {}, leases=leases)
 
 
 def in_docker() -> contextlib.AbstractContextManager[New]:
-    """Makes workspaces in containers, for a user who may not do everything."""
+    """Creates workspaces in containers, with an unprivileged user."""
     return _making("docker", {"image": IMAGE, "user": "1000:1000"})
 
 
