@@ -30,16 +30,10 @@ pub fn may_block<T>(poll: impl FnOnce() -> T) -> T {
     poll()
 }
 
-/// Whether this thread [may block](may_block) now.
-#[must_use]
-pub fn may_block_here() -> bool {
-    MAY_BLOCK.get()
-}
-
 /// Runs blocking work on the runtime's pool for it; or right here where that [may be](may_block), where there is
 /// no runtime, or no thread to be had for its pool.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    if may_block_here() {
+    if MAY_BLOCK.get() {
         return work();
     }
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return work() };

@@ -33,7 +33,7 @@ mod state;
 mod system_clock;
 pub mod toolkit;
 
-pub use blocking::{may_block, may_block_here};
+pub use blocking::may_block;
 pub use composite::{CompositeBackend, CompositeBuilder};
 #[cfg(unix)]
 pub use local::{BoundFiles, Durability, LocalBackend, LocalOptions, PathOpening};

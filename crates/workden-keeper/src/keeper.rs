@@ -5,7 +5,6 @@
 //! after `stop` everything is `Gone`.
 
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -29,7 +28,6 @@ use workden_core::{
 use workden_files::LocalBackend;
 
 use crate::{
-    Nursery,
     processes::{Engine, Wanted, gone},
     setting::Setting,
 };
@@ -44,17 +42,6 @@ pub struct Keeper {
     began: Instant,
     asked: Asked,
     stopped: watch::Sender<bool>,
-}
-
-/// Where commands run on the host, and what they see there.
-#[derive(Clone, Debug)]
-pub struct HostPlace {
-    /// What is `/` to file calls.
-    pub root: PathBuf,
-    /// Where commands start: the root, or below it.
-    pub directory: PathBuf,
-    /// The environment of commands.
-    pub environment: BTreeMap<String, String>,
 }
 
 /// Who asks something now, and when somebody last did.
@@ -81,22 +68,6 @@ impl Keeper {
     ///
     /// When the files cannot be opened, or the directory of commands is not among them.
     pub fn new(setting: Setting) -> Result<Self> {
-        Self::with(setting, Engine::new)
-    }
-
-    /// A keeper on the host as it is, in a program that is not made to be forked: its commands are started by the
-    /// nursery, a process of [`run`](crate::run) with the word [`MINDERS_WORD`](crate::MINDERS_WORD).
-    ///
-    /// # Errors
-    ///
-    /// As [`Keeper::new`].
-    pub fn nursed(host: HostPlace, nursery: Nursery) -> Result<Self> {
-        let HostPlace { root, directory, environment } = host;
-        let setting = Setting { files_root: root, ..Setting::host(directory, environment) };
-        Self::with(setting, |setting| Engine::nursed(setting, nursery))
-    }
-
-    fn with(setting: Setting, engine: impl FnOnce(Arc<Setting>) -> Result<Engine>) -> Result<Self> {
         let below = setting.directory.strip_prefix(&setting.files_root).ok().and_then(|below| below.to_str());
         let below = below.ok_or_else(|| {
             Error::new(ErrorKind::InvalidPath, "the directory of commands is not among the files of the sandbox")
@@ -106,7 +77,7 @@ impl Keeper {
         let setting = Arc::new(setting);
         let began = Instant::now();
         Ok(Self {
-            engine: engine(Arc::clone(&setting))?,
+            engine: Engine::new(Arc::clone(&setting))?,
             setting,
             files,
             directory,
@@ -119,11 +90,6 @@ impl Keeper {
     /// Waits until somebody has stopped it.
     pub async fn stopped(&self) {
         let _ = self.stopped.subscribe().wait_for(|&stopped| stopped).await;
-    }
-
-    /// Ends everything that runs without waiting for that, and starts nothing any more. Dropping does the same.
-    pub fn let_go(&self) {
-        self.engine.let_go();
     }
 
     /// Reaps children that have ended. For a process that has none but commands'.

@@ -9,14 +9,12 @@ pub mod direct;
 mod keeper;
 mod message;
 mod minder;
-mod nursery;
 mod processes;
 mod serve;
 mod setting;
 mod supervisor;
 mod sys;
 
-pub use keeper::{HostPlace, Keeper};
-pub use nursery::Nursery;
-pub use serve::{MINDERS_WORD, run};
+pub use keeper::Keeper;
+pub use serve::run;
 pub use setting::{Children, Join, LimitCounts, LimitWatch, Logs, Setting, Used};

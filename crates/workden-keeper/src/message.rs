@@ -33,33 +33,17 @@ pub(crate) fn length_of_next(line: impl AsFd) -> Result<usize, Errno> {
 }
 
 /// Sends a message with these descriptors enclosed, whole or not at all.
-pub(crate) fn send_with(
-    line: impl AsFd,
-    message: &[u8],
-    descriptors: &[BorrowedFd<'_>],
-    wait: Wait,
-) -> Result<(), Errno> {
-    let flags = match wait {
-        Wait::ForRoom => SendFlags::NOSIGNAL,
-        Wait::Never => SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
-    };
+pub(crate) fn send_with(line: impl AsFd, message: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Errno> {
     let enclosed = SendAncillaryMessage::ScmRights(descriptors);
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
     let mut enclosures = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() && !enclosures.push(enclosed) {
         return Err(Errno::TOOBIG);
     }
-    match retry_on_intr(|| sendmsg(&line, &[IoSlice::new(message)], &mut enclosures, flags))? {
+    match retry_on_intr(|| sendmsg(&line, &[IoSlice::new(message)], &mut enclosures, SendFlags::NOSIGNAL))? {
         sent if sent == message.len() => Ok(()),
         _ => Err(Errno::MSGSIZE),
     }
-}
-
-/// What to do when there is no room for a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wait {
-    ForRoom,
-    Never,
 }
 
 /// Waits for the next message, and takes so many bytes of it with the descriptors that are enclosed; an empty

@@ -67,7 +67,8 @@ class Row:
     def verdict(self) -> str:
         if self.error:
             return "ERROR"
-        return "pass" if self.faster >= self.task.at_least else "MISS"
+        longest = statistics.median(self.theirs) / self.task.at_least + self.task.slack
+        return "pass" if statistics.median(self.ours) <= longest else "MISS"
 
     def cells(self) -> tuple[str, ...]:
         if self.error:
@@ -81,6 +82,8 @@ class Row:
 
 
 def _target(task: Task) -> str:
+    if task.slack:
+        return f"at most {task.slack * 1e3:g} ms slower"
     return "no slower" if task.at_least == 1 else f">= {task.at_least:g} x faster"
 
 

@@ -39,6 +39,8 @@ class Task:
     """How often it is done for one time, which is then divided."""
     at_least: float = 1.0
     """How many times faster than the other library it must be."""
+    slack: float = 0.0
+    """Seconds by which it may be slower nevertheless."""
     with_rg: bool = False
     """Whether the other library finds `rg`, and uses it."""
 
@@ -46,11 +48,11 @@ class Task:
 TASKS: list[Task] = []
 
 
-def task(name: str, repeat: int = 1, at_least: float = 1.0, with_rg: bool = False) -> Any:
+def task(name: str, repeat: int = 1, at_least: float = 1.0, with_rg: bool = False, slack: float = 0.0) -> Any:
     """Makes a task of the function that prepares it."""
 
     def add(prepare: Callable[[Context], Timed]) -> Callable[[Context], Timed]:
-        TASKS.append(Task(name, prepare, repeat, at_least, with_rg))
+        TASKS.append(Task(name, prepare, repeat, at_least, slack, with_rg))
         return prepare
 
     return add
@@ -258,13 +260,14 @@ def _(context: Context) -> Timed:
     return lambda: backend.read("/d7/file_7.py")
 
 
-@task("execute true", repeat=20)
+# A command goes through the keeper, a process of its own: the price of no orphans.
+@task("execute true", repeat=20, slack=0.0005)
 def _(context: Context) -> Timed:
     backend = scratch(context)
     return lambda: backend.execute("true").exit_code
 
 
-@task("execute true, awaited", repeat=20)
+@task("execute true, awaited", repeat=20, slack=0.0005)
 def _(context: Context) -> Timed:
     loop, backend = asyncio.new_event_loop(), scratch(context)
 

@@ -2,12 +2,11 @@
 
 use std::{
     future::{Future, poll_fn},
-    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Waker},
     time::Duration,
@@ -54,48 +53,8 @@ pub(crate) fn is_waited_for() -> bool {
     WAITED_FOR.try_with(|()| ()).is_ok()
 }
 
-/// Maximum number of async calls that occupy a runtime thread at the same time.
-const MOST_ATTENDED: usize = 4;
-
-static ATTENDED: AtomicUsize = AtomicUsize::new(0);
-
-/// Like [`short`], for a call that may take long after a short start: without a waiting thread, a runtime thread runs
-/// the start, and other threads take over its tasks. Most of many concurrent calls skip this.
-pub(crate) async fn attended<T>(call: impl Future<Output = T>) -> T {
-    struct Attended;
-    impl Drop for Attended {
-        fn drop(&mut self) {
-            ATTENDED.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-    let mut call = pin!(short(call));
-    let mut begins = true;
-    poll_fn(|context| {
-        let is_awaited = AWAITED_BY.try_with(|_| ()).is_ok();
-        if !mem::take(&mut begins) || !is_awaited {
-            return call.as_mut().poll(context);
-        }
-        let before = ATTENDED.fetch_add(1, Ordering::Relaxed);
-        let _attended = Attended;
-        if before >= MOST_ATTENDED {
-            return call.as_mut().poll(context);
-        }
-        let mut polled = None;
-        // The runtime panics if the system has no thread for its other tasks; the call has not started then.
-        let attended = catch_unwind(AssertUnwindSafe(|| {
-            task::block_in_place(|| polled = Some(may_block(|| call.as_mut().poll(context))));
-        }));
-        match (polled, attended) {
-            (Some(polled), _) => polled,
-            (None, _) => call.as_mut().poll(context),
-        }
-    })
-    .await
-}
-
 /// Forgets the pending calls of the parent, in a forked child.
 pub(crate) fn forget_parent() {
-    ATTENDED.store(0, Ordering::Relaxed);
     LETS_GO.store(false, Ordering::Release);
 }
 

@@ -17,7 +17,7 @@ from workden._native import Failure, Place
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
 
-NURSERY = "$(cut -d' ' -f4 /proc/$PPID/stat)"
+KEEPER = "$(cut -d' ' -f4 /proc/$PPID/stat)"
 
 
 def place(backend: LocalBackend) -> Place:
@@ -53,13 +53,20 @@ def test_a_fork_at_any_moment_hides_no_end(tmp_path: Path) -> None:
             os.waitpid(child, 0)
 
 
-def test_a_stopped_starter_of_commands_blocks_no_other_command(tmp_path: Path) -> None:
+def test_a_command_that_stops_the_keeper_holds_up_no_other_command(tmp_path: Path) -> None:
     backend = LocalBackend(tmp_path)
-    nursery = int(backend.execute(f"echo {NURSERY}; kill -STOP {NURSERY}").output)
+    keeper = int(backend.execute(f"echo {KEEPER}; kill -STOP {KEEPER}").output)
     assert backend.execute("echo on").output == "on\n"
-    # A stop that waited for it would never return.
     place(backend).stop()
-    until(lambda: not Path(f"/proc/{nursery}").exists())
+    until(lambda: not Path(f"/proc/{keeper}").exists())
+
+
+def test_a_keeper_that_is_stopped_ends_with_its_sandbox(tmp_path: Path) -> None:
+    backend = LocalBackend(tmp_path)
+    keeper = int(backend.execute(f"echo {KEEPER}").output)
+    os.kill(keeper, signal.SIGSTOP)
+    place(backend).stop()
+    until(lambda: not Path(f"/proc/{keeper}").exists())
 
 
 def test_ctrl_c_lets_a_command_say_goodbye(tmp_path: Path) -> None:

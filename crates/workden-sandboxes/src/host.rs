@@ -1,67 +1,31 @@
-//! `HostSandbox`: the host's own shell with the same process semantics as everywhere. No isolation, for
-//! development only, and never anybody's default.
-//!
-//! Its keeper is in this process: between the two would be no wall, only the way there and back. Commands are
-//! started by a small process of their own, the nursery, with which everything ends.
+//! `HostSandbox`: the host's own shell with the same process semantics as everywhere. It isolates nothing, is for
+//! development only, and is never a default.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use tokio::time::timeout;
-use workden_core::{Error, ErrorKind, Result};
-use workden_keeper::{HostPlace, Keeper, MINDERS_WORD, Nursery};
+use workden_core::Result;
+use workden_wire::Ground;
 
 use crate::{
     HostEnvironment, KeeperProgram,
-    delegate::delegate,
-    keeper::{KeeperChild, ready},
+    delegate::delegate_to_keeper,
+    keeper::Keeper,
     variables::{self, NamedVariables},
 };
-
-/// How long the nursery has to end what is left.
-const END_TIME: Duration = Duration::from_secs(5);
 
 /// Commands on the host, as the user who started them. It ends when it is dropped, or with this process.
 #[derive(Debug)]
 pub struct HostSandbox {
     keeper: Keeper,
-    nursery: KeeperChild,
 }
 
-delegate!(HostSandbox, |this| &this.keeper, |answer| answer, {
-    async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
-        self.keeper.spawn(request).await
-    }
-    async fn stop(&self) -> Result<()> {
-        // A command may have stopped it.
-        self.nursery.wake();
-        self.keeper.stop().await?;
-        self.end().await;
-        Ok(())
-    }
-});
+delegate_to_keeper!(HostSandbox);
 
 impl HostSandbox {
     /// Ends it at once, with all that runs in it, and waits until nothing is left. Dropping it does the
     /// same without the wait; [`Sandbox::stop`](workden_core::Sandbox::stop) asks first.
     pub async fn close(self) {
-        self.end().await;
-    }
-
-    /// Has the nursery end, and everything with it.
-    fn let_go(&self) {
-        self.keeper.let_go();
-        // A command may have stopped it.
-        self.nursery.wake();
-    }
-
-    /// Ends the nursery, and everything with it.
-    async fn end(&self) {
-        self.let_go();
-        if timeout(END_TIME, self.nursery.wait()).await.is_err() {
-            self.nursery.kill();
-            self.nursery.wait().await;
-        }
+        self.keeper.close().await;
     }
 
     /// Files in this directory, which is `/` to file calls; commands start there, and can go anywhere.
@@ -74,12 +38,6 @@ impl HostSandbox {
             directory: None,
             variables: NamedVariables::default(),
         }
-    }
-}
-
-impl Drop for HostSandbox {
-    fn drop(&mut self) {
-        self.let_go();
     }
 }
 
@@ -144,14 +102,7 @@ impl HostSandboxBuilder {
         let mut environment = variables::of_host(&self.host);
         self.variables.add_to(&mut environment, &self.host)?;
         let program = self.program.ok_or_else(KeeperProgram::missing)?;
-        let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
-        let (ours, theirs) = pair.map_err(|errno| {
-            let why = std::io::Error::from(errno).kind();
-            Error::new(ErrorKind::Io, format!("there is no socket for the keeper: {why}"))
-        })?;
-        let child = KeeperChild::start(&program, &[MINDERS_WORD], theirs, self.log.as_deref())?;
-        let nursery = ready(&child, Nursery::connect(ours), || ()).await?;
-        let keeper = Keeper::nursed(HostPlace { root, directory, environment }, nursery)?;
-        Ok(HostSandbox { keeper, nursery: child })
+        let ground = Ground::Host { root, directory, environment };
+        Ok(HostSandbox { keeper: Keeper::start(&program, ground, self.log.as_deref()).await? })
     }
 }

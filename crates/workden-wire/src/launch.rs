@@ -24,6 +24,15 @@ pub struct Launch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ground {
+    /// On the host as it is, without isolation.
+    Host {
+        /// The directory that is `/` to file calls.
+        root: PathBuf,
+        /// Where commands start: the root, or a directory below it.
+        directory: PathBuf,
+        /// The environment of commands.
+        environment: BTreeMap<String, String>,
+    },
     /// In namespaces of their own, which the keeper makes before it serves.
     Linux(Box<Confinement>),
     /// In the container in which the keeper was started, as it is.

@@ -14,7 +14,7 @@ use workden_core::{Error, ErrorKind};
 use super::{errors::refused, ids::Owners};
 use crate::{
     cgroup::Group,
-    message::{Wait, length_of_next, receive, receive_with, send_with},
+    message::{length_of_next, receive, receive_with, send_with},
 };
 
 /// Bytes that the reason of a failure may have.
@@ -124,7 +124,7 @@ impl Link {
     fn give(&self, letter: &impl Serialize, descriptors: &[OwnedFd]) -> Result<(), Error> {
         let letter = serde_json::to_vec(&(descriptors.len(), letter)).unwrap_or_default();
         let descriptors: Vec<BorrowedFd<'_>> = descriptors.iter().map(AsFd::as_fd).collect();
-        match send_with(&self.0, &letter, &descriptors, Wait::ForRoom) {
+        match send_with(&self.0, &letter, &descriptors) {
             Ok(()) => Ok(()),
             Err(Errno::PIPE | Errno::CONNRESET) => Err(self.why_it_died()),
             Err(errno) => Err(refused("handing over what it needs", errno)),

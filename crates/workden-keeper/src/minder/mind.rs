@@ -9,7 +9,7 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
     net::{RecvFlags, SendFlags},
-    process::{Pid, Signal, WaitOptions, kill_process_group},
+    process::{Pid, Signal, WaitOptions, getppid, kill_process, kill_process_group},
 };
 use workden_core::limits;
 
@@ -153,6 +153,11 @@ impl<'a> Minder<'a> {
 
     fn report(&self, report: Report) {
         let _ = rustix::net::send(self.link, &report.encode(), SendFlags::NOSIGNAL);
+        // On the host a command can stop the keeper, which would never read this. To a process that runs the
+        // signal means nothing.
+        if let Some(keeper) = getppid() {
+            let _ = kill_process(keeper, Signal::CONT);
+        }
     }
 }
 

@@ -3,13 +3,11 @@
 //! left.
 //!
 //! Invariant: after the fork only system calls. No allocation, no lock, no panic: the keeper may
-//! have had threads, and what those held stays held here for ever. (A minder of a nursery, which has
-//! none, may allocate.) A minder ends when it has no descendant, or waits for its next command if it is
-//! a nursery's; when the keeper is gone it kills them all at once.
+//! have had threads, and what those held stays held here for ever. A minder ends when it has no
+//! descendant; when the keeper is gone it kills them all at once.
 
 pub(crate) mod command;
 pub(crate) mod descent;
-pub(crate) mod letter;
 pub(crate) mod message;
 mod mind;
 
@@ -18,11 +16,9 @@ use std::{
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
 };
 
-use letter::Letter;
 use message::{Report, Stage};
 use mind::Minder;
 use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
     net::SendFlags,
     process::{DumpableBehavior, Pid, Resource},
@@ -106,64 +102,6 @@ pub(crate) fn start(mut plan: Plan<'_>, room: &mut [i32]) -> Result<Pid, Errno> 
     })
 }
 
-/// Starts a minder that waits for commands, which come on its link one after the other. For a process without threads.
-pub(crate) fn start_waiting(link: BorrowedFd<'_>, room: &mut [i32], stack: &mut BorrowedStack) -> Result<Pid, Errno> {
-    sys::fork_into(&Place::Here, move || {
-        // Standard streams stay, or descriptors that come would take their places.
-        sys::close_all_but(&mut [0, 1, 2, link.as_raw_fd()]);
-        let children = match settle() {
-            Ok(children) => children,
-            Err(why) => {
-                report_none(link, why);
-                sys::exit_now(1)
-            }
-        };
-        loop {
-            match Letter::receive(link) {
-                // Nobody waits for it any more, and it is not begun.
-                Ok(Some(_)) if is_called_off(link) => report_none(link, Errno::CANCELED),
-                Ok(Some((letter, streams))) => match begin_by(letter, streams, link, stack) {
-                    Ok(leader) => Minder::new(link, &children, leader, room).mind(),
-                    Err(why) => report_none(link, why),
-                },
-                // Nobody needs it any more.
-                Ok(None) => sys::exit_now(0),
-                Err(why) => report_none(link, why),
-            }
-        }
-    })
-}
-
-/// Whether the keeper has said something since it asked for a command, or is gone.
-fn is_called_off(link: BorrowedFd<'_>) -> bool {
-    let mut watched = [PollFd::new(&link, PollFlags::IN)];
-    !matches!(poll(&mut watched, Some(&Timespec::default())), Ok(0) | Err(_))
-}
-
-/// Starts the command of a letter, on the host as it is.
-fn begin_by(
-    letter: Letter,
-    streams: [OwnedFd; 3],
-    link: BorrowedFd<'_>,
-    stack: &mut BorrowedStack,
-) -> Result<Pid, Errno> {
-    let [input, output, error] = &streams;
-    begin(&mut Plan {
-        link,
-        streams: [input.as_fd(), output.as_fd(), error.as_fd()],
-        terminal: letter.terminal,
-        image: Image::new(letter.program),
-        directory: &letter.directory,
-        rlimits: &[],
-        join: &NO_GROUP,
-        filter: &[],
-        domain: None,
-        memory_runs_out: MemoryRunsOut::AsUsual,
-        tells: letter.tells,
-        stack: Some(stack),
-    })
-}
-
 /// Starts the command.
 fn begin(plan: &mut Plan<'_>) -> Result<Pid, Errno> {
     match (plan.join, plan.stack.take()) {
@@ -204,7 +142,7 @@ fn close_but(plan: &Plan<'_>, also: Option<BorrowedFd<'_>>) {
 }
 
 /// Says that there is no process for a command.
-pub(crate) fn report_none(link: BorrowedFd<'_>, why: Errno) {
+fn report_none(link: BorrowedFd<'_>, why: Errno) {
     for report in [Report::Failed(Stage::Fork, why), Report::Empty] {
         let _ = rustix::net::send(link, &report.encode(), SendFlags::NOSIGNAL);
     }

@@ -8,21 +8,17 @@ use futures_util::{
 };
 use tokio::time::{Instant, sleep_until};
 use workden_core::sandbox::{Ended, ExecuteRequest};
-use workden_files::may_block_here;
 
 use super::{
     AsFd, End, Engine, Executed, LimitHit, Result, Tells, Terminal, Wanted,
     capture::{Capture, More},
     failure::{self, Failure},
-    follow, limits_hit,
+    limits_hit,
     pipes::{self, AtEnd, READ_BYTES, Watched},
     records::{Record, drain_into},
-    tree::Tree,
+    tree::{Tree, TreeState},
 };
 
-/// How long a thread that waits for nothing else watches a command by itself. It hears nothing meanwhile, not even
-/// that nobody wants the command any more.
-const PATIENCE: Duration = Duration::from_millis(20);
 /// The most that a timeout can be: a month, so that clocks do not overflow.
 const MOST_TIME: Duration = Duration::from_secs(31 * 24 * 60 * 60);
 
@@ -32,30 +28,16 @@ impl Engine {
         let began = Instant::now();
         let deadline = request.timeout.map(|timeout| began + timeout.min(MOST_TIME));
         let hits = self.limits_hit_from_now();
-        let (pipe, theirs) = pipes::unwatched()?;
+        let (pipe, theirs) = pipes::from_command()?;
         let streams = [self.null.as_fd(), theirs.as_fd(), theirs.as_fd()];
-        let tree = self.begin(&wanted, streams, Terminal::None, Tells::End)?;
+        let tree = self.start(&wanted, streams, Terminal::None, Tells::End)?;
         drop(theirs);
-        let mut waiting = EndedWhenDropped::new(Arc::clone(&tree), []);
+        let pipe = Arc::new(pipe);
+        let mut waiting = EndedWhenDropped::new(Arc::clone(&tree), [Arc::clone(&pipe)]);
         let mut capture = Capture::new(request.most_chars, &self.setting.logs);
-        if may_block_here() {
-            // Most commands are short, and whoever waits for one can as well watch it: nobody else is woken.
-            let most = request.timeout.map_or(PATIENCE, |timeout| timeout.min(PATIENCE));
-            tree.attend(&pipe, most, |bytes| capture.push(bytes));
-        }
-        let (mut timed_out, mut left) = (false, None);
-        if !tree.is_over() || pipes::drain(&pipe, |bytes| capture.push(bytes)) == AtEnd::No {
-            follow(&tree)?;
-            let pipe = Arc::new(Watched::register(pipe)?);
-            waiting.outputs.push(Arc::clone(&pipe));
-            timed_out = run(&tree, &pipe, &mut capture, deadline).await;
-            left = match pipe.drain(|bytes| capture.push(bytes)) {
-                AtEnd::Yes => None,
-                AtEnd::No => Some(pipe),
-            };
-        }
+        let (state, timed_out) = run(&tree, &pipe, &mut capture, deadline).await;
+        let at_end = pipe.drain(|bytes| capture.push(bytes));
         waiting.release();
-        let state = tree.state();
         let mut ended = if timed_out { Ended::TimedOut } else { state.ended.unwrap_or(Ended::Exited(127)) };
         match failure::of(&state, wanted.command) {
             Some(Failure::Refused(error)) => return Err(error),
@@ -66,14 +48,17 @@ impl Engine {
             None => {}
         }
         let duration = began.elapsed();
-        let more = if left.is_some() { More::MayCome } else { More::No };
+        let more = match at_end {
+            AtEnd::Yes => More::No,
+            AtEnd::No => More::MayCome,
+        };
         let id = self.records().next_execution();
         let (output, log) = capture.finish(&id, more);
         if let Some(log) = log {
             let line = wanted.command.as_line();
             let record = Record::finished(id, line, &state, ended, duration, log, &tree);
             self.records().add(Arc::clone(&record));
-            if let Some(pipe) = left {
+            if more == More::MayCome {
                 tokio::spawn(async move { drain_into(&record, &pipe).await });
             }
         }
@@ -90,8 +75,9 @@ impl Engine {
     }
 }
 
-/// Takes what is printed until the command has ended, or its time is over and its tree is no more: whether that.
-async fn run(tree: &Tree, pipe: &Watched, capture: &mut Capture<'_>, deadline: Option<Instant>) -> bool {
+/// Takes what is printed until the command has ended, or its time is over and its tree is no more. Returns what is
+/// known of the tree, and whether the command ran out of time.
+async fn run(tree: &Tree, pipe: &Watched, capture: &mut Capture<'_>, deadline: Option<Instant>) -> (TreeState, bool) {
     let take = async |capture: &mut Capture<'_>| {
         let mut buffer = Vec::new();
         loop {
@@ -111,7 +97,7 @@ async fn run(tree: &Tree, pipe: &Watched, capture: &mut Capture<'_>, deadline: O
     };
     tokio::select! {
         biased;
-        _ = tree.ended() => return false,
+        state = tree.ended() => return (state, false),
         () = in_time => {}
         () = take(capture) => {}
     }
@@ -119,7 +105,7 @@ async fn run(tree: &Tree, pipe: &Watched, capture: &mut Capture<'_>, deadline: O
         () = tree.end(End::Softly) => {}
         () = take(capture) => {}
     }
-    true
+    (tree.state(), true)
 }
 
 /// Ends a tree for which nobody waits any more. Until its end somebody reads what it prints: who says

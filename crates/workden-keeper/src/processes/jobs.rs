@@ -9,7 +9,7 @@ use workden_core::{
 };
 
 use super::{
-    AsFd, Command, End, Engine, Error, Result, Terminal, Wanted,
+    AsFd, Command, End, Engine, Error, Result, Tells, Terminal, Wanted,
     failure::{self, Failure},
     log::Log,
     output::complete,
@@ -25,7 +25,8 @@ impl Engine {
     /// Starts a job.
     pub(crate) async fn start_job(&self, wanted: Wanted<'_>) -> Result<Job> {
         let (pipe, theirs) = pipes::from_command()?;
-        let tree = self.start(&wanted, [self.null.as_fd(), theirs.as_fd(), theirs.as_fd()], Terminal::None)?;
+        let streams = [self.null.as_fd(), theirs.as_fd(), theirs.as_fd()];
+        let tree = self.start(&wanted, streams, Terminal::None, Tells::StartAndEnd)?;
         drop(theirs);
         let state = tree.started().await;
         let Some(pid) = state.pid else {

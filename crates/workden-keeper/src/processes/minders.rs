@@ -1,27 +1,35 @@
-//! Where minders come from: this process forks them, or a nursery does.
+//! The minders of this process: which ids may be signalled, which are reaped, and which children are strays.
+//!
+//! Invariant: a process id is in the set from the fork until it is reaped, both under one lock, so
+//! that no signal ever goes to an id that was given out again.
 
 use std::{
+    collections::BTreeSet,
     ffi::CStr,
-    fmt,
-    os::fd::{BorrowedFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use async_trait::async_trait;
 use rustix::{
     io::Errno,
-    net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair},
+    net::{AddressFamily, SocketFlags, SocketType, socketpair},
+    process::{Pid, Signal, WaitOptions, kill_process, waitpid},
 };
 
 use crate::{
-    minder::{Tells, Terminal},
-    sys::Program,
+    minder::{self, Plan, Tells, Terminal, descent},
+    setting::{Children, Setting},
+    sys::{BorrowedStack, Image, Program},
 };
 
-/// A minder, to those who made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MinderId(pub(crate) u64);
+/// Ids of descendants that one scan of a minder takes; more are taken by the next.
+const ROOM: usize = 32 * 1024;
+/// How often strays are killed again, and how many times before they are given up.
+const SWEEP_AGAIN: Duration = Duration::from_millis(2);
+const SWEEPS: u32 = 1000;
 
-/// What a minder is to start.
+/// A command for a minder to start.
 pub(crate) struct Start<'a> {
     pub(crate) program: Program,
     pub(crate) directory: &'a CStr,
@@ -30,46 +38,123 @@ pub(crate) struct Start<'a> {
     pub(crate) tells: Tells,
 }
 
-/// Makes minders, and ends those that do not do as they are told.
-#[async_trait]
-pub(crate) trait Minders: fmt::Debug + Send + Sync {
-    /// Has a minder start something: our end of its link, and who it is.
-    fn start(&self, start: Start<'_>) -> Result<(OwnedFd, MinderId), Errno>;
-
-    /// Lets one go on that a command may have stopped.
-    fn wake(&self, minder: MinderId);
-
-    /// Ends one, which leaves what it minded.
-    fn kill(&self, minder: MinderId);
-
-    /// Whether they are children of this process, which reaps them.
-    fn are_children(&self) -> bool;
-
-    /// Waits for one that is about to end.
-    async fn reaped(&self, minder: MinderId);
-
-    /// Has everything killed that dead minders have left, this one among them, which is about to die; returns when
-    /// nothing is left of it, or what is cannot be killed.
-    async fn swept(&self, dying: Option<MinderId>);
-
-    /// Reaps all that have ended, where all children are commands'.
-    fn reap_all(&self);
-
-    /// Has one that was never given an order use its link for something else; its last report was read.
-    fn take_back(&self, minder: MinderId, link: &OwnedFd);
-
-    /// Nobody will start anything any more, and nothing is to live on.
-    fn let_go(&self);
+/// The minders that this process has forked and not reaped.
+#[derive(Debug)]
+pub(crate) struct Minders {
+    setting: Arc<Setting>,
+    alive: Mutex<BTreeSet<i32>>,
+    /// Scratch space for minders. Each gets its own copy by the fork; the original stays unused.
+    room: Mutex<Vec<i32>>,
+    stack: Mutex<BorrowedStack>,
 }
 
-/// Ends a link, whoever else holds our end of it: a process that was forked meanwhile does.
-pub(crate) fn hang_up(link: &OwnedFd) {
-    let _ = shutdown(link, Shutdown::Both);
-}
+impl Minders {
+    pub(crate) fn new(setting: Arc<Setting>) -> Self {
+        Self {
+            setting,
+            alive: Mutex::default(),
+            room: Mutex::new(vec![0; ROOM]),
+            stack: Mutex::new(BorrowedStack::new()),
+        }
+    }
 
-/// The two ends of a link: the keeper's and the minder's.
-pub(crate) fn link() -> Result<(OwnedFd, OwnedFd), Errno> {
-    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    rustix::io::ioctl_fionbio(&ours, true)?;
-    Ok((ours, theirs))
+    fn alive(&self) -> MutexGuard<'_, BTreeSet<i32>> {
+        self.alive.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forks a minder that starts a command. Returns our end of its link, and its id.
+    pub(crate) fn start(&self, start: Start<'_>) -> Result<(OwnedFd, Pid), Errno> {
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        rustix::io::ioctl_fionbio(&ours, true)?;
+        let mut alive = self.alive();
+        let plan = Plan {
+            link: theirs.as_fd(),
+            streams: start.streams,
+            terminal: start.terminal,
+            image: Image::new(start.program),
+            directory: start.directory,
+            rlimits: &self.setting.rlimits,
+            join: &self.setting.join,
+            filter: &self.setting.last_filter,
+            domain: self.setting.domain.as_ref().map(AsFd::as_fd),
+            memory_runs_out: self.setting.memory_runs_out,
+            tells: start.tells,
+            stack: Some(&mut self.stack.lock().unwrap_or_else(PoisonError::into_inner)),
+        };
+        let pid = minder::start(plan, &mut self.room.lock().unwrap_or_else(PoisonError::into_inner))?;
+        alive.insert(pid.as_raw_pid());
+        Ok((ours, pid))
+    }
+
+    /// Signals a minder that is not reaped yet.
+    pub(crate) fn signal(&self, minder: Pid, signal: Signal) {
+        let alive = self.alive();
+        if alive.contains(&minder.as_raw_pid()) {
+            let _ = kill_process(minder, signal);
+        }
+    }
+
+    /// Waits for a minder that is about to end, and reaps it.
+    pub(crate) async fn reap(&self, minder: Pid) {
+        let mut pause = Duration::from_micros(100);
+        loop {
+            {
+                let mut alive = self.alive();
+                let ended = || !matches!(waitpid(Some(minder), WaitOptions::NOHANG), Ok(None));
+                if !alive.contains(&minder.as_raw_pid()) || ended() {
+                    alive.remove(&minder.as_raw_pid());
+                    return;
+                }
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+    }
+
+    /// Reaps all children that have ended, and continues minders that a command has stopped. Does nothing in a
+    /// process that has children of its own.
+    pub(crate) fn reap_all(&self) {
+        if self.setting.children == Children::CommandsOnly {
+            let mut alive = self.alive();
+            while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+                if !status.stopped() {
+                    alive.remove(&pid.as_raw_pid());
+                } else if alive.contains(&pid.as_raw_pid()) {
+                    let _ = kill_process(pid, Signal::CONT);
+                }
+            }
+        }
+    }
+
+    /// Kills and reaps the strays that dead minders have left. With `dying`, also waits for the end of that minder,
+    /// which was just killed. Gives up on processes that cannot be killed.
+    pub(crate) async fn sweep(&self, dying: Option<Pid>) {
+        if self.setting.children == Children::OthersToo {
+            if let Some(minder) = dying {
+                self.reap(minder).await;
+            }
+            return;
+        }
+        for _ in 0..SWEEPS {
+            self.reap_all();
+            let lives = dying.is_some_and(|minder| self.alive().contains(&minder.as_raw_pid()));
+            // Also while the minder lives: a stray that traces it keeps it from ending.
+            if self.kill_strays() == 0 && !lives {
+                return;
+            }
+            tokio::time::sleep(SWEEP_AGAIN).await;
+        }
+    }
+
+    fn kill_strays(&self) -> usize {
+        let alive = self.alive();
+        let mut strays = Vec::new();
+        descent::children(None, &mut |pid| strays.extend((!alive.contains(&pid)).then_some(pid)));
+        for signal in [Signal::STOP, Signal::KILL] {
+            for pid in strays.iter().filter_map(|&pid| Pid::from_raw(pid)) {
+                let _ = kill_process(pid, signal);
+            }
+        }
+        strays.len()
+    }
 }

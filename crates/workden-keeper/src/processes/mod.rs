@@ -5,7 +5,6 @@
 mod capture;
 mod execute;
 pub(crate) mod failure;
-mod forked;
 mod jobs;
 pub(crate) mod limits_hit;
 mod log;
@@ -36,19 +35,16 @@ use workden_core::{
     sandbox::{Command, Executed, LimitHit},
 };
 
-use self::{forked::Forked, records::Records, tree::Tree};
-pub(crate) use self::{
-    minders::{MinderId, Minders, Start, hang_up, link},
-    tree::End,
+pub(crate) use self::tree::End;
+use self::{
+    minders::{Minders, Start},
+    records::Records,
+    tree::Tree,
 };
 use crate::{
-    Nursery,
     minder::{Tells, Terminal},
     setting::Setting,
 };
-
-/// Ids of descendants that one scan of a minder takes; more are taken by the next.
-pub(crate) const ROOM: usize = 32 * 1024;
 
 /// Starts processes, and knows those that there are.
 #[derive(Debug)]
@@ -56,7 +52,7 @@ pub(crate) struct Engine {
     setting: Arc<Setting>,
     directory: CString,
     null: OwnedFd,
-    minders: Arc<dyn Minders>,
+    minders: Arc<Minders>,
     running: Mutex<Running>,
     records: Mutex<Records>,
 }
@@ -78,40 +74,21 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Engine {
-    /// One that forks minders.
     pub(crate) fn new(setting: Arc<Setting>) -> Result<Self> {
-        let minders = Arc::new(Forked::new(Arc::clone(&setting)));
-        Self::with(setting, minders)
-    }
-
-    /// One whose minders are made by a nursery. They know nothing of walls and limits: for commands on the host
-    /// as it is.
-    pub(crate) fn nursed(setting: Arc<Setting>, nursery: Nursery) -> Result<Self> {
-        Self::with(setting, Arc::new(nursery))
-    }
-
-    fn with(setting: Arc<Setting>, minders: Arc<dyn Minders>) -> Result<Self> {
         let null = rustix::fs::open(c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(|why| broken("open the null device", why))?;
         Ok(Self {
             directory: c_path(&setting.directory)?,
             null,
-            minders,
+            minders: Arc::new(Minders::new(Arc::clone(&setting))),
             running: Mutex::default(),
             records: Mutex::new(Records::default()),
             setting,
         })
     }
 
-    /// Starts a command with these streams, and has it followed.
-    fn start(&self, wanted: &Wanted<'_>, streams: [BorrowedFd<'_>; 3], terminal: Terminal) -> Result<Arc<Tree>> {
-        let tree = self.begin(wanted, streams, terminal, Tells::StartAndEnd)?;
-        follow(&tree)?;
-        Ok(tree)
-    }
-
     /// Starts a command with these streams.
-    fn begin(
+    fn start(
         &self,
         wanted: &Wanted<'_>,
         streams: [BorrowedFd<'_>; 3],
@@ -128,8 +105,9 @@ impl Engine {
         let mut running = self.running();
         running.may_start()?;
         let started = self.minders.start(Start { program, directory, streams, terminal, tells });
-        let (link, minder) = started.map_err(no_minder)?;
-        let tree = Tree::new(link, minder, Arc::clone(&self.minders));
+        let (link, minder) = started.map_err(|why| broken("make a process", why))?;
+        let tree = Tree::follow(link, minder, Arc::clone(&self.minders))
+            .map_err(|error| broken("watch a socket", Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
         running.trees.push(Arc::downgrade(&tree));
         Ok(tree)
     }
@@ -152,17 +130,7 @@ impl Engine {
         for tree in trees {
             tree.end(End::AtOnce).await;
         }
-        self.minders.swept(None).await;
-    }
-
-    /// Ends everything without waiting for that.
-    pub(crate) fn let_go(&self) {
-        let mut running = self.running();
-        running.stopped = true;
-        for tree in running.alive() {
-            tree.begin_end(End::AtOnce);
-        }
-        self.minders.let_go();
+        self.minders.sweep(None).await;
     }
 
     /// Reaps what has ended, where all children are commands'.
@@ -181,7 +149,9 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.let_go();
+        for tree in self.running().alive() {
+            tree.begin_end(End::AtOnce);
+        }
     }
 }
 
@@ -213,20 +183,6 @@ impl Running {
 /// The sandbox is no more.
 pub(crate) fn gone() -> Error {
     Error::new(ErrorKind::Gone, "the sandbox has been stopped").hint("create another one")
-}
-
-/// Has a tree followed. One that cannot be ends with its link.
-fn follow(tree: &Arc<Tree>) -> Result<()> {
-    tree.follow().map_err(|error| broken("watch a socket", Errno::from_io_error(&error).unwrap_or(Errno::IO)))
-}
-
-/// There is no minder, and so no command.
-fn no_minder(why: Errno) -> Error {
-    match why {
-        // The socket of a nursery that is no more.
-        Errno::PIPE | Errno::CONNRESET => gone(),
-        why => broken("make a process", why),
-    }
 }
 
 /// What the keeper itself needed for a command could not be had.

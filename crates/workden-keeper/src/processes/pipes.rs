@@ -18,15 +18,8 @@ pub(crate) struct Watched(AsyncFd<OwnedFd>);
 
 /// A pipe whose reading end is ours, and the other end for a command.
 pub(crate) fn from_command() -> Result<(Watched, OwnedFd)> {
-    let (reader, writer) = unwatched()?;
-    Ok((Watched::register(reader)?, writer))
-}
-
-/// The same, with an end that the runtime does not watch yet.
-pub(crate) fn unwatched() -> Result<(OwnedFd, OwnedFd)> {
     let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|why| broken("make a pipe", why))?;
-    never_waits(&reader)?;
-    Ok((reader, writer))
+    Ok((Watched::new(reader)?, writer))
 }
 
 /// A pipe whose writing end is ours, and the other end for a command.
@@ -37,12 +30,7 @@ pub(crate) fn to_command() -> Result<(Watched, OwnedFd)> {
 
 impl Watched {
     pub(crate) fn new(fd: OwnedFd) -> Result<Self> {
-        never_waits(&fd)?;
-        Self::register(fd)
-    }
-
-    /// Has the runtime watch one that never waits.
-    pub(crate) fn register(fd: OwnedFd) -> Result<Self> {
+        rustix::io::ioctl_fionbio(&fd, true).map_err(|why| broken("set up a pipe", why))?;
         let watched = sys::watched(fd).map_err(|_| broken("watch a pipe", Errno::IO))?;
         Ok(Self(watched))
     }
@@ -73,9 +61,28 @@ impl Watched {
         }
     }
 
-    /// As [`drain`].
-    pub(crate) fn drain(&self, each: impl FnMut(&[u8])) -> AtEnd {
-        drain(self.fd(), each)
+    /// Takes what is in a pipe at this moment, and not what comes later; says whether it ended.
+    pub(crate) fn drain(&self, mut each: impl FnMut(&[u8])) -> AtEnd {
+        let pipe = self.fd();
+        // A command that never stops printing must not keep us here.
+        let mut left = usize::try_from(rustix::io::ioctl_fionread(pipe).unwrap_or(0)).unwrap_or(0);
+        let mut buffer = Vec::new();
+        loop {
+            buffer.clear();
+            match read_into(pipe, &mut buffer, left.clamp(1, READ_BYTES)) {
+                Ok(0) => return AtEnd::Yes,
+                Ok(read) => {
+                    each(&buffer);
+                    if read > left {
+                        return AtEnd::No;
+                    }
+                    left -= read;
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return AtEnd::No,
+                Err(_) => return AtEnd::Yes,
+            }
+        }
     }
 
     /// Writes all of it, as fast as the other side takes it.
@@ -100,35 +107,8 @@ pub(crate) enum AtEnd {
     No,
 }
 
-/// Takes what is in a pipe at this moment, and not what comes later; says whether it ended.
-pub(crate) fn drain(pipe: &OwnedFd, mut each: impl FnMut(&[u8])) -> AtEnd {
-    // A command that never stops printing must not keep us here.
-    let mut left = usize::try_from(rustix::io::ioctl_fionread(pipe).unwrap_or(0)).unwrap_or(0);
-    let mut buffer = Vec::new();
-    loop {
-        buffer.clear();
-        match read_into(pipe, &mut buffer, left.clamp(1, READ_BYTES)) {
-            Ok(0) => return AtEnd::Yes,
-            Ok(read) => {
-                each(&buffer);
-                if read > left {
-                    return AtEnd::No;
-                }
-                left -= read;
-            }
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => return AtEnd::No,
-            Err(_) => return AtEnd::Yes,
-        }
-    }
-}
-
-fn never_waits(fd: &OwnedFd) -> Result<()> {
-    rustix::io::ioctl_fionbio(fd, true).map_err(|why| broken("set up a pipe", why))
-}
-
 /// Adds what is in a pipe to a buffer; how much that is, and none at the end.
-pub(crate) fn read_into(fd: &OwnedFd, buffer: &mut Vec<u8>, most: usize) -> Result<usize, Errno> {
+fn read_into(fd: &OwnedFd, buffer: &mut Vec<u8>, most: usize) -> Result<usize, Errno> {
     // Room for as much as there is, and not for more: most commands print little.
     let there = usize::try_from(rustix::io::ioctl_fionread(fd).unwrap_or(0)).unwrap_or(0);
     buffer.reserve(there.clamp(1, most));

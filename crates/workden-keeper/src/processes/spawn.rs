@@ -48,13 +48,13 @@ impl Engine {
                 let (output, their_output) = pipes::from_command()?;
                 let (error, their_error) = pipes::from_command()?;
                 let theirs = [their_input.as_fd(), their_output.as_fd(), their_error.as_fd()];
-                let tree = self.start(&wanted, theirs, Terminal::None)?;
+                let tree = self.start(&wanted, theirs, Terminal::None, Tells::StartAndEnd)?;
                 let outputs = vec![(Stream::Output, Arc::new(output)), (Stream::Error, Arc::new(error))];
                 (tree, Input::Pipe(Mutex::new(Some(input))), outputs)
             }
             Streams::Terminal(size) => {
                 let (ours, theirs) = terminal(size)?;
-                let tree = self.start(&wanted, [theirs.as_fd(); 3], Terminal::Controlling)?;
+                let tree = self.start(&wanted, [theirs.as_fd(); 3], Terminal::Controlling, Tells::StartAndEnd)?;
                 let ours = Arc::new(ours);
                 (tree, Input::Terminal(Arc::clone(&ours)), vec![(Stream::Output, ours)])
             }

@@ -8,9 +8,6 @@ use workden_wire::TokenHash;
 const USAGE: &str = "usage: keeper serve --socket PATH --token-sha256 HEX --directory DIR [--ttl SECONDS] [--attached]\n       \
                      keeper connect --socket PATH\n       keeper look PATH...\n       keeper --version";
 
-/// The word that makes a keeper start commands for the program that started it, and nothing else.
-pub const MINDERS_WORD: &str = "minders";
-
 /// What the keeper is to do.
 #[derive(Debug)]
 pub(super) enum Task {
@@ -27,8 +24,6 @@ pub(super) enum Task {
     },
     /// Say what is at these places.
     Look(Vec<PathBuf>),
-    /// Make minders.
-    Minders,
 }
 
 /// Where and whom to serve.
@@ -58,9 +53,6 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
     let Some(task) = arguments.next() else { return Ok(Task::Launched) };
     if task == "--version" {
         return Ok(Task::Version);
-    }
-    if task == MINDERS_WORD {
-        return Ok(Task::Minders);
     }
     if task == "look" {
         return Ok(Task::Look(arguments.map(PathBuf::from).collect()));
@@ -116,7 +108,6 @@ mod tests {
         let hash = TokenHash::of("x").to_string();
         assert!(matches!(parsed(""), Ok(Task::Launched)));
         assert!(matches!(parsed("--version"), Ok(Task::Version)));
-        assert!(matches!(parsed("minders"), Ok(Task::Minders)));
         assert!(matches!(parsed("connect --socket /s"), Ok(Task::Connect { .. })));
         let serve =
             parsed(&format!("serve --socket /s --token-sha256 {hash} --directory /d --attached --ttl 60")).unwrap();

@@ -12,13 +12,23 @@ use workden_wire::Ground;
 use crate::{
     cgroup::OwnGroup,
     confine,
-    setting::{Children, MemoryRunsOut, Setting},
+    setting::{Children, Logs, MemoryRunsOut, Setting},
 };
 
 /// Prepares the ground. `owner` is the process with which the sandbox ends, if it ends with one, and
 /// `directory` one of the host's that ends with the sandbox.
 pub(super) fn prepare(ground: Ground, owner: Option<Pid>, directory: Option<PathBuf>) -> Result<Setting> {
     match ground {
+        Ground::Host { root, directory, environment } => {
+            // The keeper has no environment of its own.
+            let temporary = environment.get("TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from);
+            Ok(Setting {
+                files_root: root,
+                logs: Logs::Unseen(temporary),
+                children: adopt(),
+                ..Setting::host(directory, environment)
+            })
+        }
         Ground::Linux(confinement) => confine::enter_leased(&confinement, owner, directory),
         Ground::Container { directory, environment } => Ok(container(directory, environment)),
     }

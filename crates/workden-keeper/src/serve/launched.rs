@@ -64,7 +64,7 @@ fn prepare() -> Result<Prepared> {
     }
     let owner = owner.filter(|_| ends.with_stream);
     // Where namespaces are made, somebody outside of them watches the owner.
-    if let (Ground::Container { .. }, Some(owner)) = (&launch.ground, owner) {
+    if let (Ground::Host { .. } | Ground::Container { .. }, Some(owner)) = (&launch.ground, owner) {
         ends.owner = pidfd_open(owner, PidfdFlags::NONBLOCK).ok();
     }
     let setting = ground::prepare(launch.ground, owner, directory)?;

@@ -3,7 +3,6 @@
 //! - Without arguments it was started by a launcher: its standard input is the stream.
 //! - `serve` serves a socket in a container.
 //! - `look` says what is at some places.
-//! - `minders` starts commands for a program that has its keeper in itself.
 //! - `connect` is a relay between its standard streams and such a socket.
 
 mod arguments;
@@ -22,9 +21,7 @@ use std::{ffi::OsString, io::Write, process::ExitCode, time::Duration};
 use tokio::runtime::{Builder, Runtime};
 use workden_core::{Error, ErrorKind, Result};
 
-pub use self::arguments::MINDERS_WORD;
 use self::arguments::Task;
-use crate::nursery;
 
 /// How long a thread for file calls stays when there is nothing to do.
 const THREAD_TIME: Duration = Duration::from_millis(500);
@@ -42,7 +39,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Task::Serve(place) => container::run(place),
         Task::Connect { socket } => relay::run(&socket),
         Task::Look(places) => look::run(&places),
-        Task::Minders => nursery::run(),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -23,4 +23,4 @@ pub(crate) use memory::{forget_used_pages, give_memory_back};
 pub(crate) use signals::{
     SIGNAL_RECORD, child_signals, default_signals, hold_all_signals, is_from_outside, kill_all_others, signal_number,
 };
-pub(crate) use watch::{watched, watched_by_both};
+pub(crate) use watch::watched;

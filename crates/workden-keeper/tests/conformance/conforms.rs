@@ -2,24 +2,12 @@
 
 use workden_conformance::{python_checks, sandbox_checks};
 
-use crate::host::{Host, blocking, hold};
+use crate::host::{Host, hold};
 
 #[tokio::test]
 async fn commands_of_a_keeper_conform() {
     let host = Host::new();
     hold(sandbox_checks(), async || host.keeper()).await;
-}
-
-#[tokio::test]
-async fn commands_of_a_nursery_conform() {
-    let host = Host::new();
-    hold(sandbox_checks(), async || host.nursed().await).await;
-}
-
-#[tokio::test]
-async fn commands_that_their_caller_watches_conform() {
-    let host = Host::new();
-    blocking(hold(sandbox_checks(), async || host.nursed().await)).await;
 }
 
 #[tokio::test]

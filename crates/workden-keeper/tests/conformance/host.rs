@@ -2,23 +2,18 @@
 
 use std::{
     collections::BTreeMap,
-    future::poll_fn,
     path::PathBuf,
-    pin::pin,
-    process::{Child, Command},
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicU32, Ordering},
     },
 };
 
 use futures_util::future::join_all;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use tempfile::TempDir;
 use workden_conformance::{SandboxCheck, SandboxReport, report_sandbox};
 use workden_core::Sandbox;
-use workden_files::may_block;
-use workden_keeper::{HostPlace, Keeper, MINDERS_WORD, Nursery, Setting};
+use workden_keeper::{Keeper, Setting};
 use workden_wire::{RemoteSandbox, ServeOptions};
 
 /// Checks that run at a time: most of them wait for something.
@@ -28,12 +23,11 @@ const LANES: usize = 6;
 pub(crate) struct Host {
     directory: TempDir,
     made: AtomicU32,
-    nurseries: Mutex<Vec<Child>>,
 }
 
 impl Host {
     pub(crate) fn new() -> Self {
-        Self { directory: tempfile::tempdir().unwrap(), made: AtomicU32::new(0), nurseries: Mutex::default() }
+        Self { directory: tempfile::tempdir().unwrap(), made: AtomicU32::new(0) }
     }
 
     fn new_directory(&self) -> PathBuf {
@@ -46,18 +40,6 @@ impl Host {
         Keeper::new(Setting::host(self.new_directory(), environment())).unwrap()
     }
 
-    /// A keeper with a nursery.
-    pub(crate) async fn nursed(&self) -> Keeper {
-        let (ours, theirs) =
-            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
-        let mut nursery = Command::new(env!("CARGO_BIN_EXE_workden-keeper"));
-        self.nurseries.lock().unwrap().push(nursery.arg(MINDERS_WORD).stdin(theirs).spawn().unwrap());
-        drop(nursery);
-        let directory = self.new_directory();
-        let place = HostPlace { root: directory.clone(), directory, environment: environment() };
-        Keeper::nursed(place, Nursery::connect(ours).await.unwrap()).unwrap()
-    }
-
     /// A keeper at the other end of a pipe.
     pub(crate) async fn remote(&self) -> RemoteSandbox {
         let (near, far) = tokio::io::duplex(64 * 1024);
@@ -66,23 +48,8 @@ impl Host {
     }
 }
 
-impl Drop for Host {
-    fn drop(&mut self) {
-        for nursery in self.nurseries.get_mut().unwrap() {
-            // It has ended with its keeper, or does now.
-            nursery.wait().unwrap();
-        }
-    }
-}
-
 fn environment() -> BTreeMap<String, String> {
     BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())])
-}
-
-/// Does all of something on a thread that may block.
-pub(crate) async fn blocking<T>(work: impl Future<Output = T>) -> T {
-    let mut work = pin!(work);
-    poll_fn(|context| may_block(|| work.as_mut().poll(context))).await
 }
 
 /// Runs checks several at a time, each on a sandbox of its own.

@@ -23,7 +23,10 @@ async fn ends_are_told_as_a_shell_would() {
         (ExecuteRequest::program(["./plain"]), 126, "cannot run `./plain`: permission denied\n"),
         (ExecuteRequest::shell("no-such-program 2>/dev/null"), 127, ""),
         (ExecuteRequest::shell("cat; read x; echo $?"), 0, "1\n"),
+        (ExecuteRequest::shell("kill -9 $PPID; sleep 9"), 137, ""),
+        (ExecuteRequest::shell("exec 1>&- 2>&-; exit 4"), 4, ""),
         (ExecuteRequest::shell("exec 1>&- 2>&-; sleep 0.1; exit 4"), 4, ""),
+        (ExecuteRequest::shell("echo a; sleep 0.1; echo b"), 0, "a\nb\n"),
         (ExecuteRequest::program(["env"]), 0, "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin\n"),
         (ExecuteRequest::shell("yes | head -1"), 0, "y\n"),
         (ExecuteRequest::shell("ls /proc/self/fd | tr '\\n' ' '"), 0, "0 1 2 3 "),
@@ -44,6 +47,25 @@ async fn a_script_without_a_first_line_runs_in_the_shell() {
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
     let executed = place.keeper.execute(&ExecuteRequest::program(["./script", "it"])).await.unwrap();
     assert_eq!(executed.output.text(), "ran it\n");
+}
+
+#[tokio::test]
+async fn long_arguments_come_through_or_are_refused() {
+    let place = Place::new();
+    let long = "x".repeat(120_000);
+    assert_eq!(place.run(&format!("printf %s {long} | wc -c")).await.output.text().trim(), "120000");
+    let words: Vec<String> = ["true".to_owned()].into_iter().chain(std::iter::repeat_n(long, 30)).collect();
+    let executed = place.keeper.execute(&ExecuteRequest::program(words)).await.unwrap();
+    assert_eq!(executed.exit_code(), 126, "{executed:?}");
+    assert!(executed.output.text().contains("argument list too long"), "{executed:?}");
+}
+
+#[tokio::test]
+async fn a_directory_that_was_removed_is_an_error() {
+    let place = Place::new();
+    std::fs::remove_dir_all(place.directory.path()).unwrap();
+    let nowhere = place.keeper.execute(&ExecuteRequest::shell("pwd")).await.unwrap_err();
+    assert_eq!(nowhere.kind(), ErrorKind::NotFound, "{nowhere}");
 }
 
 #[tokio::test]

@@ -7,7 +7,6 @@ mod commands;
 mod common;
 mod jobs;
 mod lease;
-mod nursery;
 mod orphans;
 mod program;
 mod relay;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use workden_core::sandbox::{Ended, ExecuteRequest, JobId, JobRequest, Killed, Sandbox};
+use workden_wire::RemoteSandbox;
 
 use crate::{common::survivors, program::Program};
 
@@ -68,15 +69,7 @@ async fn some_alive(mark: &str, case: &str) {
 
 #[tokio::test]
 async fn none_after_a_timeout() {
-    none_after_a_timeout_in("timeout", Program::start().await).await;
-}
-
-#[tokio::test]
-async fn none_after_a_timeout_of_a_nursery() {
-    none_after_a_timeout_in("timeoutn", Program::nursery().await).await;
-}
-
-async fn none_after_a_timeout_in(way: &str, program: Program<impl Sandbox>) {
+    let (way, program) = ("timeout", Program::start().await);
     let all = CASES.iter().enumerate().map(|(number, (case, line))| {
         let sandbox = &program.sandbox;
         async move {
@@ -93,15 +86,7 @@ async fn none_after_a_timeout_in(way: &str, program: Program<impl Sandbox>) {
 
 #[tokio::test]
 async fn none_after_a_call_was_dropped() {
-    none_after_a_call_was_dropped_in("dropped", Program::start().await).await;
-}
-
-#[tokio::test]
-async fn none_after_a_call_was_dropped_of_a_nursery() {
-    none_after_a_call_was_dropped_in("droppedn", Program::nursery().await).await;
-}
-
-async fn none_after_a_call_was_dropped_in(way: &str, program: Program<impl Sandbox>) {
+    let (way, program) = ("dropped", Program::start().await);
     let all = CASES.iter().enumerate().map(|(number, (case, line))| {
         let sandbox = &program.sandbox;
         async move {
@@ -117,15 +102,7 @@ async fn none_after_a_call_was_dropped_in(way: &str, program: Program<impl Sandb
 
 #[tokio::test]
 async fn none_after_a_job_was_killed() {
-    none_after_a_job_was_killed_in("job", Program::start().await).await;
-}
-
-#[tokio::test]
-async fn none_after_a_job_was_killed_of_a_nursery() {
-    none_after_a_job_was_killed_in("jobn", Program::nursery().await).await;
-}
-
-async fn none_after_a_job_was_killed_in(way: &str, program: Program<impl Sandbox>) {
+    let (way, program) = ("job", Program::start().await);
     let all = CASES.iter().enumerate().map(|(number, (case, line))| {
         let sandbox = &program.sandbox;
         async move {
@@ -145,16 +122,8 @@ async fn none_after_a_job_was_killed_in(way: &str, program: Program<impl Sandbox
 
 #[tokio::test]
 async fn none_of_what_a_finished_job_left() {
-    none_of_what_a_finished_job_left_in("finished", Program::start().await).await;
-}
-
-#[tokio::test]
-async fn none_of_what_a_finished_job_of_a_nursery_left() {
-    none_of_what_a_finished_job_left_in("finishedn", Program::nursery().await).await;
-}
-
-async fn none_of_what_a_finished_job_left_in(way: &str, program: Program<impl Sandbox>) {
-    let mark = mark(way, 0);
+    let program = Program::start().await;
+    let mark = mark("finished", 0);
     let line = "setsid sleep 300 & (setsid sh -c 'trap \"\" TERM; sleep 300' &) ; exit 7";
     let job = program.sandbox.start_job(&job(line, &mark)).await.unwrap();
     tokio::time::sleep(Duration::from_millis(400)).await;
@@ -166,7 +135,7 @@ async fn none_of_what_a_finished_job_left_in(way: &str, program: Program<impl Sa
 }
 
 /// Starts every case as a job, then ends the keeper in some way.
-async fn with_all_running<S: Sandbox>(way: &str, program: Program<S>, end: impl AsyncFnOnce(&mut Program<Option<S>>)) {
+async fn with_all_running(way: &str, program: Program, end: impl AsyncFnOnce(&mut Program<Option<RemoteSandbox>>)) {
     let Program { directory, process, sandbox } = program;
     let mut program = Program { directory, process, sandbox: Some(sandbox) };
     for (number, (case, line)) in CASES.iter().enumerate() {
@@ -184,9 +153,10 @@ async fn with_all_running<S: Sandbox>(way: &str, program: Program<S>, end: impl 
     assert!(program.wait(Duration::from_secs(5)).await.is_some(), "the keeper itself has ended");
 }
 
-/// Stops the sandbox; a nursery ends when nobody holds it any more.
-async fn stopped<S: Sandbox>(way: &str, program: Program<S>) {
-    with_all_running(way, program, async |program| {
+#[tokio::test]
+async fn none_after_the_sandbox_was_stopped() {
+    let way = "stop";
+    with_all_running(way, Program::start().await, async |program| {
         program.sandbox.as_ref().unwrap().stop().await.unwrap();
         for (number, (case, _)) in CASES.iter().enumerate() {
             assert_eq!(survivors(&mark(way, number)), Vec::<String>::new(), "{case}: right after the stop");
@@ -197,53 +167,33 @@ async fn stopped<S: Sandbox>(way: &str, program: Program<S>) {
 }
 
 #[tokio::test]
-async fn none_after_the_sandbox_was_stopped() {
-    stopped("stop", Program::start().await).await;
-}
-
-#[tokio::test]
-async fn none_after_the_sandbox_of_a_nursery_was_stopped() {
-    stopped("stopn", Program::nursery().await).await;
-}
-
-#[tokio::test]
 async fn none_after_the_stream_has_ended() {
     // As when the owner dies: the kernel closes what it had open.
     with_all_running("stream", Program::start().await, async |program| program.sandbox = None).await;
 }
 
 #[tokio::test]
-async fn none_after_a_keeper_with_a_nursery_was_dropped() {
-    with_all_running("drop", Program::nursery().await, async |program| program.sandbox = None).await;
-}
-
-/// The socket stays open in this process: the owner is the shell.
-async fn kill_owner<S>(program: &mut Program<S>) {
-    let owner = rustix::process::Pid::from_child(&program.process);
-    rustix::process::kill_process(owner, rustix::process::Signal::KILL).unwrap();
-}
-
-#[tokio::test]
 async fn none_after_kill_9_of_the_owner() {
-    with_all_running("owner", Program::start_by_another().await, async |program| kill_owner(program).await).await;
-}
-
-#[tokio::test]
-async fn none_after_kill_9_of_the_owner_of_a_nursery() {
-    with_all_running("ownern", Program::nursery_by_another().await, async |program| kill_owner(program).await).await;
-}
-
-#[tokio::test]
-async fn none_after_a_nursery_was_told_to_end() {
-    with_all_running("term", Program::nursery().await, async |program| {
-        let nursery = rustix::process::Pid::from_child(&program.process);
-        rustix::process::kill_process(nursery, rustix::process::Signal::TERM).unwrap();
+    with_all_running("owner", Program::start_by_another().await, async |program| {
+        // The socket stays open in this process: the owner is the shell.
+        let owner = rustix::process::Pid::from_child(&program.process);
+        rustix::process::kill_process(owner, rustix::process::Signal::KILL).unwrap();
     })
     .await;
 }
 
-/// Starts what leaves its minder alone, kills the process, and does one thing more.
-async fn killed<S: Sandbox>(way: &str, mut program: Program<S>, then: impl FnOnce(S)) {
+#[tokio::test]
+async fn none_after_the_keeper_was_told_to_end() {
+    with_all_running("term", Program::start().await, async |program| {
+        let keeper = rustix::process::Pid::from_child(&program.process);
+        rustix::process::kill_process(keeper, rustix::process::Signal::TERM).unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn none_after_kill_9_of_the_keeper_but_what_killed_its_minder() {
+    let (way, mut program) = ("keeper", Program::start().await);
     let cases: Vec<_> = CASES.iter().enumerate().filter(|(_, (case, _))| !case.starts_with("its minder")).collect();
     for (number, (case, line)) in &cases {
         let mark = mark(way, *number);
@@ -251,19 +201,8 @@ async fn killed<S: Sandbox>(way: &str, mut program: Program<S>, then: impl FnOnc
         some_alive(&mark, case).await;
     }
     program.process.kill().unwrap();
-    then(program.sandbox);
     for (number, (case, _)) in &cases {
-        none_left(&mark(way, *number), case, Duration::from_secs(5)).await;
+        none_left(&mark(way, *number), case, Duration::from_secs(30)).await;
     }
     program.process.wait().unwrap();
-}
-
-#[tokio::test]
-async fn none_after_kill_9_of_the_keeper_but_what_killed_its_minder() {
-    killed("keeper", Program::start().await, std::mem::forget).await;
-}
-
-#[tokio::test]
-async fn none_after_kill_9_of_the_nursery_and_the_end_of_its_keeper() {
-    killed("nursery", Program::nursery().await, drop).await;
 }

@@ -6,18 +6,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use tokio::net::UnixStream;
 use workden_core::{
     ErrorKind,
     sandbox::{ExecuteRequest, IsolationLevel, JobRequest, Sandbox},
 };
-use workden_keeper::{HostPlace, Keeper, MINDERS_WORD, Nursery};
 use workden_wire::{Ground, Launch, Lifetime, PROTOCOL, RemoteSandbox, TokenHash, launch};
 
 use crate::common::{environment, survivors};
 
-/// A keeper in a process of its own, or a nursery there.
+/// A keeper in a process of its own.
 pub(crate) struct Program<S = RemoteSandbox> {
     pub(crate) directory: tempfile::TempDir,
     pub(crate) process: Child,
@@ -48,35 +47,6 @@ impl Program {
 
 /// A shell that starts what is named in the background, and lets go of its input.
 const BY_ANOTHER: &str = "exec 3<&0; \"$0\" \"$@\" <&3 & exec 3<&- 0<&-; wait";
-
-impl Program<Keeper> {
-    /// A nursery of a keeper in this process, which owns it.
-    pub(crate) async fn nursery() -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_workden-keeper"));
-        command.arg(MINDERS_WORD);
-        Self::nursery_by(command).await
-    }
-
-    /// The same, owned by a shell.
-    pub(crate) async fn nursery_by_another() -> Self {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", BY_ANOTHER, env!("CARGO_BIN_EXE_workden-keeper"), MINDERS_WORD]);
-        Self::nursery_by(shell).await
-    }
-
-    async fn nursery_by(mut command: Command) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
-        let (ours, theirs) = pair.unwrap();
-        let process = command.stdin(theirs).spawn().unwrap();
-        // It holds the other end.
-        drop(command);
-        let root = directory.path().to_owned();
-        let place = HostPlace { directory: root.clone(), root, environment: environment() };
-        let sandbox = Keeper::nursed(place, Nursery::connect(ours).await.unwrap()).unwrap();
-        Self { directory, process, sandbox }
-    }
-}
 
 impl<S> Program<S> {
     /// Waits for the end of the process.
@@ -119,6 +89,44 @@ async fn a_keeper_serves_files_and_commands_on_its_standard_input() {
     assert_eq!(program.sandbox.jobs().await.unwrap_err().kind(), ErrorKind::Gone);
     drop(program.sandbox.clone());
     assert_eq!(program.wait(Duration::from_secs(5)).await, Some(0));
+}
+
+#[tokio::test]
+async fn on_the_host_files_are_below_the_root_and_commands_start_below_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    std::fs::create_dir(root.join("project")).unwrap();
+    let ground = Ground::Host { directory: root.join("project"), root: root.clone(), environment: environment() };
+    let wanted = Launch { protocol: PROTOCOL, ground, lifetime: Lifetime::Owned };
+    let (mut process, mut stream) = started(Command::new(env!("CARGO_BIN_EXE_workden-keeper")));
+    launch(&mut stream, &wanted).await.unwrap();
+    let sandbox = RemoteSandbox::connect(stream, None).await.unwrap();
+    assert_eq!(sandbox.isolation_at_start().level, IsolationLevel::None);
+    assert_eq!(sandbox.directory().await.unwrap().as_str(), "/project");
+    let executed = sandbox.execute(&ExecuteRequest::shell("pwd")).await.unwrap();
+    assert_eq!(executed.output.text(), format!("{}\n", root.join("project").display()));
+    drop(sandbox);
+    assert_eq!(process.wait().unwrap().code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_command_that_stops_the_keeper_is_answered_when_it_ends() {
+    let program = Program::start().await;
+    let keeper = program.process.id();
+    let stops = ExecuteRequest::shell(format!("echo stopping; kill -STOP {keeper}"));
+    for _ in 0..5 {
+        assert_eq!(program.sandbox.execute(&stops).await.unwrap().output.text(), "stopping\n");
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_cannot_be_had_says_why() {
+    let program = Program::start().await;
+    let keeper = Some(Pid::from_child(&program.process));
+    let none = Rlimit { current: Some(3), maximum: Some(3) };
+    prlimit(keeper, Resource::Nofile, none).unwrap();
+    let told = program.sandbox.start_job(&JobRequest::shell("sleep 300")).await.unwrap_err();
+    assert_eq!(told.kind(), ErrorKind::Busy, "{told}");
 }
 
 #[tokio::test]
@@ -204,8 +212,7 @@ async fn in_a_container_a_relay_leads_to_the_socket() {
         }
     };
     tokio::time::timeout(Duration::from_secs(5), relayed).await.expect("the relay ends with the stream");
-    let pid = rustix::process::Pid::from_child(&serving);
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    kill_process(Pid::from_child(&serving), Signal::TERM).unwrap();
     assert!(serving.wait().unwrap().success());
     assert!(!socket.exists());
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use workden_core::sandbox::{Ended, JobId, JobRead, JobState, Killed};
 
 use super::Place;
-use crate::{calls::calls, runtime::attended};
+use crate::calls::calls;
 
 /// `(output, exit code, whether output was omitted, whether it timed out)`.
 type Ran = (String, i32, bool, bool);
@@ -27,7 +27,7 @@ calls! {
     @(command, timeout=None)
     fn execute | execute_async (den, command: String, timeout: Option<f64>) -> Ran {
         let timeout = timeout.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX));
-        let ran = attended(den.workspace.execute(&command, timeout)).await?;
+        let ran = den.workspace.execute(&command, timeout).await?;
         Ok((ran.output.text(), ran.exit_code(), ran.output.left_out.is_some(), ran.ended == Ended::TimedOut))
     }
 

@@ -2,7 +2,10 @@
 //! behind, also when nobody waits and the runtime is gone.
 
 use std::{
-    os::{fd::OwnedFd, unix::process::CommandExt},
+    os::{
+        fd::OwnedFd,
+        unix::{net::UnixStream, process::CommandExt},
+    },
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
     sync::Arc,
@@ -22,7 +25,7 @@ use super::{KeeperProgram, program::KEEPER_WORD};
 
 /// The process of a keeper.
 #[derive(Debug)]
-pub(crate) struct KeeperChild {
+pub(super) struct KeeperChild {
     /// Not a number: that could be somebody else's by now.
     handle: Arc<OwnedFd>,
     over: watch::Receiver<Option<ExitStatus>>,
@@ -30,12 +33,12 @@ pub(crate) struct KeeperChild {
 }
 
 impl KeeperChild {
-    /// Starts a keeper whose standard input is this, with these words. It sees nothing of our environment, and
-    /// signals from our terminal are not for it.
-    pub(crate) fn start(program: &KeeperProgram, words: &[&str], input: OwnedFd, log: Option<&Path>) -> Result<Self> {
+    /// Starts a keeper whose standard input is this stream. It sees nothing of our environment, and
+    /// signals from our terminal do not reach it.
+    pub(super) fn start(program: &KeeperProgram, stream: UnixStream, log: Option<&Path>) -> Result<Self> {
         let mut command = Command::new(program.path());
-        command.arg(KEEPER_WORD).args(words).env_clear().current_dir("/").process_group(0);
-        command.stdin(input).stdout(Stdio::null()).stderr(log_file(log)?);
+        command.arg(KEEPER_WORD).env_clear().current_dir("/").process_group(0);
+        command.stdin(OwnedFd::from(stream)).stdout(Stdio::null()).stderr(log_file(log)?);
         let child = command.spawn().map_err(|error| cannot_start(&error))?;
         let id = child.id();
         let mut unreaped = Unreaped(Some(child));
@@ -62,19 +65,19 @@ impl KeeperChild {
     }
 
     /// Waits for its end.
-    pub(crate) async fn wait(&self) -> Option<ExitStatus> {
+    pub(super) async fn wait(&self) -> Option<ExitStatus> {
         let mut over = self.over.clone();
         let ended = over.wait_for(Option::is_some).await;
         ended.ok().and_then(|status| *status)
     }
 
-    /// Lets it go on, if somebody has stopped it.
-    pub(crate) fn wake(&self) {
+    /// Continues it if it was stopped by a signal.
+    pub(super) fn wake(&self) {
         let _ = pidfd_send_signal(&self.handle, Signal::CONT);
     }
 
     /// Ends it without asking.
-    pub(crate) fn kill(&self) {
+    pub(super) fn kill(&self) {
         // One that has ended needs no killing.
         let _ = pidfd_send_signal(&self.handle, Signal::KILL);
     }

@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-pub(crate) use child::KeeperChild;
+use child::KeeperChild;
 pub(crate) use lease::{KeeperProcess, LeaseDirectory};
 pub use program::{KEEPER_WORD, KeeperProgram};
 use tokio::time::timeout;
@@ -55,7 +55,7 @@ impl Keeper {
     /// Starts a keeper on this ground, and connects.
     pub(crate) async fn start(program: &KeeperProgram, ground: Ground, log: Option<&Path>) -> Result<Self> {
         let (ours, theirs) = UnixStream::pair().map_err(|error| no_stream(&error))?;
-        let child = KeeperChild::start(program, &[], theirs.into(), log)?;
+        let child = KeeperChild::start(program, theirs, log)?;
         let remote = connected(&ours, &child, ground, Lifetime::Owned).await?;
         Ok(Self { remote, held: Held::Owned { stream: ours, child } })
     }
@@ -111,10 +111,18 @@ impl Keeper {
 
     /// Ends the sandbox: asks, then closes the stream, then kills. Returns when the keeper is gone.
     pub(crate) async fn stop(&self) -> Result<()> {
+        self.wake();
         // Whatever it answers, it will be gone.
         let _ = timeout(STOP_TIME, self.remote.stop()).await;
         self.close().await;
         Ok(())
+    }
+
+    /// Continues a keeper that a command has stopped, which is possible on the host.
+    fn wake(&self) {
+        if let Held::Owned { child, .. } = &self.held {
+            child.wake();
+        }
     }
 
     /// Ends the sandbox without asking: closes the stream, and kills what does not heed that. Returns when
@@ -123,6 +131,7 @@ impl Keeper {
         match &self.held {
             Held::Owned { stream, child } => {
                 end(stream);
+                child.wake();
                 if timeout(END_TIME, child.wait()).await.is_err() {
                     child.kill();
                     child.wait().await;
@@ -149,7 +158,7 @@ struct Started {
 impl Started {
     fn begin(program: &KeeperProgram, log: Option<&Path>, directory: &LeaseDirectory) -> Result<Self> {
         let (ours, theirs) = UnixStream::pair().map_err(|error| no_stream(&error))?;
-        let child = KeeperChild::start(program, &[], theirs.into(), log)?;
+        let child = KeeperChild::start(program, theirs, log)?;
         // Before it is told anything: one that nobody can find must not live.
         directory.write_keeper(child.id())?;
         Ok(Self { ours, child })
@@ -159,7 +168,10 @@ impl Started {
 impl Drop for Keeper {
     fn drop(&mut self) {
         match &self.held {
-            Held::Owned { stream, .. } => end(stream),
+            Held::Owned { stream, child } => {
+                end(stream);
+                child.wake();
+            }
             Held::Leased { .. } => {}
         }
     }
@@ -172,20 +184,10 @@ async fn connected(
     ground: Ground,
     lifetime: Lifetime,
 ) -> Result<RemoteSandbox> {
-    ready(child, connect(ours, ground, lifetime), || end(ours)).await
-}
-
-/// Waits until a process that was just started is what it should be; ends one that does not become that. `close`
-/// is called when it says no, so that it ends by itself and tells more by how it does.
-pub(crate) async fn ready<T>(
-    child: &KeeperChild,
-    becomes: impl Future<Output = Result<T>>,
-    close: impl FnOnce(),
-) -> Result<T> {
-    match timeout(START_TIME, becomes).await {
-        Ok(Ok(became)) => Ok(became),
+    match timeout(START_TIME, connect(ours, ground, lifetime)).await {
+        Ok(Ok(remote)) => Ok(remote),
         Ok(Err(error)) => {
-            close();
+            end(ours);
             Err(told(error, child).await)
         }
         Err(_) => {
