@@ -9,7 +9,7 @@ use std::{
 };
 
 use rustix::process::{Rlimit, setrlimit};
-use workden_keeper::{Join, confine};
+use workden_keeper::{CgroupJoin, confine};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -20,37 +20,37 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         return Ok(ExitCode::SUCCESS);
     };
     let confinement = serde_json::from_str(&confinement)?;
-    let setting = match confine::enter(&confinement, rustix::process::getppid()) {
-        Ok(setting) => setting,
+    let config = match confine::enter(&confinement, rustix::process::getppid()) {
+        Ok(config) => config,
         Err(error) => {
             writeln!(stderr(), "{error}")?;
             return Ok(ExitCode::from(125));
         }
     };
-    if setting.domain.is_some() {
+    if config.domain.is_some() {
         return Err("the level `landlock` needs the process engine".into());
     }
     if std::env::var_os("WORKDEN_TELL").is_some() {
-        writeln!(stderr(), "{}", serde_json::to_string(&setting.isolation)?)?;
+        writeln!(stderr(), "{}", serde_json::to_string(&config.isolation)?)?;
     }
-    for (resource, value) in setting.rlimits {
+    for (resource, value) in config.rlimits {
         setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })?;
     }
-    match setting.join {
-        Join::None => {}
-        Join::Tasks(files) => {
+    match config.join {
+        CgroupJoin::None => {}
+        CgroupJoin::Tasks(files) => {
             for file in files {
                 rustix::io::write(file, b"0")?;
             }
         }
-        Join::CloneInto(_) => return Err("version 2 of control groups needs the process engine".into()),
+        CgroupJoin::CloneInto(_) => return Err("version 2 of control groups needs the process engine".into()),
     }
-    seccompiler::apply_filter(&setting.last_filter)?;
+    seccompiler::apply_filter(&config.last_filter)?;
     let status = Command::new(program)
         .args(arguments)
         .env_clear()
-        .envs(&setting.environment)
-        .current_dir(&setting.directory)
+        .envs(&config.environment)
+        .current_dir(&config.directory)
         .status();
     Ok(match status {
         Ok(status) => ExitCode::from(u8::try_from(status.code().unwrap_or(255)).unwrap_or(255)),

@@ -28,33 +28,33 @@ use workden_core::{
 use workden_files::LocalBackend;
 
 use crate::{
-    processes::{Engine, Wanted, gone},
-    setting::Setting,
+    config::KeeperConfig,
+    processes::{CommandSpec, Engine, gone},
 };
 
 /// A sandbox in this process.
 #[derive(Debug)]
 pub struct Keeper {
-    setting: Arc<Setting>,
+    config: Arc<KeeperConfig>,
     files: LocalBackend,
     engine: Engine,
     directory: VirtualPath,
     began: Instant,
-    asked: Asked,
+    activity: CallActivity,
     stopped: watch::Sender<bool>,
 }
 
 /// Who asks something now, and when somebody last did.
 #[derive(Debug)]
-struct Asked {
+struct CallActivity {
     now: AtomicUsize,
     last: Mutex<Instant>,
 }
 
 /// A call that is being answered.
-struct Call<'a>(&'a Asked);
+struct ActiveCall<'a>(&'a CallActivity);
 
-impl Drop for Call<'_> {
+impl Drop for ActiveCall<'_> {
     fn drop(&mut self) {
         *self.0.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.0.now.fetch_sub(1, Ordering::Relaxed);
@@ -62,27 +62,27 @@ impl Drop for Call<'_> {
 }
 
 impl Keeper {
-    /// A keeper in this setting.
+    /// A keeper in this config.
     ///
     /// # Errors
     ///
     /// When the files cannot be opened, or the directory of commands is not among them.
-    pub fn new(setting: Setting) -> Result<Self> {
-        let below = setting.directory.strip_prefix(&setting.files_root).ok().and_then(|below| below.to_str());
+    pub fn new(config: KeeperConfig) -> Result<Self> {
+        let below = config.directory.strip_prefix(&config.files_root).ok().and_then(|below| below.to_str());
         let below = below.ok_or_else(|| {
             Error::new(ErrorKind::InvalidPath, "the directory of commands is not among the files of the sandbox")
         })?;
         let directory = VirtualPath::parse(&format!("/{below}"))?;
-        let files = open_files(&setting.files_root)?;
-        let setting = Arc::new(setting);
+        let files = open_files(&config.files_root)?;
+        let config = Arc::new(config);
         let began = Instant::now();
         Ok(Self {
-            engine: Engine::new(Arc::clone(&setting))?,
-            setting,
+            engine: Engine::new(Arc::clone(&config))?,
+            config,
             files,
             directory,
             began,
-            asked: Asked { now: AtomicUsize::new(0), last: Mutex::new(began) },
+            activity: CallActivity { now: AtomicUsize::new(0), last: Mutex::new(began) },
             stopped: watch::Sender::new(false),
         })
     }
@@ -101,25 +101,25 @@ impl Keeper {
     #[must_use]
     pub fn idle(&self) -> Duration {
         if self.engine.running_trees() > 0 {
-            *self.asked.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            *self.activity.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         }
         self.unasked()
     }
 
     /// How long nobody has asked anything.
     fn unasked(&self) -> Duration {
-        match self.asked.now.load(Ordering::Relaxed) {
-            0 => self.asked.last.lock().unwrap_or_else(PoisonError::into_inner).elapsed(),
+        match self.activity.now.load(Ordering::Relaxed) {
+            0 => self.activity.last.lock().unwrap_or_else(PoisonError::into_inner).elapsed(),
             _ => Duration::ZERO,
         }
     }
 
-    fn call(&self) -> Result<Call<'_>> {
+    fn call(&self) -> Result<ActiveCall<'_>> {
         if *self.stopped.borrow() {
             return Err(gone());
         }
-        self.asked.now.fetch_add(1, Ordering::Relaxed);
-        Ok(Call(&self.asked))
+        self.activity.now.fetch_add(1, Ordering::Relaxed);
+        Ok(ActiveCall(&self.activity))
     }
 
     /// A directory for a command, as this process sees it.
@@ -135,7 +135,7 @@ impl Keeper {
             _ => error,
         })?;
         match entry.kind {
-            EntryKind::Directory => Ok(Some(self.setting.files_root.join(resolved.real.relative()))),
+            EntryKind::Directory => Ok(Some(self.config.files_root.join(resolved.real.relative()))),
             _ => Err(cannot(ErrorKind::NotDirectory, "it is not a directory")),
         }
     }
@@ -156,25 +156,34 @@ impl Sandbox for Keeper {
         // The usual one needs no looking at: a command that cannot enter it says so at its end.
         let named = request.directory.as_ref().filter(|directory| **directory != self.directory);
         let directory = self.place(named).await?;
-        let wanted =
-            Wanted { command: &request.command, directory: directory.as_deref(), environment: &request.environment };
-        self.engine.execute(request, wanted).await
+        let spec = CommandSpec {
+            command: &request.command,
+            directory: directory.as_deref(),
+            environment: &request.environment,
+        };
+        self.engine.execute(request, spec).await
     }
 
     async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
         let _call = self.call()?;
         let directory = self.place(request.directory.as_ref()).await?;
-        let wanted =
-            Wanted { command: &request.command, directory: directory.as_deref(), environment: &request.environment };
-        self.engine.spawn(wanted, request.streams).await
+        let spec = CommandSpec {
+            command: &request.command,
+            directory: directory.as_deref(),
+            environment: &request.environment,
+        };
+        self.engine.spawn(spec, request.streams).await
     }
 
     async fn start_job(&self, request: &JobRequest) -> Result<Job> {
         let _call = self.call()?;
         let directory = self.place(request.directory.as_ref()).await?;
-        let wanted =
-            Wanted { command: &request.command, directory: directory.as_deref(), environment: &request.environment };
-        self.engine.start_job(wanted).await
+        let spec = CommandSpec {
+            command: &request.command,
+            directory: directory.as_deref(),
+            environment: &request.environment,
+        };
+        self.engine.start_job(spec).await
     }
 
     async fn jobs(&self) -> Result<Vec<Job>> {
@@ -197,7 +206,7 @@ impl Sandbox for Keeper {
         if *self.stopped.borrow() {
             return Err(gone());
         }
-        let used = self.setting.watch.as_ref().map(|watch| watch.used()).unwrap_or_default();
+        let used = self.config.watch.as_ref().map(|watch| watch.used()).unwrap_or_default();
         Ok(Usage {
             memory: used.memory,
             memory_peak: used.memory_peak,
@@ -211,7 +220,7 @@ impl Sandbox for Keeper {
 
     async fn isolation(&self) -> Result<Isolation> {
         let _call = self.call()?;
-        Ok(self.setting.isolation.clone())
+        Ok(self.config.isolation.clone())
     }
 
     async fn directory(&self) -> Result<VirtualPath> {

@@ -4,17 +4,17 @@
 #![cfg(target_os = "linux")]
 
 mod cgroup;
+mod config;
 pub mod confine;
-pub mod direct;
 mod keeper;
 mod message;
-mod minder;
+pub mod one_shot;
 mod processes;
+mod reaper;
 mod serve;
-mod setting;
 mod supervisor;
 mod sys;
 
+pub use config::{CgroupJoin, Children, KeeperConfig, LimitCounts, LimitWatch, Logs, ResourceUse};
 pub use keeper::Keeper;
 pub use serve::run;
-pub use setting::{Children, Join, LimitCounts, LimitWatch, Logs, Setting, Used};

@@ -22,7 +22,7 @@ use rustix::{
 use workden_core::{Error, ErrorKind, limits};
 
 use crate::sys::{confine::replace_stream, ending_signals, exit_now, forget_used_pages};
-use crate::{cgroup::Made, confine::Scratch, message::receive, minder::descent};
+use crate::{cgroup::CreatedGroups, confine::Scratch, message::receive, reaper::descendants};
 
 /// Ids of descendants that are signalled at a time.
 const DESCENDANTS: usize = 32 * 1024;
@@ -53,14 +53,14 @@ impl Owner {
 
 /// What begins before a sandbox or ends with it.
 #[derive(Default)]
-pub(crate) struct Ties {
+pub(crate) struct SandboxTies {
     /// With whom the sandbox ends.
     pub(crate) owner: Option<Owner>,
     /// A directory of the host that goes when the sandbox has ended.
     pub(crate) directory: Option<PathBuf>,
 }
 
-impl Ties {
+impl SandboxTies {
     /// To an owner, and nothing else.
     pub(crate) fn to(owner: Owner) -> Self {
         Self { owner: Some(owner), directory: None }
@@ -68,7 +68,7 @@ impl Ties {
 }
 
 /// What a supervisor looks after.
-pub(crate) struct Charge {
+pub(crate) struct SupervisedSandbox {
     /// PID 1 of the sandbox.
     pub(crate) first: Pid,
     /// A descriptor of it.
@@ -81,15 +81,15 @@ pub(crate) struct Charge {
     /// How long it may live.
     pub(crate) wall_clock: Option<Duration>,
     /// The groups that were made for it.
-    pub(crate) groups: Made,
+    pub(crate) groups: CreatedGroups,
     /// What its end leaves behind.
-    pub(crate) left: Left,
+    pub(crate) left: Leftovers,
     /// A directory of the host that goes with it: where it was found by those who came back to it.
     pub(crate) directory: Option<PathBuf>,
 }
 
 /// What the end of the first process leaves behind.
-pub(crate) enum Left {
+pub(crate) enum Leftovers {
     /// Nothing: it was PID 1 of a namespace, and its files were in memory.
     Nothing,
     /// Descendants, who come to this process as their subreaper, and a directory.
@@ -97,8 +97,8 @@ pub(crate) enum Left {
 }
 
 /// Waits until the sandbox is over, whatever ends it, tidies up and exits.
-pub(crate) fn supervise(charge: Charge) -> ! {
-    let Charge { first, process, mut last_word, owner, wall_clock, groups, left, directory } = charge;
+pub(crate) fn supervise(charge: SupervisedSandbox) -> ! {
+    let SupervisedSandbox { first, process, mut last_word, owner, wall_clock, groups, left, directory } = charge;
     let signals = ending_signals().ok();
     let_go_of_streams();
     groups.sweep();
@@ -131,7 +131,7 @@ pub(crate) fn supervise(charge: Charge) -> ! {
         }
     }
     let status = wait_for_end(first, &process);
-    if let Left::Descendants(scratch) = left {
+    if let Leftovers::Descendants(scratch) = left {
         end_descendants();
         scratch.remove();
     }
@@ -162,13 +162,13 @@ fn end_descendants() {
         let mut before = 0;
         // Who forks faster than it is killed is stopped first.
         for _ in 0..16 {
-            let found = descent::signal_all(&mut room, &[Signal::STOP]);
+            let found = descendants::signal_all(&mut room, &[Signal::STOP]);
             if found <= before {
                 break;
             }
             before = found;
         }
-        descent::signal_all(&mut room, &[Signal::KILL]);
+        descendants::signal_all(&mut room, &[Signal::KILL]);
         loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some(_)) | Err(Errno::INTR) => {}

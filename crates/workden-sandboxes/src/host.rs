@@ -4,19 +4,19 @@
 use std::path::PathBuf;
 
 use workden_core::Result;
-use workden_wire::Ground;
+use workden_wire::LaunchTarget;
 
 use crate::{
     HostEnvironment, KeeperProgram,
     delegate::delegate_to_keeper,
-    keeper::Keeper,
+    keeper::KeeperConnection,
     variables::{self, NamedVariables},
 };
 
 /// Commands on the host, as the user who started them. It ends when it is dropped, or with this process.
 #[derive(Debug)]
 pub struct HostSandbox {
-    keeper: Keeper,
+    keeper: KeeperConnection,
 }
 
 delegate_to_keeper!(HostSandbox);
@@ -102,7 +102,7 @@ impl HostSandboxBuilder {
         let mut environment = variables::of_host(&self.host);
         self.variables.add_to(&mut environment, &self.host)?;
         let program = self.program.ok_or_else(KeeperProgram::missing)?;
-        let ground = Ground::Host { root, directory, environment };
-        Ok(HostSandbox { keeper: Keeper::start(&program, ground, self.log.as_deref()).await? })
+        let target = LaunchTarget::Host { root, directory, environment };
+        Ok(HostSandbox { keeper: KeeperConnection::start(&program, target, self.log.as_deref()).await? })
     }
 }

@@ -114,12 +114,12 @@ mod tests {
     use std::{collections::BTreeMap, io::Cursor, os::unix::net::UnixStream};
 
     use super::*;
-    use crate::{Ground, Lifetime};
+    use crate::{LaunchTarget, Lifetime};
 
     fn a_launch(protocol: u32) -> Launch {
         let environment = BTreeMap::from([("K".into(), "V".into())]);
-        let ground = Ground::Container { directory: "/srv/a\nb".into(), environment };
-        Launch { protocol, ground, lifetime: Lifetime::Owned }
+        let target = LaunchTarget::Container { directory: "/srv/a\nb".into(), environment };
+        Launch { protocol, target, lifetime: Lifetime::Owned }
     }
 
     /// What a launcher hears from a keeper that does this.

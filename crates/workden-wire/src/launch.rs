@@ -15,7 +15,7 @@ pub struct Launch {
     /// The version of the protocol that the launcher speaks.
     pub protocol: u32,
     /// Where commands run.
-    pub ground: Ground,
+    pub target: LaunchTarget,
     /// When it ends.
     pub lifetime: Lifetime,
 }
@@ -23,7 +23,7 @@ pub struct Launch {
 /// Where the commands of a keeper run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ground {
+pub enum LaunchTarget {
     /// On the host as it is, without isolation.
     Host {
         /// The directory that is `/` to file calls.

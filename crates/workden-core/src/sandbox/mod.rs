@@ -37,7 +37,7 @@ use crate::{Backend, Result, VirtualPath};
 ///   environment and what the request adds.
 /// - A shell line runs in `sh`; an argument vector runs as it is. A program that is not there is
 ///   exit code 127, one that cannot be run 126.
-/// - It runs under a minder that stops all its descendants when nobody waits for it any more.
+/// - It runs under a reaper that stops all its descendants when nobody waits for it any more.
 /// - When it ends by itself the call returns, also when something that it left in the background
 ///   still holds its output; such processes live until the sandbox ends.
 #[async_trait]

@@ -1,15 +1,15 @@
 //! Control groups: who holds the limits of all commands together. A group of the sandbox's own is
 //! made below or beside the one that this process is in, in whichever version has the controller.
 //!
-//! Invariant: the keeper and its minders are outside of the limited group, and what was made is
+//! Invariant: the keeper and its reapers are outside of the limited group, and what was made is
 //! removed by whoever made it.
 
-mod find;
-mod letter;
+mod counters;
+mod hierarchies;
 mod own;
+mod transfer;
 mod v1;
 mod v2;
-mod watch;
 
 use std::{
     fs,
@@ -26,13 +26,13 @@ use rustix::{
     process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open},
 };
 
-use self::find::OwnGroups;
-pub(crate) use self::{own::OwnGroup, watch::Watch};
-use crate::setting::Join;
+use self::hierarchies::OwnGroups;
+pub(crate) use self::{counters::GroupCounters, own::OwnGroup};
+use crate::config::CgroupJoin;
 
 /// The limits that only a group can hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Wanted {
+pub(crate) struct GroupLimits {
     pub(crate) memory: Option<u64>,
     pub(crate) cpus: Option<f64>,
     pub(crate) processes: Option<u64>,
@@ -49,36 +49,36 @@ pub(crate) enum Counted {
 }
 
 /// What became of one of them: held, or why not.
-pub(crate) type Held = Result<(), String>;
+pub(crate) type LimitOutcome = Result<(), String>;
 
 /// The groups of one sandbox.
 #[derive(Default)]
 pub(crate) struct Group {
-    pub(crate) join: Join,
-    pub(crate) watch: Watch,
+    pub(crate) join: CgroupJoin,
+    pub(crate) watch: GroupCounters,
     /// Where the keeper is to be (version 2, in which a group has either processes or groups).
     keeper: Option<OwnedFd>,
     /// What is to be removed, the deepest first.
-    made: Made,
+    made: CreatedGroups,
     counted: Counted,
-    pub(crate) memory: Option<Held>,
-    pub(crate) cpus: Option<Held>,
-    pub(crate) processes: Option<Held>,
+    pub(crate) memory: Option<LimitOutcome>,
+    pub(crate) cpus: Option<LimitOutcome>,
+    pub(crate) processes: Option<LimitOutcome>,
 }
 
 /// What groups there are to be, and where.
-pub(crate) struct Plan {
-    wanted: Wanted,
+pub(crate) struct GroupPlan {
+    wanted: GroupLimits,
     counted: Counted,
     owner: u32,
     /// Where this process is; nothing when nothing is wanted, or why it is not known.
     place: Option<Result<OwnGroups, String>>,
 }
 
-impl Plan {
+impl GroupPlan {
     /// Looks where groups for what is wanted could be. `owner` is who starts the commands.
-    pub(crate) fn new(wanted: Wanted, counted: Counted, owner: u32) -> Self {
-        let place = (wanted != Wanted::default()).then(OwnGroups::read);
+    pub(crate) fn new(wanted: GroupLimits, counted: Counted, owner: u32) -> Self {
+        let place = (wanted != GroupLimits::default()).then(OwnGroups::read);
         Self { wanted, counted, owner, place }
     }
 
@@ -112,7 +112,7 @@ impl Plan {
         }
         if ![&group.memory, &group.cpus, &group.processes].into_iter().any(|held| matches!(held, Some(Ok(())))) {
             group.take_made().remove();
-            (group.join, group.keeper) = (Join::None, None);
+            (group.join, group.keeper) = (CgroupJoin::None, None);
         }
         group
     }
@@ -134,20 +134,20 @@ impl Group {
     }
 
     /// Takes what is to be removed, for whoever outlives the sandbox.
-    pub(crate) fn take_made(&mut self) -> Made {
+    pub(crate) fn take_made(&mut self) -> CreatedGroups {
         std::mem::take(&mut self.made)
     }
 }
 
 /// Directories of groups that were made, and are to be removed.
 #[derive(Debug, Default)]
-pub(crate) struct Made(Vec<PathBuf>);
+pub(crate) struct CreatedGroups(Vec<PathBuf>);
 
 /// How long an empty group may still be in use, as the kernel sees it.
 const REMOVING: Duration = Duration::from_secs(5);
 const NAME: &str = "workden-";
 
-impl Made {
+impl CreatedGroups {
     fn directory(&mut self, path: &Path) -> Result<(), String> {
         fs::create_dir(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::PermissionDenied => "this user may not make a control group here".to_owned(),

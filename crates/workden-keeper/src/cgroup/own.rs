@@ -10,9 +10,9 @@ use workden_core::{
 };
 
 use super::{
-    find::{Hierarchies, OwnGroups},
+    counters::{Counter, GroupCounters},
+    hierarchies::{Hierarchies, OwnGroups},
     open,
-    watch::{Source, Watch},
 };
 
 /// Past this, version 1 says a number and means "no limit".
@@ -21,13 +21,13 @@ const NO_LIMIT: u64 = 1 << 60;
 /// The group that this process is in.
 #[derive(Debug, Default)]
 pub(crate) struct OwnGroup {
-    pub(crate) watch: Watch,
+    pub(crate) watch: GroupCounters,
     pub(crate) limits: Limits,
 }
 
 impl OwnGroup {
     /// Looks at it. Where nothing can be seen, nothing is counted.
-    pub(crate) fn look() -> Self {
+    pub(crate) fn read() -> Self {
         let Ok(hierarchies) = OwnGroups::read().and_then(|own| own.hierarchies()) else { return Self::default() };
         if hierarchies.unified_limits() { unified(&hierarchies) } else { version1(&hierarchies) }
     }
@@ -46,13 +46,13 @@ impl OwnGroup {
 fn unified(hierarchies: &Hierarchies) -> OwnGroup {
     let Some(at) = hierarchies.unified() else { return OwnGroup::default() };
     let read = |file| open(&at, file, OFlags::RDONLY).ok();
-    let watch = Watch {
-        memory: read("memory.current").map(Source::number),
-        memory_peak: read("memory.peak").map(Source::number),
-        memory_kills: read("memory.events").map(|file| Source::keyed(file, "oom_kill")),
-        processes: read("pids.current").map(Source::number),
-        refused_processes: read("pids.events").map(|file| Source::keyed(file, "max")),
-        cpu: read("cpu.stat").map(|file| Source::microseconds(file, "usage_usec")),
+    let watch = GroupCounters {
+        memory: read("memory.current").map(Counter::number),
+        memory_peak: read("memory.peak").map(Counter::number),
+        memory_kills: read("memory.events").map(|file| Counter::keyed(file, "oom_kill")),
+        processes: read("pids.current").map(Counter::number),
+        refused_processes: read("pids.events").map(|file| Counter::keyed(file, "max")),
+        cpu: read("cpu.stat").map(|file| Counter::microseconds(file, "usage_usec")),
     };
     let quota = text(&at, "cpu.max").and_then(|line| {
         let (quota, period) = line.split_once(' ')?;
@@ -66,19 +66,19 @@ fn version1(hierarchies: &Hierarchies) -> OwnGroup {
     let (mut memory, mut processes, mut quota) = (None, None, None);
     if let Some(at) = hierarchies.version1("memory") {
         let read = |file| open(&at, file, OFlags::RDONLY).ok();
-        own.watch.memory = read("memory.usage_in_bytes").map(Source::number);
-        own.watch.memory_peak = read("memory.max_usage_in_bytes").map(Source::number);
-        own.watch.memory_kills = read("memory.oom_control").map(|file| Source::keyed(file, "oom_kill"));
+        own.watch.memory = read("memory.usage_in_bytes").map(Counter::number);
+        own.watch.memory_peak = read("memory.max_usage_in_bytes").map(Counter::number);
+        own.watch.memory_kills = read("memory.oom_control").map(|file| Counter::keyed(file, "oom_kill"));
         memory = number(&at, "memory.limit_in_bytes");
     }
     if let Some(at) = hierarchies.version1("pids") {
         let read = |file| open(&at, file, OFlags::RDONLY).ok();
-        own.watch.processes = read("pids.current").map(Source::number);
-        own.watch.refused_processes = read("pids.events").map(|file| Source::keyed(file, "max"));
+        own.watch.processes = read("pids.current").map(Counter::number);
+        own.watch.refused_processes = read("pids.events").map(|file| Counter::keyed(file, "max"));
         processes = number(&at, "pids.max");
     }
     if let Some(at) = hierarchies.version1("cpuacct") {
-        own.watch.cpu = open(&at, "cpuacct.usage", OFlags::RDONLY).ok().map(Source::nanoseconds);
+        own.watch.cpu = open(&at, "cpuacct.usage", OFlags::RDONLY).ok().map(Counter::nanoseconds);
     }
     if let Some(at) = hierarchies.version1("cpu") {
         let of = |file| text(&at, file);

@@ -5,23 +5,23 @@ use std::{os::fd::OwnedFd, path::PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::{Group, Held, Join, Wanted, find::Hierarchies, open, set, watch::Source};
+use super::{CgroupJoin, Group, GroupLimits, LimitOutcome, counters::Counter, hierarchies::Hierarchies, open, set};
 
 /// In which a quota of processor time is counted, in microseconds.
 const PERIOD: u64 = 100_000;
 
 /// Makes a group for each limit that is wanted.
-pub(super) fn fill(group: &mut Group, hierarchies: &Hierarchies, name: &str, wanted: Wanted) {
+pub(super) fn fill(group: &mut Group, hierarchies: &Hierarchies, name: &str, wanted: GroupLimits) {
     let mut tasks = Vec::new();
     group.memory = wanted.memory.map(|bytes| memory(group, hierarchies, name, bytes, &mut tasks));
     group.processes = wanted.processes.map(|most| processes(group, hierarchies, name, most, &mut tasks));
     group.cpus = wanted.cpus.map(|cpus| processors(group, hierarchies, name, cpus, &mut tasks));
     if !tasks.is_empty() {
-        group.join = Join::Tasks(tasks);
+        group.join = CgroupJoin::Tasks(tasks);
     }
 }
 
-fn memory(group: &mut Group, found: &Hierarchies, name: &str, bytes: u64, tasks: &mut Vec<OwnedFd>) -> Held {
+fn memory(group: &mut Group, found: &Hierarchies, name: &str, bytes: u64, tasks: &mut Vec<OwnedFd>) -> LimitOutcome {
     let directory = make(group, found, name, "memory")?;
     set(&directory, "memory.limit_in_bytes", &bytes.to_string())?;
     // Not there when the kernel does not count swap; then what is over the limit is swapped out.
@@ -32,28 +32,28 @@ fn memory(group: &mut Group, found: &Hierarchies, name: &str, bytes: u64, tasks:
         return Err("the kernel does not count swap".to_owned());
     }
     let read = |file| open(&directory, file, OFlags::RDONLY).ok();
-    group.watch.memory = group.usage(&directory, "memory.usage_in_bytes").map(Source::number);
-    group.watch.memory_peak = group.usage(&directory, "memory.max_usage_in_bytes").map(Source::number);
-    group.watch.memory_kills = read("memory.oom_control").map(|file| Source::keyed(file, "oom_kill"));
+    group.watch.memory = group.usage(&directory, "memory.usage_in_bytes").map(Counter::number);
+    group.watch.memory_peak = group.usage(&directory, "memory.max_usage_in_bytes").map(Counter::number);
+    group.watch.memory_kills = read("memory.oom_control").map(|file| Counter::keyed(file, "oom_kill"));
     tasks.push(open(&directory, "tasks", OFlags::WRONLY)?);
     Ok(())
 }
 
-fn processes(group: &mut Group, found: &Hierarchies, name: &str, most: u64, tasks: &mut Vec<OwnedFd>) -> Held {
+fn processes(group: &mut Group, found: &Hierarchies, name: &str, most: u64, tasks: &mut Vec<OwnedFd>) -> LimitOutcome {
     let directory = make(group, found, name, "pids")?;
     set(&directory, "pids.max", &most.to_string())?;
     let read = |file| open(&directory, file, OFlags::RDONLY).ok();
-    group.watch.processes = group.usage(&directory, "pids.current").map(Source::number);
-    group.watch.refused_processes = read("pids.events").map(|file| Source::keyed(file, "max"));
+    group.watch.processes = group.usage(&directory, "pids.current").map(Counter::number);
+    group.watch.refused_processes = read("pids.events").map(|file| Counter::keyed(file, "max"));
     tasks.push(open(&directory, "tasks", OFlags::WRONLY)?);
     Ok(())
 }
 
-fn processors(group: &mut Group, found: &Hierarchies, name: &str, cpus: f64, tasks: &mut Vec<OwnedFd>) -> Held {
+fn processors(group: &mut Group, found: &Hierarchies, name: &str, cpus: f64, tasks: &mut Vec<OwnedFd>) -> LimitOutcome {
     let directory = make(group, found, name, "cpu")?;
     set(&directory, "cpu.cfs_period_us", &PERIOD.to_string())?;
     set(&directory, "cpu.cfs_quota_us", &quota(cpus, PERIOD).to_string())?;
-    group.watch.cpu = open(&directory, "cpuacct.usage", OFlags::RDONLY).ok().map(Source::nanoseconds);
+    group.watch.cpu = open(&directory, "cpuacct.usage", OFlags::RDONLY).ok().map(Counter::nanoseconds);
     tasks.push(open(&directory, "tasks", OFlags::WRONLY)?);
     Ok(())
 }

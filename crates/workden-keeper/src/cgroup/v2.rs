@@ -10,12 +10,14 @@ use std::{
 
 use rustix::fs::OFlags;
 
-use super::{Group, Held, Join, Wanted, find::Hierarchies, open, set, v1::quota, watch::Source};
+use super::{
+    CgroupJoin, Group, GroupLimits, LimitOutcome, counters::Counter, hierarchies::Hierarchies, open, set, v1::quota,
+};
 
 const PERIOD: u64 = 100_000;
 
 /// Makes the groups and sets the limits.
-pub(super) fn fill(group: &mut Group, hierarchies: &Hierarchies, name: &str, wanted: Wanted, owner: u32) {
+pub(super) fn fill(group: &mut Group, hierarchies: &Hierarchies, name: &str, wanted: GroupLimits, owner: u32) {
     let placed = place(group, hierarchies, name, owner);
     group.memory = wanted.memory.map(|bytes| memory(group, placed.as_deref().map_err(Clone::clone)?, bytes));
     group.processes = wanted.processes.map(|most| processes(group, placed.as_deref().map_err(Clone::clone)?, most));
@@ -43,7 +45,7 @@ fn place(group: &mut Group, hierarchies: &Hierarchies, name: &str, owner: u32) -
         hand_over(directory, owner);
     }
     group.keeper = Some(open(&keeper, ".", OFlags::PATH | OFlags::DIRECTORY)?);
-    group.join = Join::CloneInto(open(&commands, ".", OFlags::PATH | OFlags::DIRECTORY)?);
+    group.join = CgroupJoin::CloneInto(open(&commands, ".", OFlags::PATH | OFlags::DIRECTORY)?);
     Ok(commands)
 }
 
@@ -52,29 +54,29 @@ fn hand_over(directory: &Path, owner: u32) {
     let _ = chown(directory.join("cgroup.procs"), Some(owner), None);
 }
 
-fn memory(group: &mut Group, commands: &Path, bytes: u64) -> Held {
+fn memory(group: &mut Group, commands: &Path, bytes: u64) -> LimitOutcome {
     set(commands, "memory.max", &bytes.to_string())?;
     if commands.join("memory.swap.max").exists() {
         set(commands, "memory.swap.max", "0")?;
     }
     let read = |file| open(commands, file, OFlags::RDONLY).ok();
-    group.watch.memory = group.usage(commands, "memory.current").map(Source::number);
-    group.watch.memory_peak = group.usage(commands, "memory.peak").map(Source::number);
-    group.watch.memory_kills = read("memory.events").map(|file| Source::keyed(file, "oom_kill"));
+    group.watch.memory = group.usage(commands, "memory.current").map(Counter::number);
+    group.watch.memory_peak = group.usage(commands, "memory.peak").map(Counter::number);
+    group.watch.memory_kills = read("memory.events").map(|file| Counter::keyed(file, "oom_kill"));
     Ok(())
 }
 
-fn processes(group: &mut Group, commands: &Path, most: u64) -> Held {
+fn processes(group: &mut Group, commands: &Path, most: u64) -> LimitOutcome {
     set(commands, "pids.max", &most.to_string())?;
     let read = |file| open(commands, file, OFlags::RDONLY).ok();
-    group.watch.processes = group.usage(commands, "pids.current").map(Source::number);
-    group.watch.refused_processes = read("pids.events").map(|file| Source::keyed(file, "max"));
+    group.watch.processes = group.usage(commands, "pids.current").map(Counter::number);
+    group.watch.refused_processes = read("pids.events").map(|file| Counter::keyed(file, "max"));
     Ok(())
 }
 
-fn processors(group: &mut Group, commands: &Path, cpus: f64) -> Held {
+fn processors(group: &mut Group, commands: &Path, cpus: f64) -> LimitOutcome {
     set(commands, "cpu.max", &format!("{} {PERIOD}", quota(cpus, PERIOD)))?;
     group.watch.cpu =
-        open(commands, "cpu.stat", OFlags::RDONLY).ok().map(|file| Source::microseconds(file, "usage_usec"));
+        open(commands, "cpu.stat", OFlags::RDONLY).ok().map(|file| Counter::microseconds(file, "usage_usec"));
     Ok(())
 }

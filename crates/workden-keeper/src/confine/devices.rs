@@ -7,9 +7,9 @@ use rustix::{io::Errno, mount::MountAttrFlags};
 use workden_core::Error;
 
 use super::{
+    detached_mounts::{clone_as_it_is, new_file_system},
     errors::refused,
     root::NewRoot,
-    trees::{clone_as_it_is, new_file_system},
 };
 
 /// The devices that hold nothing of anybody's.

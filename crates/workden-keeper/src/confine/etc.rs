@@ -15,11 +15,11 @@ use rustix::{
 use workden_core::{Error, sandbox::Network};
 
 use super::{
+    detached_mounts::{attach, clone_of_open},
     ids::INSIDE,
-    programs::{Part, part_of, part_that_is},
+    programs::{RootEntry, part_of, part_that_is},
     root::NewRoot,
-    sources::Kind,
-    trees::{attach, clone_of_open},
+    sources::SourceKind,
 };
 
 /// The name of the machine, as commands see it.
@@ -70,9 +70,9 @@ const ROOM_FOR_NAMES: usize = 8 * 1024;
 /// What is to be shown in /etc.
 pub(super) enum EtcFiles {
     /// These, beside the synthetic ones.
-    Parts(Vec<(String, Part)>),
+    Parts(Vec<(String, RootEntry)>),
     /// A whole directory, with the synthetic ones over those of the same name.
-    Whole(Option<Part>),
+    Whole(Option<RootEntry>),
 }
 
 /// The host's, as far as it is shown.
@@ -135,7 +135,7 @@ pub(super) fn of_directory(etc: &Path) -> Result<EtcFiles, Error> {
 }
 
 /// A small file as a copy, when everybody may read it; everything else as it is.
-fn copy_or_part(path: &Path) -> Result<Option<Part>, Error> {
+fn copy_or_part(path: &Path) -> Result<Option<RootEntry>, Error> {
     let Ok(there) = fs::symlink_metadata(path) else { return Ok(None) };
     if !there.is_file() || there.len() > COPIED || there.permissions().mode() & 0o004 == 0 {
         return part_that_is(path, &there);
@@ -146,15 +146,15 @@ fn copy_or_part(path: &Path) -> Result<Option<Part>, Error> {
         .and_then(|file| read(file, &mut content))
         .map_err(|errno| super::errors::refused("a file of /etc", errno))?;
     content.truncate(length);
-    Ok(Some(Part::Copy(content)))
+    Ok(Some(RootEntry::Copy(content)))
 }
 
 /// How names are looked up: `resolv.conf`.
-pub(super) struct Names {
+pub(super) struct NameResolution {
     resolv: Vec<u8>,
 }
 
-impl Names {
+impl NameResolution {
     /// The host's way with the host's network, none without.
     pub(super) fn of(network: Network) -> Self {
         let resolv = match network {
@@ -186,7 +186,7 @@ impl Names {
 
 impl EtcFiles {
     /// Shows them in the new root.
-    pub(super) fn place(self, root: &NewRoot, names: &Names) -> Result<(), Errno> {
+    pub(super) fn place(self, root: &NewRoot, names: &NameResolution) -> Result<(), Errno> {
         match self {
             Self::Parts(parts) => {
                 root.directory("etc")?;
@@ -205,7 +205,7 @@ impl EtcFiles {
                     .into_iter()
                     .try_for_each(|(name, content)| root.file(&format!("etc/{name}"), &content, 0o644))
             }
-            Self::Whole(Some(part @ Part::Tree(_, Kind::Directory))) => {
+            Self::Whole(Some(part @ RootEntry::Tree(_, SourceKind::Directory))) => {
                 part.place(root, "etc")?;
                 root.directory("run/etc")?;
                 for (name, content) in names.synthetic() {

@@ -6,23 +6,23 @@ use std::collections::BTreeMap;
 
 use seccompiler::BpfProgram;
 
-use super::backwards::{Backwards, Target};
+use super::bpf_builder::{BpfBuilder, JumpTarget};
 
 /// What becomes of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum SyscallAction {
     /// It is made.
     Allow,
     /// It answers this error.
     Fail(libc::c_int),
     /// It fails with the error of the first of these lists of which all tests hold, and is made
     /// otherwise. With error 0 it is not made either, and the program believes that it was.
-    FailIf(Vec<(libc::c_int, Vec<Test>)>),
+    FailIf(Vec<(libc::c_int, Vec<ArgumentTest>)>),
 }
 
 /// Something about an argument; about its lower half, where nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Test {
+pub(super) enum ArgumentTest {
     /// The argument is this.
     Is(u8, u32),
     /// The argument is not this.
@@ -58,17 +58,21 @@ const ARCHITECTURE_AT: u32 = 4;
 const ARGUMENTS_AT: u32 = 16;
 
 /// Calls with verdicts that do not depend on arguments, in the order of their numbers.
-pub(super) type Plain = [(u32, &'static Verdict)];
+pub(super) type Plain = [(u32, &'static SyscallAction)];
 
 /// A program that gives each call in the table its verdict, then each of the plain ones, and every other
 /// one `otherwise`. A call of another architecture ends the process.
-pub(super) fn compile(plain: &Plain, table: &BTreeMap<libc::c_long, Verdict>, otherwise: &Verdict) -> BpfProgram {
+pub(super) fn compile(
+    plain: &Plain,
+    table: &BTreeMap<libc::c_long, SyscallAction>,
+    otherwise: &SyscallAction,
+) -> BpfProgram {
     let ranges = ranges(plain, table, otherwise);
-    let mut program = Backwards::default();
+    let mut program = BpfBuilder::default();
     let search = search(&ranges, &mut program);
     program.begin_with(search);
     let number = program.step(LOAD, NUMBER_AT);
-    program.branch(IF_EQUAL, ARCHITECTURE, number, Target::Return(libc::SECCOMP_RET_KILL_PROCESS));
+    program.branch(IF_EQUAL, ARCHITECTURE, number, JumpTarget::Return(libc::SECCOMP_RET_KILL_PROCESS));
     program.step(LOAD, ARCHITECTURE_AT);
     program.finish()
 }
@@ -76,11 +80,11 @@ pub(super) fn compile(plain: &Plain, table: &BTreeMap<libc::c_long, Verdict>, ot
 /// The calls as ranges of numbers: where each begins, and what holds until the next.
 fn ranges<'t>(
     plain: &Plain,
-    table: &'t BTreeMap<libc::c_long, Verdict>,
-    otherwise: &'t Verdict,
-) -> Vec<(u32, &'t Verdict)> {
+    table: &'t BTreeMap<libc::c_long, SyscallAction>,
+    otherwise: &'t SyscallAction,
+) -> Vec<(u32, &'t SyscallAction)> {
     let mut ranges = vec![(0, otherwise)];
-    let mut add = |number: u32, verdict: &'t Verdict| {
+    let mut add = |number: u32, verdict: &'t SyscallAction| {
         for (start, verdict) in [(number, verdict), (number + 1, otherwise)] {
             match ranges.last_mut() {
                 Some(last) if last.0 == start => last.1 = verdict,
@@ -103,9 +107,9 @@ fn ranges<'t>(
 }
 
 /// Finds the range of the loaded number by halving.
-fn search(ranges: &[(u32, &Verdict)], program: &mut Backwards) -> Target {
+fn search(ranges: &[(u32, &SyscallAction)], program: &mut BpfBuilder) -> JumpTarget {
     match ranges {
-        [] => Target::Return(libc::SECCOMP_RET_KILL_PROCESS),
+        [] => JumpTarget::Return(libc::SECCOMP_RET_KILL_PROCESS),
         [(_, verdict)] => decide(verdict, program),
         _ => {
             let (lower, upper) = ranges.split_at(ranges.len() / 2);
@@ -117,13 +121,13 @@ fn search(ranges: &[(u32, &Verdict)], program: &mut Backwards) -> Target {
     }
 }
 
-fn decide(verdict: &Verdict, program: &mut Backwards) -> Target {
-    let allow = Target::Return(libc::SECCOMP_RET_ALLOW);
-    let fail = |errno: libc::c_int| Target::Return(libc::SECCOMP_RET_ERRNO | errno.unsigned_abs());
+fn decide(verdict: &SyscallAction, program: &mut BpfBuilder) -> JumpTarget {
+    let allow = JumpTarget::Return(libc::SECCOMP_RET_ALLOW);
+    let fail = |errno: libc::c_int| JumpTarget::Return(libc::SECCOMP_RET_ERRNO | errno.unsigned_abs());
     match verdict {
-        Verdict::Allow => allow,
-        Verdict::Fail(errno) => fail(*errno),
-        Verdict::FailIf(lists) => lists.iter().enumerate().rev().fold(allow, |next, (index, (errno, tests))| {
+        SyscallAction::Allow => allow,
+        SyscallAction::Fail(errno) => fail(*errno),
+        SyscallAction::FailIf(lists) => lists.iter().enumerate().rev().fold(allow, |next, (index, (errno, tests))| {
             // What the list before leaves loaded, whichever of its tests does not hold.
             let before = index.checked_sub(1).and_then(|index| lists.get(index)).map(|(_, tests)| tests.as_slice());
             all_hold(tests, before.and_then(left_loaded), fail(*errno), next, program)
@@ -132,14 +136,20 @@ fn decide(verdict: &Verdict, program: &mut Backwards) -> Target {
 }
 
 /// Leads to `then` when all tests hold, and to `otherwise` when one does not. Something may be loaded already.
-fn all_hold(tests: &[Test], loaded: Option<u32>, then: Target, otherwise: Target, program: &mut Backwards) -> Target {
+fn all_hold(
+    tests: &[ArgumentTest],
+    loaded: Option<u32>,
+    then: JumpTarget,
+    otherwise: JumpTarget,
+    program: &mut BpfBuilder,
+) -> JumpTarget {
     tests.iter().enumerate().rev().fold(then, |then, (index, test)| {
         let written = match *test {
-            Test::Is(_, value) => program.branch(IF_EQUAL, value, then, otherwise),
-            Test::IsNot(_, value) => program.branch(IF_EQUAL, value, otherwise, then),
-            Test::HasUpper(_) => program.branch(IF_EQUAL, 0, otherwise, then),
-            Test::HasAny(_, bits) => program.branch(IF_ANY_BIT, bits, then, otherwise),
-            Test::Masked { mask, bits, .. } => {
+            ArgumentTest::Is(_, value) => program.branch(IF_EQUAL, value, then, otherwise),
+            ArgumentTest::IsNot(_, value) => program.branch(IF_EQUAL, value, otherwise, then),
+            ArgumentTest::HasUpper(_) => program.branch(IF_EQUAL, 0, otherwise, then),
+            ArgumentTest::HasAny(_, bits) => program.branch(IF_ANY_BIT, bits, then, otherwise),
+            ArgumentTest::Masked { mask, bits, .. } => {
                 program.branch(IF_EQUAL, bits, then, otherwise);
                 program.step(AND, mask)
             }
@@ -153,13 +163,13 @@ fn all_hold(tests: &[Test], loaded: Option<u32>, then: Target, otherwise: Target
 }
 
 /// What is loaded after these tests, after whichever of them it is over.
-fn left_loaded(tests: &[Test]) -> Option<u32> {
+fn left_loaded(tests: &[ArgumentTest]) -> Option<u32> {
     let first = tests.first()?.place();
-    let stays = |test: &Test| test.place() == first && !matches!(test, Test::Masked { .. });
+    let stays = |test: &ArgumentTest| test.place() == first && !matches!(test, ArgumentTest::Masked { .. });
     tests.iter().all(stays).then_some(first)
 }
 
-impl Test {
+impl ArgumentTest {
     /// Where that is what it looks at. Both architectures have the lower half of an argument first.
     fn place(&self) -> u32 {
         let of = |argument: u8| ARGUMENTS_AT + 8 * u32::from(argument);
@@ -216,21 +226,22 @@ pub(super) mod tests {
 
     #[test]
     fn every_call_gets_its_verdict() {
-        let refuse = |lists: &[(libc::c_int, &[Test])]| {
-            Verdict::FailIf(lists.iter().map(|(errno, tests)| (*errno, tests.to_vec())).collect())
+        let refuse = |lists: &[(libc::c_int, &[ArgumentTest])]| {
+            SyscallAction::FailIf(lists.iter().map(|(errno, tests)| (*errno, tests.to_vec())).collect())
         };
-        let mut table: BTreeMap<libc::c_long, Verdict> =
-            (0..400).map(|number| (number, if number % 3 == 0 { Verdict::Fail(1) } else { Verdict::Allow })).collect();
+        let mut table: BTreeMap<libc::c_long, SyscallAction> = (0..400)
+            .map(|number| (number, if number % 3 == 0 { SyscallAction::Fail(1) } else { SyscallAction::Allow }))
+            .collect();
         table.insert(
             7,
             refuse(&[
-                (1, &[Test::Is(0, 5), Test::IsNot(1, 6)]),
-                (1, &[Test::Masked { argument: 2, mask: 12, bits: 8 }]),
-                (0, &[Test::HasUpper(3)]),
-                (2, &[Test::HasAny(4, 5)]),
+                (1, &[ArgumentTest::Is(0, 5), ArgumentTest::IsNot(1, 6)]),
+                (1, &[ArgumentTest::Masked { argument: 2, mask: 12, bits: 8 }]),
+                (0, &[ArgumentTest::HasUpper(3)]),
+                (2, &[ArgumentTest::HasAny(4, 5)]),
             ]),
         );
-        let program = compile(&[], &table, &Verdict::Fail(38));
+        let program = compile(&[], &table, &SyscallAction::Fail(38));
         let errno = |value| libc::SECCOMP_RET_ERRNO | value;
         for number in (0..400).filter(|number| *number != 7) {
             let wanted = if number % 3 == 0 { errno(1) } else { libc::SECCOMP_RET_ALLOW };
@@ -261,15 +272,19 @@ pub(super) mod tests {
     #[test]
     fn what_is_farther_than_a_branch_reaches_is_found_all_the_same() {
         let calls = 0..600_u32;
-        let table: BTreeMap<libc::c_long, Verdict> = calls
+        let table: BTreeMap<libc::c_long, SyscallAction> = calls
             .clone()
             .map(|number| {
                 let errno = 1 + libc::c_int::try_from(number % 7).unwrap();
-                let tests = vec![Test::Is(0, number), Test::HasAny(0, u32::MAX), Test::IsNot(1, number)];
-                (number.into(), Verdict::FailIf(vec![(errno, tests), (9, vec![Test::Is(1, 3)])]))
+                let tests = vec![
+                    ArgumentTest::Is(0, number),
+                    ArgumentTest::HasAny(0, u32::MAX),
+                    ArgumentTest::IsNot(1, number),
+                ];
+                (number.into(), SyscallAction::FailIf(vec![(errno, tests), (9, vec![ArgumentTest::Is(1, 3)])]))
             })
             .collect();
-        let program = compile(&[], &table, &Verdict::Fail(38));
+        let program = compile(&[], &table, &SyscallAction::Fail(38));
         for number in calls {
             let itself = u64::from(number);
             let answer = |one, two| answer(&program, ARCHITECTURE, number, [one, two, 0, 0, 0, 0]);
@@ -284,9 +299,11 @@ pub(super) mod tests {
 
     #[test]
     fn what_is_in_the_table_comes_before_what_is_plain() {
-        static PLAIN: [(u32, &Verdict); 3] = [(2, &Verdict::Allow), (3, &Verdict::Allow), (5, &Verdict::Fail(2))];
-        let table = BTreeMap::from([(1, Verdict::Fail(1)), (3, Verdict::Fail(3)), (7, Verdict::Allow)]);
-        let program = compile(&PLAIN, &table, &Verdict::Fail(38));
+        static PLAIN: [(u32, &SyscallAction); 3] =
+            [(2, &SyscallAction::Allow), (3, &SyscallAction::Allow), (5, &SyscallAction::Fail(2))];
+        let table =
+            BTreeMap::from([(1, SyscallAction::Fail(1)), (3, SyscallAction::Fail(3)), (7, SyscallAction::Allow)]);
+        let program = compile(&PLAIN, &table, &SyscallAction::Fail(38));
         let answers = (0..9).map(|number| answer(&program, ARCHITECTURE, number, [0; 6]));
         let errno = |errno| libc::SECCOMP_RET_ERRNO | errno;
         let allow = libc::SECCOMP_RET_ALLOW;

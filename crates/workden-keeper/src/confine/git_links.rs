@@ -10,12 +10,12 @@ use rustix::{
 use workden_core::{Error, VirtualPath};
 
 use super::{
-    cover::held_in_place,
+    detached_mounts::{attach, clone_of_open},
     errors::at_place,
     ids::Ids,
-    trees::{attach, clone_of_open},
+    protected_paths::held_in_place,
 };
-use crate::sys::confine::{Reach, attribute, set_mount_attributes};
+use crate::sys::confine::{MountScope, attribute, set_mount_attributes};
 
 /// Covers these links, in the root as it is now, which is not sealed yet.
 pub(super) fn hold(places: &[VirtualPath], ids: Ids) -> Result<(), Error> {
@@ -50,6 +50,6 @@ fn cover(number: usize, path: &VirtualPath, ids: Ids) -> Result<(), Errno> {
         fchown(&file, Some(Uid::from_raw(id)), Some(Gid::from_raw(id)))?;
     }
     let tree = clone_of_open(openat(CWD, &cover, as_it_is, Mode::empty())?)?;
-    set_mount_attributes(&tree, Reach::Mount, attribute::READ_ONLY, None)?;
+    set_mount_attributes(&tree, MountScope::Mount, attribute::READ_ONLY, None)?;
     attach(tree, held_in_place(link)?)
 }

@@ -56,7 +56,7 @@ impl Ids {
                         never run as user 0";
         let error = Error::new(ErrorKind::Unsupported, sentence)
             .hint("start it as an ordinary user, or give the container CAP_SYS_ADMIN");
-        Err(super::landlocked::or_this_level(error))
+        Err(super::landlock_level::or_this_level(error))
     }
 
     /// The user and the group as numbers of the host.
@@ -82,9 +82,9 @@ fn has_rights_of_root() -> bool {
 
 /// A user namespace in which the commands have their inside ids, and the process that it was made in. To
 /// be called by root, and entered by a process that root's rights have served.
-pub(super) fn namespace_of_commands(ids: Ids) -> Result<(OwnedFd, Makers), Error> {
+pub(super) fn namespace_of_commands(ids: Ids) -> Result<(OwnedFd, NamespaceMakers), Error> {
     let (made, maker) = namespace_for((INSIDE, INSIDE), ids).map_err(why_no_user_namespace)?;
-    Ok((made, Makers(vec![maker])))
+    Ok((made, NamespaceMakers(vec![maker])))
 }
 
 /// Goes where a supervisor made a user namespace. This process must have one thread only.
@@ -114,17 +114,19 @@ fn put(path: &str, text: &str) -> Result<(), Errno> {
 
 /// User namespaces by which mounts show the files of an owner as the sandbox's own, one an owner.
 #[derive(Default)]
-pub(super) struct Owners(Vec<((u32, u32), OwnedFd)>);
+pub(super) struct OwnerNamespaces(Vec<((u32, u32), OwnedFd)>);
 
 /// The processes in which such namespaces were made. To end them takes a while, which whoever waits for
 /// the namespaces need not wait for.
 #[derive(Default)]
-pub(super) struct Makers(#[expect(dead_code, reason = "dropping them is what ends them")] Vec<NamespaceHolder>);
+pub(super) struct NamespaceMakers(
+    #[expect(dead_code, reason = "dropping them is what ends them")] Vec<NamespaceHolder>,
+);
 
-impl Owners {
+impl OwnerNamespaces {
     /// Those that show the files of these owners as those of `ids`. Only root's need any: an ordinary
     /// user's commands are that user.
-    pub(super) fn for_all(mut owners: Vec<(u32, u32)>, ids: Ids) -> Result<(Self, Makers), Error> {
+    pub(super) fn for_all(mut owners: Vec<(u32, u32)>, ids: Ids) -> Result<(Self, NamespaceMakers), Error> {
         let Ids::OfSandbox(_) = ids else { return Ok(Default::default()) };
         owners.sort_unstable();
         owners.dedup();
@@ -135,7 +137,7 @@ impl Owners {
             made.push((owner, namespace));
             makers.push(maker);
         }
-        Ok((Self(made), Makers(makers)))
+        Ok((Self(made), NamespaceMakers(makers)))
     }
 
     /// The namespace for this owner.
@@ -179,7 +181,7 @@ pub(super) fn why_no_user_namespace(errno: Errno) -> Error {
             "run the command as it is, it is isolated here; or start the other sandbox beside this one, outside",
         );
     }
-    super::landlocked::or_this_level(no_user_namespace(errno))
+    super::landlock_level::or_this_level(no_user_namespace(errno))
 }
 
 fn no_user_namespace(errno: Errno) -> Error {

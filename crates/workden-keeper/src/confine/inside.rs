@@ -15,20 +15,21 @@ use workden_core::{
 };
 
 use super::{
-    Purpose, cover, devices,
+    Purpose,
+    detached_mounts::attach,
+    devices,
     errors::{at_place, refused},
-    etc::{HOME, HOST_NAME, Names},
+    etc::{HOME, HOST_NAME, NameResolution},
     git_links,
     ids::{self, Ids},
     landlock::{self, Landlock},
     limits::CORE_BYTES,
-    link::Link,
     network, privileges, procfs, programs,
     root::{self, NewRoot},
     scratch::{self, LOGS},
     seccomp,
-    sources::{self, Source},
-    trees::attach,
+    setup_channel::SetupChannel,
+    sources::{self, MountSource},
 };
 use crate::cgroup::Group;
 
@@ -37,9 +38,9 @@ pub(super) fn become_first(
     confinement: &Confinement,
     purpose: Purpose,
     ids: Ids,
-    sources: Vec<Source>,
-    supervisor: &Link,
-) -> Result<First, Error> {
+    sources: Vec<MountSource>,
+    supervisor: &SetupChannel,
+) -> Result<InitState, Error> {
     // A session of its own has no terminal that a command could type into. Whoever starts commands over and over
     // has one for all of them. A single command gets its own before it begins, and this process, which only waits
     // for it, needs none: to the kernel a new session is somebody new, who waits behind all others that want the
@@ -68,11 +69,11 @@ pub(super) fn become_first(
     privileges::protect()?;
     // Symlink, since the supervisor takes longest to make them.
     let group = supervisor.group()?;
-    Ok(First { walls, logs, group })
+    Ok(InitState { walls, logs, group })
 }
 
 /// What PID 1 has when it is finished.
-pub(super) struct First {
+pub(super) struct InitState {
     pub(super) walls: Walls,
     /// The directory of logs, for writing, where there are any.
     pub(super) logs: Option<OwnedFd>,
@@ -129,17 +130,17 @@ fn build_root(
     confinement: &Confinement,
     purpose: Purpose,
     ids: Ids,
-    sources: Vec<Source>,
-    supervisor: &Link,
+    sources: Vec<MountSource>,
+    supervisor: &SetupChannel,
 ) -> Result<Option<OwnedFd>, Error> {
     root::cut_off()?;
     let programs = programs::gather(&confinement.root)?;
     let devices = devices::gather()?;
-    let names = Names::of(confinement.network);
-    let shown: Vec<sources::Cloned> = sources.into_iter().map(Source::clone).collect::<Result<_, _>>()?;
+    let names = NameResolution::of(confinement.network);
+    let shown: Vec<sources::ClonedMount> = sources.into_iter().map(MountSource::clone).collect::<Result<_, _>>()?;
 
     let root = NewRoot::new(ids)?;
-    let empty = cover::Empty::new(&root).map_err(|errno| refused("a root of its own", errno))?;
+    let empty = protected_paths::EmptyMounts::new(&root).map_err(|errno| refused("a root of its own", errno))?;
     programs.place(&root, &names)?;
     devices.place(&root)?;
     procfs::place(&root, &empty)?;
@@ -157,7 +158,7 @@ fn build_root(
             .map_err(|errno| at_place(at, errno))?;
     }
     root.enter()?;
-    cover::make_read_only(&confinement.read_only)?;
+    protected_paths::make_read_only(&confinement.read_only)?;
     git_links::hold(&confinement.git_links, ids)?;
     empty.mask(&confinement.masked)?;
     root::seal()?;

@@ -8,7 +8,7 @@ use workden_core::{
     show_size,
 };
 
-use crate::cgroup::{Group, Held, Wanted};
+use crate::cgroup::{Group, GroupLimits, LimitOutcome};
 
 /// Processes of the keeper that count as well where the user's are counted.
 const OF_KEEPER: u64 = 16;
@@ -19,14 +19,14 @@ pub(super) const CORE_BYTES: u64 = 1;
 
 /// What the kernel is told for each process, and the report about all limits.
 #[derive(Debug, Default)]
-pub(super) struct Holding {
+pub(super) struct EnforcedLimits {
     pub(super) rlimits: Vec<(Resource, u64)>,
     pub(super) reports: Vec<LimitReport>,
 }
 
 /// What only a control group can hold.
-pub(super) fn for_group(limits: &Limits) -> Wanted {
-    Wanted {
+pub(super) fn for_group(limits: &Limits) -> GroupLimits {
+    GroupLimits {
         memory: limits.memory.map(|limit| limit.value),
         cpus: limits.cpus.map(|limit| limit.value),
         processes: limits.processes.map(|limit| limit.value),
@@ -34,19 +34,19 @@ pub(super) fn for_group(limits: &Limits) -> Wanted {
 }
 
 /// Decides who holds each limit.
-pub(super) fn hold(limits: &Limits, group: &Group) -> Result<Holding, Error> {
-    let mut holding = Holding::default();
+pub(super) fn hold(limits: &Limits, group: &Group) -> Result<EnforcedLimits, Error> {
+    let mut holding = EnforcedLimits::default();
     holding.rlimits.push((Resource::Core, CORE_BYTES));
     if let Some(limit) = limits.memory {
         let value = limit.value;
-        let instead = |holding: &mut Holding, _: &str| {
+        let instead = |holding: &mut EnforcedLimits, _: &str| {
             holding.rlimits.push((Resource::Data, value));
             Enforcement::EachProcess
         };
         holding.by_group(LimitName::Memory, limit, show_size(value), group.memory.as_ref(), instead)?;
     }
     if let Some(limit) = limits.cpus {
-        let nobody = |_: &mut Holding, reason: &str| Enforcement::Nobody(reason.to_owned());
+        let nobody = |_: &mut EnforcedLimits, reason: &str| Enforcement::Nobody(reason.to_owned());
         holding.by_group(LimitName::Cpus, limit, format!("{}", limit.value), group.cpus.as_ref(), nobody)?;
     }
     if let Some(limit) = limits.processes {
@@ -80,14 +80,14 @@ pub(super) fn hold(limits: &Limits, group: &Group) -> Result<Holding, Error> {
     Ok(holding)
 }
 
-impl Holding {
+impl EnforcedLimits {
     /// A limit that a group holds, or nobody holds for all commands together.
     fn by_group<T: Copy>(
         &mut self,
         name: LimitName,
         limit: Limit<T>,
         value: String,
-        held: Option<&Held>,
+        held: Option<&LimitOutcome>,
         instead: impl FnOnce(&mut Self, &str) -> Enforcement,
     ) -> Result<(), Error> {
         let enforcement = match held {

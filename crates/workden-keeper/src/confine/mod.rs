@@ -5,9 +5,8 @@
 //! the other stays outside, on the host, makes what the new one may not make itself, and then is the
 //! supervisor that ends and tidies up the sandbox.
 
-mod backwards;
-mod calls;
-mod cover;
+mod bpf_builder;
+mod detached_mounts;
 mod devices;
 mod errors;
 mod etc;
@@ -16,20 +15,21 @@ mod git_links;
 mod ids;
 mod inside;
 mod landlock;
-mod landlocked;
+mod landlock_level;
 mod limits;
-mod link;
 mod network;
 mod outside;
 mod privileges;
 mod probe;
 mod procfs;
 mod programs;
+mod protected_paths;
 mod root;
 mod scratch;
 mod seccomp;
+mod setup_channel;
 mod sources;
-mod trees;
+mod syscalls;
 
 use std::{
     os::fd::{BorrowedFd, OwnedFd},
@@ -37,10 +37,10 @@ use std::{
     sync::Arc,
 };
 
-pub(crate) use self::landlocked::Scratch;
+pub(crate) use self::landlock_level::Scratch;
 pub use self::{
     ids::in_sandbox,
-    landlocked::{LACKS as LANDLOCK_LEVEL_LACKS, OLDEST_VERSION as LANDLOCK_LEVEL_VERSION},
+    landlock_level::{LACKS as LANDLOCK_LEVEL_LACKS, OLDEST_VERSION as LANDLOCK_LEVEL_VERSION},
     probe::{landlock_version, probe},
 };
 use rustix::process::Pid;
@@ -49,15 +49,15 @@ use workden_core::{
     sandbox::{Confinement, Isolation, IsolationLevel, Level, Network},
 };
 
-pub(crate) use self::outside::Outside;
-use self::{ids::Ids, inside::First, limits::Holding, link::Link, sources::Source};
+pub(crate) use self::outside::OutsideSetup;
+use self::{ids::Ids, inside::InitState, limits::EnforcedLimits, setup_channel::SetupChannel, sources::MountSource};
 use crate::{
-    Setting,
+    KeeperConfig,
     cgroup::{self, Counted, Group},
-    setting::{Children, Logs, MemoryRunsOut},
-    supervisor::{Owner, Ties},
+    config::{Children, Logs, OomPreference},
+    supervisor::{Owner, SandboxTies},
     sys::{
-        confine::{Cloned, clone_process, close_inherited, new},
+        confine::{CloneSide, clone_process, close_inherited, new},
         exit_now,
     },
 };
@@ -74,7 +74,7 @@ use crate::{
 ///
 /// `Unsupported` when this machine cannot give what was asked, `LimitNotHeld` when that is a limit,
 /// `NotFound` and others for a place that cannot be shown; each with a hint.
-pub fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
+pub fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<KeeperConfig, Error> {
     enter_leased(confinement, owner, None)
 }
 
@@ -83,27 +83,33 @@ pub(crate) fn enter_leased(
     confinement: &Confinement,
     owner: Option<Pid>,
     directory: Option<PathBuf>,
-) -> Result<Setting, Error> {
+) -> Result<KeeperConfig, Error> {
     close_inherited();
     enter_from(confinement, owner, directory)
 }
 
 /// The same, with whatever is open.
-pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid>) -> Result<Setting, Error> {
+pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid>) -> Result<KeeperConfig, Error> {
     enter_from(confinement, owner, None)
 }
 
-fn enter_from(confinement: &Confinement, owner: Option<Pid>, directory: Option<PathBuf>) -> Result<Setting, Error> {
+fn enter_from(
+    confinement: &Confinement,
+    owner: Option<Pid>,
+    directory: Option<PathBuf>,
+) -> Result<KeeperConfig, Error> {
     if confinement.level == Level::Landlock {
-        return landlocked::enter(confinement, owner, directory);
+        return landlock_level::enter(confinement, owner, directory);
     }
     let owner = owner.map(Owner::open).transpose()?;
     match begin(confinement, Purpose::Keeper)? {
-        Begun::Inside(inside) => {
+        SetupSide::Inside(inside) => {
             drop(owner);
             Ok(inside.finish(confinement, Purpose::Keeper).0)
         }
-        Begun::Outside(outside) => Err(outside.oversee(confinement, Purpose::Keeper, Ties { owner, directory }, &[])),
+        SetupSide::Outside(outside) => {
+            Err(outside.oversee(confinement, Purpose::Keeper, SandboxTies { owner, directory }, &[]))
+        }
     }
 }
 
@@ -117,42 +123,42 @@ pub(crate) enum Purpose {
 }
 
 /// Which of the two processes one is, when a confinement was begun.
-pub(crate) enum Begun {
+pub(crate) enum SetupSide {
     /// The one that becomes PID 1.
-    Inside(Inside),
+    Inside(InsideSetup),
     /// The one that called, with what the other needs a supervisor for.
-    Outside(Box<Outside>),
+    Outside(Box<OutsideSetup>),
 }
 
 /// The process that becomes PID 1, in namespaces that are empty or still the host's.
-pub(crate) struct Inside {
+pub(crate) struct InsideSetup {
     ids: Ids,
-    sources: Vec<Source>,
-    supervisor: Link,
+    sources: Vec<MountSource>,
+    supervisor: SetupChannel,
 }
 
 /// Makes the new process. From here on the two work side by side: one builds a root, the other makes
 /// what only the host can make.
-pub(crate) fn begin(confinement: &Confinement, purpose: Purpose) -> Result<Begun, Error> {
+pub(crate) fn begin(confinement: &Confinement, purpose: Purpose) -> Result<SetupSide, Error> {
     let ids = Ids::of_this_process()?;
     let sources = sources::look_up(confinement)?;
     let counted = match purpose {
         Purpose::Keeper => Counted::Usage,
         Purpose::OneCommand => Counted::Hits,
     };
-    let groups = cgroup::Plan::new(limits::for_group(&confinement.limits), counted, ids.on_host().0);
+    let groups = cgroup::GroupPlan::new(limits::for_group(&confinement.limits), counted, ids.on_host().0);
     // Where the keeper has to be in a group from its first moment, there must be one.
     let group = groups.has_room_for_keeper().then(|| groups.make());
-    let (here, there) = link::link()?;
+    let (here, there) = setup_channel::pair()?;
     let keeper = group.as_ref().and_then(Group::keeper);
     match clone_process(namespaces(confinement, ids, keeper.is_some()), keeper) {
-        Ok(Cloned::Child) => {
+        Ok(CloneSide::Child) => {
             drop((here, group));
-            Ok(Begun::Inside(Inside { ids, sources, supervisor: there }))
+            Ok(SetupSide::Inside(InsideSetup { ids, sources, supervisor: there }))
         }
-        Ok(Cloned::Parent(first, process)) => {
-            let owners = sources.iter().map(Source::owner).collect();
-            Ok(Begun::Outside(Box::new(Outside { first, process, link: here, ids, owners, groups, group })))
+        Ok(CloneSide::Parent(first, process)) => {
+            let owners = sources.iter().map(MountSource::owner).collect();
+            Ok(SetupSide::Outside(Box::new(OutsideSetup { first, process, link: here, ids, owners, groups, group })))
         }
         Err(errno) => {
             if let Some(mut group) = group {
@@ -166,7 +172,7 @@ pub(crate) fn begin(confinement: &Confinement, purpose: Purpose) -> Result<Begun
     }
 }
 
-impl Inside {
+impl InsideSetup {
     /// What it must keep open.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.supervisor.descriptor()
@@ -174,15 +180,15 @@ impl Inside {
 
     /// Becomes PID 1 of a finished sandbox; or tells the supervisor why not, and ends. The line to the
     /// supervisor is for the last word of a process for one command.
-    pub(crate) fn finish(self, confinement: &Confinement, purpose: Purpose) -> (Setting, OwnedFd) {
+    pub(crate) fn finish(self, confinement: &Confinement, purpose: Purpose) -> (KeeperConfig, OwnedFd) {
         let Self { ids, sources, supervisor } = self;
         let finished = inside::become_first(confinement, purpose, ids, sources, &supervisor).and_then(|first| {
             let holding = limits::hold(&confinement.limits, &first.group)?;
-            let setting = setting(confinement, purpose, holding, first)?;
-            supervisor.ready().map(|()| setting)
+            let config = config(confinement, purpose, holding, first)?;
+            supervisor.ready().map(|()| config)
         });
         match finished {
-            Ok(setting) => (setting, supervisor.into_descriptor()),
+            Ok(config) => (config, supervisor.into_descriptor()),
             Err(error) => {
                 supervisor.failed(&error);
                 exit_now(1)
@@ -210,8 +216,13 @@ fn namespaces(confinement: &Confinement, ids: Ids, keeper_in_group: bool) -> u64
 }
 
 /// What commands are started with.
-fn setting(confinement: &Confinement, purpose: Purpose, holding: Holding, first: First) -> Result<Setting, Error> {
-    let First { walls, logs, group } = first;
+fn config(
+    confinement: &Confinement,
+    purpose: Purpose,
+    holding: EnforcedLimits,
+    first: InitState,
+) -> Result<KeeperConfig, Error> {
+    let InitState { walls, logs, group } = first;
     let mut environment = confinement.environment.clone();
     for (name, value) in [
         ("HOME", etc::HOME),
@@ -225,7 +236,7 @@ fn setting(confinement: &Confinement, purpose: Purpose, holding: Holding, first:
         Some(directory) => Logs::Shown { directory: Arc::new(directory), at: VirtualPath::parse(scratch::LOGS)? },
         None => Logs::Unseen("/tmp".into()),
     };
-    Ok(Setting {
+    Ok(KeeperConfig {
         files_root: "/".into(),
         directory: confinement.directory.as_str().into(),
         logs,
@@ -238,7 +249,7 @@ fn setting(confinement: &Confinement, purpose: Purpose, holding: Holding, first:
         },
         domain: None,
         watch: Some(Arc::new(group.watch)),
-        memory_runs_out: MemoryRunsOut::AsUsual,
+        oom_preference: OomPreference::Default,
         children: Children::CommandsOnly,
         wall_clock: confinement.limits.wall_clock.map(|limit| limit.value),
         idle: confinement.limits.idle.map(|limit| limit.value),

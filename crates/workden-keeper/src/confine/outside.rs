@@ -11,31 +11,31 @@ use workden_core::{
 
 use super::{
     Purpose,
-    ids::{self, Ids, Owners},
-    link::Link,
+    ids::{self, Ids, OwnerNamespaces},
     network,
+    setup_channel::SetupChannel,
 };
 use crate::{
-    cgroup::{Group, Made, Plan},
-    supervisor::{self, Charge, Left, Owner, Ties},
+    cgroup::{CreatedGroups, Group, GroupPlan},
+    supervisor::{self, Leftovers, Owner, SandboxTies, SupervisedSandbox},
     sys::close_all_but,
 };
 
 /// A sandbox that is being made, as its supervisor sees it.
-pub(crate) struct Outside {
+pub(crate) struct OutsideSetup {
     /// The process that becomes PID 1.
     pub(super) first: Pid,
     pub(super) process: OwnedFd,
-    pub(super) link: Link,
+    pub(super) link: SetupChannel,
     pub(super) ids: Ids,
     /// Whose files it shows.
     pub(super) owners: Vec<(u32, u32)>,
-    pub(super) groups: Plan,
+    pub(super) groups: GroupPlan,
     /// The groups, where they had to be there first.
     pub(super) group: Option<Group>,
 }
 
-impl Outside {
+impl OutsideSetup {
     /// The process that becomes PID 1.
     pub(crate) fn first(&self) -> Pid {
         self.first
@@ -55,18 +55,18 @@ impl Outside {
         self,
         confinement: &Confinement,
         purpose: Purpose,
-        ties: Ties,
+        ties: SandboxTies,
         keep: &[BorrowedFd<'_>],
     ) -> Error {
         let Self { first, process, link, ids, owners, groups, mut group } = self;
-        let Ties { owner, directory } = ties;
+        let SandboxTies { owner, directory } = ties;
         let mut made = group.as_mut().map(Group::take_made).unwrap_or_default();
         // Commands of the same user may have many descriptors on their way, and the kernel counts those
         // against whoever sends one more.
         raise_open_files();
         let in_group = group.as_ref().is_some_and(|group| group.keeper().is_some());
         let make = || {
-            let (owners, makers) = Owners::for_all(owners, ids)?;
+            let (owners, makers) = OwnerNamespaces::for_all(owners, ids)?;
             link.give_owners(owners)?;
             if let (Network::None, Ids::OfSandbox(_)) = (confinement.network, ids) {
                 link.give_network(network::make()?)?;
@@ -97,8 +97,17 @@ impl Outside {
         match ready {
             Ok(()) => {
                 let wall_clock = confinement.limits.wall_clock.map(|limit| limit.value);
-                let (groups, left) = (made, Left::Nothing);
-                supervisor::supervise(Charge { first, process, last_word, owner, wall_clock, groups, left, directory })
+                let (groups, left) = (made, Leftovers::Nothing);
+                supervisor::supervise(SupervisedSandbox {
+                    first,
+                    process,
+                    last_word,
+                    owner,
+                    wall_clock,
+                    groups,
+                    left,
+                    directory,
+                })
             }
             Err(error) => {
                 undo(first, &process, made);
@@ -115,7 +124,7 @@ impl Outside {
 }
 
 /// Ends the new process, and removes what was made for it.
-fn undo(first: Pid, process: &OwnedFd, made: Made) {
+fn undo(first: Pid, process: &OwnedFd, made: CreatedGroups) {
     let _ = pidfd_send_signal(process, Signal::KILL);
     supervisor::wait_for_end(first, process);
     made.remove();

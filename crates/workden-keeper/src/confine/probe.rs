@@ -13,17 +13,17 @@ use workden_core::{
 };
 
 use super::{
+    detached_mounts::{clone_of, map_ids},
     enter_with_open_files,
-    ids::{Ids, Owners},
+    ids::{Ids, OwnerNamespaces},
     landlock::NEWEST_VERSION,
     link,
-    trees::{clone_of, map_ids},
 };
 use crate::{
-    Setting,
-    cgroup::{Counted, Held, Plan, Wanted},
+    KeeperConfig,
+    cgroup::{Counted, GroupLimits, GroupPlan, LimitOutcome},
     sys::{
-        confine::{self, Cloned, clone_process, new},
+        confine::{self, CloneSide, clone_process, new},
         exit_now,
     },
 };
@@ -35,7 +35,7 @@ pub fn probe() -> Vec<Finding> {
     findings.extend(id_mapped_mounts());
     findings.extend([seccomp(), landlock()]);
     findings.extend(control_groups());
-    findings.push(super::landlocked::probe());
+    findings.push(super::landlock_level::probe());
     findings
 }
 
@@ -64,11 +64,11 @@ fn dry_run() -> Result<(), Error> {
 /// Enters a confinement in a process of its own, and does something there.
 pub(super) fn dry_run_of(
     confinement: &Confinement,
-    inside: impl FnOnce(Setting) -> Result<(), Error>,
+    inside: impl FnOnce(KeeperConfig) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let (here, there) = link::link()?;
+    let (here, there) = setup_channel::pair()?;
     let forked = clone_process(0, None).map_err(|errno| super::errors::refused("a process", errno))?;
-    let Cloned::Parent(pid, _process) = forked else {
+    let CloneSide::Parent(pid, _process) = forked else {
         drop(here);
         match enter_with_open_files(confinement, getppid()).and_then(inside) {
             Ok(()) => {
@@ -130,12 +130,12 @@ fn kernel_version(release: &str) -> (u32, u32) {
 }
 
 /// A setting of the kernel.
-fn setting(path: &str) -> Option<String> {
+fn sysctl(path: &str) -> Option<String> {
     fs::read_to_string(format!("/proc/sys/{path}")).ok().map(|text| text.trim().to_owned())
 }
 
 fn user_namespaces() -> Finding {
-    let is = |path, value: &str| setting(path).as_deref() == Some(value);
+    let is = |path, value: &str| sysctl(path).as_deref() == Some(value);
     let outcome = if matches!(Ids::of_this_process(), Ok(Ids::OfSandbox(_))) {
         Outcome::Works("root makes them".to_owned())
     } else if is("user/max_user_namespaces", "0") {
@@ -144,8 +144,8 @@ fn user_namespaces() -> Finding {
         lacking("ordinary users may make none", "sysctl -w kernel.unprivileged_userns_clone=1".to_owned())
     } else {
         match clone_process(new::USER, None) {
-            Ok(Cloned::Child) => exit_now(0),
-            Ok(Cloned::Parent(pid, _process)) => {
+            Ok(CloneSide::Child) => exit_now(0),
+            Ok(CloneSide::Parent(pid, _process)) => {
                 let _ = waitpid(Some(pid), WaitOptions::empty());
                 if is("kernel/apparmor_restrict_unprivileged_userns", "1") {
                     lacking("AppArmor lets ordinary users make them, but do nothing in them", apparmor_profile())
@@ -180,7 +180,7 @@ fn apparmor_profile() -> String {
 fn id_mapped_mounts() -> Option<Finding> {
     let ids = Ids::of_this_process().ok()?;
     let Ids::OfSandbox(_) = ids else { return None };
-    let (owners, _makers) = Owners::for_all(vec![(0, 0)], ids).unwrap_or_default();
+    let (owners, _makers) = OwnerNamespaces::for_all(vec![(0, 0)], ids).unwrap_or_default();
     let here = std::env::current_dir().unwrap_or_else(|_| "/".into());
     let mapped = clone_of(&here, MountAccess::ReadOnly)
         .and_then(|tree| owners.find((0, 0)).map_or(Err(Errno::PERM), |mapping| map_ids(&tree, mapping)));
@@ -195,7 +195,7 @@ fn id_mapped_mounts() -> Option<Finding> {
 }
 
 fn seccomp() -> Finding {
-    let outcome = match setting("kernel/seccomp/actions_avail") {
+    let outcome = match sysctl("kernel/seccomp/actions_avail") {
         Some(actions) if actions.contains("errno") => Outcome::Works("filters of system calls".to_owned()),
         _ => lacking("this kernel has no filters of system calls", None),
     };
@@ -225,11 +225,11 @@ pub fn landlock_version() -> Option<u32> {
 
 /// Limits for all commands together: groups are made, and removed again.
 fn control_groups() -> [Finding; 3] {
-    let wanted = Wanted { memory: Some(1 << 26), cpus: Some(1.0), processes: Some(64) };
+    let wanted = GroupLimits { memory: Some(1 << 26), cpus: Some(1.0), processes: Some(64) };
     let owner = Ids::of_this_process().map_or(0, |ids| ids.on_host().0);
-    let mut group = Plan::new(wanted, Counted::Hits, owner).make();
+    let mut group = GroupPlan::new(wanted, Counted::Hits, owner).make();
     group.take_made().remove();
-    let told = |name, title, held: Option<&Held>, instead: &str| {
+    let told = |name, title, held: Option<&LimitOutcome>, instead: &str| {
         let outcome = match held {
             Some(Ok(())) => Outcome::Works("a control group holds it".to_owned()),
             Some(Err(reason)) => lacking(format!("{reason}; {instead}"), delegation()),
@@ -248,7 +248,7 @@ fn control_groups() -> [Finding; 3] {
 const COUNTS_BY_NAMESPACE: (u32, u32) = (5, 14);
 
 /// The one limit for all commands together that somebody else than a group can hold.
-fn process_limit(held: Option<&Held>) -> Finding {
+fn process_limit(held: Option<&LimitOutcome>) -> Finding {
     let outcome = match held {
         Some(Ok(())) => Outcome::Works("a control group holds it".to_owned()),
         _ if kernel_version(&kernel_release()) >= COUNTS_BY_NAMESPACE => {

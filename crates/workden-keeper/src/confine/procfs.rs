@@ -5,9 +5,9 @@ use rustix::{io::Errno, mount::MountAttrFlags};
 use workden_core::{Error, ErrorKind};
 
 use super::{
+    detached_mounts::{attach, clone_of_open, new_file_system},
     errors::refused,
     root::NewRoot,
-    trees::{attach, clone_of_open, new_file_system},
 };
 
 /// Files that tell about the machine what no program needs.
@@ -16,7 +16,7 @@ const HIDDEN_FILES: [&str; 7] = ["kcore", "keys", "key-users", "kallsyms", "time
 const HIDDEN_DIRECTORIES: [&str; 3] = ["acpi", "scsi", "bus"];
 
 /// Makes /proc in the new root. `empty` is what hides a file and a directory.
-pub(super) fn place(root: &NewRoot, empty: &super::cover::Empty) -> Result<(), Error> {
+pub(super) fn place(root: &NewRoot, empty: &super::protected_paths::EmptyMounts) -> Result<(), Error> {
     let attributes = MountAttrFlags::MOUNT_ATTR_NODEV
         .union(MountAttrFlags::MOUNT_ATTR_NOEXEC)
         .union(MountAttrFlags::MOUNT_ATTR_RDONLY);

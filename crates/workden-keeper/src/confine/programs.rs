@@ -10,11 +10,11 @@ use workden_core::{
 };
 
 use super::{
+    detached_mounts::clone_of,
     errors::refused,
     etc::{self, EtcFiles},
     root::NewRoot,
-    sources::{Kind, errno_of},
-    trees::clone_of,
+    sources::{SourceKind, errno_of},
 };
 
 /// What of the host's root is shown, each as the link or the directory that it is there.
@@ -26,14 +26,14 @@ const NOT_OF_DIRECTORY: [&str; 10] =
 
 /// Programs and libraries that are ready to be shown.
 pub(super) struct Programs {
-    parts: Vec<(String, Part)>,
+    parts: Vec<(String, RootEntry)>,
     etc: EtcFiles,
 }
 
 /// One name in the root.
-pub(super) enum Part {
+pub(super) enum RootEntry {
     /// A directory or a file of the host.
-    Tree(OwnedFd, Kind),
+    Tree(OwnedFd, SourceKind),
     /// A symbolic link.
     Link(String),
     /// A file with this content.
@@ -70,7 +70,7 @@ pub(super) fn gather(root: &RootFiles) -> Result<Programs, Error> {
 }
 
 /// One name of a root: nothing when it is not there, or is neither file, directory nor link.
-pub(super) fn part_of(path: &Path) -> Result<Option<Part>, Error> {
+pub(super) fn part_of(path: &Path) -> Result<Option<RootEntry>, Error> {
     match fs::symlink_metadata(path) {
         Ok(there) => part_that_is(path, &there),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -79,17 +79,17 @@ pub(super) fn part_of(path: &Path) -> Result<Option<Part>, Error> {
 }
 
 /// The same of a name that was looked at.
-pub(super) fn part_that_is(path: &Path, there: &fs::Metadata) -> Result<Option<Part>, Error> {
+pub(super) fn part_that_is(path: &Path, there: &fs::Metadata) -> Result<Option<RootEntry>, Error> {
     if there.is_symlink() {
         let target = fs::read_link(path).map_err(|error| refused("its root files", errno_of(&error)))?;
-        return Ok(target.into_os_string().into_string().ok().map(Part::Link));
+        return Ok(target.into_os_string().into_string().ok().map(RootEntry::Link));
     }
-    let kind = if there.is_dir() { Kind::Directory } else { Kind::File };
-    if kind == Kind::File && !there.is_file() {
+    let kind = if there.is_dir() { SourceKind::Directory } else { SourceKind::File };
+    if kind == SourceKind::File && !there.is_file() {
         return Ok(None);
     }
     match clone_of(path, MountAccess::ReadOnly) {
-        Ok(tree) => Ok(Some(Part::Tree(tree, kind))),
+        Ok(tree) => Ok(Some(RootEntry::Tree(tree, kind))),
         // Something that its starter may not even look at.
         Err(Errno::ACCESS) => Ok(None),
         Err(errno) => Err(refused("its root files", errno)),
@@ -98,20 +98,20 @@ pub(super) fn part_that_is(path: &Path, there: &fs::Metadata) -> Result<Option<P
 
 impl Programs {
     /// Shows them in the new root.
-    pub(super) fn place(self, root: &NewRoot, network: &etc::Names) -> Result<(), Error> {
+    pub(super) fn place(self, root: &NewRoot, network: &etc::NameResolution) -> Result<(), Error> {
         let placed = self.parts.into_iter().try_for_each(|(name, part)| part.place(root, &name));
         placed.and_then(|()| self.etc.place(root, network)).map_err(|errno| refused("showing its root files", errno))
     }
 }
 
-impl Part {
+impl RootEntry {
     /// Shows it under a name whose parent directory is there.
     pub(super) fn place(self, root: &NewRoot, path: &str) -> Result<(), Errno> {
         match self {
             Self::Link(target) => root.link(path, &target),
             Self::Copy(content) => root.file(path, &content, 0o644),
-            Self::Tree(tree, Kind::Directory) => root.mount_on_directory(path, tree),
-            Self::Tree(tree, Kind::File) => root.mount_on_file(path, tree),
+            Self::Tree(tree, SourceKind::Directory) => root.mount_on_directory(path, tree),
+            Self::Tree(tree, SourceKind::File) => root.mount_on_file(path, tree),
         }
     }
 }

@@ -15,12 +15,12 @@ use rustix::{
 use workden_core::Error;
 
 use super::{
+    detached_mounts::{attach, new_file_system},
     errors::refused,
     ids::Ids,
-    sources::Kind,
-    trees::{attach, new_file_system},
+    sources::SourceKind,
 };
-use crate::sys::confine::{FileIds, Reach, attribute, set_mount_attributes};
+use crate::sys::confine::{FileIds, MountScope, attribute, set_mount_attributes};
 
 /// A directory that every system has and nothing here needs any more once it is covered.
 const COVERED: &str = "/tmp";
@@ -101,7 +101,7 @@ impl NewRoot {
 
     /// The place for a mount, made if it is not there: the directories on the way, and at its end a
     /// directory or an empty file. Below a mount they are made as the sandbox's own user.
-    pub(super) fn place_for(&self, path: &str, kind: Kind) -> Result<OwnedFd, Errno> {
+    pub(super) fn place_for(&self, path: &str, kind: SourceKind) -> Result<OwnedFd, Errno> {
         match self.place(path) {
             Err(Errno::NOENT) => {}
             found => return found,
@@ -110,7 +110,7 @@ impl NewRoot {
         let mut names = path.split('/').filter(|name| !name.is_empty()).peekable();
         while let Some(name) = names.next() {
             let made = match (kind, names.peek()) {
-                (Kind::File, None) => self.make_empty_file(here.as_fd(), name),
+                (SourceKind::File, None) => self.make_empty_file(here.as_fd(), name),
                 _ => self.make_directory(here.as_fd(), name),
             };
             match made {
@@ -172,6 +172,6 @@ pub(super) fn cut_off() -> Result<(), Error> {
 /// Makes the root read-only: what is mounted on it stays what it is.
 pub(super) fn seal() -> Result<(), Error> {
     openat(CWD, "/", PLACE | OFlags::DIRECTORY, Mode::empty())
-        .and_then(|root| set_mount_attributes(root, Reach::Mount, attribute::READ_ONLY, None))
+        .and_then(|root| set_mount_attributes(root, MountScope::Mount, attribute::READ_ONLY, None))
         .map_err(|errno| refused("a read-only root", errno))
 }

@@ -1,4 +1,4 @@
-//! Places that live and die with the sandbox, in memory: /tmp, the home, /dev/shm, the logs of
+//! Directories that live and die with the sandbox, in memory: /tmp, the home, /dev/shm, the logs of
 //! commands, and a workspace that is nobody's directory.
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,14 +12,14 @@ use workden_core::Error;
 
 use super::{
     Purpose,
+    detached_mounts::{attach, clone_of_open, new_file_system},
     errors::refused,
     etc::HOME,
     ids::Ids,
     root::NewRoot,
-    sources::Kind,
-    trees::{attach, clone_of_open, new_file_system},
+    sources::SourceKind,
 };
-use crate::sys::confine::{Reach, attribute, set_mount_attributes};
+use crate::sys::confine::{MountScope, attribute, set_mount_attributes};
 
 /// Where commands see their logs.
 pub(super) const LOGS: &str = "/run/workden";
@@ -49,7 +49,7 @@ fn log_mounts(root: &NewRoot, ids: Ids) -> Result<OwnedFd, Errno> {
     let writable = memory(ids, Some(LOGS_SIZE), "0311")?;
     root.mount_on_directory(LOGS, &writable)?;
     let shown = clone_of_open(&writable)?;
-    set_mount_attributes(&shown, Reach::Mount, attribute::READ_ONLY, None)?;
+    set_mount_attributes(&shown, MountScope::Mount, attribute::READ_ONLY, None)?;
     attach(shown, root.place(LOGS)?)?;
     Ok(writable)
 }
@@ -57,7 +57,7 @@ fn log_mounts(root: &NewRoot, ids: Ids) -> Result<OwnedFd, Errno> {
 /// A workspace in memory.
 pub(super) fn workspace(root: &NewRoot, ids: Ids, at: &str, most_bytes: u64) -> Result<(), Error> {
     memory(ids, Some(most_bytes), "0755")
-        .and_then(|tree| attach(tree, root.place_for(at, Kind::Directory)?))
+        .and_then(|tree| attach(tree, root.place_for(at, SourceKind::Directory)?))
         .map_err(|errno| refused("a workspace in memory", errno))
 }
 
@@ -90,7 +90,7 @@ fn memory(ids: Ids, most_bytes: Option<u64>, mode: &str) -> Result<OwnedFd, Errn
     let size = most_bytes.map(|bytes| bytes.to_string());
     let owner = match ids {
         Ids::OfSandbox(id) => Some(id.to_string()),
-        // Made by the one who uses it.
+        // Created by the user of the commands.
         Ids::OfStarter { .. } => None,
     };
     // A name costs memory of the kernel, also when nothing is in it.

@@ -9,21 +9,21 @@ use seccompiler::{BpfProgram, apply_filter};
 use workden_core::{Error, ErrorKind};
 
 use super::{
-    calls::{FCHMODAT2, NEEDED, REFUSED},
     filter::{
-        Test::{self, HasAny, HasUpper, Is, IsNot, Masked},
-        Verdict, compile,
+        ArgumentTest::{self, HasAny, HasUpper, Is, IsNot, Masked},
+        SyscallAction, compile,
     },
+    syscalls::{FCHMODAT2, NEEDED, REFUSED},
 };
 
 const BTRFS_SNAPSHOT: u32 = 0x5000_9401;
 const BTRFS_SNAPSHOT_2: u32 = 0x5000_9417;
 
-pub(super) type Table = BTreeMap<libc::c_long, Verdict>;
+pub(super) type SyscallTable = BTreeMap<libc::c_long, SyscallAction>;
 
 /// Installs the filter for this process and all that come from it.
 pub(super) fn install() -> Result<(), Error> {
-    let program = compile(&PLAIN, &table(), &Verdict::Fail(libc::ENOSYS));
+    let program = compile(&PLAIN, &table(), &SyscallAction::Fail(libc::ENOSYS));
     apply_filter(&program).map_err(|_| {
         Error::new(ErrorKind::Unsupported, "the sandbox cannot start: the kernel takes no filter of system calls")
             .hint(super::errors::ASK_DOCTOR)
@@ -34,52 +34,52 @@ pub(super) fn install() -> Result<(), Error> {
 /// filter can see them, and every program does without: `clone3` could make namespaces, `openat2` a
 /// file with a setuid bit. The keeper itself needs both. And from here on the ceiling for cores stays.
 pub(super) fn for_commands() -> BpfProgram {
-    compile(&[], &table_for_commands(), &Verdict::Allow)
+    compile(&[], &table_for_commands(), &SyscallAction::Allow)
 }
 
 /// Both filters in one, for a command beside which nothing else runs: the kernel takes its time for
 /// each.
 pub(super) fn for_one_command() -> BpfProgram {
-    let mut table = Table::from(hidden());
+    let mut table = SyscallTable::from(hidden());
     // What a second filter says comes before the first.
     refuse(&mut table, 0, cores());
     refuse(&mut table, libc::EPERM, by_argument());
-    compile(&PLAIN, &table, &Verdict::Fail(libc::ENOSYS))
+    compile(&PLAIN, &table, &SyscallAction::Fail(libc::ENOSYS))
 }
 
 /// What commands get besides, as a table.
-pub(super) fn table_for_commands() -> Table {
-    let mut table = Table::from(hidden());
+pub(super) fn table_for_commands() -> SyscallTable {
+    let mut table = SyscallTable::from(hidden());
     refuse(&mut table, 0, cores());
     table
 }
 
-fn hidden() -> [(libc::c_long, Verdict); 2] {
-    [libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, Verdict::Fail(libc::ENOSYS)))
+fn hidden() -> [(libc::c_long, SyscallAction); 2] {
+    [libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, SyscallAction::Fail(libc::ENOSYS)))
 }
 
 /// Gives calls with these arguments this error.
-pub(super) fn refuse(table: &mut Table, errno: libc::c_int, calls: Vec<(libc::c_long, Vec<Test>)>) {
+pub(super) fn refuse(table: &mut SyscallTable, errno: libc::c_int, calls: Vec<(libc::c_long, Vec<ArgumentTest>)>) {
     for (call, tests) in calls {
         match table.get_mut(&call) {
-            Some(Verdict::FailIf(lists)) => lists.push((errno, tests)),
-            _ => drop(table.insert(call, Verdict::FailIf(vec![(errno, tests)]))),
+            Some(SyscallAction::FailIf(lists)) => lists.push((errno, tests)),
+            _ => drop(table.insert(call, SyscallAction::FailIf(vec![(errno, tests)]))),
         }
     }
 }
 
-fn table() -> Table {
-    let mut table = Table::new();
+fn table() -> SyscallTable {
+    let mut table = SyscallTable::new();
     refuse(&mut table, libc::EPERM, by_argument());
     table
 }
 
 /// What is needed and what is refused, whatever the arguments. In order already when this program is
 /// compiled: a sandbox for one short command has no time to sort some hundred calls.
-static PLAIN: [(u32, &Verdict); count(&NEEDED) + count(&REFUSED)] = in_order();
+static PLAIN: [(u32, &SyscallAction); count(&NEEDED) + count(&REFUSED)] = in_order();
 
-static NEEDED_ONE: Verdict = Verdict::Allow;
-static REFUSED_ONE: Verdict = Verdict::Fail(libc::EPERM);
+static NEEDED_ONE: SyscallAction = SyscallAction::Allow;
+static REFUSED_ONE: SyscallAction = SyscallAction::Fail(libc::EPERM);
 
 const fn count(groups: &[&[libc::c_long]]) -> usize {
     let (mut all, mut group) = (0, 0);
@@ -90,7 +90,7 @@ const fn count(groups: &[&[libc::c_long]]) -> usize {
     all
 }
 
-const fn in_order<const ALL: usize>() -> [(u32, &'static Verdict); ALL] {
+const fn in_order<const ALL: usize>() -> [(u32, &'static SyscallAction); ALL] {
     let needed = add(&NEEDED, &NEEDED_ONE, ([(0, &NEEDED_ONE); ALL], 0));
     add(&REFUSED, &REFUSED_ONE, needed).0
 }
@@ -98,9 +98,9 @@ const fn in_order<const ALL: usize>() -> [(u32, &'static Verdict); ALL] {
 /// Puts calls where they belong among those that are there.
 const fn add<const ALL: usize>(
     groups: &[&[libc::c_long]],
-    verdict: &'static Verdict,
-    (mut calls, mut there): ([(u32, &'static Verdict); ALL], usize),
-) -> ([(u32, &'static Verdict); ALL], usize) {
+    verdict: &'static SyscallAction,
+    (mut calls, mut there): ([(u32, &'static SyscallAction); ALL], usize),
+) -> ([(u32, &'static SyscallAction); ALL], usize) {
     let mut group = 0;
     while group < groups.len() {
         let mut call = 0;
@@ -122,7 +122,7 @@ const fn add<const ALL: usize>(
 }
 
 /// Calls that are refused when all of these are so.
-fn by_argument() -> Vec<(libc::c_long, Vec<Test>)> {
+fn by_argument() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     let mut refused = new_namespaces();
     refused.extend(sockets());
     refused.extend(setuid_files());
@@ -140,7 +140,7 @@ fn by_argument() -> Vec<(libc::c_long, Vec<Test>)> {
 }
 
 /// New processes with namespaces of their own.
-fn new_namespaces() -> Vec<(libc::c_long, Vec<Test>)> {
+fn new_namespaces() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     let flags = [
         libc::CLONE_NEWNS,
         libc::CLONE_NEWCGROUP,
@@ -156,7 +156,7 @@ fn new_namespaces() -> Vec<(libc::c_long, Vec<Test>)> {
 
 /// Sockets of other kinds than local ones, the Internet's, and the one that lists interfaces; and
 /// raw ones.
-fn sockets() -> Vec<(libc::c_long, Vec<Test>)> {
+fn sockets() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(libc::c_int::unsigned_abs);
     let [local, internet, internet6, netlink] = families;
     let raw = |family| vec![Is(0, family), Masked { argument: 1, mask: 0xf, bits: libc::SOCK_RAW.unsigned_abs() }];
@@ -170,7 +170,7 @@ fn sockets() -> Vec<(libc::c_long, Vec<Test>)> {
 }
 
 /// Files with a setuid or setgid bit: they would be the host's, and honoured there.
-fn setuid_files() -> Vec<(libc::c_long, Vec<Test>)> {
+fn setuid_files() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     let either = |argument| HasAny(argument, libc::S_ISUID | libc::S_ISGID);
     let mut refused = vec![
         (libc::SYS_fchmod, vec![either(1)]),
@@ -193,7 +193,7 @@ fn setuid_files() -> Vec<(libc::c_long, Vec<Test>)> {
 
 /// Slowing down or limiting the keeper, which has the same user: limits of any other process (every
 /// thread of it has a number), and the priority of PID 1 or of all processes of the user.
-fn keeper() -> Vec<(libc::c_long, Vec<Test>)> {
+fn keeper() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     const PRIO_USER: u32 = 2;
     const IOPRIO_WHO_USER: u32 = 3;
     vec![
@@ -212,7 +212,7 @@ fn keeper() -> Vec<(libc::c_long, Vec<Test>)> {
 /// Another ceiling for cores. With none at all, the host's own helper is started for a process that
 /// crashes, by the host's root; the ceiling that commands begin with prevents that. Programs that hold
 /// secrets set it to zero and end when they cannot, so they are told that they could.
-fn cores() -> Vec<(libc::c_long, Vec<Test>)> {
+fn cores() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     // `RLIMIT_CORE`, which is of another type in each libc.
     const CORES: u32 = 4;
     vec![
@@ -223,7 +223,7 @@ fn cores() -> Vec<(libc::c_long, Vec<Test>)> {
 }
 
 /// All of these bits are set.
-fn has(argument: u8, bits: libc::c_int) -> Test {
+fn has(argument: u8, bits: libc::c_int) -> ArgumentTest {
     let bits = bits.cast_unsigned();
     Masked { argument, mask: bits, bits }
 }
@@ -237,14 +237,14 @@ mod tests {
 
     #[test]
     fn the_programs_are_small() {
-        assert!(compile(&PLAIN, &table(), &Verdict::Fail(libc::ENOSYS)).len() < 600);
+        assert!(compile(&PLAIN, &table(), &SyscallAction::Fail(libc::ENOSYS)).len() < 600);
         assert!(for_commands().len() < 48);
         assert!(for_one_command().len() < 256);
     }
 
     #[test]
     fn one_filter_says_what_two_say() {
-        let (first, second) = (compile(&PLAIN, &table(), &Verdict::Fail(libc::ENOSYS)), for_commands());
+        let (first, second) = (compile(&PLAIN, &table(), &SyscallAction::Fail(libc::ENOSYS)), for_commands());
         let both = for_one_command();
         let interesting =
             [0, 1, 2, 4, 0x8, 0x10, 0x800, 0x803, 0xffff_ffff, u64::from(u32::MAX) + 1, 0o6000, 0x1000_0000];

@@ -14,23 +14,23 @@ use workden_core::{
 };
 
 use super::{
+    detached_mounts::{clone_of, map_ids},
     errors::{at_place, in_words},
-    ids::Owners,
-    trees::{clone_of, map_ids},
+    ids::OwnerNamespaces,
 };
 
 /// A place of the host, and where the sandbox shows it.
-pub(super) struct Source {
+pub(super) struct MountSource {
     path: PathBuf,
     pub(super) at: VirtualPath,
     access: MountAccess,
-    pub(super) kind: Kind,
+    pub(super) kind: SourceKind,
     owner: (u32, u32),
 }
 
 /// What a source is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SourceKind {
     /// A directory.
     Directory,
     /// Anything else that can be opened.
@@ -38,26 +38,26 @@ pub(super) enum Kind {
 }
 
 /// A source that is ready to be shown.
-pub(super) struct Cloned {
+pub(super) struct ClonedMount {
     pub(super) tree: OwnedFd,
     pub(super) at: VirtualPath,
-    pub(super) kind: Kind,
+    pub(super) kind: SourceKind,
     access: MountAccess,
     owner: (u32, u32),
 }
 
 /// Looks up the workspace and the declared mounts: parents before what is mounted below them.
-pub(super) fn look_up(confinement: &Confinement) -> Result<Vec<Source>, Error> {
+pub(super) fn look_up(confinement: &Confinement) -> Result<Vec<MountSource>, Error> {
     let mut sources = Vec::new();
     if let WorkFiles::Directory(path) = &confinement.work {
-        let source = Source::find(path, &confinement.directory, MountAccess::ReadWrite)?;
-        if source.kind != Kind::Directory {
+        let source = MountSource::find(path, &confinement.directory, MountAccess::ReadWrite)?;
+        if source.kind != SourceKind::Directory {
             return Err(at_place(confinement.directory.as_str(), Errno::NOTDIR));
         }
         sources.push(source);
     }
     for mount in &confinement.mounts {
-        sources.push(Source::find(&mount.source, &mount.at, mount.access)?);
+        sources.push(MountSource::find(&mount.source, &mount.at, mount.access)?);
     }
     sources.sort_by_key(|source| source.at.as_str().matches('/').count());
     for source in &sources {
@@ -90,13 +90,13 @@ fn refuse_own_places(at: &VirtualPath) -> Result<(), Error> {
     Ok(())
 }
 
-impl Source {
+impl MountSource {
     fn find(path: &Path, at: &VirtualPath, access: MountAccess) -> Result<Self, Error> {
         let there: Metadata = std::fs::metadata(path).map_err(|error| {
             let errno = errno_of(&error);
             at_place(at.as_str(), errno).hint("what is to be shown there must exist on the host, and be yours to read")
         })?;
-        let kind = if there.is_dir() { Kind::Directory } else { Kind::File };
+        let kind = if there.is_dir() { SourceKind::Directory } else { SourceKind::File };
         Ok(Self { path: path.to_owned(), at: at.clone(), access, kind, owner: (there.uid(), there.gid()) })
     }
 
@@ -106,15 +106,15 @@ impl Source {
     }
 
     /// Clones it, while it can still be seen.
-    pub(super) fn clone(self) -> Result<Cloned, Error> {
+    pub(super) fn clone(self) -> Result<ClonedMount, Error> {
         let tree = clone_of(&self.path, self.access).map_err(|errno| at_place(self.at.as_str(), errno))?;
-        Ok(Cloned { tree, at: self.at, kind: self.kind, access: self.access, owner: self.owner })
+        Ok(ClonedMount { tree, at: self.at, kind: self.kind, access: self.access, owner: self.owner })
     }
 }
 
-impl Cloned {
+impl ClonedMount {
     /// By root, shows the files of its owner as the sandbox's own.
-    pub(super) fn map(&self, owners: &Owners) -> Result<(), Error> {
+    pub(super) fn map(&self, owners: &OwnerNamespaces) -> Result<(), Error> {
         let Some(mapping) = owners.find(self.owner) else { return Ok(()) };
         match map_ids(&self.tree, mapping) {
             // What is only read can do without: it is read by the rights of everybody.

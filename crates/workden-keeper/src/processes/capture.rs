@@ -2,19 +2,19 @@
 
 use workden_core::sandbox::{FullLog, JobId, Output};
 
-use super::{log::Log, output::Kept};
-use crate::setting::Logs;
+use super::{log::OutputLog, output::BoundedOutput};
+use crate::config::Logs;
 
 /// The output of a command as it comes.
 pub(crate) struct Capture<'a> {
-    kept: Kept,
-    log: Option<Log>,
+    kept: BoundedOutput,
+    log: Option<OutputLog>,
     logs: &'a Logs,
 }
 
 impl<'a> Capture<'a> {
     pub(crate) fn new(most_chars: usize, logs: &'a Logs) -> Self {
-        Self { kept: Kept::new(most_chars), log: None, logs }
+        Self { kept: BoundedOutput::new(most_chars), log: None, logs }
     }
 
     /// Takes what was printed.
@@ -29,8 +29,8 @@ impl<'a> Capture<'a> {
     }
 
     /// Begins the log with all that came so far, which is all still here.
-    fn begin_log(&mut self) -> &mut Log {
-        let mut log = Log::unseen(self.logs);
+    fn begin_log(&mut self) -> &mut OutputLog {
+        let mut log = OutputLog::unseen(self.logs);
         if self.log.is_none() {
             self.kept.slices().into_iter().for_each(|bytes| log.push(bytes));
         }
@@ -38,8 +38,8 @@ impl<'a> Capture<'a> {
     }
 
     /// The answer, and the log if something was left out or more may come.
-    pub(crate) fn finish(mut self, id: &JobId, more: More) -> (Output, Option<Log>) {
-        if self.log.is_none() && (more == More::MayCome || self.kept.leaves_out()) {
+    pub(crate) fn finish(mut self, id: &JobId, more: MoreOutput) -> (Output, Option<OutputLog>) {
+        if self.log.is_none() && (more == MoreOutput::Possible || self.kept.leaves_out()) {
             self.begin_log();
         }
         if let Some(log) = self.log.as_mut().filter(|_| self.kept.leaves_out()) {
@@ -56,7 +56,7 @@ impl<'a> Capture<'a> {
 
 /// Whether something that a command left may still print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum More {
-    MayCome,
+pub(crate) enum MoreOutput {
+    Possible,
     No,
 }

@@ -10,13 +10,13 @@ use tokio::time::{Instant, sleep_until};
 use workden_core::sandbox::{Ended, ExecuteRequest};
 
 use super::{
-    AsFd, End, Engine, Executed, LimitHit, Result, Tells, Terminal, Wanted,
-    capture::{Capture, More},
-    failure::{self, Failure},
+    AsFd, CommandSpec, EndMode, Engine, Executed, LimitHit, Reporting, Result, Terminal,
+    capture::{Capture, MoreOutput},
+    failure::{self, StartFailure},
     limits_hit,
     pipes::{self, AtEnd, READ_BYTES, Watched},
-    records::{Record, drain_into},
-    tree::{Tree, TreeState},
+    records::{JobRecord, drain_into},
+    tree::{ProcessTree, TreeState},
 };
 
 /// The most that a timeout can be: a month, so that clocks do not overflow.
@@ -24,24 +24,24 @@ const MOST_TIME: Duration = Duration::from_secs(31 * 24 * 60 * 60);
 
 impl Engine {
     /// Runs a command to its end. Dropping the future ends its tree.
-    pub(crate) async fn execute(&self, request: &ExecuteRequest, wanted: Wanted<'_>) -> Result<Executed> {
+    pub(crate) async fn execute(&self, request: &ExecuteRequest, spec: CommandSpec<'_>) -> Result<Executed> {
         let began = Instant::now();
         let deadline = request.timeout.map(|timeout| began + timeout.min(MOST_TIME));
         let hits = self.limits_hit_from_now();
         let (pipe, theirs) = pipes::from_command()?;
         let streams = [self.null.as_fd(), theirs.as_fd(), theirs.as_fd()];
-        let tree = self.start(&wanted, streams, Terminal::None, Tells::End)?;
+        let tree = self.start(&spec, streams, Terminal::None, Reporting::EndOnly)?;
         drop(theirs);
         let pipe = Arc::new(pipe);
         let mut waiting = EndedWhenDropped::new(Arc::clone(&tree), [Arc::clone(&pipe)]);
-        let mut capture = Capture::new(request.most_chars, &self.setting.logs);
+        let mut capture = Capture::new(request.most_chars, &self.config.logs);
         let (state, timed_out) = run(&tree, &pipe, &mut capture, deadline).await;
         let at_end = pipe.drain(|bytes| capture.push(bytes));
         waiting.release();
         let mut ended = if timed_out { Ended::TimedOut } else { state.ended.unwrap_or(Ended::Exited(127)) };
-        match failure::of(&state, wanted.command) {
-            Some(Failure::Refused(error)) => return Err(error),
-            Some(Failure::Unrunnable(sentence, end)) => {
+        match failure::of(&state, spec.command) {
+            Some(StartFailure::Refused(error)) => return Err(error),
+            Some(StartFailure::Unrunnable(sentence, end)) => {
                 capture.push(sentence.as_bytes());
                 ended = end;
             }
@@ -49,16 +49,16 @@ impl Engine {
         }
         let duration = began.elapsed();
         let more = match at_end {
-            AtEnd::Yes => More::No,
-            AtEnd::No => More::MayCome,
+            AtEnd::Yes => MoreOutput::No,
+            AtEnd::No => MoreOutput::Possible,
         };
         let id = self.records().next_execution();
         let (output, log) = capture.finish(&id, more);
         if let Some(log) = log {
-            let line = wanted.command.as_line();
-            let record = Record::finished(id, line, &state, ended, duration, log, &tree);
+            let line = spec.command.as_line();
+            let record = JobRecord::finished(id, line, &state, ended, duration, log, &tree);
             self.records().add(Arc::clone(&record));
-            if more == More::MayCome {
+            if more == MoreOutput::Possible {
                 tokio::spawn(async move { drain_into(&record, &pipe).await });
             }
         }
@@ -67,8 +67,8 @@ impl Engine {
 
     /// Counts from here on; what it is asked at the end says which limits were hit since.
     pub(super) fn limits_hit_from_now(&self) -> impl FnOnce(Ended) -> Vec<LimitHit> + Send + 'static {
-        let watch = self.setting.watch.clone();
-        let limits = self.setting.limits.clone();
+        let watch = self.config.watch.clone();
+        let limits = self.config.limits.clone();
         let counts = move || watch.as_ref().map(|watch| watch.hits()).unwrap_or_default();
         let before = counts();
         move |ended| limits_hit::between(before, counts(), ended, &limits)
@@ -77,7 +77,12 @@ impl Engine {
 
 /// Takes what is printed until the command has ended, or its time is over and its tree is no more. Returns what is
 /// known of the tree, and whether the command ran out of time.
-async fn run(tree: &Tree, pipe: &Watched, capture: &mut Capture<'_>, deadline: Option<Instant>) -> (TreeState, bool) {
+async fn run(
+    tree: &ProcessTree,
+    pipe: &Watched,
+    capture: &mut Capture<'_>,
+    deadline: Option<Instant>,
+) -> (TreeState, bool) {
     let take = async |capture: &mut Capture<'_>| {
         let mut buffer = Vec::new();
         loop {
@@ -102,52 +107,52 @@ async fn run(tree: &Tree, pipe: &Watched, capture: &mut Capture<'_>, deadline: O
         () = take(capture) => {}
     }
     tokio::select! {
-        () = tree.end(End::Softly) => {}
+        () = tree.end(EndMode::Graceful) => {}
         () = take(capture) => {}
     }
     (tree.state(), true)
 }
 
 /// Ends a tree for which nobody waits any more. Until its end somebody reads what it prints: who says
-/// goodbye to a pipe that nobody reads dies of that before it has done what it wanted to.
+/// goodbye to a pipe that nobody reads dies of that before it has done what it spec to.
 pub(crate) struct EndedWhenDropped {
-    pub(crate) tree: Arc<Tree>,
+    pub(crate) tree: Arc<ProcessTree>,
     outputs: Vec<Arc<Watched>>,
-    wait: Wait,
+    wait: WaitState,
 }
 
 #[derive(PartialEq, Eq)]
-enum Wait {
-    Goes,
+enum WaitState {
+    Waiting,
     Over,
 }
 
 impl EndedWhenDropped {
-    pub(crate) fn new(tree: Arc<Tree>, outputs: impl IntoIterator<Item = Arc<Watched>>) -> Self {
-        Self { tree, outputs: outputs.into_iter().collect(), wait: Wait::Goes }
+    pub(crate) fn new(tree: Arc<ProcessTree>, outputs: impl IntoIterator<Item = Arc<Watched>>) -> Self {
+        Self { tree, outputs: outputs.into_iter().collect(), wait: WaitState::Waiting }
     }
 
     /// The tree may live on from now on.
     pub(crate) fn release(&mut self) {
-        self.wait = Wait::Over;
+        self.wait = WaitState::Over;
         self.outputs.clear();
     }
 }
 
 impl Drop for EndedWhenDropped {
     fn drop(&mut self) {
-        if self.wait == Wait::Over || self.tree.state().gone {
+        if self.wait == WaitState::Over || self.tree.state().gone {
             return;
         }
         let tree = Arc::clone(&self.tree);
         let outputs = std::mem::take(&mut self.outputs);
-        tree.begin_end(End::Softly);
-        // Without a runtime the link closes soon, and the minder kills.
+        tree.begin_end(EndMode::Graceful);
+        // Without a runtime the link closes soon, and the reaper kills.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let unread = join_all(outputs.iter().map(|output| output.discard()));
                 // The end comes also when somebody of another tree holds an output.
-                select(pin!(tree.finish_end(End::Softly)), pin!(unread.then(|_| pending::<()>()))).await;
+                select(pin!(tree.finish_end(EndMode::Graceful)), pin!(unread.then(|_| pending::<()>()))).await;
             });
         }
     }

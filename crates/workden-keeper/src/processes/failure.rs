@@ -7,10 +7,10 @@ use workden_core::{
 };
 
 use super::tree::TreeState;
-use crate::minder::message::Stage;
+use crate::reaper::message::StartStage;
 
 /// Why a command never was.
-pub(crate) enum Failure {
+pub(crate) enum StartFailure {
     /// The program is not there, or cannot be run: an end like any other, with a sentence in its
     /// output.
     Unrunnable(String, Ended),
@@ -19,15 +19,15 @@ pub(crate) enum Failure {
 }
 
 /// Why a command never was, if so.
-pub(crate) fn of(state: &TreeState, command: &Command) -> Option<Failure> {
+pub(crate) fn of(state: &TreeState, command: &Command) -> Option<StartFailure> {
     let (stage, why) = state.failed?;
     Some(failure(stage, why, command))
 }
 
 /// What became of a command that came as far as this.
-pub(crate) fn failure(stage: Stage, why: Errno, command: &Command) -> Failure {
+pub(crate) fn failure(stage: StartStage, why: Errno, command: &Command) -> StartFailure {
     match (stage, why) {
-        (Stage::Exec, why) => {
+        (StartStage::Exec, why) => {
             let program = match command {
                 Command::Shell(_) => "/bin/sh",
                 Command::Program(words) => words.first().map_or("", String::as_str),
@@ -36,9 +36,9 @@ pub(crate) fn failure(stage: Stage, why: Errno, command: &Command) -> Failure {
                 Errno::NOENT => ("no such program".to_owned(), 127),
                 why => (words(why), 126),
             };
-            Failure::Unrunnable(format!("cannot run `{program}`: {reason}\n"), Ended::Exited(code))
+            StartFailure::Unrunnable(format!("cannot run `{program}`: {reason}\n"), Ended::Exited(code))
         }
-        (Stage::Directory, why) => {
+        (StartStage::Directory, why) => {
             let kind = match why {
                 Errno::NOENT => ErrorKind::NotFound,
                 Errno::NOTDIR => ErrorKind::NotDirectory,
@@ -46,16 +46,16 @@ pub(crate) fn failure(stage: Stage, why: Errno, command: &Command) -> Failure {
                 _ => ErrorKind::Io,
             };
             let sentence = format!("cannot run a command in its directory: {}", words(why));
-            Failure::Refused(Error::new(kind, sentence).hint("name a directory that exists and may be entered"))
+            StartFailure::Refused(Error::new(kind, sentence).hint("name a directory that exists and may be entered"))
         }
-        (Stage::Fork, Errno::AGAIN) => Failure::Refused(
+        (StartStage::Fork, Errno::AGAIN) => StartFailure::Refused(
             Error::new(ErrorKind::Busy, "cannot start another process: the process limit of the sandbox is reached")
                 .hint("wait for commands to end, or kill background jobs"),
         ),
-        (Stage::Fork, why) => {
-            Failure::Refused(Error::new(ErrorKind::Io, format!("cannot start a process: {}", words(why))))
+        (StartStage::Fork, why) => {
+            StartFailure::Refused(Error::new(ErrorKind::Io, format!("cannot start a process: {}", words(why))))
         }
-        (Stage::Prepare, why) => Failure::Refused(Error::new(
+        (StartStage::Prepare, why) => StartFailure::Refused(Error::new(
             ErrorKind::Io,
             format!("cannot give a command what every command gets: {}", words(why)),
         )),

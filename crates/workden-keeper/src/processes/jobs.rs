@@ -9,13 +9,13 @@ use workden_core::{
 };
 
 use super::{
-    AsFd, Command, End, Engine, Error, Result, Tells, Terminal, Wanted,
-    failure::{self, Failure},
-    log::Log,
+    AsFd, Command, CommandSpec, EndMode, Engine, Error, Reporting, Result, Terminal,
+    failure::{self, StartFailure},
+    log::OutputLog,
     output::complete,
     pipes::{self, AtEnd, READ_BYTES, Watched},
-    records::{Record, drain_into},
-    tree::Tree,
+    records::{JobRecord, drain_into},
+    tree::ProcessTree,
 };
 
 /// The longest that a read waits.
@@ -23,28 +23,28 @@ const MOST_WAIT: Duration = Duration::from_secs(600);
 
 impl Engine {
     /// Starts a job.
-    pub(crate) async fn start_job(&self, wanted: Wanted<'_>) -> Result<Job> {
+    pub(crate) async fn start_job(&self, spec: CommandSpec<'_>) -> Result<Job> {
         let (pipe, theirs) = pipes::from_command()?;
         let streams = [self.null.as_fd(), theirs.as_fd(), theirs.as_fd()];
-        let tree = self.start(&wanted, streams, Terminal::None, Tells::StartAndEnd)?;
+        let tree = self.start(&spec, streams, Terminal::None, Reporting::StartAndEnd)?;
         drop(theirs);
         let state = tree.started().await;
         let Some(pid) = state.pid else {
-            return Err(match failure::of(&state, wanted.command) {
-                Some(Failure::Refused(error)) => error,
+            return Err(match failure::of(&state, spec.command) {
+                Some(StartFailure::Refused(error)) => error,
                 _ => Error::new(ErrorKind::Io, "the job was killed before it began"),
             });
         };
         let record = {
             let mut records = self.records();
             let id = records.next_job();
-            let log = Log::unseen(&self.setting.logs);
-            let record = Record::started(id, wanted.command.as_line(), pid, log, &tree);
+            let log = OutputLog::unseen(&self.config.logs);
+            let record = JobRecord::started(id, spec.command.as_line(), pid, log, &tree);
             records.add(Arc::clone(&record));
             record
         };
         let job = record.job();
-        let command = wanted.command.clone();
+        let command = spec.command.clone();
         tokio::spawn(async move { follow(&record, &tree, &pipe, &command).await });
         Ok(job)
     }
@@ -90,7 +90,7 @@ impl Engine {
     pub(crate) async fn kill_job(&self, id: &JobId) -> Result<Killed> {
         let record = self.record(id)?;
         let Some(tree) = record.tree() else { return Ok(Killed::AlreadyOver) };
-        tree.end(End::Softly).await;
+        tree.end(EndMode::Graceful).await;
         // What it printed last is in the log when this returns.
         let mut progress = record.progress();
         let over = progress.wait_for(|progress| progress.closed && progress.ended.is_some());
@@ -98,7 +98,7 @@ impl Engine {
         Ok(Killed::Stopped)
     }
 
-    fn record(&self, id: &JobId) -> Result<Arc<Record>> {
+    fn record(&self, id: &JobId) -> Result<Arc<JobRecord>> {
         // In two steps: the hint looks at the records as well.
         let found = self.records().find(id);
         found.ok_or_else(|| {
@@ -113,7 +113,7 @@ impl Engine {
 }
 
 /// Follows a job to its end and beyond: what it left may still print.
-async fn follow(record: &Record, tree: &Tree, pipe: &Watched, command: &Command) {
+async fn follow(record: &JobRecord, tree: &ProcessTree, pipe: &Watched, command: &Command) {
     let mut at_end = AtEnd::No;
     let mut buffer = Vec::new();
     let state = loop {
@@ -136,11 +136,11 @@ async fn follow(record: &Record, tree: &Tree, pipe: &Watched, command: &Command)
     }
     let mut ended = state.ended.unwrap_or(Ended::Exited(127));
     match failure::of(&state, command) {
-        Some(Failure::Unrunnable(sentence, end)) => {
+        Some(StartFailure::Unrunnable(sentence, end)) => {
             record.push(sentence.as_bytes());
             ended = end;
         }
-        Some(Failure::Refused(error)) => {
+        Some(StartFailure::Refused(error)) => {
             record.push(format!("{error}\n").as_bytes());
             ended = Ended::Exited(126);
         }

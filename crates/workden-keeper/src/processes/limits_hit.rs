@@ -5,7 +5,7 @@ use workden_core::{
     show_size,
 };
 
-use crate::setting::LimitCounts;
+use crate::config::LimitCounts;
 
 const SIGKILL: i32 = 9;
 const SIGXFSZ: i32 = 25;

@@ -21,7 +21,7 @@ use rustix::{
 };
 use workden_core::{VirtualPath, limits, sandbox::JobId};
 
-use crate::setting::Logs;
+use crate::config::Logs;
 
 /// Bytes of which there need be no file.
 const FEW: usize = 16 * 1024;
@@ -31,10 +31,10 @@ const OUTPUT: &str = "output";
 
 /// The last bytes of an output, in a file.
 #[derive(Debug)]
-pub(crate) struct Log {
-    held: Held,
+pub(crate) struct OutputLog {
+    held: LogStore,
     /// The name of the file, as long as it holds all that came.
-    name: Option<Name>,
+    name: Option<LinkedName>,
     ceiling: u64,
     /// Bytes that came, also those that are gone.
     printed: u64,
@@ -44,9 +44,9 @@ pub(crate) struct Log {
 
 /// Where the bytes are.
 #[derive(Debug)]
-enum Held {
+enum LogStore {
     /// Here, since they are few; with the place for a file.
-    Few(Vec<u8>, Place),
+    Few(Vec<u8>, LogDirectory),
     File(File),
     /// Nowhere: they are counted.
     Lost,
@@ -54,31 +54,31 @@ enum Held {
 
 /// Where a file can be.
 #[derive(Clone, Debug)]
-enum Place {
+enum LogDirectory {
     At(PathBuf),
     In(Arc<OwnedFd>),
 }
 
-impl Log {
+impl OutputLog {
     /// A log without a name. One that cannot be made counts, and holds nothing.
     pub(crate) fn unseen(logs: &Logs) -> Self {
         let place = match logs {
-            Logs::Unseen(directory) => Place::At(directory.clone()),
-            Logs::Shown { directory, .. } => Place::In(Arc::clone(directory)),
+            Logs::Unseen(directory) => LogDirectory::At(directory.clone()),
+            Logs::Shown { directory, .. } => LogDirectory::In(Arc::clone(directory)),
         };
-        let held = Held::Few(Vec::new(), place);
+        let held = LogStore::Few(Vec::new(), place);
         Self { held, name: None, ceiling: limits::LOG_BYTES, printed: 0, first: 0 }
     }
 
     /// Puts what is here into a file.
     fn write_out(&mut self) {
-        let Held::Few(bytes, place) = &self.held else { return };
+        let LogStore::Few(bytes, place) = &self.held else { return };
         let file = match place {
-            Place::At(directory) => nameless(CWD, directory),
-            Place::In(directory) => nameless(directory, Path::new(".")),
+            LogDirectory::At(directory) => nameless(CWD, directory),
+            LogDirectory::In(directory) => nameless(directory, Path::new(".")),
         };
         match file.ok().filter(|file| file.write_all_at(bytes, 0).is_ok()) {
-            Some(file) => self.held = Held::File(file),
+            Some(file) => self.held = LogStore::File(file),
             None => self.forget(),
         }
     }
@@ -87,8 +87,8 @@ impl Log {
     /// is in it, and something that cannot be guessed: who was not told does not find it.
     pub(crate) fn show(&mut self, logs: &Logs, id: &JobId) {
         self.write_out();
-        let (Logs::Shown { directory, at }, Held::File(file), 0) = (logs, &self.held, self.first) else { return };
-        self.name = Name::give(file, directory, at, id).ok();
+        let (Logs::Shown { directory, at }, LogStore::File(file), 0) = (logs, &self.held, self.first) else { return };
+        self.name = LinkedName::give(file, directory, at, id).ok();
     }
 
     /// Where commands can read all of it.
@@ -98,7 +98,7 @@ impl Log {
 
     /// Adds to the end; the oldest goes when there is no room.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        if let Held::Few(few, _) = &mut self.held {
+        if let LogStore::Few(few, _) = &mut self.held {
             if few.len() + bytes.len() <= FEW.min(usize::try_from(self.ceiling).unwrap_or(FEW)) {
                 few.extend_from_slice(bytes);
                 self.printed += bytes.len() as u64;
@@ -113,7 +113,7 @@ impl Log {
             // What is in the file does not begin at its beginning any more.
             self.name = None;
         }
-        let Held::File(file) = &self.held else {
+        let LogStore::File(file) = &self.held else {
             self.first = self.printed;
             return;
         };
@@ -135,7 +135,7 @@ impl Log {
 
     /// Gives up what is here; what was printed stays counted.
     pub(crate) fn forget(&mut self) {
-        (self.held, self.name) = (Held::Lost, None);
+        (self.held, self.name) = (LogStore::Lost, None);
         self.first = self.printed;
     }
 
@@ -154,13 +154,13 @@ impl Log {
         let from = offset.max(self.first);
         let wanted = self.printed.saturating_sub(from).min(most);
         let wanted = usize::try_from(wanted).unwrap_or(0);
-        if let Held::Few(few, _) = &self.held {
+        if let LogStore::Few(few, _) = &self.held {
             let start = usize::try_from(from).unwrap_or(few.len());
             return (from, few.iter().skip(start).take(wanted).copied().collect());
         }
         let mut bytes = vec![0; wanted];
         let mut filled = 0;
-        while let (Held::File(file), true) = (&self.held, filled < bytes.len()) {
+        while let (LogStore::File(file), true) = (&self.held, filled < bytes.len()) {
             let place = (from + filled as u64) % self.ceiling;
             let fits = usize::try_from(self.ceiling - place).unwrap_or(usize::MAX).min(bytes.len() - filled);
             if file.read_exact_at(&mut bytes[filled..filled + fits], place).is_err() {
@@ -185,13 +185,13 @@ fn nameless(base: impl AsFd, directory: &Path) -> Result<File, Errno> {
 
 /// The name of a file that commands can read, in a directory of its own. Both go when this does.
 #[derive(Debug)]
-struct Name {
+struct LinkedName {
     logs: Arc<OwnedFd>,
     directory: String,
     path: VirtualPath,
 }
 
-impl Name {
+impl LinkedName {
     fn give(file: &File, logs: &Arc<OwnedFd>, at: &VirtualPath, id: &JobId) -> Result<Self, Errno> {
         let mut random = [0; 8];
         getrandom(&mut random, GetRandomFlags::empty())?;
@@ -210,7 +210,7 @@ impl Name {
     }
 }
 
-impl Drop for Name {
+impl Drop for LinkedName {
     fn drop(&mut self) {
         let _ = unlinkat(&self.logs, self.file(), AtFlags::empty());
         let _ = unlinkat(&self.logs, self.directory.as_str(), AtFlags::REMOVEDIR);
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn the_last_bytes_are_kept_and_the_rest_is_counted() {
         let directory = tempfile::tempdir().unwrap();
-        let mut log = Log::unseen(&Logs::Unseen(directory.path().to_owned()));
+        let mut log = OutputLog::unseen(&Logs::Unseen(directory.path().to_owned()));
         log.ceiling = 10;
         for piece in ["abc", "defgh", "ijklmn", "", "o"] {
             log.push(piece.as_bytes());
@@ -241,15 +241,15 @@ mod tests {
     #[test]
     fn little_is_kept_without_a_file() {
         let directory = tempfile::tempdir().unwrap();
-        let mut log = Log::unseen(&Logs::Unseen(directory.path().to_owned()));
+        let mut log = OutputLog::unseen(&Logs::Unseen(directory.path().to_owned()));
         for _ in 0..FEW / 4 {
             log.push(b"four");
         }
-        assert!(matches!(log.held, Held::Few(..)));
+        assert!(matches!(log.held, LogStore::Few(..)));
         assert_eq!(log.read(2, 6), (2, b"urfour".to_vec()));
         assert_eq!(log.read(99_999, 6), (99_999, Vec::new()));
         log.push(b"more");
-        assert!(matches!(log.held, Held::File(_)));
+        assert!(matches!(log.held, LogStore::File(_)));
         assert_eq!(log.read(FEW as u64 - 4, 100), (FEW as u64 - 4, b"fourmore".to_vec()));
         assert_eq!((log.printed(), log.kept()), (FEW as u64 + 4, FEW as u64 + 4));
     }

@@ -1,6 +1,6 @@
 //! Processes: starting them, what they print, how they end, and that nothing of them remains.
 //!
-//! Invariant: every command has a minder, and whoever stops waiting for one ends its whole tree.
+//! Invariant: every command has a reaper, and whoever stops waiting for one ends its whole tree.
 
 mod capture;
 mod execute;
@@ -8,10 +8,10 @@ pub(crate) mod failure;
 mod jobs;
 pub(crate) mod limits_hit;
 mod log;
-mod minders;
 mod output;
 mod pipes;
 pub(crate) mod prepare;
+mod reapers;
 mod records;
 mod spawn;
 mod tree;
@@ -35,38 +35,38 @@ use workden_core::{
     sandbox::{Command, Executed, LimitHit},
 };
 
-pub(crate) use self::tree::End;
+pub(crate) use self::tree::EndMode;
 use self::{
-    minders::{Minders, Start},
-    records::Records,
-    tree::Tree,
+    reapers::{ReaperStart, Reapers},
+    records::JobRecords,
+    tree::ProcessTree,
 };
 use crate::{
-    minder::{Tells, Terminal},
-    setting::Setting,
+    config::KeeperConfig,
+    reaper::{Reporting, Terminal},
 };
 
 /// Starts processes, and knows those that there are.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    setting: Arc<Setting>,
+    config: Arc<KeeperConfig>,
     directory: CString,
     null: OwnedFd,
-    minders: Arc<Minders>,
-    running: Mutex<Running>,
-    records: Mutex<Records>,
+    reapers: Arc<Reapers>,
+    running: Mutex<RunningTrees>,
+    records: Mutex<JobRecords>,
 }
 
 /// The trees that there are.
 #[derive(Debug, Default)]
-struct Running {
-    trees: Vec<Weak<Tree>>,
+struct RunningTrees {
+    trees: Vec<Weak<ProcessTree>>,
     /// Nothing is started any more.
     stopped: bool,
 }
 
 /// What to start, but for its streams.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct CommandSpec<'a> {
     pub(crate) command: &'a Command,
     /// Where, as this process sees it; the usual directory unless named.
     pub(crate) directory: Option<&'a Path>,
@@ -74,39 +74,39 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Engine {
-    pub(crate) fn new(setting: Arc<Setting>) -> Result<Self> {
+    pub(crate) fn new(config: Arc<KeeperConfig>) -> Result<Self> {
         let null = rustix::fs::open(c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(|why| broken("open the null device", why))?;
         Ok(Self {
-            directory: c_path(&setting.directory)?,
+            directory: c_path(&config.directory)?,
             null,
-            minders: Arc::new(Minders::new(Arc::clone(&setting))),
+            reapers: Arc::new(Reapers::new(Arc::clone(&config))),
             running: Mutex::default(),
-            records: Mutex::new(Records::default()),
-            setting,
+            records: Mutex::new(JobRecords::default()),
+            config,
         })
     }
 
     /// Starts a command with these streams.
     fn start(
         &self,
-        wanted: &Wanted<'_>,
+        spec: &CommandSpec<'_>,
         streams: [BorrowedFd<'_>; 3],
         terminal: Terminal,
-        tells: Tells,
-    ) -> Result<Arc<Tree>> {
-        let mut environment = prepare::merged(&self.setting.environment, wanted.environment);
+        reporting: Reporting,
+    ) -> Result<Arc<ProcessTree>> {
+        let mut environment = prepare::merged(&self.config.environment, spec.environment);
         if terminal == Terminal::Controlling {
             environment.entry("TERM").or_insert("xterm-256color");
         }
-        let program = prepare::program(wanted.command, &environment)?;
-        let named = wanted.directory.map(c_path).transpose()?;
+        let program = prepare::program(spec.command, &environment)?;
+        let named = spec.directory.map(c_path).transpose()?;
         let directory: &CStr = named.as_deref().unwrap_or(&self.directory);
         let mut running = self.running();
         running.may_start()?;
-        let started = self.minders.start(Start { program, directory, streams, terminal, tells });
-        let (link, minder) = started.map_err(|why| broken("make a process", why))?;
-        let tree = Tree::follow(link, minder, Arc::clone(&self.minders))
+        let started = self.reapers.start(ReaperStart { program, directory, streams, terminal, reporting });
+        let (link, reaper) = started.map_err(|why| broken("make a process", why))?;
+        let tree = ProcessTree::follow(link, reaper, Arc::clone(&self.reapers))
             .map_err(|error| broken("watch a socket", Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
         running.trees.push(Arc::downgrade(&tree));
         Ok(tree)
@@ -125,24 +125,24 @@ impl Engine {
             running.alive()
         };
         for tree in &trees {
-            tree.begin_end(End::AtOnce);
+            tree.begin_end(EndMode::Immediate);
         }
         for tree in trees {
-            tree.end(End::AtOnce).await;
+            tree.end(EndMode::Immediate).await;
         }
-        self.minders.sweep(None).await;
+        self.reapers.sweep(None).await;
     }
 
     /// Reaps what has ended, where all children are commands'.
     pub(crate) fn reap(&self) {
-        self.minders.reap_all();
+        self.reapers.reap_all();
     }
 
-    fn running(&self) -> MutexGuard<'_, Running> {
+    fn running(&self) -> MutexGuard<'_, RunningTrees> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn records(&self) -> MutexGuard<'_, Records> {
+    fn records(&self) -> MutexGuard<'_, JobRecords> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -150,14 +150,14 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         for tree in self.running().alive() {
-            tree.begin_end(End::AtOnce);
+            tree.begin_end(EndMode::Immediate);
         }
     }
 }
 
-impl Running {
-    fn alive(&mut self) -> Vec<Arc<Tree>> {
-        let alive: Vec<Arc<Tree>> =
+impl RunningTrees {
+    fn alive(&mut self) -> Vec<Arc<ProcessTree>> {
+        let alive: Vec<Arc<ProcessTree>> =
             self.trees.iter().filter_map(Weak::upgrade).filter(|tree| !tree.state().gone).collect();
         self.trees = alive.iter().map(Arc::downgrade).collect();
         alive

@@ -1,4 +1,4 @@
-//! `Kept`: the head and the tail of what a command prints, in bounded memory whatever it prints.
+//! `BoundedOutput`: the head and the tail of what a command prints, in bounded memory whatever it prints.
 //!
 //! Bytes are kept as they came; they become text at the end, so that a character that was split
 //! between two reads is whole again. A character has at most four bytes, so four times as many bytes
@@ -13,7 +13,7 @@ const MOST_CHARS: usize = 4 * workden_core::limits::OUTPUT_CHARS;
 
 /// The head and the tail of an output.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct BoundedOutput {
     most_chars: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
@@ -21,7 +21,7 @@ pub(crate) struct Kept {
     line_ends: u64,
 }
 
-impl Kept {
+impl BoundedOutput {
     /// Keeps at most so many characters.
     pub(crate) fn new(most_chars: usize) -> Self {
         let most_chars = most_chars.min(MOST_CHARS);
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     fn kept(most_chars: usize, pieces: &[&[u8]]) -> Output {
-        let mut kept = Kept::new(most_chars);
+        let mut kept = BoundedOutput::new(most_chars);
         pieces.iter().for_each(|piece| kept.push(piece));
         kept.into_output(|| None)
     }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn a_flood_is_kept_in_bounded_memory_and_counted_exactly() {
         let line = "zwölf Boxkämpfer jagen Viktor\n".repeat(1000);
-        let mut kept = Kept::new(100);
+        let mut kept = BoundedOutput::new(100);
         for piece in (0..200).flat_map(|_| line.as_bytes().chunks(777)) {
             kept.push(piece);
         }

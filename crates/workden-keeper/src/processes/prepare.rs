@@ -4,14 +4,14 @@ use std::{collections::BTreeMap, ffi::CString};
 
 use workden_core::{Error, ErrorKind, Result, sandbox::Command};
 
-use crate::sys::Program;
+use crate::sys::ExecProgram;
 
 /// Where programs are looked for when the environment has no `PATH`.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 const SHELL: &str = "/bin/sh";
 
 /// The program of a command, with its arguments and its environment.
-pub(crate) fn program(command: &Command, environment: &BTreeMap<&str, &str>) -> Result<Program> {
+pub(crate) fn program(command: &Command, environment: &BTreeMap<&str, &str>) -> Result<ExecProgram> {
     let (files, words) = match command {
         Command::Shell(line) => (vec![SHELL.to_owned()], vec!["sh", "-c", line]),
         Command::Program(words) => {
@@ -25,7 +25,7 @@ pub(crate) fn program(command: &Command, environment: &BTreeMap<&str, &str>) -> 
     let files = files.iter().map(|file| c_string("the program", file)).collect::<Result<_>>()?;
     let arguments = words.iter().map(|word| c_string("an argument", word)).collect::<Result<_>>()?;
     let environment = environment.iter().map(|(name, value)| variable(name, value)).collect::<Result<_>>()?;
-    Ok(Program { files, arguments, environment })
+    Ok(ExecProgram { files, arguments, environment })
 }
 
 /// What commands get from the sandbox, with what a request adds or changes.

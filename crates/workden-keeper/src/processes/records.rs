@@ -14,9 +14,9 @@ use workden_core::{
 };
 
 use super::{
-    log::Log,
+    log::OutputLog,
     pipes::{READ_BYTES, Watched},
-    tree::{Tree, TreeState},
+    tree::{ProcessTree, TreeState},
 };
 
 /// Jobs that ended and are still listed.
@@ -26,20 +26,20 @@ const LINE_BYTES: usize = 4096;
 
 /// A job, or a command with a log.
 #[derive(Debug)]
-pub(crate) struct Record {
+pub(crate) struct JobRecord {
     pub(crate) id: JobId,
     line: String,
     pid: u32,
     began: Instant,
-    log: Mutex<Log>,
-    progress: watch::Sender<Progress>,
+    log: Mutex<OutputLog>,
+    progress: watch::Sender<RecordProgress>,
     /// Alive as long as something of the tree is.
-    tree: Weak<Tree>,
+    tree: Weak<ProcessTree>,
 }
 
 /// How far a record has come.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
+pub(crate) struct RecordProgress {
     /// Bytes that were printed.
     pub(crate) printed: u64,
     /// How the command ended, and after how long.
@@ -48,9 +48,9 @@ pub(crate) struct Progress {
     pub(crate) closed: bool,
 }
 
-impl Record {
+impl JobRecord {
     /// A job that was just started.
-    pub(crate) fn started(id: JobId, line: String, pid: u32, log: Log, tree: &Arc<Tree>) -> Arc<Self> {
+    pub(crate) fn started(id: JobId, line: String, pid: u32, log: OutputLog, tree: &Arc<ProcessTree>) -> Arc<Self> {
         Self::new(id, line, pid, log, tree, None)
     }
 
@@ -61,8 +61,8 @@ impl Record {
         state: &TreeState,
         ended: Ended,
         duration: Duration,
-        log: Log,
-        tree: &Arc<Tree>,
+        log: OutputLog,
+        tree: &Arc<ProcessTree>,
     ) -> Arc<Self> {
         Self::new(id, line, state.pid.unwrap_or(0), log, tree, Some((ended, duration)))
     }
@@ -71,12 +71,12 @@ impl Record {
         id: JobId,
         mut line: String,
         pid: u32,
-        log: Log,
-        tree: &Arc<Tree>,
+        log: OutputLog,
+        tree: &Arc<ProcessTree>,
         ended: Option<(Ended, Duration)>,
     ) -> Arc<Self> {
         line.truncate(line.floor_char_boundary(LINE_BYTES));
-        let progress = Progress { printed: log.printed(), ended, closed: ended.is_some() };
+        let progress = RecordProgress { printed: log.printed(), ended, closed: ended.is_some() };
         Arc::new(Self {
             id,
             line,
@@ -88,7 +88,7 @@ impl Record {
         })
     }
 
-    pub(crate) fn log(&self) -> MutexGuard<'_, Log> {
+    pub(crate) fn log(&self) -> MutexGuard<'_, OutputLog> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -113,12 +113,12 @@ impl Record {
         self.progress.send_modify(|progress| progress.closed = closed);
     }
 
-    pub(crate) fn progress(&self) -> watch::Receiver<Progress> {
+    pub(crate) fn progress(&self) -> watch::Receiver<RecordProgress> {
         self.progress.subscribe()
     }
 
     /// What is left of its processes.
-    pub(crate) fn tree(&self) -> Option<Arc<Tree>> {
+    pub(crate) fn tree(&self) -> Option<Arc<ProcessTree>> {
         self.tree.upgrade().filter(|tree| !tree.state().gone)
     }
 
@@ -139,7 +139,7 @@ impl Record {
 }
 
 /// Takes what is printed into a record's log until nobody can print any more.
-pub(crate) async fn drain_into(record: &Record, pipe: &Watched) {
+pub(crate) async fn drain_into(record: &JobRecord, pipe: &Watched) {
     record.set_closed(false);
     let mut buffer = Vec::new();
     loop {
@@ -157,14 +157,14 @@ pub(crate) async fn drain_into(record: &Record, pipe: &Watched) {
 
 /// All that is remembered, oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct Records {
-    jobs: VecDeque<Arc<Record>>,
-    executions: VecDeque<Arc<Record>>,
+pub(crate) struct JobRecords {
+    jobs: VecDeque<Arc<JobRecord>>,
+    executions: VecDeque<Arc<JobRecord>>,
     jobs_begun: u64,
     executions_begun: u64,
 }
 
-impl Records {
+impl JobRecords {
     pub(crate) fn next_job(&mut self) -> JobId {
         self.jobs_begun += 1;
         JobId(format!("bg_{}", self.jobs_begun))
@@ -176,13 +176,13 @@ impl Records {
     }
 
     /// Remembers one more, and forgets what is too old.
-    pub(crate) fn add(&mut self, record: Arc<Record>) {
+    pub(crate) fn add(&mut self, record: Arc<JobRecord>) {
         if record.id.0.starts_with("bg_") {
             self.jobs.push_back(record);
         } else {
             self.executions.push_back(record);
         }
-        let over = |record: &&Arc<Record>| record.is_over();
+        let over = |record: &&Arc<JobRecord>| record.is_over();
         let too_many = self.executions.iter().filter(over).count().saturating_sub(limits::LOGS_KEPT);
         forget(&mut self.executions, too_many);
         let ended = self.jobs.iter().filter(over).count();
@@ -191,7 +191,7 @@ impl Records {
         forget(&mut self.jobs, ended.saturating_sub(ENDED_JOBS));
     }
 
-    pub(crate) fn find(&self, id: &JobId) -> Option<Arc<Record>> {
+    pub(crate) fn find(&self, id: &JobId) -> Option<Arc<JobRecord>> {
         self.jobs.iter().chain(&self.executions).find(|record| record.id == *id).cloned()
     }
 
@@ -201,7 +201,7 @@ impl Records {
 }
 
 /// Takes so many of those that are over out, from the oldest on.
-fn forget(records: &mut VecDeque<Arc<Record>>, mut count: usize) {
+fn forget(records: &mut VecDeque<Arc<JobRecord>>, mut count: usize) {
     records.retain(|record| {
         let goes = count > 0 && record.is_over();
         count -= usize::from(goes);

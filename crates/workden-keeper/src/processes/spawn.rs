@@ -24,11 +24,11 @@ use workden_core::{
 };
 
 use super::{
-    AsFd, Command, Engine, Error, OwnedFd, Result, Terminal, Wanted, broken,
+    AsFd, Command, CommandSpec, Engine, Error, OwnedFd, Result, Terminal, broken,
     execute::EndedWhenDropped,
-    failure::{self, Failure},
+    failure::{self, StartFailure},
     pipes::{self, AtEnd, Watched},
-    tree::Tree,
+    tree::ProcessTree,
 };
 
 /// Pieces of output that wait for somebody to take them.
@@ -40,7 +40,7 @@ const END_OF_INPUT: &[u8] = b"\x04";
 
 impl Engine {
     /// Starts a command with streams.
-    pub(crate) async fn spawn(&self, wanted: Wanted<'_>, streams: Streams) -> Result<Process> {
+    pub(crate) async fn spawn(&self, spec: CommandSpec<'_>, streams: Streams) -> Result<Process> {
         let hits = self.limits_hit_from_now();
         let (tree, input, outputs) = match streams {
             Streams::Pipes => {
@@ -48,30 +48,30 @@ impl Engine {
                 let (output, their_output) = pipes::from_command()?;
                 let (error, their_error) = pipes::from_command()?;
                 let theirs = [their_input.as_fd(), their_output.as_fd(), their_error.as_fd()];
-                let tree = self.start(&wanted, theirs, Terminal::None, Tells::StartAndEnd)?;
+                let tree = self.start(&spec, theirs, Terminal::None, Reporting::StartAndEnd)?;
                 let outputs = vec![(Stream::Output, Arc::new(output)), (Stream::Error, Arc::new(error))];
-                (tree, Input::Pipe(Mutex::new(Some(input))), outputs)
+                (tree, SpawnInput::Pipe(Mutex::new(Some(input))), outputs)
             }
             Streams::Terminal(size) => {
                 let (ours, theirs) = terminal(size)?;
-                let tree = self.start(&wanted, [theirs.as_fd(); 3], Terminal::Controlling, Tells::StartAndEnd)?;
+                let tree = self.start(&spec, [theirs.as_fd(); 3], Terminal::Controlling, Reporting::StartAndEnd)?;
                 let ours = Arc::new(ours);
-                (tree, Input::Terminal(Arc::clone(&ours)), vec![(Stream::Output, ours)])
+                (tree, SpawnInput::Terminal(Arc::clone(&ours)), vec![(Stream::Output, ours)])
             }
         };
         let waiting = EndedWhenDropped::new(tree, outputs.iter().map(|(_, output)| Arc::clone(output)));
         let tree = Arc::clone(&waiting.tree);
         let state = tree.started().await;
         let Some(pid) = state.pid else {
-            return Err(match failure::of(&state, wanted.command) {
-                Some(Failure::Refused(error)) => error,
+            return Err(match failure::of(&state, spec.command) {
+                Some(StartFailure::Refused(error)) => error,
                 _ => Error::new(ErrorKind::Io, "the process was killed before it began"),
             });
         };
         let (sender, receiver) = mpsc::channel(WAITING_PIECES);
-        tokio::spawn(forward(Arc::clone(&tree), outputs, sender, wanted.command.clone(), hits));
-        let events = Events { receiver, waiting };
-        Ok(Process { pid, events: Box::pin(events), control: Box::new(Control { tree, input }) })
+        tokio::spawn(forward(Arc::clone(&tree), outputs, sender, spec.command.clone(), hits));
+        let events = SpawnEvents { receiver, waiting };
+        Ok(Process { pid, events: Box::pin(events), control: Box::new(SpawnControl { tree, input }) })
     }
 }
 
@@ -93,7 +93,7 @@ fn set_size(terminal: &OwnedFd, size: WindowSize) -> Result<(), Errno> {
 /// Hands on what comes out, and at last how it ended. What is left of the tree then may go on
 /// printing, to nobody.
 async fn forward(
-    tree: Arc<Tree>,
+    tree: Arc<ProcessTree>,
     outputs: Vec<(Stream, Arc<Watched>)>,
     sender: mpsc::Sender<Result<ProcessEvent>>,
     command: Command,
@@ -114,11 +114,11 @@ async fn forward(
     }
     let mut last = state.ended.unwrap_or(Ended::Exited(127));
     let sentence = match failure::of(&state, &command) {
-        Some(Failure::Unrunnable(sentence, end)) => {
+        Some(StartFailure::Unrunnable(sentence, end)) => {
             last = end;
             Some(sentence)
         }
-        Some(Failure::Refused(error)) => {
+        Some(StartFailure::Refused(error)) => {
             last = Ended::Exited(126);
             Some(format!("{error}\n"))
         }
@@ -172,12 +172,12 @@ async fn command_ended(ended: &mut watch::Receiver<bool>) {
 }
 
 /// What comes out of a process; ends its tree when it is dropped before the end was seen.
-struct Events {
+struct SpawnEvents {
     receiver: mpsc::Receiver<Result<ProcessEvent>>,
     waiting: EndedWhenDropped,
 }
 
-impl futures_util::Stream for Events {
+impl futures_util::Stream for SpawnEvents {
     type Item = Result<ProcessEvent>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -190,24 +190,24 @@ impl futures_util::Stream for Events {
 }
 
 /// Where the input of a process goes.
-enum Input {
+enum SpawnInput {
     Pipe(Mutex<Option<Watched>>),
     Terminal(Arc<Watched>),
 }
 
-struct Control {
-    tree: Arc<Tree>,
-    input: Input,
+struct SpawnControl {
+    tree: Arc<ProcessTree>,
+    input: SpawnInput,
 }
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl ProcessControl for Control {
+impl ProcessControl for SpawnControl {
     async fn write(&self, bytes: Bytes) -> Result<()> {
         let no_more = || Error::new(ErrorKind::Gone, "the process reads no more input");
         let written = match &self.input {
-            Input::Pipe(pipe) => pipe.lock().await.as_ref().ok_or_else(no_more)?.write_all(&bytes).await,
-            Input::Terminal(terminal) => tokio::select! {
+            SpawnInput::Pipe(pipe) => pipe.lock().await.as_ref().ok_or_else(no_more)?.write_all(&bytes).await,
+            SpawnInput::Terminal(terminal) => tokio::select! {
                 written = terminal.write_all(&bytes) => written,
                 () = self.tree.gone() => Err(Errno::IO),
             },
@@ -217,8 +217,8 @@ impl ProcessControl for Control {
 
     async fn close_input(&self) -> Result<()> {
         match &self.input {
-            Input::Pipe(pipe) => drop(pipe.lock().await.take()),
-            Input::Terminal(terminal) => {
+            SpawnInput::Pipe(pipe) => drop(pipe.lock().await.take()),
+            SpawnInput::Terminal(terminal) => {
                 // One that has ended needs no end of its input.
                 let _ = terminal.write_all(END_OF_INPUT).await;
             }
@@ -245,8 +245,10 @@ impl ProcessControl for Control {
 
     async fn resize(&self, size: WindowSize) -> Result<()> {
         match &self.input {
-            Input::Pipe(_) => Err(Error::new(ErrorKind::Unsupported, "the process has no terminal to resize")),
-            Input::Terminal(terminal) => set_size(terminal.fd(), size).map_err(|why| broken("resize a terminal", why)),
+            SpawnInput::Pipe(_) => Err(Error::new(ErrorKind::Unsupported, "the process has no terminal to resize")),
+            SpawnInput::Terminal(terminal) => {
+                set_size(terminal.fd(), size).map_err(|why| broken("resize a terminal", why))
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
-//! `Tree`: a command with all that it started, seen from the keeper through its minder.
+//! `ProcessTree`: a command with all that it started, seen from the keeper through its reaper.
 //!
-//! Invariant: a tree is gone only when nothing of it is left: its minder has said so, or is dead and
+//! Invariant: a tree is gone only when nothing of it is left: its reaper has said so, or is dead and
 //! what it left was swept.
 
 use std::{os::fd::OwnedFd, sync::Arc, time::Duration};
@@ -13,21 +13,21 @@ use rustix::{
 use tokio::{io::unix::AsyncFd, sync::watch, time::timeout};
 use workden_core::{limits, sandbox::Ended};
 
-use super::minders::Minders;
+use super::reapers::Reapers;
 use crate::{
-    minder::message::{Order, REPORT_BYTES, Report, Stage},
+    reaper::message::{REPORT_BYTES, ReaperOrder, ReaperReport, StartStage},
     sys,
 };
 
-/// How long a minder may take, besides the time that its tree has to end by itself.
-const MINDER_TIME: Duration = Duration::from_secs(2);
+/// How long a reaper may take, besides the time that its tree has to end by itself.
+const REAPER_TIME: Duration = Duration::from_secs(2);
 
 /// A command with all that it started.
 #[derive(Debug)]
-pub(crate) struct Tree {
+pub(crate) struct ProcessTree {
     link: AsyncFd<OwnedFd>,
-    minder: Pid,
-    minders: Arc<Minders>,
+    reaper: Pid,
+    reapers: Arc<Reapers>,
     state: watch::Sender<TreeState>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct TreeState {
     /// The command's process.
     pub(crate) pid: Option<u32>,
     /// Why there is no command.
-    pub(crate) failed: Option<(Stage, Errno)>,
+    pub(crate) failed: Option<(StartStage, Errno)>,
     /// How the command itself ended.
     pub(crate) ended: Option<Ended>,
     /// Nothing is left.
@@ -46,17 +46,17 @@ pub(crate) struct TreeState {
 
 /// How to end a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum EndMode {
     /// `TERM`, and `KILL` to what is left after a while.
-    Softly,
+    Graceful,
     /// `KILL`.
-    AtOnce,
+    Immediate,
 }
 
-impl Tree {
-    /// Follows the tree of a minder that was just started, until nothing is left of it.
-    pub(crate) fn follow(link: OwnedFd, minder: Pid, minders: Arc<Minders>) -> std::io::Result<Arc<Self>> {
-        let tree = Arc::new(Self { link: sys::watched(link)?, minder, minders, state: watch::Sender::default() });
+impl ProcessTree {
+    /// Follows the tree of a reaper that was just started, until nothing is left of it.
+    pub(crate) fn follow(link: OwnedFd, reaper: Pid, reapers: Arc<Reapers>) -> std::io::Result<Arc<Self>> {
+        let tree = Arc::new(Self { link: sys::watched(link)?, reaper, reapers, state: watch::Sender::default() });
         let followed = Arc::clone(&tree);
         tokio::spawn(async move { followed.listen().await });
         Ok(tree)
@@ -65,27 +65,27 @@ impl Tree {
     async fn listen(&self) {
         while let Some(report) = self.next_report().await {
             self.state.send_modify(|state| match report {
-                Report::Started(pid) => state.pid = u32::try_from(pid).ok(),
-                Report::Failed(stage, why) => state.failed = Some((stage, why)),
-                Report::Ended(status) => state.ended = Some(ended(status)),
-                Report::EndedWhole(status) => (state.ended, state.gone) = (Some(ended(status)), true),
-                Report::Empty => state.gone = true,
+                ReaperReport::Started(pid) => state.pid = u32::try_from(pid).ok(),
+                ReaperReport::Failed(stage, why) => state.failed = Some((stage, why)),
+                ReaperReport::Ended(status) => state.ended = Some(ended(status)),
+                ReaperReport::EndedWhole(status) => (state.ended, state.gone) = (Some(ended(status)), true),
+                ReaperReport::Empty => state.gone = true,
             });
             if self.state().gone {
-                // The minder exits now. Callers do not wait for that.
-                return self.minders.reap(self.minder).await;
+                // The reaper exits now. Callers do not wait for that.
+                return self.reapers.reap(self.reaper).await;
             }
         }
-        // The link closed without a last report: a command has killed the minder.
-        self.minders.signal(self.minder, Signal::KILL);
-        self.minders.sweep(Some(self.minder)).await;
+        // The link closed without a last report: a command has killed the reaper.
+        self.reapers.signal(self.reaper, Signal::KILL);
+        self.reapers.sweep(Some(self.reaper)).await;
         self.state.send_modify(|state| {
             state.ended = state.ended.or(Some(Ended::Signalled(Signal::KILL.as_raw())));
             state.gone = true;
         });
     }
 
-    async fn next_report(&self) -> Option<Report> {
+    async fn next_report(&self) -> Option<ReaperReport> {
         let mut bytes = [0; REPORT_BYTES];
         let mut filled = 0;
         while filled < REPORT_BYTES {
@@ -98,7 +98,7 @@ impl Tree {
                 Err(_not_ready) => {}
             }
         }
-        Report::decode(bytes)
+        ReaperReport::decode(bytes)
     }
 
     /// What is known now.
@@ -129,39 +129,39 @@ impl Tree {
 
     /// Signals the group of the command.
     pub(crate) fn signal(&self, signal: Signal) {
-        self.order(Order::Signal(signal));
+        self.order(ReaperOrder::Signal(signal));
     }
 
     /// Begins to end the tree.
-    pub(crate) fn begin_end(&self, how: End) {
+    pub(crate) fn begin_end(&self, how: EndMode) {
         self.order(match how {
-            End::Softly => Order::Terminate,
-            End::AtOnce => Order::Kill,
+            EndMode::Graceful => ReaperOrder::Terminate,
+            EndMode::Immediate => ReaperOrder::Kill,
         });
-        // A command may have stopped its minder.
-        self.minders.signal(self.minder, Signal::CONT);
+        // A command may have stopped its reaper.
+        self.reapers.signal(self.reaper, Signal::CONT);
     }
 
     /// Ends the tree; returns when nothing is left.
-    pub(crate) async fn end(&self, how: End) {
+    pub(crate) async fn end(&self, how: EndMode) {
         self.begin_end(how);
         self.finish_end(how).await;
     }
 
     /// Waits for the end that has begun, and helps where that does not come.
-    pub(crate) async fn finish_end(&self, how: End) {
+    pub(crate) async fn finish_end(&self, how: EndMode) {
         let grace = match how {
-            End::Softly => limits::TERM_TIME,
-            End::AtOnce => Duration::ZERO,
+            EndMode::Graceful => limits::TERM_TIME,
+            EndMode::Immediate => Duration::ZERO,
         };
-        if timeout(grace + MINDER_TIME, self.gone()).await.is_err() {
+        if timeout(grace + REAPER_TIME, self.gone()).await.is_err() {
             // Stopped again, or something that cannot be killed: what it leaves is swept.
-            self.minders.signal(self.minder, Signal::KILL);
-            let _ = timeout(MINDER_TIME, self.gone()).await;
+            self.reapers.signal(self.reaper, Signal::KILL);
+            let _ = timeout(REAPER_TIME, self.gone()).await;
         }
     }
 
-    fn order(&self, order: Order) {
+    fn order(&self, order: ReaperOrder) {
         let _ = rustix::net::send(&self.link, &[order.encode()], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     }
 }

@@ -6,29 +6,29 @@ use workden_core::{Error, ErrorKind, Result};
 use workden_wire::TokenHash;
 
 const USAGE: &str = "usage: keeper serve --socket PATH --token-sha256 HEX --directory DIR [--ttl SECONDS] [--attached]\n       \
-                     keeper connect --socket PATH\n       keeper look PATH...\n       keeper --version";
+                     keeper connect --socket PATH\n       keeper file-ids PATH...\n       keeper --version";
 
 /// What the keeper is to do.
 #[derive(Debug)]
-pub(super) enum Task {
+pub(super) enum KeeperTask {
     /// Say which version it is.
     Version,
     /// What its launcher says.
     Launched,
     /// Serve a socket in a container.
-    Serve(ServePlace),
+    Serve(ServeArguments),
     /// Relay to a socket.
     Connect {
         /// Which.
         socket: PathBuf,
     },
     /// Say what is at these places.
-    Look(Vec<PathBuf>),
+    FileIds(Vec<PathBuf>),
 }
 
 /// Where and whom to serve.
 #[derive(Debug)]
-pub(super) struct ServePlace {
+pub(super) struct ServeArguments {
     pub(super) socket: PathBuf,
     pub(super) token: TokenHash,
     /// Whether somebody is attached to the standard streams, and is to be served there.
@@ -48,14 +48,14 @@ pub(super) enum StandardStreams {
 }
 
 /// Reads the arguments.
-pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Task> {
+pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<KeeperTask> {
     let mut arguments = arguments.into_iter();
-    let Some(task) = arguments.next() else { return Ok(Task::Launched) };
+    let Some(task) = arguments.next() else { return Ok(KeeperTask::Launched) };
     if task == "--version" {
-        return Ok(Task::Version);
+        return Ok(KeeperTask::Version);
     }
-    if task == "look" {
-        return Ok(Task::Look(arguments.map(PathBuf::from).collect()));
+    if task == "file-ids" {
+        return Ok(KeeperTask::FileIds(arguments.map(PathBuf::from).collect()));
     }
     let (mut socket, mut token, mut ttl, mut directory) = (None, None, None, None);
     let mut standard_streams = StandardStreams::Unused;
@@ -79,8 +79,8 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
     }
     let socket = socket.ok_or_else(|| wrong("`--socket` is missing"))?;
     match task.to_str() {
-        Some("connect") => Ok(Task::Connect { socket }),
-        Some("serve") => Ok(Task::Serve(ServePlace {
+        Some("connect") => Ok(KeeperTask::Connect { socket }),
+        Some("serve") => Ok(KeeperTask::Serve(ServeArguments {
             socket,
             token: token.ok_or_else(|| wrong("`--token-sha256` is missing"))?,
             standard_streams,
@@ -99,19 +99,19 @@ fn wrong(why: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Result<Task> {
+    fn parsed(line: &str) -> Result<KeeperTask> {
         parse(line.split_whitespace().map(OsString::from))
     }
 
     #[test]
     fn arguments_are_understood_or_refused() {
         let hash = TokenHash::of("x").to_string();
-        assert!(matches!(parsed(""), Ok(Task::Launched)));
-        assert!(matches!(parsed("--version"), Ok(Task::Version)));
-        assert!(matches!(parsed("connect --socket /s"), Ok(Task::Connect { .. })));
+        assert!(matches!(parsed(""), Ok(KeeperTask::Launched)));
+        assert!(matches!(parsed("--version"), Ok(KeeperTask::Version)));
+        assert!(matches!(parsed("connect --socket /s"), Ok(KeeperTask::Connect { .. })));
         let serve =
             parsed(&format!("serve --socket /s --token-sha256 {hash} --directory /d --attached --ttl 60")).unwrap();
-        let Task::Serve(place) = serve else { panic!("{serve:?}") };
+        let KeeperTask::Serve(place) = serve else { panic!("{serve:?}") };
         assert_eq!((place.ttl, place.standard_streams), (Some(Duration::from_secs(60)), StandardStreams::Attached));
         for line in ["serve", "serve --socket", "serve --socket /s", "dance --socket /s", "connect --sock /s"] {
             assert_eq!(parsed(line).unwrap_err().kind(), ErrorKind::InvalidArgument, "{line}");

@@ -15,27 +15,27 @@ use workden_core::{Error, ErrorKind, Result};
 use workden_wire::TokenHash;
 
 use super::{
-    arguments::{ServePlace, StandardStreams},
-    ground, lease,
-    life::{self, Ends, Own},
+    arguments::{ServeArguments, StandardStreams},
+    launch_config, lease,
+    lifetime::{self, EndConditions, LauncherStream},
 };
 use crate::{Keeper, sys};
 
 /// Serves a socket until the lease is over, or somebody says that it is enough.
-pub(super) fn run(place: ServePlace) -> Result<()> {
+pub(super) fn run(place: ServeArguments) -> Result<()> {
     sys::give_memory_back();
     let listener = lease::listen(&place.socket)?;
     let environment = std::env::vars().collect();
-    let setting = ground::container(place.directory, environment);
-    let ends = Ends { lease: place.ttl, ..Ends::default() };
+    let config = launch_config::container(place.directory, environment);
+    let ends = EndConditions { lease: place.ttl, ..EndConditions::default() };
     let runtime = super::runtime()?;
     let done = runtime.block_on(async {
-        let keeper = Arc::new(Keeper::new(setting)?);
+        let keeper = Arc::new(Keeper::new(config)?);
         let attached = match place.standard_streams {
             StandardStreams::Unused => None,
             StandardStreams::Attached => Some(attached(place.token.clone())?),
         };
-        life::live(keeper, attached, Some((listener, place.token)), ends).await
+        lifetime::serve_until_end(keeper, attached, Some((listener, place.token)), ends).await
     });
     runtime.shutdown_background();
     let _ = std::fs::remove_file(&place.socket);
@@ -43,7 +43,7 @@ pub(super) fn run(place: ServePlace) -> Result<()> {
 }
 
 /// The standard streams as one stream. They are let go of: commands have their own.
-fn attached(token: TokenHash) -> Result<Own<Join<Receiver, Sender>>> {
+fn attached(token: TokenHash) -> Result<LauncherStream<Join<Receiver, Sender>>> {
     let failed = |_: std::io::Error| {
         Error::new(ErrorKind::Io, "the keeper cannot serve its standard streams: they are no pipes")
     };
@@ -55,5 +55,5 @@ fn attached(token: TokenHash) -> Result<Own<Join<Receiver, Sender>>> {
     let null = null.map_err(|errno| failed(errno.into()))?;
     rustix::stdio::dup2_stdin(&null).map_err(|errno| failed(errno.into()))?;
     rustix::stdio::dup2_stdout(&null).map_err(|errno| failed(errno.into()))?;
-    Ok(Own { stream: tokio::io::join(input, output), options: lease::options(token) })
+    Ok(LauncherStream { stream: tokio::io::join(input, output), options: lease::options(token) })
 }

@@ -17,11 +17,11 @@ use rustix::{
 };
 use tokio::runtime::Runtime;
 use workden_core::{Error, ErrorKind, Result};
-use workden_wire::{Ground, Lifetime, Reply, ServeOptions, TokenHash, read_launch, write_reply};
+use workden_wire::{LaunchTarget, Lifetime, Reply, ServeOptions, TokenHash, read_launch, write_reply};
 
 use super::{
-    ground, lease,
-    life::{self, Ends, Own},
+    launch_config, lease,
+    lifetime::{self, EndConditions, LauncherStream},
 };
 use crate::{Keeper, sys};
 
@@ -37,18 +37,18 @@ pub(super) fn run() -> Result<()> {
     }
 }
 
-struct Prepared {
+struct PreparedKeeper {
     keeper: Arc<Keeper>,
     runtime: Runtime,
     /// The socket and its token, of a sandbox that is leased.
     lease: Option<(UnixListener, TokenHash)>,
-    ends: Ends,
+    ends: EndConditions,
 }
 
-fn prepare() -> Result<Prepared> {
+fn prepare() -> Result<PreparedKeeper> {
     let launch = read_launch(&mut StandardInput::default())?;
     let owner = getppid();
-    let mut ends = Ends::default();
+    let mut ends = EndConditions::default();
     let (mut token, mut directory) = (None, None);
     match &launch.lifetime {
         Lifetime::Owned => ends.with_stream = true,
@@ -56,7 +56,7 @@ fn prepare() -> Result<Prepared> {
             directory.clone_from(own);
             ends.lease = Some(*ttl);
             token = Some(TokenHash::parse(token_sha256)?);
-            // To be reached from the host it is made there; the ground keeps nothing open but the
+            // To be reached from the host it is made there; the target keeps nothing open but the
             // standard streams.
             let listener = lease::listen(socket)?;
             rustix::stdio::dup2_stdout(&listener).map_err(|_| broken("keep its socket"))?;
@@ -64,11 +64,11 @@ fn prepare() -> Result<Prepared> {
     }
     let owner = owner.filter(|_| ends.with_stream);
     // Where namespaces are made, somebody outside of them watches the owner.
-    if let (Ground::Host { .. } | Ground::Container { .. }, Some(owner)) = (&launch.ground, owner) {
+    if let (LaunchTarget::Host { .. } | LaunchTarget::Container { .. }, Some(owner)) = (&launch.target, owner) {
         ends.owner = pidfd_open(owner, PidfdFlags::NONBLOCK).ok();
     }
-    let setting = ground::prepare(launch.ground, owner, directory)?;
-    (ends.wall_clock, ends.idle) = (setting.wall_clock, setting.idle);
+    let config = launch_config::prepare(launch.target, owner, directory)?;
+    (ends.wall_clock, ends.idle) = (config.wall_clock, config.idle);
     let lease = match token {
         Some(token) => Some((UnixListener::from(taken(rustix::stdio::stdout())?), token)),
         None => None,
@@ -76,13 +76,13 @@ fn prepare() -> Result<Prepared> {
     let runtime = super::runtime()?;
     let keeper = {
         let _entered = runtime.enter();
-        Arc::new(Keeper::new(setting)?)
+        Arc::new(Keeper::new(config)?)
     };
-    Ok(Prepared { keeper, runtime, lease, ends })
+    Ok(PreparedKeeper { keeper, runtime, lease, ends })
 }
 
-fn serve(prepared: Prepared) -> Result<()> {
-    let Prepared { keeper, runtime, lease, ends } = prepared;
+fn serve(prepared: PreparedKeeper) -> Result<()> {
+    let PreparedKeeper { keeper, runtime, lease, ends } = prepared;
     write_reply(&mut StandardInput::default(), &Reply::Ready)?;
     let stream = UnixStream::from(taken(stdin())?);
     let null = rustix::fs::open(c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
@@ -96,8 +96,8 @@ fn serve(prepared: Prepared) -> Result<()> {
         let ready = stream.set_nonblocking(true).and_then(|()| tokio::net::UnixStream::from_std(stream));
         let stream = ready.map_err(|_| broken("serve its stream"))?;
         // Whoever has this stream needs no token.
-        let own = Own { stream, options: ServeOptions::default() };
-        life::live(keeper, Some(own), lease, ends).await
+        let own = LauncherStream { stream, options: ServeOptions::default() };
+        lifetime::serve_until_end(keeper, Some(own), lease, ends).await
     });
     runtime.shutdown_background();
     done

@@ -22,7 +22,7 @@ use tokio::{
 use workden_core::{Error, ErrorKind, Result, Sandbox};
 use workden_wire::{ServeOptions, TokenHash};
 
-use super::waiting::WaitingRoom;
+use super::pending::PendingConnections;
 
 /// How long a client may be silent before it is asked whether it is there, and then again until it is not.
 const HEARTBEAT: Duration = Duration::from_secs(20);
@@ -55,9 +55,9 @@ pub(super) struct Clients {
 }
 
 /// A client that is connected.
-struct Client(Arc<Clients>);
+struct ClientGuard(Arc<Clients>);
 
-impl Drop for Client {
+impl Drop for ClientGuard {
     fn drop(&mut self) {
         *self.0.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.0.connected.fetch_sub(1, Ordering::Relaxed);
@@ -70,10 +70,10 @@ impl Clients {
     }
 
     /// One more, if there is a place.
-    fn add(self: &Arc<Self>) -> Option<Client> {
+    fn add(self: &Arc<Self>) -> Option<ClientGuard> {
         let more = |connected| (connected < CLIENTS).then_some(connected + 1);
         let added = self.connected.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        added.is_ok().then(|| Client(Arc::clone(self)))
+        added.is_ok().then(|| ClientGuard(Arc::clone(self)))
     }
 
     /// Serves a stream to its end. It is that of a client from the first call on that is let in; until then it is
@@ -131,7 +131,7 @@ pub(super) async fn serve(
 ) -> Result<()> {
     let listener = tokio::net::UnixListener::from_std(listener)
         .map_err(|error| Error::new(ErrorKind::Io, format!("the keeper cannot watch its socket: {}", error.kind())))?;
-    let mut waiting = WaitingRoom::default();
+    let mut waiting = PendingConnections::default();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             // Out of descriptors: some will be free again.

@@ -2,26 +2,26 @@
 //!
 //! - Without arguments it was started by a launcher: its standard input is the stream.
 //! - `serve` serves a socket in a container.
-//! - `look` says what is at some places.
+//! - `file-ids` prints the device and inode number of paths.
 //! - `connect` is a relay between its standard streams and such a socket.
 
 mod arguments;
 mod container;
-mod ground;
+mod file_ids;
+mod launch_config;
 mod launched;
 mod lease;
-mod life;
-mod look;
+mod lifetime;
+mod pending;
 mod relay;
 mod signals;
-mod waiting;
 
 use std::{ffi::OsString, io::Write, process::ExitCode, time::Duration};
 
 use tokio::runtime::{Builder, Runtime};
 use workden_core::{Error, ErrorKind, Result};
 
-use self::arguments::Task;
+use self::arguments::KeeperTask;
 
 /// How long a thread for file calls stays when there is nothing to do.
 const THREAD_TIME: Duration = Duration::from_millis(500);
@@ -34,11 +34,11 @@ const THREADS: usize = 16;
 /// process, before any thread is started.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = arguments::parse(arguments).and_then(|task| match task {
-        Task::Version => version(),
-        Task::Launched => launched::run(),
-        Task::Serve(place) => container::run(place),
-        Task::Connect { socket } => relay::run(&socket),
-        Task::Look(places) => look::run(&places),
+        KeeperTask::Version => version(),
+        KeeperTask::Launched => launched::run(),
+        KeeperTask::Serve(place) => container::run(place),
+        KeeperTask::Connect { socket } => relay::run(&socket),
+        KeeperTask::FileIds(places) => file_ids::run(&places),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,

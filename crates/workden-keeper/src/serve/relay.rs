@@ -64,7 +64,7 @@ fn is_early(error: &io::Error) -> bool {
 }
 
 /// One of the two ways through the relay. What was read is passed on before more is read.
-struct Way {
+struct RelayBuffer {
     bytes: Box<[u8]>,
     /// What was read and not passed on.
     left: Range<usize>,
@@ -72,7 +72,7 @@ struct Way {
     ended: bool,
 }
 
-impl Way {
+impl RelayBuffer {
     fn new() -> Self {
         Self { bytes: vec![0; PIECE].into(), left: 0..0, ended: false }
     }
@@ -119,7 +119,7 @@ impl Way {
 /// Relays both ways until the keeper has said everything, or nobody listens to it any more.
 fn relay(keeper: &UnixStream) -> io::Result<()> {
     let (input, output) = (stdin(), stdout());
-    let (mut there, mut back) = (Way::new(), Way::new());
+    let (mut there, mut back) = (RelayBuffer::new(), RelayBuffer::new());
     let mut told_the_end = false;
     while !back.is_over() {
         if there.is_over() && !told_the_end {

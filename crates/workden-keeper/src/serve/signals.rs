@@ -16,11 +16,11 @@ use crate::{Keeper, sys};
 
 pub(super) struct Signals {
     children: Signal,
-    ending: Ending,
+    ending: EndSignals,
 }
 
 /// How a keeper learns that it is to end.
-enum Ending {
+enum EndSignals {
     /// With the sender: that is 0 for whoever is outside of our namespace of processes.
     FromOutside(AsyncFd<OwnedFd>),
     /// From anybody. An interrupt is meant for the foreground of a terminal, which the owner is and
@@ -35,9 +35,9 @@ impl Signals {
         let listen = |kind| signal(kind).map_err(|_| failed());
         let ending = if getpid().is_init() {
             let signals = sys::ending_signals().map_err(|_| failed())?;
-            Ending::FromOutside(sys::watched(signals).map_err(|_| failed())?)
+            EndSignals::FromOutside(sys::watched(signals).map_err(|_| failed())?)
         } else {
-            Ending::FromAnybody {
+            EndSignals::FromAnybody {
                 terminate: listen(SignalKind::terminate())?,
                 hang_up: listen(SignalKind::hangup())?,
                 interrupt: listen(SignalKind::interrupt())?,
@@ -56,7 +56,7 @@ impl Signals {
     }
 }
 
-impl Ending {
+impl EndSignals {
     async fn told(&mut self) {
         match self {
             Self::FromOutside(signals) => told_from_outside(signals).await,

@@ -13,7 +13,7 @@ use rustix::{
 };
 
 /// Which side of a clone one is on.
-pub(crate) enum Cloned {
+pub(crate) enum CloneSide {
     /// The caller, with the new process and a descriptor of it.
     Parent(Pid, OwnedFd),
     /// The new process.
@@ -36,7 +36,7 @@ const INTO_CGROUP: u64 = 0x2_0000_0000;
 
 /// Forks a process with namespaces of its own, in a version 2 control group if one is given.
 /// The caller must have one thread only.
-pub(crate) fn clone_process(namespaces: u64, group: Option<BorrowedFd<'_>>) -> Result<Cloned> {
+pub(crate) fn clone_process(namespaces: u64, group: Option<BorrowedFd<'_>>) -> Result<CloneSide> {
     let mut descriptor: libc::c_int = -1;
     let pid = match group {
         // The older call where it will do: many containers forbid the newer.
@@ -59,11 +59,11 @@ pub(crate) fn clone_process(namespaces: u64, group: Option<BorrowedFd<'_>>) -> R
         }
     };
     match pid {
-        0 => Ok(Cloned::Child),
+        0 => Ok(CloneSide::Child),
         pid if pid > 0 => {
             let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(Errno::INVAL)?;
             // SAFETY: the kernel has just opened this descriptor for us, and nobody else has it.
-            Ok(Cloned::Parent(pid, unsafe { OwnedFd::from_raw_fd(descriptor) }))
+            Ok(CloneSide::Parent(pid, unsafe { OwnedFd::from_raw_fd(descriptor) }))
         }
         _ => Err(last_error()),
     }
@@ -77,7 +77,7 @@ pub(crate) fn new_network_namespace() -> Result<()> {
 
 /// How far a change of mount attributes reaches.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum MountScope {
     /// This mount.
     Mount,
     /// All that are mounted below it, too.
@@ -87,7 +87,7 @@ pub(crate) enum Reach {
 /// Sets attributes of a mount, and maps its ids as a user namespace says if one is given.
 pub(crate) fn set_mount_attributes(
     mount: impl AsFd,
-    reach: Reach,
+    scope: MountScope,
     set: u64,
     ids: Option<BorrowedFd<'_>>,
 ) -> Result<()> {
@@ -98,7 +98,7 @@ pub(crate) fn set_mount_attributes(
         attributes.attr_set |= libc::MOUNT_ATTR_IDMAP;
         attributes.userns_fd = ids.as_raw_fd() as u64;
     }
-    let flags = libc::AT_EMPTY_PATH | if reach == Reach::Tree { libc::AT_RECURSIVE } else { 0 };
+    let flags = libc::AT_EMPTY_PATH | if scope == MountScope::Tree { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the path is an empty C string, `attributes` is initialised and of the size given.
     done(unsafe {
         libc::syscall(

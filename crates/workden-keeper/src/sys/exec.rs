@@ -12,14 +12,14 @@ const SHELL: &CStr = c"/bin/sh";
 
 /// A program in words: the files that it may be in, tried in order, its arguments and its environment.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Program {
+pub(crate) struct ExecProgram {
     pub(crate) files: Vec<CString>,
     pub(crate) arguments: Vec<CString>,
     pub(crate) environment: Vec<CString>,
 }
 
 /// A program to become.
-pub(crate) struct Image {
+pub(crate) struct ExecImage {
     files: Vec<CString>,
     arguments: Vec<*const c_char>,
     /// `sh`, a place for the file, the arguments after the first.
@@ -29,10 +29,10 @@ pub(crate) struct Image {
     _strings: [Vec<CString>; 2],
 }
 
-impl Image {
+impl ExecImage {
     /// The image of a program.
-    pub(crate) fn new(program: Program) -> Self {
-        let Program { files, arguments, environment } = program;
+    pub(crate) fn new(program: ExecProgram) -> Self {
+        let ExecProgram { files, arguments, environment } = program;
         let end = [ptr::null()];
         let pointers = |strings: &[CString]| strings.iter().map(|string| string.as_ptr()).collect::<Vec<_>>();
         let argument_pointers = pointers(&arguments);
@@ -71,7 +71,7 @@ impl Image {
 }
 
 fn execve(file: &CStr, arguments: &[*const c_char], environment: &[*const c_char]) -> Errno {
-    // SAFETY: both arrays end with a null pointer, and the others point to strings that `Image`
+    // SAFETY: both arrays end with a null pointer, and the others point to strings that `ExecImage`
     // owns and does not change.
     unsafe { libc::execve(file.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)

@@ -17,7 +17,7 @@ use super::signals;
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
 /// Where a forked child begins.
-pub(crate) enum Place<'a> {
+pub(crate) enum ForkInto<'a> {
     /// Where its parent is.
     Here,
     /// In a control group (version 2), given by its directory.
@@ -29,7 +29,7 @@ pub(crate) enum Place<'a> {
 ///
 /// This process may have threads, and what they held locked stays locked in the child for ever. So
 /// `child` may neither allocate nor take a lock nor panic: system calls only.
-pub(crate) fn fork_into<Never>(place: &Place<'_>, child: impl FnOnce() -> Never) -> Result<Pid, Errno> {
+pub(crate) fn fork_into<Never>(place: &ForkInto<'_>, child: impl FnOnce() -> Never) -> Result<Pid, Errno> {
     /// Ends a child that would unwind into the code of its parent.
     struct NoWayBack;
     impl Drop for NoWayBack {
@@ -44,11 +44,11 @@ pub(crate) fn fork_into<Never>(place: &Place<'_>, child: impl FnOnce() -> Never)
     let forked = match place {
         // SAFETY: fork has no preconditions. The child calls only what `child` calls, and cannot
         // return or unwind out of this function.
-        Place::Here => match unsafe { libc::fork() } {
+        ForkInto::Here => match unsafe { libc::fork() } {
             -1 => Err(errno()),
             pid => Ok(pid),
         },
-        Place::Cgroup(directory) => clone_into(*directory),
+        ForkInto::Cgroup(directory) => clone_into(*directory),
     };
     if let Ok(0) = forked {
         let _no_way_back = NoWayBack;

@@ -9,7 +9,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use workden_core::sandbox::{Confinement, Limit, Limits};
 
-use crate::run::{Ground, starters};
+use crate::run::{TestSandbox, starters};
 
 /// A length of sleep that no other process has.
 fn mark(number: u32) -> String {
@@ -33,11 +33,11 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 /// A sandbox with limits, in which something sleeps that has left its parent.
-fn started(ground: &Ground, mark: &str) -> Child {
+fn started(sandbox: &TestSandbox, mark: &str) -> Child {
     let limits = Limits { processes: Some(Limit::best_effort(50)), ..Limits::default() };
-    let confinement = Confinement { limits, ..ground.confinement() };
+    let confinement = Confinement { limits, ..sandbox.confinement() };
     let line = format!("setsid sleep {mark} & sleep 600");
-    let child = ground.command(&confinement, &line).stdout(Stdio::null()).spawn().unwrap();
+    let child = sandbox.command(&confinement, &line).stdout(Stdio::null()).spawn().unwrap();
     wait_until("the command runs", || sleeps(mark));
     child
 }
@@ -65,8 +65,8 @@ fn groups_of(supervisor: u32) -> Vec<String> {
 #[test]
 fn a_sandbox_whose_supervisor_is_told_to_end_leaves_nothing() {
     for (number, starter) in (0..).zip(starters()) {
-        let ground = Ground::new(starter);
-        let mut child = started(&ground, &mark(number));
+        let sandbox = TestSandbox::new(starter);
+        let mut child = started(&sandbox, &mark(number));
         kill_process(pid(&child), Signal::TERM).unwrap();
         child.wait().unwrap();
         assert!(!sleeps(&mark(number)), "started by {starter:?}");
@@ -77,13 +77,13 @@ fn a_sandbox_whose_supervisor_is_told_to_end_leaves_nothing() {
 #[test]
 fn a_sandbox_whose_supervisor_is_killed_ends_as_well() {
     for (number, starter) in (2..).zip(starters()) {
-        let ground = Ground::new(starter);
-        let mut child = started(&ground, &mark(number));
+        let sandbox = TestSandbox::new(starter);
+        let mut child = started(&sandbox, &mark(number));
         child.kill().unwrap();
         child.wait().unwrap();
         wait_until("all of it ended", || !sleeps(&mark(number)));
         // The groups it could not remove are removed by the next one.
-        let mut next = started(&ground, &mark(number + 2));
+        let mut next = started(&sandbox, &mark(number + 2));
         wait_until("its groups are swept up", || groups_of(child.id()).is_empty());
         kill_process(pid(&next), Signal::TERM).unwrap();
         next.wait().unwrap();
@@ -93,9 +93,9 @@ fn a_sandbox_whose_supervisor_is_killed_ends_as_well() {
 #[test]
 fn a_sandbox_whose_owner_is_killed_ends_as_well() {
     for (number, starter) in (6..).zip(starters()) {
-        let ground = Ground::new(starter);
+        let sandbox = TestSandbox::new(starter);
         let line = format!("setsid sleep {} & sleep 600", mark(number));
-        let inner = ground.command(&ground.confinement(), &line);
+        let inner = sandbox.command(&sandbox.confinement(), &line);
         let mut owner = Command::new("sh");
         owner.args(["-c", "\"$@\" & wait", "sh"]).arg(inner.get_program()).args(inner.get_args()).stdout(Stdio::null());
         let mut owner = owner.spawn().unwrap();

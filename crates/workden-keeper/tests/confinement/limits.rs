@@ -2,18 +2,18 @@
 
 use workden_core::sandbox::{Confinement, Limit, Limits};
 
-use crate::run::{Ground, Starter, starters};
+use crate::run::{Starter, TestSandbox, starters};
 
 #[test]
 fn a_fork_bomb_meets_the_process_limit() {
     for starter in starters() {
-        let ground = Ground::new(starter);
+        let sandbox = TestSandbox::new(starter);
         let limits = Limits { processes: Some(Limit::required(30)), ..Limits::default() };
-        let confinement = Confinement { limits, ..ground.confinement() };
+        let confinement = Confinement { limits, ..sandbox.confinement() };
         let script = "import os, time\nn = 0\ntry:\n    while n < 500:\n        if os.fork() == 0:\n            \
                       time.sleep(3)\n            os._exit(0)\n        n += 1\nexcept OSError: pass\nprint(n)";
-        ground.write("bomb.py", script);
-        let ran = ground.run(&confinement, "exec /usr/bin/python3 bomb.py");
+        sandbox.write("bomb.py", script);
+        let ran = sandbox.run(&confinement, "exec /usr/bin/python3 bomb.py");
         let made: u32 = ran.output.trim().parse().unwrap_or_else(|_| panic!("started by {starter:?}: {ran:?}"));
         assert!((20..=50).contains(&made), "started by {starter:?}: {made}");
     }
@@ -22,20 +22,20 @@ fn a_fork_bomb_meets_the_process_limit() {
 #[test]
 fn files_and_places_have_their_sizes() {
     for starter in starters() {
-        let ground = Ground::new(starter);
+        let sandbox = TestSandbox::new(starter);
         let limits = Limits {
             open_files: Some(Limit::required(32)),
             file_size: Some(Limit::required(1 << 20)),
             tmp_size: Some(Limit::required(4 << 20)),
             ..Limits::default()
         };
-        let confinement = Confinement { limits, ..ground.confinement() };
+        let confinement = Confinement { limits, ..sandbox.confinement() };
         for (line, wanted) in [
             ("ulimit -n", "32\n"),
             ("head -c 3000000 /dev/zero > big; stat -c %s big", "1048576\n"),
             ("for i in 1 2 3 4 5 6; do head -c 1000000 /dev/zero > /tmp/$i || echo full; done", "full\nfull\n"),
         ] {
-            let ran = ground.run(&confinement, line);
+            let ran = sandbox.run(&confinement, line);
             assert_eq!(ran.output, wanted, "{line}, started by {starter:?}: {ran:?}");
         }
     }
@@ -44,14 +44,14 @@ fn files_and_places_have_their_sizes() {
 #[test]
 fn a_memory_bomb_is_killed_or_refused_and_never_let_go_off() {
     for starter in starters() {
-        let ground = Ground::new(starter);
+        let sandbox = TestSandbox::new(starter);
         let limits = |limit| Limits { memory: Some(limit), ..Limits::default() };
         let bomb = "/usr/bin/python3 -c 'x = b\"a\" * 300_000_000; print(len(x))'";
-        let best_effort = Confinement { limits: limits(Limit::best_effort(64 << 20)), ..ground.confinement() };
-        let ran = ground.run(&best_effort, bomb);
+        let best_effort = Confinement { limits: limits(Limit::best_effort(64 << 20)), ..sandbox.confinement() };
+        let ran = sandbox.run(&best_effort, bomb);
         assert_eq!(ran.output, "", "started by {starter:?}: {ran:?}");
-        let required = Confinement { limits: limits(Limit::required(64 << 20)), ..ground.confinement() };
-        let ran = ground.run(&required, bomb);
+        let required = Confinement { limits: limits(Limit::required(64 << 20)), ..sandbox.confinement() };
+        let ran = sandbox.run(&required, bomb);
         assert_eq!(ran.output, "", "started by {starter:?}: {ran:?}");
         if starter == Starter::Ordinary {
             let sentence = "the sandbox cannot start: nobody can hold the memory limit of 64 MB";

@@ -5,7 +5,7 @@ use workden_core::{
     sandbox::{Confinement, Mount, MountAccess, Network, WorkFiles},
 };
 
-use crate::run::{Ground, starters};
+use crate::run::{TestSandbox, starters};
 
 fn at(path: &str) -> VirtualPath {
     VirtualPath::parse(path).unwrap()
@@ -14,7 +14,7 @@ fn at(path: &str) -> VirtualPath {
 #[test]
 fn mounts_are_where_they_were_declared_and_only_the_writable_are_written() {
     for starter in starters() {
-        let (ground, other) = (Ground::new(starter), Ground::new(starter));
+        let (sandbox, other) = (TestSandbox::new(starter), TestSandbox::new(starter));
         other.write("in/file", "content");
         let source = other.workspace.path().to_owned();
         let mount = |at_path: &str, source: &std::path::Path, access| Mount {
@@ -22,7 +22,7 @@ fn mounts_are_where_they_were_declared_and_only_the_writable_are_written() {
             at: at(at_path),
             access,
         };
-        let mut confinement = ground.confinement();
+        let mut confinement = sandbox.confinement();
         confinement.mounts = vec![
             mount("/data/read", &source, MountAccess::ReadOnly),
             mount("/data/write", &source, MountAccess::ReadWrite),
@@ -31,7 +31,7 @@ fn mounts_are_where_they_were_declared_and_only_the_writable_are_written() {
         ];
         let line = "cat /data/read/in/file /workspace/below/in/file /one-file; touch /data/write/new; \
                     touch /data/read/x /workspace/below/x /one-file || echo ' refused'";
-        let ran = ground.run(&confinement, line);
+        let ran = sandbox.run(&confinement, line);
         assert_eq!(ran.output, "contentcontentcontent refused\n", "started by {starter:?}: {ran:?}");
         assert!(other.workspace.path().join("new").exists());
         assert!(!other.workspace.path().join("x").exists());
@@ -41,19 +41,19 @@ fn mounts_are_where_they_were_declared_and_only_the_writable_are_written() {
 #[test]
 fn read_only_and_masked_places_hold_whatever_is_tried() {
     for starter in starters() {
-        let ground = Ground::new(starter);
-        ground.write(".git/hooks/pre-commit", "kept");
-        ground.write("secrets/key", "sesame");
-        ground.write("private/key", "sesame");
-        let mut confinement = ground.confinement();
+        let sandbox = TestSandbox::new(starter);
+        sandbox.write(".git/hooks/pre-commit", "kept");
+        sandbox.write("secrets/key", "sesame");
+        sandbox.write("private/key", "sesame");
+        let mut confinement = sandbox.confinement();
         confinement.read_only = vec![at("/workspace/.git/hooks"), at("/workspace/not/there")];
         confinement.masked = vec![at("/workspace/secrets/key"), at("/workspace/private"), at("/nowhere")];
         let line = "cat .git/hooks/pre-commit; echo x > .git/hooks/pre-commit; touch .git/hooks/x; \
                     rm -rf .git/hooks; chmod 777 secrets/key private; cat secrets/key private/key; \
                     mv secrets s; cat s/key; mv s secrets; rm -f secrets/key; ls private; true";
-        let ran = ground.run(&confinement, line);
+        let ran = sandbox.run(&confinement, line);
         assert_eq!(ran.output, "kept", "started by {starter:?}: {ran:?}");
-        let kept = std::fs::read_to_string(ground.workspace.path().join(".git/hooks/pre-commit")).unwrap();
+        let kept = std::fs::read_to_string(sandbox.workspace.path().join(".git/hooks/pre-commit")).unwrap();
         assert_eq!(kept, "kept");
     }
 }
@@ -61,35 +61,35 @@ fn read_only_and_masked_places_hold_whatever_is_tried() {
 #[test]
 fn a_link_to_a_git_directory_is_a_file_that_says_the_same_and_stays() {
     for starter in starters() {
-        let ground = Ground::new(starter);
-        ground.write("deep/real/HEAD", "");
-        std::os::unix::fs::symlink("real", ground.workspace.path().join("deep/.git")).unwrap();
-        let mut confinement = ground.confinement();
+        let sandbox = TestSandbox::new(starter);
+        sandbox.write("deep/real/HEAD", "");
+        std::os::unix::fs::symlink("real", sandbox.workspace.path().join("deep/.git")).unwrap();
+        let mut confinement = sandbox.confinement();
         confinement.git_links = ["/workspace/deep/.git", "/workspace/deep/real", "/workspace/none"].map(at).to_vec();
         let line = "cat deep/.git; test $(stat -c %u deep/.git) = $(id -u) && echo mine; rm -f deep/.git; \
                     mv deep/.git x; mv deep d; ln -sfn x deep/.git; echo x > deep/.git; touch deep/real/new; true";
-        let ran = ground.run(&confinement, line);
+        let ran = sandbox.run(&confinement, line);
         assert_eq!(ran.output, "gitdir: real\nmine\n", "started by {starter:?}: {ran:?}");
-        let link = std::fs::read_link(ground.workspace.path().join("deep/.git")).unwrap();
+        let link = std::fs::read_link(sandbox.workspace.path().join("deep/.git")).unwrap();
         assert_eq!(link.to_str(), Some("real"));
-        assert!(ground.workspace.path().join("deep/real/new").exists(), "what it leads to is as it was");
+        assert!(sandbox.workspace.path().join("deep/real/new").exists(), "what it leads to is as it was");
     }
 }
 
 #[test]
 fn a_place_that_cannot_be_shown_is_named_as_commands_would_see_it() {
     for starter in starters() {
-        let ground = Ground::new(starter);
+        let sandbox = TestSandbox::new(starter);
         let missing = |source: &str, place: &str| {
             let mount = Mount { source: source.into(), at: at(place), access: MountAccess::ReadOnly };
-            Confinement { mounts: vec![mount], ..ground.confinement() }
+            Confinement { mounts: vec![mount], ..sandbox.confinement() }
         };
         for (confinement, sentence) in [
             (missing("/no/such/thing", "/data"), "cannot mount `/data`: there is no such file or directory"),
             (missing("/usr", "/proc/x"), "cannot mount `/proc/x`: the sandbox has that place of its own"),
             (missing("/usr", "/workspace"), "cannot mount `/workspace`: two things are to be shown there"),
         ] {
-            let ran = ground.run(&confinement, "true");
+            let ran = sandbox.run(&confinement, "true");
             assert_eq!(ran.code, 125, "{ran:?}");
             assert!(ran.errors.starts_with(sentence), "started by {starter:?}: {ran:?}");
             assert!(!ran.errors.contains("/no/such"), "{ran:?}");
@@ -100,11 +100,11 @@ fn a_place_that_cannot_be_shown_is_named_as_commands_would_see_it() {
 #[test]
 fn a_link_in_the_workspace_leads_no_mount_elsewhere() {
     for starter in starters() {
-        let ground = Ground::new(starter);
-        std::os::unix::fs::symlink("/etc", ground.workspace.path().join("link")).unwrap();
+        let sandbox = TestSandbox::new(starter);
+        std::os::unix::fs::symlink("/etc", sandbox.workspace.path().join("link")).unwrap();
         let mount = Mount { source: "/usr".into(), at: at("/workspace/link/x"), access: MountAccess::ReadOnly };
-        let confinement = Confinement { mounts: vec![mount], ..ground.confinement() };
-        let ran = ground.run(&confinement, "true");
+        let confinement = Confinement { mounts: vec![mount], ..sandbox.confinement() };
+        let ran = sandbox.run(&confinement, "true");
         assert!(ran.errors.starts_with("cannot mount `/workspace/link/x`: a symbolic link is in the way"), "{ran:?}");
     }
 }
@@ -112,10 +112,10 @@ fn a_link_in_the_workspace_leads_no_mount_elsewhere() {
 #[test]
 fn an_ephemeral_workspace_is_writable_and_bounded() {
     for starter in starters() {
-        let ground = Ground::new(starter);
+        let sandbox = TestSandbox::new(starter);
         let work = WorkFiles::Ephemeral { most_bytes: 1 << 20 };
-        let confinement = Confinement { work, ..ground.confinement() };
-        let ran = ground.run(&confinement, "pwd; echo x > f && cat f; head -c 5000000 /dev/zero > big");
+        let confinement = Confinement { work, ..sandbox.confinement() };
+        let ran = sandbox.run(&confinement, "pwd; echo x > f && cat f; head -c 5000000 /dev/zero > big");
         assert_eq!((ran.output.as_str(), ran.code), ("/workspace\nx\n", 1), "started by {starter:?}: {ran:?}");
     }
 }
@@ -127,12 +127,12 @@ fn with_the_hosts_network_names_are_looked_up_its_way_and_abstract_sockets_stay_
     let address = std::os::unix::net::SocketAddr::from_abstract_name(&name).unwrap();
     let _listener = std::os::unix::net::UnixListener::bind_addr(&address).unwrap();
     for starter in starters() {
-        let ground = Ground::new(starter);
-        let confinement = Confinement { network: Network::Host, ..ground.confinement() };
+        let sandbox = TestSandbox::new(starter);
+        let confinement = Confinement { network: Network::Host, ..sandbox.confinement() };
         let line = format!(
             "/usr/bin/python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('\\0{name}')\" 2>&1 | tail -1"
         );
-        let ran = ground.run(&confinement, &line);
+        let ran = sandbox.run(&confinement, &line);
         assert_eq!(
             ran.output, "PermissionError: [Errno 1] Operation not permitted\n",
             "started by {starter:?}: {ran:?}"

@@ -36,12 +36,12 @@ pub(crate) fn starters() -> Vec<Starter> {
 }
 
 /// A workspace on the host, and what is run in it.
-pub(crate) struct Ground {
+pub(crate) struct TestSandbox {
     pub(crate) workspace: tempfile::TempDir,
     starter: Starter,
 }
 
-impl Ground {
+impl TestSandbox {
     pub(crate) fn new(starter: Starter) -> Self {
         let workspace = tempfile::tempdir().unwrap();
         if starter == Starter::Ordinary {

@@ -1,6 +1,6 @@
 //! Attempts to get out, look out, or take over.
 
-use crate::run::{Ground, starters};
+use crate::run::{TestSandbox, starters};
 
 /// Attempts in shell: each must fail, and print nothing of the host's.
 const IN_SHELL: &[(&str, &str)] = &[
@@ -91,14 +91,14 @@ const BY_CALL: &[(&str, &str)] = &[
 #[test]
 fn nothing_gets_out_by_the_shell() {
     for starter in starters() {
-        let ground = Ground::new(starter);
-        let confinement = ground.confinement();
+        let sandbox = TestSandbox::new(starter);
+        let confinement = sandbox.confinement();
         for (attempt, line) in IN_SHELL {
-            let ran = ground.run(&confinement, line);
+            let ran = sandbox.run(&confinement, line);
             // Not a missing program, a missing sandbox or a killed keeper either.
             assert!((1..125).contains(&ran.code), "{attempt}, started by {starter:?}: {ran:?}");
         }
-        let after = ground.run(&confinement, "echo fine");
+        let after = sandbox.run(&confinement, "echo fine");
         assert_eq!(after.output, "fine\n", "{after:?}");
     }
 }
@@ -115,9 +115,9 @@ fn nothing_gets_out_by_a_system_call() {
          {attempts}"
     );
     for starter in starters() {
-        let ground = Ground::new(starter);
-        ground.write("attempts.py", &script);
-        let ran = ground.run(&ground.confinement(), "/usr/bin/python3 /workspace/attempts.py");
+        let sandbox = TestSandbox::new(starter);
+        sandbox.write("attempts.py", &script);
+        let ran = sandbox.run(&sandbox.confinement(), "/usr/bin/python3 /workspace/attempts.py");
         let held = ran.output.lines().filter(|line| line.starts_with("held ")).count();
         assert_eq!(held, BY_CALL.len(), "started by {starter:?}: {ran:?}");
     }
@@ -127,11 +127,11 @@ fn nothing_gets_out_by_a_system_call() {
 fn commands_are_nobody_on_the_host_and_the_files_they_make_are_the_owners() {
     use std::os::unix::fs::MetadataExt;
     for starter in starters() {
-        let ground = Ground::new(starter);
-        let ran = ground.run(&ground.confinement(), "id -u; id -G; echo x > made; cat made");
+        let sandbox = TestSandbox::new(starter);
+        let ran = sandbox.run(&sandbox.confinement(), "id -u; id -G; echo x > made; cat made");
         assert_eq!(ran.output, "1000\n1000\nx\n", "started by {starter:?}: {ran:?}");
-        let owner = ground.workspace.path().metadata().unwrap();
-        let made = ground.workspace.path().join("made").metadata().unwrap();
+        let owner = sandbox.workspace.path().metadata().unwrap();
+        let made = sandbox.workspace.path().join("made").metadata().unwrap();
         assert_eq!((made.uid(), made.gid()), (owner.uid(), owner.gid()));
     }
 }
@@ -139,9 +139,9 @@ fn commands_are_nobody_on_the_host_and_the_files_they_make_are_the_owners() {
 #[test]
 fn what_is_left_running_ends_with_the_sandbox() {
     for starter in starters() {
-        let ground = Ground::new(starter);
+        let sandbox = TestSandbox::new(starter);
         let mark = format!("{}", 7_000_000 + std::process::id());
-        let ran = ground.run(&ground.confinement(), &format!("setsid sleep {mark} >/dev/null 2>&1 & echo started"));
+        let ran = sandbox.run(&sandbox.confinement(), &format!("setsid sleep {mark} >/dev/null 2>&1 & echo started"));
         assert_eq!(ran.output, "started\n", "{ran:?}");
         let left = std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
             std::fs::read(process.path().join("cmdline"))
@@ -154,7 +154,7 @@ fn what_is_left_running_ends_with_the_sandbox() {
 #[test]
 fn ordinary_programs_work() {
     for starter in starters() {
-        let ground = Ground::new(starter);
+        let sandbox = TestSandbox::new(starter);
         for line in [
             "bash -c 'cat <(echo x)' | grep x",
             "/usr/bin/python3 -c 'import subprocess, threading, ssl; subprocess.check_call([\"true\"])'",
@@ -164,7 +164,7 @@ fn ordinary_programs_work() {
             "script -qc 'test -t 0' /dev/null",
             "test \"$HOME\" = /home/agent && touch ~/x && touch /tmp/x && touch /dev/shm/x",
         ] {
-            let ran = ground.run(&ground.confinement(), line);
+            let ran = sandbox.run(&sandbox.confinement(), line);
             assert_eq!(ran.code, 0, "{line}, started by {starter:?}: {ran:?}");
         }
     }

@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use tempfile::TempDir;
 use workden_conformance::{SandboxCheck, SandboxReport, report_sandbox};
 use workden_core::Sandbox;
-use workden_keeper::{Keeper, Setting};
+use workden_keeper::{Keeper, KeeperConfig};
 use workden_wire::{RemoteSandbox, ServeOptions};
 
 /// Checks that run at a time: most of them wait for something.
@@ -37,7 +37,7 @@ impl Host {
     }
 
     pub(crate) fn keeper(&self) -> Keeper {
-        Keeper::new(Setting::host(self.new_directory(), environment())).unwrap()
+        Keeper::new(KeeperConfig::host(self.new_directory(), environment())).unwrap()
     }
 
     /// A keeper at the other end of a pipe.

@@ -7,11 +7,11 @@ use workden_core::{
     sandbox::{Ended, ExecuteRequest, JobRead, Sandbox},
 };
 
-use crate::common::{COUNTS_DESCRIPTORS, Place, open_descriptors};
+use crate::common::{COUNTS_DESCRIPTORS, TestKeeper, open_descriptors};
 
 #[tokio::test]
 async fn ends_are_told_as_a_shell_would() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     std::fs::write(place.directory.path().join("plain"), "not a program").unwrap();
     for (request, code, text) in [
         (ExecuteRequest::shell("true"), 0, ""),
@@ -41,7 +41,7 @@ async fn ends_are_told_as_a_shell_would() {
 #[tokio::test]
 async fn a_script_without_a_first_line_runs_in_the_shell() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new();
+    let place = TestKeeper::new();
     let script = place.directory.path().join("script");
     std::fs::write(&script, "echo ran $1\n").unwrap();
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -51,7 +51,7 @@ async fn a_script_without_a_first_line_runs_in_the_shell() {
 
 #[tokio::test]
 async fn long_arguments_come_through_or_are_refused() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let long = "x".repeat(120_000);
     assert_eq!(place.run(&format!("printf %s {long} | wc -c")).await.output.text().trim(), "120000");
     let words: Vec<String> = ["true".to_owned()].into_iter().chain(std::iter::repeat_n(long, 30)).collect();
@@ -62,7 +62,7 @@ async fn long_arguments_come_through_or_are_refused() {
 
 #[tokio::test]
 async fn a_directory_that_was_removed_is_an_error() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     std::fs::remove_dir_all(place.directory.path()).unwrap();
     let nowhere = place.keeper.execute(&ExecuteRequest::shell("pwd")).await.unwrap_err();
     assert_eq!(nowhere.kind(), ErrorKind::NotFound, "{nowhere}");
@@ -70,7 +70,7 @@ async fn a_directory_that_was_removed_is_an_error() {
 
 #[tokio::test]
 async fn output_and_errors_come_in_the_order_in_which_they_were_printed() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let executed = place.run("for i in $(seq 1 2000); do echo o$i; echo e$i >&2; done").await;
     let expected: String = (1..=2000).map(|i| format!("o{i}\ne{i}\n")).collect();
     assert_eq!(executed.output.text(), expected);
@@ -78,7 +78,7 @@ async fn output_and_errors_come_in_the_order_in_which_they_were_printed() {
 
 #[tokio::test]
 async fn a_timeout_keeps_what_was_printed() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let began = Instant::now();
     let executed = place.run_for("echo before; sleep 60; echo after", Duration::from_millis(200)).await;
     assert_eq!(executed.ended, Ended::TimedOut);
@@ -88,7 +88,7 @@ async fn a_timeout_keeps_what_was_printed() {
 
 #[tokio::test]
 async fn a_child_in_the_background_keeps_nobody_waiting() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let began = Instant::now();
     let executed = place.run("sleep 30 & echo hi").await;
     assert_eq!(executed.output.text(), "hi\n");
@@ -98,7 +98,7 @@ async fn a_child_in_the_background_keeps_nobody_waiting() {
 
 #[tokio::test]
 async fn what_a_child_in_the_background_prints_is_drained_into_the_log() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let executed = place.run("(sleep 0.3; echo later; yes | head -c 1000000; echo done > finished) & echo hi").await;
     assert_eq!(executed.output.text(), "hi\n");
     for _ in 0..500 {
@@ -114,7 +114,7 @@ async fn what_a_child_in_the_background_prints_is_drained_into_the_log() {
 
 #[tokio::test]
 async fn a_directory_is_resolved_and_a_missing_one_is_an_error() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     std::fs::create_dir_all(place.directory.path().join("a/b")).unwrap();
     std::os::unix::fs::symlink("/a/b", place.directory.path().join("link")).unwrap();
     std::fs::write(place.directory.path().join("file"), "").unwrap();
@@ -136,7 +136,7 @@ async fn a_directory_is_resolved_and_a_missing_one_is_an_error() {
 
 #[tokio::test]
 async fn of_much_output_head_and_tail_are_kept_and_the_rest_is_in_the_log() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let mut request = ExecuteRequest::shell("seq 1 100000");
     request.most_chars = 100;
     let output = place.keeper.execute(&request).await.unwrap().output;
@@ -159,7 +159,7 @@ async fn of_much_output_head_and_tail_are_kept_and_the_rest_is_in_the_log() {
 
 #[tokio::test]
 async fn a_flood_is_bounded() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let began = Instant::now();
     let executed = place.run("head -c 1073741824 /dev/zero").await;
     let left_out = executed.output.left_out.unwrap();
@@ -173,7 +173,7 @@ async fn a_flood_is_bounded() {
 
 #[tokio::test]
 async fn a_hundred_at_once() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let many = (0..100).map(|i| {
         let keeper = &place.keeper;
         async move { keeper.execute(&ExecuteRequest::shell(format!("sleep 0.2; echo {i}"))).await.unwrap() }
@@ -188,7 +188,7 @@ async fn a_hundred_at_once() {
 #[tokio::test]
 async fn no_descriptor_is_left_open() {
     let _alone = COUNTS_DESCRIPTORS.lock().await;
-    let place = Place::new();
+    let place = TestKeeper::new();
     place.run("true").await;
     let settle = || tokio::time::sleep(Duration::from_millis(300));
     settle().await;

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use workden_core::sandbox::{ExecuteRequest, Executed, Sandbox};
-use workden_keeper::{Keeper, Setting};
+use workden_keeper::{Keeper, KeeperConfig};
 
 /// The environment of commands in these tests.
 pub(crate) fn environment() -> BTreeMap<String, String> {
@@ -11,15 +11,15 @@ pub(crate) fn environment() -> BTreeMap<String, String> {
 }
 
 /// A keeper on a directory of its own.
-pub(crate) struct Place {
+pub(crate) struct TestKeeper {
     pub(crate) directory: tempfile::TempDir,
     pub(crate) keeper: Keeper,
 }
 
-impl Place {
+impl TestKeeper {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let keeper = Keeper::new(Setting::host(directory.path(), environment())).unwrap();
+        let keeper = Keeper::new(KeeperConfig::host(directory.path(), environment())).unwrap();
         Self { directory, keeper }
     }
 

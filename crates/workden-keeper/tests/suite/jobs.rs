@@ -7,11 +7,11 @@ use workden_core::{
     sandbox::{Ended, JobRead, JobRequest, JobState, Sandbox},
 };
 
-use crate::common::Place;
+use crate::common::TestKeeper;
 
 #[tokio::test]
 async fn output_is_read_on_from_where_one_was() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let job =
         place.keeper.start_job(&JobRequest::shell("echo one; sleep 0.3; echo two; sleep 0.3; exit 5")).await.unwrap();
     assert_eq!((job.id.0.as_str(), job.state), ("bg_1", JobState::Running));
@@ -33,7 +33,7 @@ async fn output_is_read_on_from_where_one_was() {
 
 #[tokio::test]
 async fn a_read_never_splits_a_character() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let line = r"printf 'a\303'; sleep 0.4; printf '\244b\377c\342'";
     let job = place.keeper.start_job(&JobRequest::shell(line)).await.unwrap();
     let (mut text, mut offset) = (String::new(), 0);
@@ -51,7 +51,7 @@ async fn a_read_never_splits_a_character() {
 
 #[tokio::test]
 async fn a_read_waits_no_longer_than_it_is_told() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let job = place.keeper.start_job(&JobRequest::shell("sleep 300")).await.unwrap();
     let began = Instant::now();
     let read = JobRead { wait: Duration::from_millis(300), ..JobRead::from(0) };
@@ -66,7 +66,7 @@ async fn a_read_waits_no_longer_than_it_is_told() {
 
 #[tokio::test]
 async fn of_a_log_that_is_full_the_end_is_there() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let job = place.keeper.start_job(&JobRequest::shell("head -c 20000000 /dev/zero; echo end")).await.unwrap();
     for _ in 0..1000 {
         if place.keeper.jobs().await.unwrap()[0].state != JobState::Running {
@@ -83,7 +83,7 @@ async fn of_a_log_that_is_full_the_end_is_there() {
 
 #[tokio::test]
 async fn a_job_that_cannot_run_has_ended_and_says_why() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let mut request = JobRequest::shell("");
     request.command = workden_core::sandbox::Command::Program(vec!["no-such-program".to_owned()]);
     let job = place.keeper.start_job(&request).await.unwrap();
@@ -94,7 +94,7 @@ async fn a_job_that_cannot_run_has_ended_and_says_why() {
 
 #[tokio::test]
 async fn there_is_a_ceiling_for_what_runs() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let mut request = JobRequest::shell("");
     request.command = workden_core::sandbox::Command::Program(vec!["sleep".to_owned(), "300".to_owned()]);
     for _ in 0..limits::RUNNING_COMMANDS {

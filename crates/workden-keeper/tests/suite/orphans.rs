@@ -18,12 +18,12 @@ const CASES: &[(&str, &str)] = &[
     ("stopped itself", "setsid sleep 300 & kill -STOP $$"),
     ("the pipe held by a grandchild", "(setsid sh -c 'echo held; sleep 300' &) ; sleep 300"),
     ("always new children", "while :; do setsid sleep 300 & sleep 0.02; done"),
-    ("its minder killed", "setsid sleep 300 & (setsid sh -c 'trap \"\" TERM; sleep 300' &) ; kill -9 $PPID; sleep 300"),
-    ("its minder traced", TRACES),
-    ("its minder stopped", "setsid sleep 300 & kill -STOP $PPID; sleep 300"),
+    ("its reaper killed", "setsid sleep 300 & (setsid sh -c 'trap \"\" TERM; sleep 300' &) ; kill -9 $PPID; sleep 300"),
+    ("its reaper traced", TRACES),
+    ("its reaper stopped", "setsid sleep 300 & kill -STOP $PPID; sleep 300"),
 ];
 
-/// Keeps its minder from being reaped, which has to be allowed to root at most.
+/// Keeps its reaper from being reaped, which has to be allowed to root at most.
 const TRACES: &str = "exec python3 -c 'import ctypes, os, signal, time; signal.signal(15, signal.SIG_IGN); \
                       ctypes.CDLL(None).ptrace(16, os.getppid(), 0, 0); time.sleep(300)'";
 
@@ -75,7 +75,7 @@ async fn none_after_a_timeout() {
         async move {
             let mark = mark(way, number);
             let executed = sandbox.execute(&request(line, &mark).timeout(Duration::from_millis(500))).await.unwrap();
-            // Who kills its minder is not waited for any longer.
+            // Who kills its reaper is not waited for any longer.
             assert!([124, 137].contains(&executed.exit_code()), "{case}: {executed:?}");
             assert_eq!(survivors(&mark), Vec::<String>::new(), "{case}");
         }
@@ -110,7 +110,7 @@ async fn none_after_a_job_was_killed() {
             let job = sandbox.start_job(&job(line, &mark)).await.unwrap();
             tokio::time::sleep(Duration::from_millis(400)).await;
             let killed = sandbox.kill_job(&job.id).await.unwrap();
-            assert!(*case == "its minder killed" || killed == Killed::Stopped, "{case}: {killed:?}");
+            assert!(*case == "its reaper killed" || killed == Killed::Stopped, "{case}: {killed:?}");
             assert_eq!(survivors(&mark), Vec::<String>::new(), "{case}");
             assert_eq!(sandbox.kill_job(&job.id).await.unwrap(), Killed::AlreadyOver, "{case}");
         }
@@ -141,7 +141,7 @@ async fn with_all_running(way: &str, program: Program, end: impl AsyncFnOnce(&mu
     for (number, (case, line)) in CASES.iter().enumerate() {
         let mark = mark(way, number);
         program.sandbox.as_ref().unwrap().start_job(&job(line, &mark)).await.unwrap();
-        if *case != "its minder killed" {
+        if *case != "its reaper killed" {
             some_alive(&mark, case).await;
         }
     }
@@ -194,7 +194,7 @@ async fn none_after_the_keeper_was_told_to_end() {
 #[tokio::test]
 async fn none_after_kill_9_of_the_keeper_but_what_killed_its_minder() {
     let (way, mut program) = ("keeper", Program::start().await);
-    let cases: Vec<_> = CASES.iter().enumerate().filter(|(_, (case, _))| !case.starts_with("its minder")).collect();
+    let cases: Vec<_> = CASES.iter().enumerate().filter(|(_, (case, _))| !case.starts_with("its reaper")).collect();
     for (number, (case, line)) in &cases {
         let mark = mark(way, *number);
         program.sandbox.start_job(&job(line, &mark)).await.unwrap();

@@ -12,7 +12,7 @@ use workden_core::{
     ErrorKind,
     sandbox::{ExecuteRequest, IsolationLevel, JobRequest, Sandbox},
 };
-use workden_wire::{Ground, Launch, Lifetime, PROTOCOL, RemoteSandbox, TokenHash, launch};
+use workden_wire::{Launch, LaunchTarget, Lifetime, PROTOCOL, RemoteSandbox, TokenHash, launch};
 
 use crate::common::{environment, survivors};
 
@@ -71,8 +71,8 @@ fn started(mut command: Command) -> (Child, UnixStream) {
 
 /// This machine, as a container is taken: as it is.
 fn here(directory: &std::path::Path, lifetime: Lifetime) -> Launch {
-    let ground = Ground::Container { directory: directory.into(), environment: environment() };
-    Launch { protocol: PROTOCOL, ground, lifetime }
+    let target = LaunchTarget::Container { directory: directory.into(), environment: environment() };
+    Launch { protocol: PROTOCOL, target, lifetime }
 }
 
 #[tokio::test]
@@ -96,8 +96,8 @@ async fn on_the_host_files_are_below_the_root_and_commands_start_below_it() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap();
     std::fs::create_dir(root.join("project")).unwrap();
-    let ground = Ground::Host { directory: root.join("project"), root: root.clone(), environment: environment() };
-    let wanted = Launch { protocol: PROTOCOL, ground, lifetime: Lifetime::Owned };
+    let target = LaunchTarget::Host { directory: root.join("project"), root: root.clone(), environment: environment() };
+    let wanted = Launch { protocol: PROTOCOL, target, lifetime: Lifetime::Owned };
     let (mut process, mut stream) = started(Command::new(env!("CARGO_BIN_EXE_workden-keeper")));
     launch(&mut stream, &wanted).await.unwrap();
     let sandbox = RemoteSandbox::connect(stream, None).await.unwrap();

@@ -9,13 +9,13 @@ use workden_core::{
     sandbox::{Command, Ended, Process, ProcessEvent, Sandbox, Signal, SpawnRequest, Stream, WindowSize},
 };
 
-use crate::common::{Place, survivors};
+use crate::common::{TestKeeper, survivors};
 
-async fn piped(place: &Place, line: &str) -> Process {
+async fn piped(place: &TestKeeper, line: &str) -> Process {
     place.keeper.spawn(&SpawnRequest::piped(Command::Shell(line.to_owned()))).await.unwrap()
 }
 
-async fn in_terminal(place: &Place, line: &str) -> Process {
+async fn in_terminal(place: &TestKeeper, line: &str) -> Process {
     let size = WindowSize { rows: 24, columns: 80 };
     place.keeper.spawn(&SpawnRequest::in_terminal(Command::Shell(line.to_owned()), size)).await.unwrap()
 }
@@ -54,7 +54,7 @@ async fn to_the_end(mut process: Process) -> (String, String, Ended) {
 
 #[tokio::test]
 async fn streams_come_apart() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let process = piped(&place, "echo out; echo err >&2; exit 3").await;
     assert_eq!(to_the_end(process).await, ("out\n".to_owned(), "err\n".to_owned(), Ended::Exited(3)));
     let request = SpawnRequest::piped(Command::Program(vec!["no-such-program".to_owned()]));
@@ -64,7 +64,7 @@ async fn streams_come_apart() {
 
 #[tokio::test]
 async fn input_goes_in_until_it_is_closed() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let process = piped(&place, "cat; echo closed").await;
     process.control.write(Bytes::from_static(b"one\n")).await.unwrap();
     process.control.write(Bytes::from_static(b"two\n")).await.unwrap();
@@ -79,7 +79,7 @@ async fn input_goes_in_until_it_is_closed() {
 
 #[tokio::test]
 async fn who_does_not_read_input_holds_the_writer_up_and_one_that_has_ended_says_so() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let process = piped(&place, "sleep 300").await;
     let much = Bytes::from(vec![b'x'; 1 << 20]);
     let write = process.control.write(much.clone());
@@ -91,7 +91,7 @@ async fn who_does_not_read_input_holds_the_writer_up_and_one_that_has_ended_says
 
 #[tokio::test]
 async fn who_does_not_take_output_slows_the_command_down() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let mut process = piped(&place, "yes | head -c 10000000; echo done > finished").await;
     process.events.next().await.unwrap().unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
@@ -103,7 +103,7 @@ async fn who_does_not_take_output_slows_the_command_down() {
 
 #[tokio::test]
 async fn a_signal_reaches_the_group() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     for (signal, ended) in [(Signal::Term, 15), (Signal::Int, 2), (Signal::Usr1, 10), (Signal::Kill, 9)] {
         // No shell that waits for a pipeline: one that is interrupted in between goes on.
         let mut process = piped(&place, "echo ready; exec sleep 300").await;
@@ -124,7 +124,7 @@ async fn a_signal_reaches_the_group() {
 
 #[tokio::test]
 async fn dropping_the_events_ends_the_tree_and_taking_the_end_does_not() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let mark = format!("workden_spawn_{}", std::process::id());
     let mut request = SpawnRequest::piped(Command::Shell("setsid sleep 300 & sleep 300".to_owned()));
     request.environment.insert("MARK".to_owned(), mark.clone());
@@ -152,7 +152,7 @@ async fn dropping_the_events_ends_the_tree_and_taking_the_end_does_not() {
 
 #[tokio::test]
 async fn a_terminal_is_one_and_can_be_resized() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let line = "tty; stty size; trap 'stty size; exit 0' WINCH; echo ready; while :; do sleep 0.05; done";
     let mut process = in_terminal(&place, line).await;
     let said = until(&mut process, "ready").await;
@@ -163,7 +163,7 @@ async fn a_terminal_is_one_and_can_be_resized() {
 
 #[tokio::test]
 async fn control_c_ends_the_job_in_the_foreground_and_control_d_the_input() {
-    let place = Place::new();
+    let place = TestKeeper::new();
     let mut process = in_terminal(&place, "echo ready; sleep 300; echo not reached").await;
     until(&mut process, "ready").await;
     // A shell that is just about to start its child waits for that, whatever it was told before.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use tempfile::TempDir;
 use workden::{Workspace, WorkspaceBuilder, core::Sandbox, tools::ToolsetOptions};
-use workden_keeper::{Keeper, Setting};
+use workden_keeper::{Keeper, KeeperConfig};
 use workden_mcp::McpServer;
 
 /// Long enough for a busy machine. No test measures time: this only ends one that hangs.
@@ -21,7 +21,7 @@ impl TestWorkspace {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let environment = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
-        let sandbox = Arc::new(Keeper::new(Setting::host(directory.path(), environment)).unwrap());
+        let sandbox = Arc::new(Keeper::new(KeeperConfig::host(directory.path(), environment)).unwrap());
         Self { directory, sandbox }
     }
 

@@ -28,7 +28,7 @@ const OUT_OF_REACH: &str = "?";
 /// `Moved` when something else is.
 pub(super) async fn hold(remote: &RemoteSandbox, all: &[(VirtualPath, Expected)]) -> Result<()> {
     for some in all.chunks(AT_A_TIME) {
-        let words = [PROGRAM, "look"].into_iter().chain(some.iter().map(|(at, _)| at.as_str()));
+        let words = [PROGRAM, "file-ids"].into_iter().chain(some.iter().map(|(at, _)| at.as_str()));
         let look = ExecuteRequest {
             command: Command::Program(words.map(str::to_owned).collect()),
             directory: Some(VirtualPath::root()),

@@ -20,7 +20,7 @@ pub(crate) use lease::{KeeperProcess, LeaseDirectory};
 pub use program::{KEEPER_WORD, KeeperProgram};
 use tokio::time::timeout;
 use workden_core::{Error, ErrorKind, Result, Sandbox, limits};
-use workden_wire::{Ground, Launch, Lifetime, PROTOCOL, RemoteSandbox, TokenHash};
+use workden_wire::{Launch, LaunchTarget, Lifetime, PROTOCOL, RemoteSandbox, TokenHash};
 
 /// How long a keeper has from its start to its first word.
 const START_TIME: Duration = Duration::from_secs(20);
@@ -33,7 +33,7 @@ const END_TIME: Duration = Duration::from_secs(5);
 
 /// A keeper, and the connection to it.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct KeeperConnection {
     pub(crate) remote: RemoteSandbox,
     held: Held,
 }
@@ -51,20 +51,20 @@ enum Held {
     Leased { directory: LeaseDirectory, process: Option<KeeperProcess> },
 }
 
-impl Keeper {
-    /// Starts a keeper on this ground, and connects.
-    pub(crate) async fn start(program: &KeeperProgram, ground: Ground, log: Option<&Path>) -> Result<Self> {
+impl KeeperConnection {
+    /// Starts a keeper on this target, and connects.
+    pub(crate) async fn start(program: &KeeperProgram, target: LaunchTarget, log: Option<&Path>) -> Result<Self> {
         let (ours, theirs) = UnixStream::pair().map_err(|error| no_stream(&error))?;
         let child = KeeperChild::start(program, theirs, log)?;
-        let remote = connected(&ours, &child, ground, Lifetime::Owned).await?;
+        let remote = connected(&ours, &child, target, Lifetime::Owned).await?;
         Ok(Self { remote, held: Held::Owned { stream: ours, child } })
     }
 
-    /// Starts a keeper with a lease, in a directory that is made now, on the ground that is planned. It lives for
+    /// Starts a keeper with a lease, in a directory that is made now, on the target that is planned. It lives for
     /// so long without anybody who is connected.
     pub(crate) async fn lease(
         program: KeeperProgram,
-        plan: impl FnOnce() -> Result<Ground> + Send + 'static,
+        plan: impl FnOnce() -> Result<LaunchTarget> + Send + 'static,
         log: Option<PathBuf>,
         (directory, ttl): (LeaseDirectory, Duration),
     ) -> Result<Self> {
@@ -72,20 +72,20 @@ impl Keeper {
         // Many may start at once, and looking at files and starting a process take their time: not that of
         // the tasks of others.
         let started = tokio::task::spawn_blocking(move || {
-            let ground = plan()?;
+            let target = plan()?;
             let token = place.make()?;
             let started = Started::begin(&program, log.as_deref(), &place).inspect_err(|_| drop(place.remove()));
-            Ok::<_, Error>((started?, ground, token))
+            Ok::<_, Error>((started?, target, token))
         });
         let broken = || Error::new(ErrorKind::Io, "the start of the keeper broke off");
-        let (Started { ours, child }, ground, token) = started.await.map_err(|_| broken())??;
+        let (Started { ours, child }, target, token) = started.await.map_err(|_| broken())??;
         let lifetime = Lifetime::Leased {
             ttl,
             socket: directory.socket(),
             token_sha256: TokenHash::of(&token).to_string(),
             directory: Some(directory.path().to_owned()),
         };
-        match connected(&ours, &child, ground, lifetime).await {
+        match connected(&ours, &child, target, lifetime).await {
             Ok(remote) => {
                 let process = directory.keeper();
                 Ok(Self { remote, held: Held::Leased { directory, process } })
@@ -165,7 +165,7 @@ impl Started {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for KeeperConnection {
     fn drop(&mut self) {
         match &self.held {
             Held::Owned { stream, child } => {
@@ -181,10 +181,10 @@ impl Drop for Keeper {
 async fn connected(
     ours: &UnixStream,
     child: &KeeperChild,
-    ground: Ground,
+    target: LaunchTarget,
     lifetime: Lifetime,
 ) -> Result<RemoteSandbox> {
-    match timeout(START_TIME, connect(ours, ground, lifetime)).await {
+    match timeout(START_TIME, connect(ours, target, lifetime)).await {
         Ok(Ok(remote)) => Ok(remote),
         Ok(Err(error)) => {
             end(ours);
@@ -202,11 +202,11 @@ fn nobody_there() -> Error {
     Error::new(ErrorKind::Gone, "the sandbox is gone: nobody answers on its socket")
 }
 
-async fn connect(ours: &UnixStream, ground: Ground, lifetime: Lifetime) -> Result<RemoteSandbox> {
+async fn connect(ours: &UnixStream, target: LaunchTarget, lifetime: Lifetime) -> Result<RemoteSandbox> {
     let stream = ours.try_clone().map_err(|error| no_stream(&error))?;
     stream.set_nonblocking(true).map_err(|error| no_stream(&error))?;
     let mut stream = tokio::net::UnixStream::from_std(stream).map_err(|error| no_stream(&error))?;
-    let launch = Launch { protocol: PROTOCOL, ground, lifetime };
+    let launch = Launch { protocol: PROTOCOL, target, lifetime };
     workden_wire::launch(&mut stream, &launch).await?;
     RemoteSandbox::connect(stream, None).await
 }

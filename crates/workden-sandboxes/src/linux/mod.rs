@@ -13,12 +13,12 @@ use workden_core::{
     Result, VirtualPath,
     sandbox::{Confinement, Level, Mount, MountAccess, Network, RootFiles, Strength, WorkFiles},
 };
-use workden_wire::Ground;
+use workden_wire::LaunchTarget;
 
 use crate::{
     HostEnvironment, KeeperProgram,
     delegate::delegate_to_keeper,
-    keeper::{Keeper, LeaseDirectory},
+    keeper::{KeeperConnection, LeaseDirectory},
     limits::NamedLimits,
     variables::NamedVariables,
 };
@@ -29,7 +29,7 @@ use crate::{
 /// when its lease is over.
 #[derive(Debug)]
 pub struct LinuxSandbox {
-    keeper: Keeper,
+    keeper: KeeperConnection,
 }
 
 delegate_to_keeper!(LinuxSandbox);
@@ -47,7 +47,7 @@ impl LinuxSandbox {
     ///
     /// `NotFound` when there is none, `Gone` when it has ended.
     pub async fn attach(directory: impl Into<PathBuf>) -> Result<Self> {
-        Ok(Self { keeper: Keeper::attach(LeaseDirectory::at(directory)).await? })
+        Ok(Self { keeper: KeeperConnection::attach(LeaseDirectory::at(directory)).await? })
     }
 
     /// Without a word: an empty workspace in memory, no network, a clean environment.
@@ -273,7 +273,8 @@ impl LinuxSandboxBuilder {
     pub async fn start(self) -> Result<LinuxSandbox> {
         let confinement = self.confinement()?;
         let program = self.program.ok_or_else(KeeperProgram::missing)?;
-        let keeper = Keeper::start(&program, Ground::Linux(Box::new(confinement)), self.log.as_deref()).await?;
+        let keeper =
+            KeeperConnection::start(&program, LaunchTarget::Linux(Box::new(confinement)), self.log.as_deref()).await?;
         Ok(LinuxSandbox { keeper })
     }
     /// Starts it with a lease: it outlives this value and this process, until nobody has been connected to it
@@ -288,8 +289,8 @@ impl LinuxSandboxBuilder {
         let directory = LeaseDirectory::at(self.host.directory.join(directory.into()));
         let program = self.program.clone().ok_or_else(KeeperProgram::missing)?;
         let log = self.log.clone();
-        let plan = move || Ok(Ground::Linux(Box::new(self.confinement()?)));
-        let keeper = Keeper::lease(program, plan, log, (directory, ttl)).await?;
+        let plan = move || Ok(LaunchTarget::Linux(Box::new(self.confinement()?)));
+        let keeper = KeeperConnection::lease(program, plan, log, (directory, ttl)).await?;
         Ok(LinuxSandbox { keeper })
     }
 }

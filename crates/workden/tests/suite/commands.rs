@@ -15,7 +15,7 @@ use workden::{
     denied_files,
     files::memory,
 };
-use workden_keeper::{Keeper, Setting};
+use workden_keeper::{Keeper, KeeperConfig};
 
 struct Place {
     directory: TempDir,
@@ -27,7 +27,7 @@ impl Place {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let environment = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
-        let sandbox = Arc::new(Keeper::new(Setting::host(directory.path(), environment)).unwrap());
+        let sandbox = Arc::new(Keeper::new(KeeperConfig::host(directory.path(), environment)).unwrap());
         Self { directory, sandbox }
     }
 

@@ -205,7 +205,7 @@ fn parent(pid: i32) -> i32 {
     status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap()
 }
 
-/// Which of its processes is killed, from the command's minder up to the supervisor, does not matter.
+/// Which of its processes is killed, from the command's reaper up to the supervisor, does not matter.
 #[test]
 fn killing_any_process_of_a_sandbox_leaves_nothing_of_it() {
     for above in [1, 2, 3] {
@@ -213,7 +213,7 @@ fn killing_any_process_of_a_sandbox_leaves_nothing_of_it() {
         let line = format!("trap '' TERM; setsid sleep {mark} & sleep {mark}; sleep {mark}");
         let mut workden = project.run_command(&["--level", "landlock", "--", "sh", "-c", &line]).spawn().unwrap();
         eventually("it does not start", || alive(&mark).len() == 2);
-        // The shell's parent is its minder, above that are keeper, supervisor and `workden`.
+        // The shell's parent is its reaper, above that are keeper, supervisor and `workden`.
         let own = i32::try_from(workden.id()).unwrap();
         let shell = alive(&line).into_iter().find(|pid| *pid != own).unwrap();
         let killed = (0..above).fold(shell, |pid, _| parent(pid));

@@ -1,4 +1,4 @@
-//! The ground on which commands run: from what a launcher wants to a `Setting`.
+//! The target on which commands run: from what a launcher wants to a `KeeperConfig`.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -7,39 +7,39 @@ use workden_core::{
     Result,
     sandbox::{Isolation, IsolationLevel, Wall},
 };
-use workden_wire::Ground;
+use workden_wire::LaunchTarget;
 
 use crate::{
     cgroup::OwnGroup,
+    config::{Children, KeeperConfig, Logs, OomPreference},
     confine,
-    setting::{Children, Logs, MemoryRunsOut, Setting},
 };
 
-/// Prepares the ground. `owner` is the process with which the sandbox ends, if it ends with one, and
+/// Prepares the target. `owner` is the process with which the sandbox ends, if it ends with one, and
 /// `directory` one of the host's that ends with the sandbox.
-pub(super) fn prepare(ground: Ground, owner: Option<Pid>, directory: Option<PathBuf>) -> Result<Setting> {
-    match ground {
-        Ground::Host { root, directory, environment } => {
+pub(super) fn prepare(target: LaunchTarget, owner: Option<Pid>, directory: Option<PathBuf>) -> Result<KeeperConfig> {
+    match target {
+        LaunchTarget::Host { root, directory, environment } => {
             // The keeper has no environment of its own.
             let temporary = environment.get("TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from);
-            Ok(Setting {
+            Ok(KeeperConfig {
                 files_root: root,
                 logs: Logs::Unseen(temporary),
                 children: adopt(),
-                ..Setting::host(directory, environment)
+                ..KeeperConfig::host(directory, environment)
             })
         }
-        Ground::Linux(confinement) => confine::enter_leased(&confinement, owner, directory),
-        Ground::Container { directory, environment } => Ok(container(directory, environment)),
+        LaunchTarget::Linux(confinement) => confine::enter_leased(&confinement, owner, directory),
+        LaunchTarget::Container { directory, environment } => Ok(container(directory, environment)),
     }
 }
 
 /// A container as it is.
-pub(super) fn container(directory: PathBuf, environment: BTreeMap<String, String>) -> Setting {
+pub(super) fn container(directory: PathBuf, environment: BTreeMap<String, String>) -> KeeperConfig {
     let first = getpid().is_init();
     let lacking = "the keeper is not PID 1 of its container: commands can kill it".to_owned();
-    let group = OwnGroup::look();
-    Setting {
+    let group = OwnGroup::read();
+    KeeperConfig {
         files_root: "/".into(),
         children: adopt(),
         isolation: Isolation {
@@ -50,8 +50,8 @@ pub(super) fn container(directory: PathBuf, environment: BTreeMap<String, String
         },
         limits: group.limits,
         watch: Some(Arc::new(group.watch)),
-        memory_runs_out: MemoryRunsOut::CommandsFirst,
-        ..Setting::host(directory, environment)
+        oom_preference: OomPreference::CommandsFirst,
+        ..KeeperConfig::host(directory, environment)
     }
 }
 

@@ -1,13 +1,13 @@
-//! What a keeper and a minder say to each other: an order is a byte, a report is eight.
+//! What a keeper and a reaper say to each other: an order is a byte, a report is eight.
 
 use rustix::{io::Errno, process::Signal};
 
 /// Bytes of a report.
 pub(crate) const REPORT_BYTES: usize = 8;
 
-/// What a keeper wants of a minder.
+/// What a keeper wants of a reaper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum ReaperOrder {
     /// `TERM` to all descendants, and `KILL` to what is left after a while.
     Terminate,
     /// `KILL` to all descendants.
@@ -16,7 +16,7 @@ pub(crate) enum Order {
     Signal(Signal),
 }
 
-impl Order {
+impl ReaperOrder {
     pub(crate) fn encode(self) -> u8 {
         match self {
             Self::Terminate => 0,
@@ -34,13 +34,13 @@ impl Order {
     }
 }
 
-/// What a minder tells its keeper.
+/// What a reaper reporting its keeper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Report {
+pub(crate) enum ReaperReport {
     /// The command's process is there. Told by itself, to who wants to know.
     Started(i32),
     /// There is no command, and why. Told by the child that would have been it.
-    Failed(Stage, Errno),
+    Failed(StartStage, Errno),
     /// The command's process has ended, with this status of `wait`.
     Ended(i32),
     /// It has ended so, and left nothing. One report: between two, a caller would see processes of a
@@ -52,7 +52,7 @@ pub(crate) enum Report {
 
 /// How far the start of a command came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum StartStage {
     /// No process could be made.
     Fork,
     /// Something that every command gets could not be given to it.
@@ -63,7 +63,7 @@ pub(crate) enum Stage {
     Exec,
 }
 
-impl Report {
+impl ReaperReport {
     pub(crate) fn encode(self) -> [u8; REPORT_BYTES] {
         let (kind, stage, value) = match self {
             Self::Started(pid) => (1, 0, pid),
@@ -80,10 +80,10 @@ impl Report {
         let [kind, stage, _, _, a, b, c, d] = bytes;
         let value = i32::from_le_bytes([a, b, c, d]);
         let stage = match stage {
-            0 => Stage::Fork,
-            1 => Stage::Prepare,
-            2 => Stage::Directory,
-            _ => Stage::Exec,
+            0 => StartStage::Fork,
+            1 => StartStage::Prepare,
+            2 => StartStage::Directory,
+            _ => StartStage::Exec,
         };
         match kind {
             1 => Some(Self::Started(value)),
@@ -103,17 +103,22 @@ mod tests {
     #[test]
     fn what_is_said_is_understood() {
         for report in [
-            Report::Started(7),
-            Report::Failed(Stage::Directory, Errno::NOENT),
-            Report::Failed(Stage::Exec, Errno::ACCESS),
-            Report::Ended(0x8b00),
-            Report::EndedWhole(15),
-            Report::Empty,
+            ReaperReport::Started(7),
+            ReaperReport::Failed(StartStage::Directory, Errno::NOENT),
+            ReaperReport::Failed(StartStage::Exec, Errno::ACCESS),
+            ReaperReport::Ended(0x8b00),
+            ReaperReport::EndedWhole(15),
+            ReaperReport::Empty,
         ] {
-            assert_eq!(Report::decode(report.encode()), Some(report));
+            assert_eq!(ReaperReport::decode(report.encode()), Some(report));
         }
-        for order in [Order::Terminate, Order::Kill, Order::Signal(Signal::INT), Order::Signal(Signal::WINCH)] {
-            assert_eq!(Order::decode(order.encode()), Some(order));
+        for order in [
+            ReaperOrder::Terminate,
+            ReaperOrder::Kill,
+            ReaperOrder::Signal(Signal::INT),
+            ReaperOrder::Signal(Signal::WINCH),
+        ] {
+            assert_eq!(ReaperOrder::decode(order.encode()), Some(order));
         }
     }
 }

@@ -1,23 +1,23 @@
-//! The minder: a tiny process between the keeper and one command. It is the subreaper of all that
-//! the command starts, tells the keeper how the command ended, and kills on demand until nothing is
+//! The reaper: a tiny process between the keeper and one command. It is the subreaper of all that
+//! the command starts, reporting the keeper how the command ended, and kills on demand until nothing is
 //! left.
 //!
 //! Invariant: after the fork only system calls. No allocation, no lock, no panic: the keeper may
-//! have had threads, and what those held stays held here for ever. A minder ends when it has no
+//! have had threads, and what those held stays held here for ever. A reaper ends when it has no
 //! descendant; when the keeper is gone it kills them all at once.
 
 pub(crate) mod command;
-pub(crate) mod descent;
+pub(crate) mod descendants;
 pub(crate) mod message;
-mod mind;
+mod reap_loop;
 
 use std::{
     ffi::CStr,
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
 };
 
-use message::{Report, Stage};
-use mind::Minder;
+use message::{ReaperReport, StartStage};
+use reap_loop::Reaper;
 use rustix::{
     io::Errno,
     net::SendFlags,
@@ -26,50 +26,50 @@ use rustix::{
 use seccompiler::BpfProgramRef;
 
 use crate::{
-    setting::{Join, MemoryRunsOut},
-    sys::{self, BorrowedStack, Image, Place},
+    config::{CgroupJoin, OomPreference},
+    sys::{self, BorrowedStack, ExecImage, ForkInto},
 };
 
-/// Descriptors that a minder is given at most: its link, three streams, rules, a file for each controller.
+/// Descriptors that a reaper is given at most: its link, three streams, rules, a file for each controller.
 const MOST_DESCRIPTORS: usize = 24;
 
-static NO_GROUP: Join = Join::None;
+static NO_GROUP: CgroupJoin = CgroupJoin::None;
 
-/// Everything that a minder and its command need, made before the fork.
-pub(crate) struct Plan<'a> {
-    /// The minder's end of its link to the keeper.
+/// Everything that a reaper and its command need, made before the fork.
+pub(crate) struct SpawnPlan<'a> {
+    /// The reaper's end of its link to the keeper.
     pub(crate) link: BorrowedFd<'a>,
     /// Standard input, output and error of the command.
     pub(crate) streams: [BorrowedFd<'a>; 3],
     /// Whether those are a terminal that the command is to lead.
     pub(crate) terminal: Terminal,
     /// What to run.
-    pub(crate) image: Image,
+    pub(crate) image: ExecImage,
     /// Where.
     pub(crate) directory: &'a CStr,
     /// Limits of each process.
     pub(crate) rlimits: &'a [(Resource, u64)],
     /// The control groups to be in.
-    pub(crate) join: &'a Join,
+    pub(crate) join: &'a CgroupJoin,
     /// The last filter of system calls.
     pub(crate) filter: BpfProgramRef<'a>,
     /// The Landlock rules to be under.
     pub(crate) domain: Option<BorrowedFd<'a>>,
     /// Who goes first when memory runs out.
-    pub(crate) memory_runs_out: MemoryRunsOut,
+    pub(crate) oom_preference: OomPreference,
     /// What is reported of it.
-    pub(crate) tells: Tells,
-    /// The stack on which the command begins; each minder has its own copy.
+    pub(crate) reporting: Reporting,
+    /// The stack on which the command begins; each reaper has its own copy.
     pub(crate) stack: Option<&'a mut BorrowedStack>,
 }
 
 /// What is reported of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tells {
+pub(crate) enum Reporting {
     /// Its start and its end.
     StartAndEnd,
     /// Its end, or why there is none: to be told of the start costs who waits for the end.
-    End,
+    EndOnly,
 }
 
 /// What the standard streams of a command are.
@@ -81,9 +81,9 @@ pub(crate) enum Terminal {
     Controlling,
 }
 
-/// Starts a minder, which starts the command. There is room for the ids of descendants; each minder has its own copy.
-pub(crate) fn start(mut plan: Plan<'_>, room: &mut [i32]) -> Result<Pid, Errno> {
-    sys::fork_into(&Place::Here, move || {
+/// Starts a reaper, which starts the command. There is room for the ids of descendants; each reaper has its own copy.
+pub(crate) fn start(mut plan: SpawnPlan<'_>, room: &mut [i32]) -> Result<Pid, Errno> {
+    sys::fork_into(&ForkInto::Here, move || {
         close_but(&plan, None);
         let link = plan.link;
         let (children, leader) = match settle().and_then(|children| Ok((children, begin(&mut plan)?))) {
@@ -97,21 +97,23 @@ pub(crate) fn start(mut plan: Plan<'_>, room: &mut [i32]) -> Result<Pid, Errno> 
         close_but(&plan, Some(children.as_fd()));
         // Dropping frees memory, which takes a lock.
         std::mem::forget(plan);
-        Minder::new(link, &children, leader, room).mind();
+        Reaper::new(link, &children, leader, room).run();
         sys::exit_now(0)
     })
 }
 
 /// Starts the command.
-fn begin(plan: &mut Plan<'_>) -> Result<Pid, Errno> {
+fn begin(plan: &mut SpawnPlan<'_>) -> Result<Pid, Errno> {
     match (plan.join, plan.stack.take()) {
-        (Join::CloneInto(group), _) => sys::fork_into(&Place::Cgroup(group.as_fd()), || command::become_program(plan)),
-        (_, Some(stack)) => sys::start_borrowing(stack, || command::become_program(plan)),
-        (_, None) => sys::fork_into(&Place::Here, || command::become_program(plan)),
+        (CgroupJoin::CloneInto(group), _) => {
+            sys::fork_into(&ForkInto::Cgroup(group.as_fd()), || command::exec_command(plan))
+        }
+        (_, Some(stack)) => sys::start_borrowing(stack, || command::exec_command(plan)),
+        (_, None) => sys::fork_into(&ForkInto::Here, || command::exec_command(plan)),
     }
 }
 
-/// What every minder does first; comes back with what tells of its children.
+/// What every reaper does first; comes back with what reporting of its children.
 fn settle() -> Result<OwnedFd, Errno> {
     // Both can only fail on kernels that know neither; a tree is then killed less surely.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
@@ -119,13 +121,13 @@ fn settle() -> Result<OwnedFd, Errno> {
     sys::child_signals()
 }
 
-/// Closes what neither the plan nor the minder needs.
-fn close_but(plan: &Plan<'_>, also: Option<BorrowedFd<'_>>) {
+/// Closes what neither the plan nor the reaper needs.
+fn close_but(plan: &SpawnPlan<'_>, also: Option<BorrowedFd<'_>>) {
     let mut keep: [RawFd; MOST_DESCRIPTORS] = [-1; MOST_DESCRIPTORS];
     let joined: &[OwnedFd] = match plan.join {
-        Join::None => &[],
-        Join::Tasks(files) => files,
-        Join::CloneInto(directory) => std::slice::from_ref(directory),
+        CgroupJoin::None => &[],
+        CgroupJoin::Tasks(files) => files,
+        CgroupJoin::CloneInto(directory) => std::slice::from_ref(directory),
     };
     let needed = plan
         .streams
@@ -143,7 +145,7 @@ fn close_but(plan: &Plan<'_>, also: Option<BorrowedFd<'_>>) {
 
 /// Says that there is no process for a command.
 fn report_none(link: BorrowedFd<'_>, why: Errno) {
-    for report in [Report::Failed(Stage::Fork, why), Report::Empty] {
+    for report in [ReaperReport::Failed(StartStage::Fork, why), ReaperReport::Empty] {
         let _ = rustix::net::send(link, &report.encode(), SendFlags::NOSIGNAL);
     }
 }

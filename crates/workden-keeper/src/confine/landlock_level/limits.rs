@@ -9,11 +9,11 @@ use workden_core::{
 
 use crate::{
     cgroup::Group,
-    confine::limits::{self, Holding, nobody_holds},
+    confine::limits::{self, EnforcedLimits, nobody_holds},
 };
 
 /// Decides who holds each limit.
-pub(super) fn hold(limits: &Limits, group: &Group) -> Result<Holding, Error> {
+pub(super) fn hold(limits: &Limits, group: &Group) -> Result<EnforcedLimits, Error> {
     let mut held_by_others = limits.clone();
     let mut unheld = Vec::new();
     if let (Some(limit), false) = (limits.processes, matches!(group.processes, Some(Ok(())))) {

@@ -11,45 +11,45 @@ use rustix::{
 };
 
 use super::{
-    Plan, Tells, Terminal,
-    message::{Report, Stage},
+    Reporting, SpawnPlan, Terminal,
+    message::{ReaperReport, StartStage},
 };
 use crate::{
-    setting::{Join, MemoryRunsOut},
+    config::{CgroupJoin, OomPreference},
     sys,
 };
 
 /// Becomes the program, or says why not and ends.
-pub(crate) fn become_program(plan: &mut Plan<'_>) -> Infallible {
-    if plan.tells == Tells::StartAndEnd {
-        // By the command's own process, and before it can do anything: a command may stop its minder.
-        let here = Report::Started(rustix::process::getpid().as_raw_pid());
+pub(crate) fn exec_command(plan: &mut SpawnPlan<'_>) -> Infallible {
+    if plan.reporting == Reporting::StartAndEnd {
+        // By the command's own process, and before it can do anything: a command may stop its reaper.
+        let here = ReaperReport::Started(rustix::process::getpid().as_raw_pid());
         let _ = rustix::net::send(plan.link, &here.encode(), SendFlags::NOSIGNAL);
     }
     let (stage, why) = match prepare(plan) {
         Err(failed) => failed,
-        Ok(()) => (Stage::Exec, plan.image.exec()),
+        Ok(()) => (StartStage::Exec, plan.image.exec()),
     };
-    let _ = rustix::net::send(plan.link, &Report::Failed(stage, why).encode(), SendFlags::NOSIGNAL);
+    let _ = rustix::net::send(plan.link, &ReaperReport::Failed(stage, why).encode(), SendFlags::NOSIGNAL);
     sys::exit_now(127)
 }
 
-fn prepare(plan: &Plan<'_>) -> Result<(), (Stage, Errno)> {
-    let preparing = |why| (Stage::Prepare, why);
+fn prepare(plan: &SpawnPlan<'_>) -> Result<(), (StartStage, Errno)> {
+    let preparing = |why| (StartStage::Prepare, why);
     rustix::process::setsid().map_err(preparing)?;
     if plan.terminal == Terminal::Controlling {
         rustix::process::ioctl_tiocsctty(plan.streams[0]).map_err(preparing)?;
     }
-    if let Join::Tasks(files) = plan.join {
+    if let CgroupJoin::Tasks(files) = plan.join {
         for file in files {
             // To version 1 of control groups `0` is whoever writes it; to be written at the start.
             rustix::io::pwrite(file, b"0", 0).map_err(preparing)?;
         }
     }
-    if plan.memory_runs_out == MemoryRunsOut::CommandsFirst {
+    if plan.oom_preference == OomPreference::CommandsFirst {
         go_first();
     }
-    rustix::process::chdir(plan.directory).map_err(|why| (Stage::Directory, why))?;
+    rustix::process::chdir(plan.directory).map_err(|why| (StartStage::Directory, why))?;
     let [input, output, error] = plan.streams;
     rustix::stdio::dup2_stdin(input).map_err(preparing)?;
     rustix::stdio::dup2_stdout(output).map_err(preparing)?;

@@ -13,7 +13,7 @@ use workden_core::{
     sandbox::{MountAccess, Network},
 };
 
-use super::{Scratch, places::Places};
+use super::{Scratch, paths::LandlockPaths};
 use crate::confine::{errors::ASK_DOCTOR, etc::shown_of_host};
 
 /// What is asked of Landlock: all that its sixth version has.
@@ -48,7 +48,7 @@ pub(super) fn keep_signals_in() -> Result<(), Error> {
 
 /// The rules of commands, as a descriptor that commands put themselves under. To be called with the rights of
 /// commands: what they cannot reach is not named.
-pub(super) fn domain(places: &Places, scratch: &Scratch, network: Network) -> Result<OwnedFd, Error> {
+pub(super) fn domain(places: &LandlockPaths, scratch: &Scratch, network: Network) -> Result<OwnedFd, Error> {
     let made = rules(places, scratch, network).map(Option::<OwnedFd>::from);
     made.ok().flatten().ok_or_else(not_taken)
 }
@@ -57,7 +57,7 @@ fn not_taken() -> Error {
     Error::new(ErrorKind::Io, "the sandbox cannot start: the kernel refuses its Landlock rules").hint(ASK_DOCTOR)
 }
 
-fn rules(places: &Places, scratch: &Scratch, network: Network) -> Result<RulesetCreated, Refused> {
+fn rules(places: &LandlockPaths, scratch: &Scratch, network: Network) -> Result<RulesetCreated, Refused> {
     let everything = AccessFs::from_all(ASKED);
     let reading = AccessFs::from_read(ASKED);
     let changing = everything & !(AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev);

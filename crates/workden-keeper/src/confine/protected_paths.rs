@@ -1,4 +1,4 @@
-//! Places that may be read but not changed, and places that may not even be read, whatever is
+//! Paths that may be read but not changed, and places that may not even be read, whatever is
 //! mounted there: covered by a read-only clone of themselves, or by something empty.
 //!
 //! Invariant: what is covered exists when the sandbox starts. A name that appears later is not. And
@@ -20,19 +20,19 @@ use rustix::{
 use workden_core::{Error, VirtualPath};
 
 use super::{
+    detached_mounts::{attach, clone_of_open},
     errors::at_place,
     root::NewRoot,
-    trees::{attach, clone_of_open},
 };
-use crate::sys::confine::{Reach, attribute, set_mount_attributes};
+use crate::sys::confine::{MountScope, attribute, set_mount_attributes};
 
 /// What covers a file and a directory: empty, and nobody may read them.
-pub(super) struct Empty {
+pub(super) struct EmptyMounts {
     pub(super) file: OwnedFd,
     pub(super) directory: OwnedFd,
 }
 
-impl Empty {
+impl EmptyMounts {
     /// Makes them in the root's own file system, which is read-only in the end.
     pub(super) fn new(root: &NewRoot) -> Result<Self, Errno> {
         root.directory("run")?;
@@ -62,7 +62,7 @@ impl Empty {
 fn read_only(root: &NewRoot, path: &str) -> Result<OwnedFd, Errno> {
     let place = root.place(path)?;
     let tree = clone_of_open(&place)?;
-    set_mount_attributes(&tree, Reach::Mount, attribute::READ_ONLY, None)?;
+    set_mount_attributes(&tree, MountScope::Mount, attribute::READ_ONLY, None)?;
     attach(tree, place)?;
     root.place(path)
 }
@@ -74,7 +74,7 @@ pub(super) fn make_read_only(places: &[VirtualPath]) -> Result<(), Error> {
         let covered = open_or_what_is_above(path).and_then(|place| {
             let Some(place) = place.map(held_in_place).transpose()? else { return Ok(()) };
             let tree = clone_of_open(&place)?;
-            set_mount_attributes(&tree, Reach::Tree, attribute::READ_ONLY, None)?;
+            set_mount_attributes(&tree, MountScope::Tree, attribute::READ_ONLY, None)?;
             attach(tree, place)
         });
         covered.map_err(|errno| at_place(path.as_str(), errno))?;

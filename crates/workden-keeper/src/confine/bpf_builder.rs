@@ -11,7 +11,7 @@ const RETURN: u16 = 0x06;
 
 /// Where a branch leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum JumpTarget {
     /// To the end of the program, with this answer.
     Return(u32),
     /// To a step that is written: the number of steps behind it.
@@ -20,21 +20,21 @@ pub(super) enum Target {
 
 /// A program of which the end is written.
 #[derive(Debug, Default)]
-pub(super) struct Backwards {
+pub(super) struct BpfBuilder {
     /// The last step first.
     steps: BpfProgram,
     /// Where the returns are that were written last, by their answers.
     returns: Vec<(u32, usize)>,
 }
 
-impl Backwards {
+impl BpfBuilder {
     /// Writes a step before all others.
-    pub(super) fn step(&mut self, code: u16, k: u32) -> Target {
+    pub(super) fn step(&mut self, code: u16, k: u32) -> JumpTarget {
         self.push(sock_filter { code, jt: 0, jf: 0, k })
     }
 
     /// Writes a branch before all others.
-    pub(super) fn branch(&mut self, code: u16, k: u32, then: Target, otherwise: Target) -> Target {
+    pub(super) fn branch(&mut self, code: u16, k: u32, then: JumpTarget, otherwise: JumpTarget) -> JumpTarget {
         // What is far is reached by a step between, and that makes the other one farther by a step.
         let (mut jt, mut jf) = (None, None);
         while jt.is_none() || jf.is_none() {
@@ -53,8 +53,8 @@ impl Backwards {
     }
 
     /// Makes sure that the first step is this one.
-    pub(super) fn begin_with(&mut self, target: Target) {
-        if target != Target::Step(self.steps.len().saturating_sub(1)) || self.steps.is_empty() {
+    pub(super) fn begin_with(&mut self, target: JumpTarget) {
+        if target != JumpTarget::Step(self.steps.len().saturating_sub(1)) || self.steps.is_empty() {
             self.bring_near(target);
         }
     }
@@ -65,16 +65,16 @@ impl Backwards {
         self.steps
     }
 
-    fn push(&mut self, step: sock_filter) -> Target {
+    fn push(&mut self, step: sock_filter) -> JumpTarget {
         self.steps.push(step);
-        Target::Step(self.steps.len() - 1)
+        JumpTarget::Step(self.steps.len() - 1)
     }
 
     /// How many steps there are between one that is written next and this one, if a branch reaches so far.
-    fn distance(&self, target: Target) -> Option<u8> {
+    fn distance(&self, target: JumpTarget) -> Option<u8> {
         let at = match target {
-            Target::Step(at) => self.near(at),
-            Target::Return(answer) => self.returns.iter().find(|(known, _)| *known == answer)?.1,
+            JumpTarget::Step(at) => self.near(at),
+            JumpTarget::Return(answer) => self.returns.iter().find(|(known, _)| *known == answer)?.1,
         };
         u8::try_from(self.steps.len().checked_sub(at + 1)?).ok()
     }
@@ -89,14 +89,14 @@ impl Backwards {
     }
 
     /// Writes a step that is as good as the target, which is far away.
-    fn bring_near(&mut self, target: Target) {
+    fn bring_near(&mut self, target: JumpTarget) {
         match target {
-            Target::Return(answer) => {
+            JumpTarget::Return(answer) => {
                 self.returns.retain(|(known, _)| *known != answer);
                 self.returns.push((answer, self.steps.len()));
                 self.step(RETURN, answer);
             }
-            Target::Step(at) => {
+            JumpTarget::Step(at) => {
                 let over = self.steps.len().saturating_sub(at + 1);
                 self.step(JUMP, u32::try_from(over).unwrap_or(u32::MAX));
             }

@@ -11,7 +11,7 @@ use rustix::{
 use serde::{Serialize, de::DeserializeOwned};
 use workden_core::{Error, ErrorKind};
 
-use super::{errors::refused, ids::Owners};
+use super::{errors::refused, ids::OwnerNamespaces};
 use crate::{
     cgroup::Group,
     message::{length_of_next, receive, receive_with, send_with},
@@ -21,7 +21,7 @@ use crate::{
 const MESSAGE: usize = 16 * 1024;
 
 /// What the new process says.
-enum Said {
+enum SetupReply {
     /// Everything is done.
     Ready,
     /// It ended, or ends now.
@@ -29,17 +29,17 @@ enum Said {
 }
 
 /// One end of the line.
-pub(super) struct Link(OwnedFd);
+pub(super) struct SetupChannel(OwnedFd);
 
 /// A line: one end for the supervisor, one for the new process.
-pub(super) fn link() -> Result<(Link, Link), Error> {
+pub(super) fn pair() -> Result<(SetupChannel, SetupChannel), Error> {
     let kind = SocketType::SEQPACKET;
     let (one, other) = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)
         .map_err(|errno| refused("a socket pair", errno))?;
-    Ok((Link(one), Link(other)))
+    Ok((SetupChannel(one), SetupChannel(other)))
 }
 
-impl Link {
+impl SetupChannel {
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -52,13 +52,13 @@ impl Link {
     /// Waits until the new process is ready; or why it will not be.
     pub(super) fn wait_until_ready(&self) -> Result<(), Error> {
         match self.hear() {
-            Said::Ready => Ok(()),
-            Said::Failed(error) => Err(error),
+            SetupReply::Ready => Ok(()),
+            SetupReply::Failed(error) => Err(error),
         }
     }
 
     /// Waits for the next message of the new process.
-    fn hear(&self) -> Said {
+    fn hear(&self) -> SetupReply {
         let message = loop {
             match receive(&self.0) {
                 // The other end is closed and had not read everything; what it said comes behind that.
@@ -67,21 +67,21 @@ impl Link {
             }
         };
         match message.as_slice() {
-            b"ready" => Said::Ready,
-            told => Said::Failed(serde_json::from_slice(told).unwrap_or_else(|_| died())),
+            b"ready" => SetupReply::Ready,
+            told => SetupReply::Failed(serde_json::from_slice(told).unwrap_or_else(|_| died())),
         }
     }
 
     /// Gives the new process the namespaces for its mounts.
-    pub(super) fn give_owners(&self, owners: Owners) -> Result<(), Error> {
+    pub(super) fn give_owners(&self, owners: OwnerNamespaces) -> Result<(), Error> {
         let (owners, namespaces) = owners.apart();
         self.give(&owners, &namespaces)
     }
 
     /// Waits for the namespaces for the mounts.
-    pub(super) fn owners(&self) -> Result<Owners, Error> {
+    pub(super) fn owners(&self) -> Result<OwnerNamespaces, Error> {
         let (owners, namespaces) = self.take()?;
-        Ok(Owners::together(owners, namespaces))
+        Ok(OwnerNamespaces::together(owners, namespaces))
     }
 
     /// Gives the new process its network.
@@ -146,8 +146,8 @@ impl Link {
     /// What the new process said before it closed its end.
     fn why_it_died(&self) -> Error {
         match self.hear() {
-            Said::Failed(error) => error,
-            Said::Ready => died(),
+            SetupReply::Failed(error) => error,
+            SetupReply::Ready => died(),
         }
     }
 

@@ -4,20 +4,20 @@ use std::{borrow::Cow, os::fd::OwnedFd, time::Duration};
 
 use rustix::io::pread;
 
-use crate::setting::{LimitCounts, LimitWatch, Used};
+use crate::config::{LimitCounts, LimitWatch, ResourceUse};
 
 /// What a group counts, as far as anybody counts it.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
-    pub(super) memory: Option<Source>,
-    pub(super) memory_peak: Option<Source>,
-    pub(super) memory_kills: Option<Source>,
-    pub(super) processes: Option<Source>,
-    pub(super) refused_processes: Option<Source>,
-    pub(super) cpu: Option<Source>,
+pub(crate) struct GroupCounters {
+    pub(super) memory: Option<Counter>,
+    pub(super) memory_peak: Option<Counter>,
+    pub(super) memory_kills: Option<Counter>,
+    pub(super) processes: Option<Counter>,
+    pub(super) refused_processes: Option<Counter>,
+    pub(super) cpu: Option<Counter>,
 }
 
-impl LimitWatch for Watch {
+impl LimitWatch for GroupCounters {
     fn hits(&self) -> LimitCounts {
         LimitCounts {
             memory: read(&self.memory_kills).unwrap_or(0),
@@ -25,8 +25,8 @@ impl LimitWatch for Watch {
         }
     }
 
-    fn used(&self) -> Used {
-        Used {
+    fn used(&self) -> ResourceUse {
+        ResourceUse {
             memory: read(&self.memory),
             memory_peak: read(&self.memory_peak),
             cpu: read(&self.cpu).map(Duration::from_nanos),
@@ -35,13 +35,13 @@ impl LimitWatch for Watch {
     }
 }
 
-fn read(source: &Option<Source>) -> Option<u64> {
-    source.as_ref().and_then(Source::read)
+fn read(source: &Option<Counter>) -> Option<u64> {
+    source.as_ref().and_then(Counter::read)
 }
 
 /// A number in a file of a group.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct Counter {
     file: OwnedFd,
     /// The word that stands before it, if it is one of several.
     key: Option<Cow<'static, str>>,
@@ -49,7 +49,7 @@ pub(super) struct Source {
     unit: u64,
 }
 
-impl Source {
+impl Counter {
     /// What it is besides its file.
     pub(super) fn apart(self) -> (OwnedFd, Option<Cow<'static, str>>, u64) {
         (self.file, self.key, self.unit)

@@ -19,7 +19,7 @@ use rustix::{
 };
 use workden_core::sandbox::MountAccess;
 
-use crate::sys::confine::{Reach, attribute, set_mount_attributes};
+use crate::sys::confine::{MountScope, attribute, set_mount_attributes};
 
 /// A clone of a place of the host with all that is mounted below it.
 pub(super) fn clone_of(source: &Path, access: MountAccess) -> Result<OwnedFd, Errno> {
@@ -28,13 +28,13 @@ pub(super) fn clone_of(source: &Path, access: MountAccess) -> Result<OwnedFd, Er
     if access == MountAccess::ReadOnly {
         set |= attribute::READ_ONLY;
     }
-    set_mount_attributes(&tree, Reach::Tree, set, None)?;
+    set_mount_attributes(&tree, MountScope::Tree, set, None)?;
     Ok(tree)
 }
 
 /// Makes a clone show ids as a user namespace maps them.
 pub(super) fn map_ids(tree: &OwnedFd, mapping: &OwnedFd) -> Result<(), Errno> {
-    set_mount_attributes(tree, Reach::Tree, 0, Some(mapping.as_fd()))
+    set_mount_attributes(tree, MountScope::Tree, 0, Some(mapping.as_fd()))
 }
 
 /// A clone that honours what the original honours: for device nodes, and for our own mounts.

@@ -1,4 +1,4 @@
-//! `Setting`: what every command of a keeper is started with. Made by whoever prepared the ground
+//! `KeeperConfig`: what every command of a keeper is started with. Made by whoever prepared the ground
 //! (the host as it is, namespaces, a container), used by whoever starts processes.
 
 use std::{collections::BTreeMap, fmt, os::fd::OwnedFd, path::PathBuf, sync::Arc, time::Duration};
@@ -12,7 +12,7 @@ use workden_core::{
 
 /// What every command of a keeper is started with.
 #[derive(Debug)]
-pub struct Setting {
+pub struct KeeperConfig {
     /// What is `/` to file calls, as this process sees it.
     pub files_root: PathBuf,
     /// Where commands start, as this process sees it.
@@ -24,7 +24,7 @@ pub struct Setting {
     /// What each process is limited to by the kernel.
     pub rlimits: Vec<(Resource, u64)>,
     /// The control groups that commands join.
-    pub join: Join,
+    pub join: CgroupJoin,
     /// A filter of system calls that commands get just before they start, besides the keeper's own if
     /// that has one; empty for none.
     pub last_filter: BpfProgram,
@@ -33,7 +33,7 @@ pub struct Setting {
     /// Who counts what all commands use together, and how often they ran into a limit.
     pub watch: Option<Arc<dyn LimitWatch>>,
     /// Who goes first when memory runs out.
-    pub memory_runs_out: MemoryRunsOut,
+    pub oom_preference: OomPreference,
     /// Whose the children of this process are.
     pub children: Children,
     /// How long the keeper may live.
@@ -46,7 +46,7 @@ pub struct Setting {
     pub isolation: Isolation,
 }
 
-impl Setting {
+impl KeeperConfig {
     /// The host as it is: no wall, no limit, in a process with other children.
     #[must_use]
     pub fn host(directory: impl Into<PathBuf>, environment: BTreeMap<String, String>) -> Self {
@@ -57,11 +57,11 @@ impl Setting {
             logs: Logs::Unseen(std::env::temp_dir()),
             environment,
             rlimits: Vec::new(),
-            join: Join::None,
+            join: CgroupJoin::None,
             last_filter: BpfProgram::new(),
             domain: None,
             watch: None,
-            memory_runs_out: MemoryRunsOut::AsUsual,
+            oom_preference: OomPreference::Default,
             children: Children::OthersToo,
             wall_clock: None,
             idle: None,
@@ -87,7 +87,7 @@ pub enum Logs {
 
 /// How a command gets into its control groups.
 #[derive(Debug, Default)]
-pub enum Join {
+pub enum CgroupJoin {
     /// It does not.
     #[default]
     None,
@@ -99,10 +99,10 @@ pub enum Join {
 
 /// Who goes first when memory runs out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MemoryRunsOut {
+pub enum OomPreference {
     /// Whoever the kernel takes.
     #[default]
-    AsUsual,
+    Default,
     /// Commands before the keeper, which shares a limit with them, and with which everything would end.
     CommandsFirst,
 }
@@ -110,10 +110,10 @@ pub enum MemoryRunsOut {
 /// Whose the children of this process are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Children {
-    /// Commands' only. This process is PID 1 or a child subreaper: any child that is no minder was
-    /// left by a minder that died, and is killed.
+    /// Commands' only. This process is PID 1 or a child subreaper: any child that is no reaper was
+    /// left by a reaper that died, and is killed.
     CommandsOnly,
-    /// Others' too: only minders are waited for.
+    /// Others' too: only reapers are waited for.
     OthersToo,
 }
 
@@ -123,7 +123,7 @@ pub trait LimitWatch: Send + Sync + fmt::Debug {
     fn hits(&self) -> LimitCounts;
 
     /// What is used now.
-    fn used(&self) -> Used;
+    fn used(&self) -> ResourceUse;
 }
 
 /// How often limits were hit.
@@ -137,7 +137,7 @@ pub struct LimitCounts {
 
 /// What all commands use together. `None` where nobody counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Used {
+pub struct ResourceUse {
     /// Bytes of memory.
     pub memory: Option<u64>,
     /// The most that it has been.

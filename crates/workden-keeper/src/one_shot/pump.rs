@@ -20,14 +20,14 @@ const SURELY: usize = 4096;
 /// From where to where. One end is a pipe of ours, the other a stream of this process.
 pub(super) struct Pump<'a> {
     /// Until it has ended.
-    ends: Option<Ends<'a>>,
+    ends: Option<PumpEnds<'a>>,
     /// What is waited for: something to carry, or room for it.
-    waits_for: Ready,
+    waits_for: PumpWait,
     /// Whether the kernel carries between these two by itself.
     spliced: bool,
 }
 
-pub(super) enum Ends<'a> {
+pub(super) enum PumpEnds<'a> {
     /// What the command prints, to a stream of ours.
     Out(OwnedFd, BorrowedFd<'a>),
     /// A stream of ours, to what the command reads.
@@ -35,14 +35,14 @@ pub(super) enum Ends<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ready {
+enum PumpWait {
     Source,
     Sink,
 }
 
 impl<'a> Pump<'a> {
-    pub(super) fn new(ends: Option<Ends<'a>>) -> Self {
-        Self { ends, waits_for: Ready::Source, spliced: true }
+    pub(super) fn new(ends: Option<PumpEnds<'a>>) -> Self {
+        Self { ends, waits_for: PumpWait::Source, spliced: true }
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -53,25 +53,25 @@ impl<'a> Pump<'a> {
     pub(super) fn wanted(&self) -> Option<PollFd<'_>> {
         let (source, sink) = self.descriptors()?;
         Some(match self.waits_for {
-            Ready::Source => PollFd::from_borrowed_fd(source, PollFlags::IN),
-            Ready::Sink => PollFd::from_borrowed_fd(sink, PollFlags::OUT),
+            PumpWait::Source => PollFd::from_borrowed_fd(source, PollFlags::IN),
+            PumpWait::Sink => PollFd::from_borrowed_fd(sink, PollFlags::OUT),
         })
     }
 
     /// Goes on, now that what was waited for has come. An error is that of our own stream.
     pub(super) fn go_on(&mut self) -> Result<(), Errno> {
-        if self.waits_for == Ready::Source {
-            self.waits_for = Ready::Sink;
+        if self.waits_for == PumpWait::Source {
+            self.waits_for = PumpWait::Sink;
             return Ok(());
         }
-        self.waits_for = Ready::Source;
+        self.waits_for = PumpWait::Source;
         match self.carry() {
             Ok(0) => self.ends = None,
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
             Err(Errno::INVAL) if self.spliced => self.spliced = false,
             Err(errno) => {
                 // A command that does not read is no failure of ours.
-                let ours = matches!(self.ends, Some(Ends::Out(..)));
+                let ours = matches!(self.ends, Some(PumpEnds::Out(..)));
                 self.ends = None;
                 return if ours { Err(errno) } else { Ok(()) };
             }
@@ -97,8 +97,8 @@ impl<'a> Pump<'a> {
 
     fn descriptors(&self) -> Option<(BorrowedFd<'_>, BorrowedFd<'_>)> {
         self.ends.as_ref().map(|ends| match ends {
-            Ends::Out(source, sink) => (source.as_fd(), *sink),
-            Ends::In(source, sink) => (*source, sink.as_fd()),
+            PumpEnds::Out(source, sink) => (source.as_fd(), *sink),
+            PumpEnds::In(source, sink) => (*source, sink.as_fd()),
         })
     }
 }

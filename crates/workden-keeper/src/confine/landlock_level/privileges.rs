@@ -16,14 +16,14 @@ use crate::{
 
 /// Whose the commands are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum User {
+pub(super) enum CommandUser {
     /// The starter's.
     Starter { uid: u32, gid: u32 },
     /// Root started it: the owner's of the work directory.
     Owner { uid: u32, gid: u32 },
 }
 
-impl User {
+impl CommandUser {
     /// Whose commands those of this process are, in a directory of this owner.
     pub(super) fn for_directory((owner, group): (u32, u32)) -> Result<Self, Error> {
         let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
@@ -55,15 +55,15 @@ impl User {
 }
 
 /// Becomes that user, without any capability and with no way to get one.
-pub(super) fn let_go(user: User) -> Result<(), Error> {
+pub(super) fn let_go(user: CommandUser) -> Result<(), Error> {
     try_let_go(user).map_err(|errno| refused("letting go of its rights", errno))
 }
 
-fn try_let_go(user: User) -> Result<(), Errno> {
+fn try_let_go(user: CommandUser) -> Result<(), Errno> {
     // Only who has capabilities may do so. For everybody else there are none to be had from here on,
     // which `no_new_privs` sees to.
     let _ = drop_bounding_set();
-    if let User::Owner { uid, gid } = user {
+    if let CommandUser::Owner { uid, gid } = user {
         let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
         set_thread_groups(&[])?;
         set_thread_res_gid(gid, gid, gid)?;

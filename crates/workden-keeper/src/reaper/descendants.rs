@@ -1,6 +1,6 @@
 //! Who descends from a process, by what the kernel lists in `/proc/<pid>/task/<tid>/children`.
 //!
-//! No allocation: minders use this after their fork.
+//! No allocation: reapers use this after their fork.
 
 use std::{
     ffi::CStr,
@@ -15,7 +15,7 @@ use rustix::{
 
 /// Fills the room with the ids of all descendants of this process, children before grandchildren;
 /// how many they are. Those for which there is no room are left for the next time.
-pub(crate) fn descendants(room: &mut [i32]) -> usize {
+pub(crate) fn list(room: &mut [i32]) -> usize {
     let mut found = 0;
     let add = |room: &mut [i32], found: &mut usize, pid: i32| {
         if let Some(place) = room.get_mut(*found) {
@@ -35,7 +35,7 @@ pub(crate) fn descendants(room: &mut [i32]) -> usize {
 
 /// Sends signals to all descendants of this process for which there is room; how many they are.
 pub(crate) fn signal_all(room: &mut [i32], signals: &[Signal]) -> usize {
-    let found = descendants(room);
+    let found = list(room);
     for pid in room.iter().take(found).filter_map(|&pid| Pid::from_raw(pid)) {
         for &signal in signals {
             // Whoever is gone needs no signal.
@@ -152,7 +152,7 @@ mod tests {
             children(Some(shell_pid), &mut |pid| found.push(pid));
         }
         let mut room = [0; 64];
-        let all = descendants(&mut room);
+        let all = list(&mut room);
         assert!(found.iter().chain([&shell_pid]).all(|pid| room[..all].contains(pid)), "{found:?} in {room:?}");
         for pid in found {
             let pid = rustix::process::Pid::from_raw(pid).unwrap();

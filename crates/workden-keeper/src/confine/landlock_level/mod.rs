@@ -4,19 +4,19 @@
 //!
 //! Two sets of rules. The keeper and all that come from it are under one that lets no signal and no
 //! connection out, so that commands reach each other and nobody else. Every command is under one of
-//! files and ports besides, which the keeper and the minders are not.
+//! files and ports besides, which the keeper and the reapers are not.
 //!
 //! Invariant: the supervisor is under neither and out of reach, and every descendant of the keeper is
-//! its own, in the end. Whoever kills a minder, or finds a way to kill the keeper, ends what they
+//! its own, in the end. Whoever kills a reaper, or finds a way to kill the keeper, ends what they
 //! started themselves, and nothing outlives the sandbox.
 
-mod calls;
 mod limits;
-mod places;
+mod paths;
 mod privileges;
 mod probe;
 mod rules;
 mod scratch;
+mod syscalls;
 
 use rustix::{
     fs::Mode,
@@ -30,15 +30,15 @@ use workden_core::{
 
 pub(super) use self::probe::probe;
 pub(crate) use self::scratch::Scratch;
-use self::{places::Places, privileges::User};
-use super::{errors::refused, inside::raise_ceiling_for_cores, limits::Holding, link, seccomp};
+use self::{paths::LandlockPaths, privileges::CommandUser};
+use super::{errors::refused, inside::raise_ceiling_for_cores, limits::EnforcedLimits, seccomp, setup_channel};
 use crate::{
-    Setting,
-    cgroup::{Counted, Group, Plan},
-    setting::{Children, Logs},
-    supervisor::{self, Left},
+    KeeperConfig,
+    cgroup::{Counted, Group, GroupPlan},
+    config::{Children, Logs},
+    supervisor::{self, Leftovers},
     sys::{
-        confine::{Cloned, clone_process, landlock_version},
+        confine::{CloneSide, clone_process, landlock_version},
         exit_now,
     },
 };
@@ -62,15 +62,15 @@ pub(super) fn enter(
     confinement: &Confinement,
     owner: Option<Pid>,
     directory: Option<std::path::PathBuf>,
-) -> Result<Setting, Error> {
+) -> Result<KeeperConfig, Error> {
     check_version(landlock_version())?;
     let owner = owner.map(supervisor::Owner::open).transpose()?;
-    let places = Places::look_up(confinement)?;
-    let user = User::for_directory(places.owner)?;
-    let mut group = Plan::new(super::limits::for_group(&confinement.limits), Counted::Usage, user.ids().0).make();
+    let places = LandlockPaths::look_up(confinement)?;
+    let user = CommandUser::for_directory(places.owner)?;
+    let mut group = GroupPlan::new(super::limits::for_group(&confinement.limits), Counted::Usage, user.ids().0).make();
     let groups = group.take_made();
     let prepared = limits::hold(&confinement.limits, &group)
-        .and_then(|holding| Ok((holding, Scratch::make(user.ids())?, link::link()?)));
+        .and_then(|holding| Ok((holding, Scratch::make(user.ids())?, setup_channel::pair()?)));
     let (holding, scratch, (here, there)) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -81,17 +81,17 @@ pub(super) fn enter(
     // What the keeper leaves behind when it is killed comes to this process.
     let cloned = set_child_subreaper(Some(getpid())).and_then(|()| clone_process(0, group.keeper()));
     match cloned {
-        Ok(Cloned::Child) => {
+        Ok(CloneSide::Child) => {
             drop((here, owner));
             become_keeper(confinement, &places, user, &scratch)
-                .map(|domain| setting(confinement, &places, &scratch, (group, holding), domain))
-                .and_then(|setting| there.ready().map(|()| setting))
+                .map(|domain| config(confinement, &places, &scratch, (group, holding), domain))
+                .and_then(|config| there.ready().map(|()| config))
                 .or_else(|error| {
                     there.failed(&error);
                     exit_now(1)
                 })
         }
-        Ok(Cloned::Parent(first, process)) => {
+        Ok(CloneSide::Parent(first, process)) => {
             drop((there, group, holding));
             if let Err(error) = here.wait_until_ready() {
                 let _ = pidfd_send_signal(&process, Signal::KILL);
@@ -102,8 +102,8 @@ pub(super) fn enter(
             }
             drop(here);
             let wall_clock = confinement.limits.wall_clock.map(|limit| limit.value);
-            let left = Left::Descendants(scratch);
-            supervisor::supervise(supervisor::Charge {
+            let left = Leftovers::Descendants(scratch);
+            supervisor::supervise(supervisor::SupervisedSandbox {
                 first,
                 process,
                 last_word: None,
@@ -125,8 +125,8 @@ pub(super) fn enter(
 /// Lets go of every right, and makes the rules that commands will be under.
 fn become_keeper(
     confinement: &Confinement,
-    places: &Places,
-    user: User,
+    places: &LandlockPaths,
+    user: CommandUser,
     scratch: &Scratch,
 ) -> Result<std::os::fd::OwnedFd, Error> {
     // A session of its own has no terminal that a command could type into.
@@ -143,13 +143,13 @@ fn become_keeper(
 }
 
 /// What commands are started with.
-fn setting(
+fn config(
     confinement: &Confinement,
-    places: &Places,
+    places: &LandlockPaths,
     scratch: &Scratch,
-    (group, holding): (Group, Holding),
+    (group, holding): (Group, EnforcedLimits),
     domain: std::os::fd::OwnedFd,
-) -> Setting {
+) -> KeeperConfig {
     let mut environment = confinement.environment.clone();
     for (name, place) in [("HOME", scratch.home()), ("TMPDIR", scratch.tmp())] {
         environment.entry(name.to_owned()).or_insert_with(|| place.display().to_string());
@@ -163,11 +163,11 @@ fn setting(
     if confinement.network == Network::Host {
         lacking.push("commands reach whatever the host reaches, its own loopback included".to_owned());
     }
-    Setting {
+    KeeperConfig {
         rlimits: holding.rlimits,
         join: group.join,
         logs: Logs::Unseen(scratch.logs()),
-        last_filter: calls::for_commands(confinement.network, getpid()),
+        last_filter: syscalls::for_commands(confinement.network, getpid()),
         domain: Some(domain),
         watch: Some(std::sync::Arc::new(group.watch)),
         children: Children::CommandsOnly,
@@ -180,7 +180,7 @@ fn setting(
             lacking,
             limits: holding.reports,
         },
-        ..Setting::host(&places.work, environment)
+        ..KeeperConfig::host(&places.work, environment)
     }
 }
 

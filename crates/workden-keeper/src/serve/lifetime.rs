@@ -26,7 +26,7 @@ const LAST_ANSWER: Duration = Duration::from_secs(1);
 
 /// For which reasons a keeper ends, besides being told to.
 #[derive(Debug, Default)]
-pub(super) struct Ends {
+pub(super) struct EndConditions {
     /// The stream of its launcher ends.
     pub(super) with_stream: bool,
     /// The process that owns it ends.
@@ -40,17 +40,17 @@ pub(super) struct Ends {
 }
 
 /// The stream of whoever started the keeper, and how they are served there.
-pub(super) struct Own<S> {
+pub(super) struct LauncherStream<S> {
     pub(super) stream: S,
     pub(super) options: ServeOptions,
 }
 
 /// Serves until the end, and ends everything.
-pub(super) async fn live<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+pub(super) async fn serve_until_end<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     keeper: Arc<Keeper>,
-    stream: Option<Own<S>>,
+    stream: Option<LauncherStream<S>>,
     lease: Option<(UnixListener, TokenHash)>,
-    ends: Ends,
+    ends: EndConditions,
 ) -> Result<()> {
     let clients = Clients::new();
     let sandbox: Arc<dyn Sandbox> = Arc::clone(&keeper) as _;
@@ -78,11 +78,11 @@ pub(super) async fn live<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
 }
 
 /// Serves the launcher on its own stream.
-async fn own_stream<S>(sandbox: Arc<dyn Sandbox>, own: Option<Own<S>>, clients: Arc<Clients>)
+async fn own_stream<S>(sandbox: Arc<dyn Sandbox>, own: Option<LauncherStream<S>>, clients: Arc<Clients>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let Some(Own { stream, options }) = own else { return };
+    let Some(LauncherStream { stream, options }) = own else { return };
     // There is one such stream, and nobody else comes by it: it may wait as long as it likes, and holds no lease.
     clients.serve(sandbox, stream, options, pending()).await;
 }

@@ -21,102 +21,104 @@ use workden_core::{
     sandbox::{Command, Ended},
 };
 
-use super::{Said, left_until, say};
+use super::{InitMessage, left_until, say};
 use crate::{
-    minder::{
-        Plan, Tells, Terminal, command, descent,
-        message::{Order, REPORT_BYTES, Report},
-    },
+    config::{CgroupJoin, KeeperConfig, LimitCounts, OomPreference},
     processes::{failure, limits_hit, prepare},
-    setting::{Join, LimitCounts, MemoryRunsOut, Setting},
+    reaper::{
+        Reporting, SpawnPlan, Terminal, command, descendants,
+        message::{REPORT_BYTES, ReaperOrder, ReaperReport},
+    },
     supervisor::{self, LAST_WORD},
-    sys::{self, BorrowedStack, Image, Place},
+    sys::{self, BorrowedStack, ExecImage, ForkInto},
 };
 
 /// How many descendants are signalled at a time.
 const ROOM: usize = 4096;
 
 /// Runs the command and ends this process; comes back only with the reason why there is none.
-pub(super) fn live(setting: Setting, command: &Command, line: BorrowedFd<'_>, supervisor: &OwnedFd) -> Error {
-    match start(&setting, command) {
+pub(super) fn run(config: KeeperConfig, command: &Command, line: BorrowedFd<'_>, supervisor: &OwnedFd) -> Error {
+    match start(&config, command) {
         Err(error) => error,
         Ok(started) => {
             // They end with the last who can print, and that is not this process.
             supervisor::let_go_of_streams();
             sys::forget_used_pages();
             let ended = match started {
-                Started::Running(leader, children) => attend(leader, &children, line),
-                Started::Unrunnable(ended) => ended,
+                StartedCommand::Running(leader, children) => attend(leader, &children, line),
+                StartedCommand::Unrunnable(ended) => ended,
             };
             end_all_others();
             // Its groups are new, and counted nothing before.
-            let hits = limits_hit::between(LimitCounts::default(), counts(&setting), ended, &setting.limits);
+            let hits = limits_hit::between(LimitCounts::default(), counts(&config), ended, &config.limits);
             // What its groups counted is read: they may go, while this process does.
             let _ = send(supervisor, LAST_WORD, SendFlags::NOSIGNAL);
-            say(line, &Said::Ended(ended, hits));
+            say(line, &InitMessage::Ended(ended, hits));
             // With the first process ends everything that is left.
             sys::exit_now(0)
         }
     }
 }
 
-enum Started {
+enum StartedCommand {
     Running(Pid, OwnedFd),
     /// There is no such program; what there was to say is said.
     Unrunnable(Ended),
 }
 
-fn counts(setting: &Setting) -> LimitCounts {
-    setting.watch.as_ref().map(|watch| watch.hits()).unwrap_or_default()
+fn counts(config: &KeeperConfig) -> LimitCounts {
+    config.watch.as_ref().map(|watch| watch.hits()).unwrap_or_default()
 }
 
-fn start(setting: &Setting, command: &Command) -> Result<Started> {
+fn start(config: &KeeperConfig, command: &Command) -> Result<StartedCommand> {
     let broken = |_| Error::new(ErrorKind::Io, "the sandbox cannot start its command");
-    let environment = prepare::merged(&setting.environment, const { &BTreeMap::new() });
-    let image = Image::new(prepare::program(command, &environment)?);
-    let directory = CString::new(setting.directory.as_os_str().as_bytes())
+    let environment = prepare::merged(&config.environment, const { &BTreeMap::new() });
+    let image = ExecImage::new(prepare::program(command, &environment)?);
+    let directory = CString::new(config.directory.as_os_str().as_bytes())
         .map_err(|_| Error::new(ErrorKind::InvalidPath, "the directory has a NUL byte in its name"))?;
     let children = sys::child_signals().map_err(broken)?;
     let (ours, theirs) =
         socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(broken)?;
-    let mut plan = Plan {
+    let mut plan = SpawnPlan {
         link: theirs.as_fd(),
         streams: [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()],
         terminal: Terminal::None,
         image,
         directory: &directory,
-        rlimits: &setting.rlimits,
-        join: &setting.join,
-        filter: &setting.last_filter,
+        rlimits: &config.rlimits,
+        join: &config.join,
+        filter: &config.last_filter,
         domain: None,
-        memory_runs_out: MemoryRunsOut::AsUsual,
-        tells: Tells::End,
+        oom_preference: OomPreference::Default,
+        reporting: Reporting::EndOnly,
         stack: None,
     };
-    let leader = match &setting.join {
-        Join::CloneInto(group) => sys::fork_into(&Place::Cgroup(group.as_fd()), || command::become_program(&mut plan)),
-        Join::None | Join::Tasks(_) => {
-            sys::start_borrowing(&mut BorrowedStack::new(), || command::become_program(&mut plan))
+    let leader = match &config.join {
+        CgroupJoin::CloneInto(group) => {
+            sys::fork_into(&ForkInto::Cgroup(group.as_fd()), || command::exec_command(&mut plan))
+        }
+        CgroupJoin::None | CgroupJoin::Tasks(_) => {
+            sys::start_borrowing(&mut BorrowedStack::new(), || command::exec_command(&mut plan))
         }
     };
     let leader = leader.map_err(broken)?;
     drop(plan);
     drop(theirs);
     match failed(&ours) {
-        None => Ok(Started::Running(leader, children)),
+        None => Ok(StartedCommand::Running(leader, children)),
         Some((stage, why)) => match failure::failure(stage, why, command) {
-            failure::Failure::Unrunnable(sentence, ended) => {
+            failure::StartFailure::Unrunnable(sentence, ended) => {
                 // Where the command itself would have complained.
                 let _ = rustix::io::write(rustix::stdio::stderr(), sentence.as_bytes());
-                Ok(Started::Unrunnable(ended))
+                Ok(StartedCommand::Unrunnable(ended))
             }
-            failure::Failure::Refused(error) => Err(error),
+            failure::StartFailure::Refused(error) => Err(error),
         },
     }
 }
 
 /// Listens until the command is itself, or cannot be.
-fn failed(reports: &OwnedFd) -> Option<(crate::minder::message::Stage, Errno)> {
+fn failed(reports: &OwnedFd) -> Option<(crate::reaper::message::StartStage, Errno)> {
     loop {
         let mut report = [0; REPORT_BYTES];
         match recv(reports, &mut report, RecvFlags::empty()) {
@@ -124,7 +126,7 @@ fn failed(reports: &OwnedFd) -> Option<(crate::minder::message::Stage, Errno)> {
             // Its end of the line closes when it becomes the program.
             Err(_) | Ok((0, _)) => return None,
             Ok(_) => {
-                if let Some(Report::Failed(stage, why)) = Report::decode(report) {
+                if let Some(ReaperReport::Failed(stage, why)) = ReaperReport::decode(report) {
                     return Some((stage, why));
                 }
             }
@@ -153,13 +155,13 @@ fn attend(leader: Pid, children: &OwnedFd, line: BorrowedFd<'_>) -> Ended {
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Ok((1.., _)) => {
                     end_at = Some(Instant::now() + limits::TERM_TIME);
-                    match Order::decode(order[0]) {
-                        Some(Order::Signal(signal)) => {
+                    match ReaperOrder::decode(order[0]) {
+                        Some(ReaperOrder::Signal(signal)) => {
                             let _ = kill_process_group(leader, signal);
                         }
                         _ => {
                             room.resize(ROOM, 0);
-                            descent::signal_all(&mut room, &[Signal::TERM, Signal::CONT]);
+                            descendants::signal_all(&mut room, &[Signal::TERM, Signal::CONT]);
                         }
                     }
                 }

@@ -6,7 +6,7 @@
 //! The supervisor tidies up behind it, and both are waited for. Nothing of the host that is open is
 //! handed in: the streams are pipes of the command's own.
 
-mod first;
+mod init;
 mod pump;
 
 use std::{
@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pump::{Ends, Pump};
+use pump::{Pump, PumpEnds};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -29,16 +29,16 @@ use workden_core::{
 };
 
 use crate::{
-    confine::{self, Begun, Purpose},
+    confine::{self, Purpose, SetupSide},
     message::receive,
-    minder::message::Order,
-    supervisor::{Owner, Ties},
-    sys::{self, Place},
+    reaper::message::ReaperOrder,
+    supervisor::{Owner, SandboxTies},
+    sys::{self, ForkInto},
 };
 
 /// What the standard input of the command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
+pub enum OneShotInput {
     /// That of this process.
     Passed,
     /// Nothing.
@@ -47,7 +47,7 @@ pub enum Input {
 
 /// How it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum OneShotEnd {
     /// The command did, and these limits had a part in it.
     Command(Ended, Vec<LimitHit>),
     /// Its time was over.
@@ -60,7 +60,7 @@ pub enum End {
 
 /// What PID 1 says to the owner.
 #[derive(Debug, Serialize, Deserialize)]
-enum Said {
+enum InitMessage {
     /// There is no sandbox, or no command.
     Refused(Error),
     Ended(Ended, Vec<LimitHit>),
@@ -72,9 +72,14 @@ enum Said {
 /// # Errors
 ///
 /// As [`confine::enter`]; and when the sandbox is lost.
-pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: Option<Duration>) -> Result<End> {
+pub fn run(
+    confinement: &Confinement,
+    command: &Command,
+    input: OneShotInput,
+    timeout: Option<Duration>,
+) -> Result<OneShotEnd> {
     if confinement.level == Level::Landlock {
-        // Without namespaces it is a minder that leaves nothing behind, and nobody here has one.
+        // Without namespaces it is a reaper that leaves nothing behind, and nobody here has one.
         return Err(Error::new(ErrorKind::Unsupported, "a command at the level `landlock` needs a keeper"));
     }
     let lost = |_| Error::new(ErrorKind::Io, "the sandbox cannot start: there is no process for it");
@@ -85,7 +90,7 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
     let ((in_read, in_write), (out_read, out_write), (err_read, err_write)) = (pipe()?, pipe()?, pipe()?);
     let owner = Owner::open(getpid())?;
     let outside = match confine::begin(confinement, Purpose::OneCommand)? {
-        Begun::Inside(inside) => {
+        SetupSide::Inside(inside) => {
             sys::hold_all_signals();
             let streams = [in_read.as_fd(), out_write.as_fd(), err_write.as_fd()];
             let taken = streams.iter().zip(0..).try_for_each(|(stream, at)| sys::confine::replace_stream(*stream, at));
@@ -94,21 +99,24 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
             }
             let mut kept = [0, 1, 2, theirs.as_raw_fd(), inside.descriptor().as_raw_fd()];
             sys::close_all_but(&mut kept);
-            let (setting, supervisor) = inside.finish(confinement, Purpose::OneCommand);
-            let refused = first::live(setting, command, theirs.as_fd(), &supervisor);
-            say(theirs.as_fd(), &Said::Refused(refused));
+            let (config, supervisor) = inside.finish(confinement, Purpose::OneCommand);
+            let refused = init::run(config, command, theirs.as_fd(), &supervisor);
+            say(theirs.as_fd(), &InitMessage::Refused(refused));
             sys::exit_now(125)
         }
-        Begun::Outside(outside) => outside,
+        SetupSide::Outside(outside) => outside,
     };
     let first = outside.first();
     let mut outside = Some(outside);
     // Whoever tidies up must outlive this process, which can be killed.
-    let supervisor = sys::fork_into(&Place::Here, || {
+    let supervisor = sys::fork_into(&ForkInto::Here, || {
         let Some(outside) = outside.take() else { sys::exit_now(125) };
         // There are no other threads here: this child may do what it likes.
         let keep = [theirs.as_fd()];
-        say(theirs.as_fd(), &Said::Refused(outside.oversee(confinement, Purpose::OneCommand, Ties::to(owner), &keep)));
+        say(
+            theirs.as_fd(),
+            &InitMessage::Refused(outside.oversee(confinement, Purpose::OneCommand, SandboxTies::to(owner), &keep)),
+        );
         sys::exit_now(125)
     });
     let supervisor = supervisor.map_err(|errno| {
@@ -118,9 +126,9 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
     drop((theirs, in_read, out_write, err_write));
     let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
     let pumps = [
-        Pump::new((input == Input::Passed).then_some(Ends::In(stdin, in_write))),
-        Pump::new(Some(Ends::Out(out_read, stdout))),
-        Pump::new(Some(Ends::Out(err_read, stderr))),
+        Pump::new((input == OneShotInput::Passed).then_some(PumpEnds::In(stdin, in_write))),
+        Pump::new(Some(PumpEnds::Out(out_read, stdout))),
+        Pump::new(Some(PumpEnds::Out(err_read, stderr))),
     ];
     sys::forget_used_pages();
     let end = match outside.as_ref() {
@@ -129,7 +137,7 @@ pub fn run(confinement: &Confinement, command: &Command, input: Input, timeout: 
     };
     // The end of the line is the end of what is left.
     drop(ours);
-    if !matches!(end, Ok(End::Command(..))) {
+    if !matches!(end, Ok(OneShotEnd::Command(..))) {
         // It has had its time, and may not be where it sees the line. Somebody may even have stopped them.
         let _ = kill_process(first, Signal::KILL);
         let _ = kill_process(supervisor, Signal::CONT);
@@ -149,14 +157,14 @@ fn attend(
     signals: &OwnedFd,
     mut pumps: [Pump<'_>; 3],
     timeout: Option<Duration>,
-) -> Result<End> {
+) -> Result<OneShotEnd> {
     let mut deadline = timeout.map(|timeout| Instant::now() + timeout);
     let mut why = None;
     let mut heard = None;
     loop {
         // What was printed is carried to its end, which comes when the last who could print is gone.
         if let (Some(heard), true) = (&heard, pumps.iter().skip(1).all(Pump::is_over)) {
-            return Ok(why.unwrap_or_else(|| End::clone(heard)));
+            return Ok(why.unwrap_or_else(|| OneShotEnd::clone(heard)));
         }
         let mut watched = vec![PollFd::new(signals, PollFlags::IN)];
         if heard.is_none() {
@@ -172,8 +180,8 @@ fn attend(
                 // It was told, and does not listen.
                 Some(why) => return Ok(why),
                 None => {
-                    order(line, Order::Terminate);
-                    why = Some(End::TimedOut);
+                    order(line, ReaperOrder::Terminate);
+                    why = Some(OneShotEnd::TimedOut);
                     deadline = Some(Instant::now() + limits::TERM_TIME);
                 }
             },
@@ -184,7 +192,7 @@ fn attend(
                 for (pump, came) in pumps.iter_mut().filter(|pump| !pump.is_over()).zip(of_pumps) {
                     match came.then(|| pump.go_on()) {
                         None | Some(Ok(())) => {}
-                        Some(Err(errno)) => return Ok(End::NoOutput(errno.raw_os_error())),
+                        Some(Err(errno)) => return Ok(OneShotEnd::NoOutput(errno.raw_os_error())),
                     }
                 }
                 if first_pump == 2 && came.get(1) == Some(&true) {
@@ -197,8 +205,11 @@ fn attend(
                     let mut record = sys::SIGNAL_RECORD;
                     if rustix::io::read(signals, &mut record).is_ok() && why.is_none() {
                         let number = sys::signal_number(&record);
-                        order(line, Order::decode(u8::try_from(number).unwrap_or(0)).unwrap_or(Order::Terminate));
-                        why = Some(End::Told(number));
+                        order(
+                            line,
+                            ReaperOrder::decode(u8::try_from(number).unwrap_or(0)).unwrap_or(ReaperOrder::Terminate),
+                        );
+                        why = Some(OneShotEnd::Told(number));
                         deadline = Some(Instant::now() + limits::TERM_TIME);
                     }
                 }
@@ -207,12 +218,12 @@ fn attend(
     }
 }
 
-fn order(line: &OwnedFd, order: Order) {
+fn order(line: &OwnedFd, order: ReaperOrder) {
     // Whoever is gone needs no order.
     let _ = send(line, &[order.encode()], SendFlags::NOSIGNAL);
 }
 
-fn hear(line: &OwnedFd) -> Result<End> {
+fn hear(line: &OwnedFd) -> Result<OneShotEnd> {
     let message = loop {
         match receive(line) {
             // The other end is closed with an order unread; what it said comes behind that.
@@ -221,13 +232,13 @@ fn hear(line: &OwnedFd) -> Result<End> {
         }
     };
     match serde_json::from_slice(&message).ok() {
-        Some(Said::Ended(ended, hits)) => Ok(End::Command(ended, hits)),
-        Some(Said::Refused(error)) => Err(error),
+        Some(InitMessage::Ended(ended, hits)) => Ok(OneShotEnd::Command(ended, hits)),
+        Some(InitMessage::Refused(error)) => Err(error),
         None => Err(gone()),
     }
 }
 
-fn say(line: BorrowedFd<'_>, said: &Said) {
+fn say(line: BorrowedFd<'_>, said: &InitMessage) {
     // Whoever does not hear it sees the end of the line.
     let _ = send(line, &serde_json::to_vec(said).unwrap_or_default(), SendFlags::NOSIGNAL);
 }

@@ -1,4 +1,4 @@
-//! Minding: the life of a minder while there is something of its command. Only system calls, as everywhere here.
+//! Minding: the life of a reaper while there is something of its command. Only system calls, as everywhere here.
 
 use std::{
     os::fd::{BorrowedFd, OwnedFd},
@@ -14,15 +14,15 @@ use rustix::{
 use workden_core::limits;
 
 use super::{
-    descent,
-    message::{Order, Report},
+    descendants,
+    message::{ReaperOrder, ReaperReport},
 };
 
 /// How often what is left is killed again.
 const KILL_AGAIN: Duration = Duration::from_millis(5);
 
-/// A minder with its command.
-pub(super) struct Minder<'a> {
+/// A reaper with its command.
+pub(super) struct Reaper<'a> {
     link: BorrowedFd<'a>,
     children: &'a OwnedFd,
     /// The command's process, until it is reaped.
@@ -34,19 +34,19 @@ pub(super) struct Minder<'a> {
 
 /// Whether there are descendants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Left {
+enum Remaining {
     Something,
     Nothing,
 }
 
-impl<'a> Minder<'a> {
+impl<'a> Reaper<'a> {
     pub(super) fn new(link: BorrowedFd<'a>, children: &'a OwnedFd, leader: Pid, room: &'a mut [i32]) -> Self {
         Self { link, children, leader: Some(leader), kill_at: None, room }
     }
 
     /// Reaps, reports and obeys until nothing is left.
-    pub(super) fn mind(&mut self) {
-        while self.reap() == Left::Something {
+    pub(super) fn run(&mut self) {
+        while self.reap() == Remaining::Something {
             let wait = self.kill_at.map(|at| at.saturating_duration_since(Instant::now()));
             if wait == Some(Duration::ZERO) {
                 return self.kill_all();
@@ -65,13 +65,13 @@ impl<'a> Minder<'a> {
     fn obey(&mut self) {
         let mut order = [0_u8; 1];
         match rustix::net::recv(self.link, &mut order, RecvFlags::DONTWAIT) {
-            Ok((1.., _)) => match Order::decode(order[0]) {
-                Some(Order::Terminate) => {
+            Ok((1.., _)) => match ReaperOrder::decode(order[0]) {
+                Some(ReaperOrder::Terminate) => {
                     self.signal_all(&[Signal::TERM, Signal::CONT]);
                     self.kill_at = self.kill_at.or(Instant::now().checked_add(limits::TERM_TIME));
                 }
-                Some(Order::Kill) => self.kill_at = Some(Instant::now()),
-                Some(Order::Signal(signal)) => {
+                Some(ReaperOrder::Kill) => self.kill_at = Some(Instant::now()),
+                Some(ReaperOrder::Signal(signal)) => {
                     // The leader's id is its own as long as it is not reaped.
                     if let Some(leader) = self.leader {
                         let _ = kill_process_group(leader, signal);
@@ -90,13 +90,13 @@ impl<'a> Minder<'a> {
         loop {
             self.freeze();
             self.signal_all(&[Signal::KILL]);
-            if self.reap() == Left::Nothing {
+            if self.reap() == Remaining::Nothing {
                 return;
             }
             let mut watched = [PollFd::new(self.children, PollFlags::IN)];
             let _ = poll(&mut watched, Some(&timespec(KILL_AGAIN)));
             self.take_signals();
-            if self.reap() == Left::Nothing {
+            if self.reap() == Remaining::Nothing {
                 return;
             }
         }
@@ -117,11 +117,11 @@ impl<'a> Minder<'a> {
 
     /// Sends signals to all descendants; how many there are.
     fn signal_all(&mut self, signals: &[Signal]) -> usize {
-        descent::signal_all(self.room, signals)
+        descendants::signal_all(self.room, signals)
     }
 
-    /// Reaps who has ended, and tells what there is to tell.
-    fn reap(&mut self) -> Left {
+    /// Reaps who has ended, and reporting what there is to tell.
+    fn reap(&mut self) -> Remaining {
         let mut ended = None;
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
@@ -133,14 +133,14 @@ impl<'a> Minder<'a> {
                 }
                 Ok(None) => {
                     if let Some(status) = ended {
-                        self.report(Report::Ended(status));
+                        self.report(ReaperReport::Ended(status));
                     }
-                    return Left::Something;
+                    return Remaining::Something;
                 }
                 Err(Errno::INTR) => {}
                 Err(_) => {
-                    self.report(ended.map_or(Report::Empty, Report::EndedWhole));
-                    return Left::Nothing;
+                    self.report(ended.map_or(ReaperReport::Empty, ReaperReport::EndedWhole));
+                    return Remaining::Nothing;
                 }
             }
         }
@@ -151,7 +151,7 @@ impl<'a> Minder<'a> {
         let _ = rustix::io::read(self.children, &mut taken);
     }
 
-    fn report(&self, report: Report) {
+    fn report(&self, report: ReaperReport) {
         let _ = rustix::net::send(self.link, &report.encode(), SendFlags::NOSIGNAL);
         // On the host a command can stop the keeper, which would never read this. To a process that runs the
         // signal means nothing.

@@ -6,24 +6,24 @@ use seccompiler::BpfProgram;
 use workden_core::sandbox::Network;
 
 use crate::confine::{
-    calls::MESSAGES,
     filter::{
-        Test::{self, Is, IsNot, Masked},
-        Verdict, compile,
+        ArgumentTest::{self, Is, IsNot, Masked},
+        SyscallAction, compile,
     },
-    seccomp::{Table, refuse, table_for_commands},
+    seccomp::{SyscallTable, refuse, table_for_commands},
+    syscalls::MESSAGES,
 };
 
 /// The filter for the commands of this keeper.
 pub(super) fn for_commands(network: Network, keeper: Pid) -> BpfProgram {
-    compile(&[], &table(network, keeper), &Verdict::Allow)
+    compile(&[], &table(network, keeper), &SyscallAction::Allow)
 }
 
-fn table(network: Network, keeper: Pid) -> Table {
+fn table(network: Network, keeper: Pid) -> SyscallTable {
     let mut table = table_for_commands();
     let mut answer = |calls: &[libc::c_long], errno| {
         for call in calls {
-            table.insert(*call, Verdict::Fail(errno));
+            table.insert(*call, SyscallAction::Fail(errno));
         }
     };
     // Objects of System V and message queues of everybody who has the same user.
@@ -59,7 +59,7 @@ const OWNERS: &[libc::c_long] = &[
 ];
 
 /// The priority and the processors of others: of all that have the same user on this machine.
-fn other_processes() -> Vec<(libc::c_long, Vec<Test>)> {
+fn other_processes() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     vec![
         (libc::SYS_sched_setaffinity, vec![IsNot(0, 0)]),
         (libc::SYS_sched_setscheduler, vec![IsNot(0, 0)]),
@@ -72,7 +72,7 @@ fn other_processes() -> Vec<(libc::c_long, Vec<Test>)> {
 
 /// Signals to the keeper, by its number and to everybody at once. It keeps what is done by accident, or
 /// without thinking, from ending the sandbox: the numbers of its threads are not known here.
-fn signals(keeper: Pid) -> Vec<(libc::c_long, Vec<Test>)> {
+fn signals(keeper: Pid) -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     const SET_OWNER: u32 = 8;
     const SET_OWNER_OF_ANY_KIND: u32 = 15;
     let keeper = keeper.as_raw_pid();
@@ -89,9 +89,9 @@ fn signals(keeper: Pid) -> Vec<(libc::c_long, Vec<Test>)> {
 /// Landlock lets everybody connect to a Unix socket that has a path, behind which there may be a whole
 /// desktop, a Docker, a bus that starts programs. So there are none: pairs only, and of these none that
 /// can send to a path later. Without a network there are no others either.
-fn sockets(table: &mut Table, network: Network) {
+fn sockets(table: &mut SyscallTable, network: Network) {
     match network {
-        Network::None => drop(table.insert(libc::SYS_socket, Verdict::Fail(libc::EPERM))),
+        Network::None => drop(table.insert(libc::SYS_socket, SyscallAction::Fail(libc::EPERM))),
         Network::Host => {
             refuse(table, libc::EPERM, vec![(libc::SYS_socket, vec![Is(0, libc::AF_UNIX.unsigned_abs())])])
         }

@@ -14,13 +14,13 @@ use workden_core::{
 
 use crate::confine::{errors::at_place, sources::errno_of};
 
-/// Places of the machine that nobody is given as a whole.
+/// Paths of the machine that no sandbox gets as a whole.
 const OF_MACHINE: [&str; 9] = ["/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/var", "/tmp", "/home"];
-/// Places of which nobody is given any part.
+/// Paths of which no sandbox gets any part.
 const OF_KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// What a sandbox may use, by the paths that it has on the host.
-pub(super) struct Places {
+pub(super) struct LandlockPaths {
     /// The directory to work in.
     pub(super) work: PathBuf,
     /// Whose it is: user and group.
@@ -28,7 +28,7 @@ pub(super) struct Places {
     pub(super) mounts: Vec<(PathBuf, MountAccess)>,
 }
 
-impl Places {
+impl LandlockPaths {
     /// Looks them up. What this level cannot give is refused.
     pub(super) fn look_up(confinement: &Confinement) -> Result<Self, Error> {
         if confinement.root != RootFiles::Host {

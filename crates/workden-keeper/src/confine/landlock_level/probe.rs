@@ -8,9 +8,9 @@ use workden_core::{
     sandbox::{Confinement, Finding, Level, Need, Outcome, WorkFiles},
 };
 
-use super::{Scratch, check_version, privileges::User};
+use super::{Scratch, check_version, privileges::CommandUser};
 use crate::{
-    Setting,
+    KeeperConfig,
     confine::probe::{dry_run_of, finding, lacking, minimal, run_true},
     sys::confine::{landlock_restrict, landlock_version},
 };
@@ -33,7 +33,7 @@ pub(in crate::confine) fn probe() -> Finding {
 fn dry_run() -> Result<(), Error> {
     check_version(landlock_version())?;
     // Commands never are the machine's user 0; any other works on what is its own.
-    let place = Scratch::make(User::for_directory((NOBODY, NOBODY))?.ids())?;
+    let place = Scratch::make(CommandUser::for_directory((NOBODY, NOBODY))?.ids())?;
     let ran = minimal().and_then(|minimal| {
         let work = WorkFiles::Directory(place.home());
         dry_run_of(&Confinement { level: Level::Landlock, work, ..minimal }, run_under_rules)
@@ -42,10 +42,10 @@ fn dry_run() -> Result<(), Error> {
     ran
 }
 
-fn run_under_rules(setting: Setting) -> Result<(), Error> {
+fn run_under_rules(config: KeeperConfig) -> Result<(), Error> {
     let refused = || Error::new(ErrorKind::Io, "the sandbox starts, but no command can be put under its rules");
-    let domain = setting.domain.ok_or_else(refused)?;
+    let domain = config.domain.ok_or_else(refused)?;
     landlock_restrict(domain.as_fd()).map_err(|_| refused())?;
-    seccompiler::apply_filter(&setting.last_filter).map_err(|_| refused())?;
+    seccompiler::apply_filter(&config.last_filter).map_err(|_| refused())?;
     run_true()
 }
