@@ -22,7 +22,7 @@ use rustix::{
 use workden_core::{Error, ErrorKind, limits};
 
 use crate::sys::{confine::replace_stream, ending_signals, exit_now, forget_used_pages};
-use crate::{cgroup::CreatedGroups, confine::Scratch, message::receive, reaper::descendants};
+use crate::{cgroup::CreatedGroups, message::receive, reaper::descendants};
 
 /// Ids of descendants that are signalled at a time.
 const DESCENDANTS: usize = 32 * 1024;
@@ -93,7 +93,10 @@ pub(crate) enum Leftovers {
     /// Nothing: it was PID 1 of a namespace, and its files were in memory.
     Nothing,
     /// Descendants, who come to this process as their subreaper, and a directory.
-    Descendants(Scratch),
+    Descendants {
+        /// Removes the files of the sandbox.
+        remove_files: Box<dyn FnOnce()>,
+    },
 }
 
 /// Waits until the sandbox is over, whatever ends it, tidies up and exits.
@@ -131,9 +134,9 @@ pub(crate) fn supervise(charge: SupervisedSandbox) -> ! {
         }
     }
     let status = wait_for_end(first, &process);
-    if let Leftovers::Descendants(scratch) = left {
+    if let Leftovers::Descendants { remove_files } = left {
         end_descendants();
-        scratch.remove();
+        remove_files();
     }
     groups.remove();
     if let Some(directory) = directory {

@@ -11,8 +11,8 @@ use workden_core::{
 
 use super::{
     counters::{Counter, GroupCounters},
+    group::open,
     hierarchies::{Hierarchies, OwnGroups},
-    open,
 };
 
 /// Past this, version 1 says a number and means "no limit".

@@ -5,9 +5,10 @@ use std::{borrow::Cow, os::fd::OwnedFd};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CgroupJoin, Group, LimitOutcome,
     counters::{Counter, GroupCounters},
+    group::{Group, LimitOutcome},
 };
+use crate::config::CgroupJoin;
 
 /// What can be written down of the groups of a sandbox.
 #[derive(Debug, Serialize, Deserialize)]

@@ -5,7 +5,12 @@ use std::{os::fd::OwnedFd, path::PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::{CgroupJoin, Group, GroupLimits, LimitOutcome, counters::Counter, hierarchies::Hierarchies, open, set};
+use super::{
+    counters::Counter,
+    group::{Group, GroupLimits, LimitOutcome, open, set},
+    hierarchies::Hierarchies,
+};
+use crate::config::CgroupJoin;
 
 /// In which a quota of processor time is counted, in microseconds.
 const PERIOD: u64 = 100_000;

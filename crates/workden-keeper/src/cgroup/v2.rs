@@ -11,8 +11,12 @@ use std::{
 use rustix::fs::OFlags;
 
 use super::{
-    CgroupJoin, Group, GroupLimits, LimitOutcome, counters::Counter, hierarchies::Hierarchies, open, set, v1::quota,
+    counters::Counter,
+    group::{Group, GroupLimits, LimitOutcome, open, set},
+    hierarchies::Hierarchies,
+    v1::quota,
 };
+use crate::config::CgroupJoin;
 
 const PERIOD: u64 = 100_000;
 

@@ -39,6 +39,11 @@ pub(crate) fn at_place(place: &str, errno: Errno) -> Error {
     }
 }
 
+/// The errno of an I/O error.
+pub(super) fn errno_of(error: &std::io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}
+
 /// An error of the kernel in words.
 pub(crate) fn in_words(errno: Errno) -> String {
     let words = match errno {

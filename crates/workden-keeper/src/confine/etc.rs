@@ -16,18 +16,12 @@ use workden_core::{Error, sandbox::Network};
 
 use super::{
     detached_mounts::{attach, clone_of_open},
-    ids::INSIDE,
-    programs::{RootEntry, part_of, part_that_is},
+    errors::refused,
+    layout::{HOME, HOST_NAME, INSIDE, USER},
     root::NewRoot,
+    root_entry::RootEntry,
     sources::SourceKind,
 };
-
-/// The name of the machine, as commands see it.
-pub(super) const HOST_NAME: &str = "workden";
-/// Where commands are at home.
-pub(super) const HOME: &str = "/home/agent";
-/// The name of the user.
-pub(super) const USER: &str = "agent";
 
 /// What of the host's /etc is shown: where libraries are, which program a name means, whom to
 /// trust, what time it is, and the tables of numbers.
@@ -131,20 +125,20 @@ pub(super) fn shown_of_host(etc: &Path) -> Vec<PathBuf> {
 
 /// All of another root's: it is somebody's image, not this machine.
 pub(super) fn of_directory(etc: &Path) -> Result<EtcFiles, Error> {
-    part_of(etc).map(EtcFiles::Whole)
+    RootEntry::of(etc).map(EtcFiles::Whole)
 }
 
 /// A small file as a copy, when everybody may read it; everything else as it is.
 fn copy_or_part(path: &Path) -> Result<Option<RootEntry>, Error> {
     let Ok(there) = fs::symlink_metadata(path) else { return Ok(None) };
     if !there.is_file() || there.len() > COPIED || there.permissions().mode() & 0o004 == 0 {
-        return part_that_is(path, &there);
+        return RootEntry::with_metadata(path, &there);
     }
     // There are many of these, and a second read would only say that the first was all.
     let mut content = vec![0; usize::try_from(there.len()).unwrap_or(0)];
     let length = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
         .and_then(|file| read(file, &mut content))
-        .map_err(|errno| super::errors::refused("a file of /etc", errno))?;
+        .map_err(|errno| refused("a file of /etc", errno))?;
     content.truncate(length);
     Ok(Some(RootEntry::Copy(content)))
 }

@@ -16,11 +16,12 @@ use rustix::{
 };
 use workden_core::{Error, ErrorKind};
 
-use super::{errors::refused, etc::HOST_NAME, scratch::LOGS};
+use super::{
+    errors::{ASK_DOCTOR, refused},
+    landlock::or_landlock_level,
+    layout::{INSIDE, in_sandbox},
+};
 use crate::sys::NamespaceHolder;
-
-/// The user and group that commands see themselves as.
-pub(super) const INSIDE: u32 = 1000;
 
 /// Where the ids of sandboxes begin that root starts: above those that systems give away by
 /// themselves. Each has one of its own, so that their commands share no limits of a user.
@@ -56,7 +57,7 @@ impl Ids {
                         never run as user 0";
         let error = Error::new(ErrorKind::Unsupported, sentence)
             .hint("start it as an ordinary user, or give the container CAP_SYS_ADMIN");
-        Err(super::landlock_level::or_this_level(error))
+        Err(or_landlock_level(error))
     }
 
     /// The user and the group as numbers of the host.
@@ -166,12 +167,6 @@ fn namespace_for(owner: (u32, u32), ids: Ids) -> Result<(OwnedFd, NamespaceHolde
     Ok((namespace, holder))
 }
 
-/// Whether this process is in a sandbox of workden, as far as it can tell: only good for words.
-#[must_use]
-pub fn in_sandbox() -> bool {
-    rustix::system::uname().nodename().to_bytes() == HOST_NAME.as_bytes() && std::path::Path::new(LOGS).is_dir()
-}
-
 /// Why the kernel makes no user namespace for an ordinary user, as far as its settings say, and what
 /// there is instead.
 pub(super) fn why_no_user_namespace(errno: Errno) -> Error {
@@ -181,7 +176,7 @@ pub(super) fn why_no_user_namespace(errno: Errno) -> Error {
             "run the command as it is, it is isolated here; or start the other sandbox beside this one, outside",
         );
     }
-    super::landlock_level::or_this_level(no_user_namespace(errno))
+    or_landlock_level(no_user_namespace(errno))
 }
 
 fn no_user_namespace(errno: Errno) -> Error {
@@ -199,6 +194,6 @@ fn no_user_namespace(errno: Errno) -> Error {
     }
     match errno {
         Errno::PERM => error.hint("in a container, it must be started with `--security-opt seccomp=unconfined`"),
-        _ => error.hint(super::errors::ASK_DOCTOR),
+        _ => error.hint(ASK_DOCTOR),
     }
 }

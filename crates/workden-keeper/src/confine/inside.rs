@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::{
     fs::Mode,
-    process::{Resource, Rlimit, getrlimit, setrlimit, setsid, umask},
+    process::{setsid, umask},
     system::sethostname,
     thread::set_thread_groups,
 };
@@ -15,19 +15,18 @@ use workden_core::{
 };
 
 use super::{
-    Purpose,
     detached_mounts::attach,
     devices,
     errors::{at_place, refused},
-    etc::{HOME, HOST_NAME, NameResolution},
+    etc::NameResolution,
     git_links,
     ids::{self, Ids},
     landlock::{self, Landlock},
-    limits::CORE_BYTES,
-    network, privileges, procfs, programs,
+    layout::{HOME, HOST_NAME, LOGS, Purpose},
+    limits::raise_ceiling_for_cores,
+    network, privileges, procfs, programs, protected_paths,
     root::{self, NewRoot},
-    scratch::{self, LOGS},
-    seccomp,
+    scratch, seccomp,
     setup_channel::SetupChannel,
     sources::{self, MountSource},
 };
@@ -163,13 +162,4 @@ fn build_root(
     empty.mask(&confinement.masked)?;
     root::seal()?;
     Ok(logs)
-}
-
-/// Makes room for the one byte that commands get: with none at all, the kernel starts the host's
-/// helper for a command that crashes. Whoever may not raise it may start that helper as well.
-pub(super) fn raise_ceiling_for_cores() {
-    let one = Some(CORE_BYTES);
-    if getrlimit(Resource::Core).maximum.is_some_and(|most| most < CORE_BYTES) {
-        let _ = setrlimit(Resource::Core, Rlimit { current: one, maximum: one });
-    }
 }

@@ -5,12 +5,18 @@ use landlock::{
     ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
+use rustix::io::Errno;
 use workden_core::{Error, ErrorKind};
+
+use crate::sys::confine::landlock_version;
 
 /// The first Landlock that holds all that is asked of it.
 const NEWEST: ABI = ABI::V6;
 /// The same as a number.
 pub(super) const NEWEST_VERSION: u32 = 6;
+
+/// The first Landlock that holds signals and abstract sockets back, without which this level is none.
+pub const LEVEL_VERSION: u32 = 6;
 
 /// What Landlock does for a sandbox.
 pub(super) enum Landlock {
@@ -60,5 +66,54 @@ fn allow<R: RulesetCreatedAttr>(rules: R, place: &str, access: BitFlags<AccessFs
             rules.add_rule(PathBeneath::new(opened, access))
         }
         Err(_) => Ok(rules),
+    }
+}
+
+/// Whether this kernel's Landlock will do, and why not.
+pub(super) fn check_version(version: Result<u32, Errno>) -> Result<(), Error> {
+    let why = match version {
+        Ok(version) if version >= LEVEL_VERSION => return Ok(()),
+        Ok(version) => format!("this kernel's Landlock is of version {version}"),
+        Err(Errno::OPNOTSUPP) => "this kernel's Landlock is switched off".to_owned(),
+        Err(_) => "this kernel has no Landlock".to_owned(),
+    };
+    let sentence = format!(
+        "the sandbox cannot start: the level `landlock` needs Landlock of version {LEVEL_VERSION} or newer, and {why}"
+    );
+    let hint = match version {
+        Err(Errno::OPNOTSUPP) => "start the kernel with `lsm=landlock,...`; `workden doctor` says more",
+        _ => "Linux 6.12 or newer has it; the level `namespaces` does without",
+    };
+    Err(Error::new(ErrorKind::Unsupported, sentence).hint(hint))
+}
+
+/// A refusal of the level `namespaces`, which names this one where it could be had.
+pub(super) fn or_landlock_level(error: Error) -> Error {
+    let hint = error.hint_text().unwrap_or_default().to_owned();
+    match check_version(landlock_version()) {
+        Ok(()) => error.hint(format!("{hint}; or name the level `landlock`, which holds less and needs no namespaces")),
+        Err(_) => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_landlock_is_refused_with_its_version_and_a_newer_one_is_not() {
+        for version in [Ok(6), Ok(7), Ok(20)] {
+            check_version(version).unwrap();
+        }
+        for (version, end) in [
+            (Ok(5), "is of version 5"),
+            (Ok(0), "is of version 0"),
+            (Err(Errno::NOSYS), "has no Landlock"),
+            (Err(Errno::OPNOTSUPP), "is switched off"),
+        ] {
+            let error = check_version(version).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
+            assert!(error.sentence().ends_with(end) && error.hint_text().is_some(), "{error}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Who holds which limit: a control group, the kernel for each process, a file system, the keeper,
 //! or nobody. One that the caller requires and nobody holds is an error.
 
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use workden_core::{
     Error, ErrorKind,
     sandbox::{Enforcement, Limit, LimitName, LimitReport, Limits, Strength},
@@ -122,6 +122,15 @@ pub(super) fn nobody_holds(name: LimitName, value: &str, reason: &str) -> Error 
         "start it below a control group of yours (`systemd-run --user --scope -p Delegate=yes ...`), or make the limit \
          best effort; `workden doctor` says more",
     )
+}
+
+/// Makes room for the one byte that commands get: with none at all, the kernel starts the host's
+/// helper for a command that crashes. Whoever may not raise it may start that helper as well.
+pub(super) fn raise_ceiling_for_cores() {
+    let one = Some(CORE_BYTES);
+    if getrlimit(Resource::Core).maximum.is_some_and(|most| most < CORE_BYTES) {
+        let _ = setrlimit(Resource::Core, Rlimit { current: one, maximum: one });
+    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use workden_core::{
 };
 
 use super::{
-    Purpose,
     ids::{self, Ids, OwnerNamespaces},
+    layout::Purpose,
     network,
     setup_channel::SetupChannel,
 };

@@ -11,10 +11,7 @@ use rustix::{
 };
 use workden_core::Error;
 
-use super::{
-    errors::refused,
-    ids::{INSIDE, Ids},
-};
+use super::{errors::refused, ids::Ids, layout::INSIDE};
 use crate::sys::confine::drop_bounding_set;
 
 /// Becomes the user of the commands, without any capability and with no way to get one.

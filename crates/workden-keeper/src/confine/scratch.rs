@@ -11,18 +11,15 @@ use rustix::{
 use workden_core::Error;
 
 use super::{
-    Purpose,
     detached_mounts::{attach, clone_of_open, new_file_system},
     errors::refused,
-    etc::HOME,
     ids::Ids,
+    layout::{HOME, LOGS, Purpose},
     root::NewRoot,
     sources::SourceKind,
 };
 use crate::sys::confine::{MountScope, attribute, set_mount_attributes};
 
-/// Where commands see their logs.
-pub(super) const LOGS: &str = "/run/workden";
 /// Bytes that all logs together may have.
 const LOGS_SIZE: u64 = 256 * 1024 * 1024;
 /// Bytes of a file system in memory for which it may have one more name.

@@ -9,6 +9,7 @@ use seccompiler::{BpfProgram, apply_filter};
 use workden_core::{Error, ErrorKind};
 
 use super::{
+    errors::ASK_DOCTOR,
     filter::{
         ArgumentTest::{self, HasAny, HasUpper, Is, IsNot, Masked},
         SyscallAction, compile,
@@ -26,7 +27,7 @@ pub(super) fn install() -> Result<(), Error> {
     let program = compile(&PLAIN, &table(), &SyscallAction::Fail(libc::ENOSYS));
     apply_filter(&program).map_err(|_| {
         Error::new(ErrorKind::Unsupported, "the sandbox cannot start: the kernel takes no filter of system calls")
-            .hint(super::errors::ASK_DOCTOR)
+            .hint(ASK_DOCTOR)
     })
 }
 

@@ -15,7 +15,7 @@ use workden_core::{
 
 use super::{
     detached_mounts::{clone_of, map_ids},
-    errors::{at_place, in_words},
+    errors::{at_place, errno_of, in_words},
     ids::OwnerNamespaces,
 };
 
@@ -132,8 +132,4 @@ fn cannot_map(at: &VirtualPath, errno: Errno) -> Error {
     );
     Error::new(ErrorKind::Unsupported, sentence)
         .hint("start the sandbox as the user who owns the files, or put them on ext4, xfs, btrfs or tmpfs")
-}
-
-pub(super) fn errno_of(error: &std::io::Error) -> Errno {
-    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }

@@ -21,7 +21,7 @@ use workden_core::{
     sandbox::{Command, Ended},
 };
 
-use super::{InitMessage, left_until, say};
+use super::init_message::{InitMessage, left_until, say};
 use crate::{
     config::{CgroupJoin, KeeperConfig, LimitCounts, OomPreference},
     processes::{failure, limits_hit, prepare},

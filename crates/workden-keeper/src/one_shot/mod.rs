@@ -7,6 +7,7 @@
 //! handed in: the streams are pipes of the command's own.
 
 mod init;
+mod init_message;
 mod pump;
 
 use std::{
@@ -14,20 +15,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pump::{Pump, PumpEnds};
 use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
+    event::{PollFd, PollFlags, poll},
     io::Errno,
     net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair},
     pipe::{PipeFlags, pipe_with},
     process::{Signal, WaitOptions, getpid, kill_process, waitpid},
 };
-use serde::{Deserialize, Serialize};
 use workden_core::{
     Error, ErrorKind, Result, limits,
     sandbox::{Command, Confinement, Ended, Level, LimitHit},
 };
 
+use self::{
+    init_message::{InitMessage, left_until, say},
+    pump::{Pump, PumpEnds},
+};
 use crate::{
     confine::{self, Purpose, SetupSide},
     message::receive,
@@ -56,14 +59,6 @@ pub enum OneShotEnd {
     Told(i32),
     /// What the command printed cannot be written; as the kernel says it.
     NoOutput(i32),
-}
-
-/// What PID 1 says to the owner.
-#[derive(Debug, Serialize, Deserialize)]
-enum InitMessage {
-    /// There is no sandbox, or no command.
-    Refused(Error),
-    Ended(Ended, Vec<LimitHit>),
 }
 
 /// Runs a command to its end. To be called in a process that has one thread, and ends soon after:
@@ -238,16 +233,6 @@ fn hear(line: &OwnedFd) -> Result<OneShotEnd> {
     }
 }
 
-fn say(line: BorrowedFd<'_>, said: &InitMessage) {
-    // Whoever does not hear it sees the end of the line.
-    let _ = send(line, &serde_json::to_vec(said).unwrap_or_default(), SendFlags::NOSIGNAL);
-}
-
 fn gone() -> Error {
     Error::new(ErrorKind::Gone, "the sandbox ended before the command did")
-}
-
-fn left_until(deadline: Option<Instant>) -> Option<Timespec> {
-    let left = deadline?.saturating_duration_since(Instant::now());
-    Some(Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() })
 }

@@ -1,23 +1,27 @@
 //! `execute`: a command run to its end, with one pipe for all that it prints.
 
-use std::{future::pending, pin::pin, sync::Arc, time::Duration};
+use std::{future::pending, os::fd::AsFd, pin::pin, sync::Arc, time::Duration};
 
 use futures_util::{
     FutureExt,
     future::{join_all, select},
 };
 use tokio::time::{Instant, sleep_until};
-use workden_core::sandbox::{Ended, ExecuteRequest};
+use workden_core::{
+    Result,
+    sandbox::{Ended, ExecuteRequest, Executed, LimitHit},
+};
 
 use super::{
-    AsFd, CommandSpec, EndMode, Engine, Executed, LimitHit, Reporting, Result, Terminal,
     capture::{Capture, MoreOutput},
+    engine::{CommandSpec, Engine},
     failure::{self, StartFailure},
     limits_hit,
     pipes::{self, AtEnd, READ_BYTES, Watched},
     records::{JobRecord, drain_into},
-    tree::{ProcessTree, TreeState},
+    tree::{EndMode, ProcessTree, TreeState},
 };
+use crate::reaper::{Reporting, Terminal};
 
 /// The most that a timeout can be: a month, so that clocks do not overflow.
 const MOST_TIME: Duration = Duration::from_secs(31 * 24 * 60 * 60);

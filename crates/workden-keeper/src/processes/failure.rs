@@ -68,3 +68,17 @@ pub(crate) fn words(why: Errno) -> String {
     let text = text.split(" (os error").next().unwrap_or_default();
     text.to_lowercase()
 }
+
+/// The sandbox is no more.
+pub(crate) fn gone() -> Error {
+    Error::new(ErrorKind::Gone, "the sandbox has been stopped").hint("create another one")
+}
+
+/// What the keeper itself needed for a command could not be had.
+pub(super) fn broken(what: &str, why: Errno) -> Error {
+    let kind = match why {
+        Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE => ErrorKind::Busy,
+        _ => ErrorKind::Io,
+    };
+    Error::new(kind, format!("the keeper cannot {what}: {}", words(why)))
+}

@@ -1,22 +1,23 @@
 //! Background jobs: they outlive the call that started them; their output is read by offset.
 
-use std::{sync::Arc, time::Duration};
+use std::{os::fd::AsFd, sync::Arc, time::Duration};
 
 use tokio::time::{Instant, timeout, timeout_at};
 use workden_core::{
-    ErrorKind, limits,
-    sandbox::{Ended, Job, JobId, JobOutput, JobRead, JobState, Killed},
+    Error, ErrorKind, Result, limits,
+    sandbox::{Command, Ended, Job, JobId, JobOutput, JobRead, JobState, Killed},
 };
 
 use super::{
-    AsFd, Command, CommandSpec, EndMode, Engine, Error, Reporting, Result, Terminal,
+    engine::{CommandSpec, Engine},
     failure::{self, StartFailure},
     log::OutputLog,
     output::complete,
     pipes::{self, AtEnd, READ_BYTES, Watched},
     records::{JobRecord, drain_into},
-    tree::ProcessTree,
+    tree::{EndMode, ProcessTree},
 };
+use crate::reaper::{Reporting, Terminal};
 
 /// The longest that a read waits.
 const MOST_WAIT: Duration = Duration::from_secs(600);

@@ -6,7 +6,7 @@ use rustix::{buffer::spare_capacity, io::Errno, pipe::PipeFlags};
 use tokio::io::unix::AsyncFd;
 use workden_core::Result;
 
-use super::broken;
+use super::failure::broken;
 use crate::sys;
 
 /// Bytes that one read takes: as many as a pipe holds.

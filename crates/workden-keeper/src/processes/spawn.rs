@@ -4,6 +4,7 @@
 //! not read slows the command down.
 
 use std::{
+    os::fd::{AsFd, OwnedFd},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -19,17 +20,18 @@ use rustix::{
 };
 use tokio::sync::{Mutex, mpsc, watch};
 use workden_core::{
-    ErrorKind,
-    sandbox::{Ended, LimitHit, Process, ProcessControl, ProcessEvent, Signal, Stream, Streams, WindowSize},
+    Error, ErrorKind, Result,
+    sandbox::{Command, Ended, LimitHit, Process, ProcessControl, ProcessEvent, Signal, Stream, Streams, WindowSize},
 };
 
 use super::{
-    AsFd, Command, CommandSpec, Engine, Error, OwnedFd, Result, Terminal, broken,
+    engine::{CommandSpec, Engine},
     execute::EndedWhenDropped,
-    failure::{self, StartFailure},
+    failure::{self, StartFailure, broken},
     pipes::{self, AtEnd, Watched},
     tree::ProcessTree,
 };
+use crate::reaper::{Reporting, Terminal};
 
 /// Pieces of output that wait for somebody to take them.
 const WAITING_PIECES: usize = 4;

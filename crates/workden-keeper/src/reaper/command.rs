@@ -11,8 +11,8 @@ use rustix::{
 };
 
 use super::{
-    Reporting, SpawnPlan, Terminal,
     message::{ReaperReport, StartStage},
+    plan::{Reporting, SpawnPlan, Terminal},
 };
 use crate::{
     config::{CgroupJoin, OomPreference},

@@ -9,77 +9,31 @@
 pub(crate) mod command;
 pub(crate) mod descendants;
 pub(crate) mod message;
+mod plan;
 mod reap_loop;
 
-use std::{
-    ffi::CStr,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
-};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
-use message::{ReaperReport, StartStage};
-use reap_loop::Reaper;
 use rustix::{
     io::Errno,
     net::SendFlags,
-    process::{DumpableBehavior, Pid, Resource},
+    process::{DumpableBehavior, Pid},
 };
-use seccompiler::BpfProgramRef;
 
+pub(crate) use self::plan::{Reporting, SpawnPlan, Terminal};
+use self::{
+    message::{ReaperReport, StartStage},
+    reap_loop::Reaper,
+};
 use crate::{
-    config::{CgroupJoin, OomPreference},
-    sys::{self, BorrowedStack, ExecImage, ForkInto},
+    config::CgroupJoin,
+    sys::{self, ForkInto},
 };
 
 /// Descriptors that a reaper is given at most: its link, three streams, rules, a file for each controller.
 const MOST_DESCRIPTORS: usize = 24;
 
 static NO_GROUP: CgroupJoin = CgroupJoin::None;
-
-/// Everything that a reaper and its command need, made before the fork.
-pub(crate) struct SpawnPlan<'a> {
-    /// The reaper's end of its link to the keeper.
-    pub(crate) link: BorrowedFd<'a>,
-    /// Standard input, output and error of the command.
-    pub(crate) streams: [BorrowedFd<'a>; 3],
-    /// Whether those are a terminal that the command is to lead.
-    pub(crate) terminal: Terminal,
-    /// What to run.
-    pub(crate) image: ExecImage,
-    /// Where.
-    pub(crate) directory: &'a CStr,
-    /// Limits of each process.
-    pub(crate) rlimits: &'a [(Resource, u64)],
-    /// The control groups to be in.
-    pub(crate) join: &'a CgroupJoin,
-    /// The last filter of system calls.
-    pub(crate) filter: BpfProgramRef<'a>,
-    /// The Landlock rules to be under.
-    pub(crate) domain: Option<BorrowedFd<'a>>,
-    /// Who goes first when memory runs out.
-    pub(crate) oom_preference: OomPreference,
-    /// What is reported of it.
-    pub(crate) reporting: Reporting,
-    /// The stack on which the command begins; each reaper has its own copy.
-    pub(crate) stack: Option<&'a mut BorrowedStack>,
-}
-
-/// What is reported of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reporting {
-    /// Its start and its end.
-    StartAndEnd,
-    /// Its end, or why there is none: to be told of the start costs who waits for the end.
-    EndOnly,
-}
-
-/// What the standard streams of a command are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Terminal {
-    /// Pipes and files.
-    None,
-    /// A terminal, which becomes its controlling one.
-    Controlling,
-}
 
 /// Starts a reaper, which starts the command. There is room for the ids of descendants; each reaper has its own copy.
 pub(crate) fn start(mut plan: SpawnPlan<'_>, room: &mut [i32]) -> Result<Pid, Errno> {

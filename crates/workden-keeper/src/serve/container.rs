@@ -18,8 +18,9 @@ use super::{
     arguments::{ServeArguments, StandardStreams},
     launch_config, lease,
     lifetime::{self, EndConditions, LauncherStream},
+    runtime,
 };
-use crate::{Keeper, sys};
+use crate::{keeper::Keeper, sys};
 
 /// Serves a socket until the lease is over, or somebody says that it is enough.
 pub(super) fn run(place: ServeArguments) -> Result<()> {
@@ -28,7 +29,7 @@ pub(super) fn run(place: ServeArguments) -> Result<()> {
     let environment = std::env::vars().collect();
     let config = launch_config::container(place.directory, environment);
     let ends = EndConditions { lease: place.ttl, ..EndConditions::default() };
-    let runtime = super::runtime()?;
+    let runtime = runtime::build()?;
     let done = runtime.block_on(async {
         let keeper = Arc::new(Keeper::new(config)?);
         let attached = match place.standard_streams {

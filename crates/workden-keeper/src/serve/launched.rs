@@ -22,8 +22,9 @@ use workden_wire::{LaunchTarget, Lifetime, Reply, ServeOptions, TokenHash, read_
 use super::{
     launch_config, lease,
     lifetime::{self, EndConditions, LauncherStream},
+    runtime,
 };
-use crate::{Keeper, sys};
+use crate::{keeper::Keeper, sys};
 
 /// Does what the launcher says, and serves until the end.
 pub(super) fn run() -> Result<()> {
@@ -73,7 +74,7 @@ fn prepare() -> Result<PreparedKeeper> {
         Some(token) => Some((UnixListener::from(taken(rustix::stdio::stdout())?), token)),
         None => None,
     };
-    let runtime = super::runtime()?;
+    let runtime = runtime::build()?;
     let keeper = {
         let _entered = runtime.enter();
         Arc::new(Keeper::new(config)?)

@@ -19,7 +19,7 @@ use super::{
     lease::{self, Clients},
     signals::Signals,
 };
-use crate::{Keeper, sys};
+use crate::{keeper::Keeper, sys};
 
 /// How long the answer to a stop has to get through.
 const LAST_ANSWER: Duration = Duration::from_secs(1);

@@ -12,7 +12,7 @@ use tokio::{
 };
 use workden_core::{Error, ErrorKind, Result};
 
-use crate::{Keeper, sys};
+use crate::{keeper::Keeper, sys};
 
 pub(super) struct Signals {
     children: Signal,

@@ -12,39 +12,36 @@
 
 mod limits;
 mod paths;
-mod privileges;
-mod probe;
+pub(super) mod privileges;
 mod rules;
-mod scratch;
+pub(super) mod scratch;
 mod syscalls;
 
 use rustix::{
     fs::Mode,
-    io::Errno,
     process::{Pid, Signal, WaitOptions, getpid, pidfd_send_signal, set_child_subreaper, setsid, umask, waitpid},
 };
 use workden_core::{
-    Error, ErrorKind,
+    Error,
     sandbox::{Confinement, Isolation, IsolationLevel, Network, Wall},
 };
 
-pub(super) use self::probe::probe;
-pub(crate) use self::scratch::Scratch;
-use self::{paths::LandlockPaths, privileges::CommandUser};
-use super::{errors::refused, inside::raise_ceiling_for_cores, limits::EnforcedLimits, seccomp, setup_channel};
+use self::{paths::LandlockPaths, privileges::CommandUser, scratch::Scratch};
+use super::{
+    errors::refused,
+    landlock::check_version,
+    limits::{EnforcedLimits, raise_ceiling_for_cores},
+    seccomp, setup_channel,
+};
 use crate::{
-    KeeperConfig,
     cgroup::{Counted, Group, GroupPlan},
-    config::{Children, Logs},
+    config::{Children, KeeperConfig, Logs},
     supervisor::{self, Leftovers},
     sys::{
         confine::{CloneSide, clone_process, landlock_version},
         exit_now,
     },
 };
-
-/// The first Landlock that holds signals and abstract sockets back, without which this level is none.
-pub const OLDEST_VERSION: u32 = 6;
 
 /// What this level does not hold, each in a sentence.
 pub const LACKS: [&str; 5] = [
@@ -102,7 +99,7 @@ pub(super) fn enter(
             }
             drop(here);
             let wall_clock = confinement.limits.wall_clock.map(|limit| limit.value);
-            let left = Leftovers::Descendants(scratch);
+            let left = Leftovers::Descendants { remove_files: Box::new(|| scratch.remove()) };
             supervisor::supervise(supervisor::SupervisedSandbox {
                 first,
                 process,
@@ -181,54 +178,5 @@ fn config(
             limits: holding.reports,
         },
         ..KeeperConfig::host(&places.work, environment)
-    }
-}
-
-/// Whether this kernel's Landlock will do, and why not.
-pub(super) fn check_version(version: Result<u32, Errno>) -> Result<(), Error> {
-    let why = match version {
-        Ok(version) if version >= OLDEST_VERSION => return Ok(()),
-        Ok(version) => format!("this kernel's Landlock is of version {version}"),
-        Err(Errno::OPNOTSUPP) => "this kernel's Landlock is switched off".to_owned(),
-        Err(_) => "this kernel has no Landlock".to_owned(),
-    };
-    let sentence = format!(
-        "the sandbox cannot start: the level `landlock` needs Landlock of version {OLDEST_VERSION} or newer, and {why}"
-    );
-    let hint = match version {
-        Err(Errno::OPNOTSUPP) => "start the kernel with `lsm=landlock,...`; `workden doctor` says more",
-        _ => "Linux 6.12 or newer has it; the level `namespaces` does without",
-    };
-    Err(Error::new(ErrorKind::Unsupported, sentence).hint(hint))
-}
-
-/// A refusal of the level `namespaces`, which names this one where it could be had.
-pub(super) fn or_this_level(error: Error) -> Error {
-    let hint = error.hint_text().unwrap_or_default().to_owned();
-    match check_version(landlock_version()) {
-        Ok(()) => error.hint(format!("{hint}; or name the level `landlock`, which holds less and needs no namespaces")),
-        Err(_) => error,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_older_landlock_is_refused_with_its_version_and_a_newer_one_is_not() {
-        for version in [Ok(6), Ok(7), Ok(20)] {
-            check_version(version).unwrap();
-        }
-        for (version, end) in [
-            (Ok(5), "is of version 5"),
-            (Ok(0), "is of version 0"),
-            (Err(Errno::NOSYS), "has no Landlock"),
-            (Err(Errno::OPNOTSUPP), "is switched off"),
-        ] {
-            let error = check_version(version).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Unsupported);
-            assert!(error.sentence().ends_with(end) && error.hint_text().is_some(), "{error}");
-        }
     }
 }

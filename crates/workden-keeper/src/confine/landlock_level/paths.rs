@@ -12,7 +12,7 @@ use workden_core::{
     sandbox::{Confinement, Mount, MountAccess, RootFiles, WorkFiles},
 };
 
-use crate::confine::{errors::at_place, sources::errno_of};
+use crate::confine::errors::{at_place, errno_of};
 
 /// Paths of the machine that no sandbox gets as a whole.
 const OF_MACHINE: [&str; 9] = ["/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/var", "/tmp", "/home"];

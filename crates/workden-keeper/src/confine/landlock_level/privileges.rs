@@ -16,7 +16,7 @@ use crate::{
 
 /// Whose the commands are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CommandUser {
+pub(in crate::confine) enum CommandUser {
     /// The starter's.
     Starter { uid: u32, gid: u32 },
     /// Root started it: the owner's of the work directory.
@@ -25,7 +25,7 @@ pub(super) enum CommandUser {
 
 impl CommandUser {
     /// Whose commands those of this process are, in a directory of this owner.
-    pub(super) fn for_directory((owner, group): (u32, u32)) -> Result<Self, Error> {
+    pub(in crate::confine) fn for_directory((owner, group): (u32, u32)) -> Result<Self, Error> {
         let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
         if uid != 0 || !sees_all_ids() {
             return Ok(Self::Starter { uid, gid });
@@ -47,7 +47,7 @@ impl CommandUser {
     }
 
     /// User and group.
-    pub(super) fn ids(self) -> (u32, u32) {
+    pub(in crate::confine) fn ids(self) -> (u32, u32) {
         match self {
             Self::Starter { uid, gid } | Self::Owner { uid, gid } => (uid, gid),
         }

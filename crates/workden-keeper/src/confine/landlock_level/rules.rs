@@ -13,7 +13,7 @@ use workden_core::{
     sandbox::{MountAccess, Network},
 };
 
-use super::{Scratch, paths::LandlockPaths};
+use super::{paths::LandlockPaths, scratch::Scratch};
 use crate::confine::{errors::ASK_DOCTOR, etc::shown_of_host};
 
 /// What is asked of Landlock: all that its sixth version has.

@@ -18,12 +18,12 @@ use rustix::{
 };
 use workden_core::Error;
 
-use crate::confine::{errors::refused, sources::errno_of};
+use crate::confine::errors::{errno_of, refused};
 
 const NAME: &str = "workden-landlock-";
 
 /// The directory. Removed by name, not when dropped: two processes have it.
-pub(crate) struct Scratch {
+pub(in crate::confine) struct Scratch {
     path: PathBuf,
     /// The directory itself, locked for as long as its supervisor lives.
     _lock: Option<OwnedFd>,
@@ -31,7 +31,7 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// Makes it, for commands of this user and group.
-    pub(super) fn make((uid, gid): (u32, u32)) -> Result<Self, Error> {
+    pub(in crate::confine) fn make((uid, gid): (u32, u32)) -> Result<Self, Error> {
         let above = std::env::temp_dir();
         sweep(&above);
         let mut random = [0; 8];
@@ -64,7 +64,7 @@ impl Scratch {
         Ok(())
     }
 
-    pub(super) fn home(&self) -> PathBuf {
+    pub(in crate::confine) fn home(&self) -> PathBuf {
         self.path.join("home")
     }
 
@@ -78,7 +78,7 @@ impl Scratch {
     }
 
     /// Removes it, with what is in it. For when nobody is left who could put something there.
-    pub(crate) fn remove(self) {
+    pub(in crate::confine) fn remove(self) {
         remove_tree(&self.path);
     }
 }

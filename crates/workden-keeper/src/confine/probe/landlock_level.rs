@@ -8,10 +8,13 @@ use workden_core::{
     sandbox::{Confinement, Finding, Level, Need, Outcome, WorkFiles},
 };
 
-use super::{Scratch, check_version, privileges::CommandUser};
+use super::dry_run::{dry_run_of, finding, lacking, minimal, run_true};
 use crate::{
-    KeeperConfig,
-    confine::probe::{dry_run_of, finding, lacking, minimal, run_true},
+    config::KeeperConfig,
+    confine::{
+        landlock::check_version,
+        landlock_level::{privileges::CommandUser, scratch::Scratch},
+    },
     sys::confine::{landlock_restrict, landlock_version},
 };
 
@@ -19,7 +22,7 @@ use crate::{
 const NOBODY: u32 = 65534;
 
 /// Looks, from beginning to end.
-pub(in crate::confine) fn probe() -> Finding {
+pub(super) fn probe() -> Finding {
     let outcome = match dry_run() {
         Ok(()) => {
             let version = landlock_version().unwrap_or_default();

@@ -1,26 +1,24 @@
 //! What this machine can isolate: a whole sandbox is made and a program run in it, and each part is
 //! looked at by itself, so that the reader learns which one is missing and how to get it.
 
-use std::{collections::BTreeMap, fs, process::Command};
+mod dry_run;
+mod landlock_level;
+
+use std::fs;
 
 use rustix::{
     io::Errno,
-    process::{WaitOptions, getppid, waitpid},
+    process::{WaitOptions, waitpid},
 };
-use workden_core::{
-    Error, ErrorKind, VirtualPath,
-    sandbox::{Confinement, Finding, Level, Limits, MountAccess, Need, Network, Outcome, RootFiles, WorkFiles},
-};
+use workden_core::sandbox::{Finding, MountAccess, Need, Outcome};
 
+use self::dry_run::{finding, lacking};
 use super::{
     detached_mounts::{clone_of, map_ids},
-    enter_with_open_files,
-    ids::{Ids, OwnerNamespaces},
+    ids::{Ids, OwnerNamespaces, why_no_user_namespace},
     landlock::NEWEST_VERSION,
-    link,
 };
 use crate::{
-    KeeperConfig,
     cgroup::{Counted, GroupLimits, GroupPlan, LimitOutcome},
     sys::{
         confine::{self, CloneSide, clone_process, new},
@@ -31,80 +29,12 @@ use crate::{
 /// Looks at everything. To be called before any thread is started: a process is forked.
 #[must_use]
 pub fn probe() -> Vec<Finding> {
-    let mut findings = vec![whole(), kernel(), user_namespaces()];
+    let mut findings = vec![dry_run::whole(), kernel(), user_namespaces()];
     findings.extend(id_mapped_mounts());
     findings.extend([seccomp(), landlock()]);
     findings.extend(control_groups());
-    findings.push(super::landlock_level::probe());
+    findings.push(landlock_level::probe());
     findings
-}
-
-pub(super) fn finding(name: &str, title: &str, need: Need, outcome: Outcome) -> Finding {
-    Finding { name: name.to_owned(), title: title.to_owned(), need, outcome }
-}
-
-pub(super) fn lacking(why: impl Into<String>, fix: impl Into<Option<String>>) -> Outcome {
-    Outcome::Lacking { why: why.into(), fix: fix.into() }
-}
-
-/// A sandbox from beginning to end.
-fn whole() -> Finding {
-    let outcome = match dry_run() {
-        Ok(()) => Outcome::Works("a sandbox was made, and a program ran in it".to_owned()),
-        Err(error) => lacking(error.sentence(), error.hint_text().map(str::to_owned)),
-    };
-    finding("sandbox", "a whole sandbox", Need::Sandbox, outcome)
-}
-
-/// Makes a sandbox in a process of its own, and runs `true` in it.
-fn dry_run() -> Result<(), Error> {
-    dry_run_of(&minimal()?, |_| run_true())
-}
-
-/// Enters a confinement in a process of its own, and does something there.
-pub(super) fn dry_run_of(
-    confinement: &Confinement,
-    inside: impl FnOnce(KeeperConfig) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let (here, there) = setup_channel::pair()?;
-    let forked = clone_process(0, None).map_err(|errno| super::errors::refused("a process", errno))?;
-    let CloneSide::Parent(pid, _process) = forked else {
-        drop(here);
-        match enter_with_open_files(confinement, getppid()).and_then(inside) {
-            Ok(()) => {
-                let _ = there.ready();
-            }
-            Err(error) => there.failed(&error),
-        }
-        exit_now(0)
-    };
-    drop(there);
-    let ready = here.wait_until_ready();
-    let _ = waitpid(Some(pid), WaitOptions::empty());
-    ready
-}
-
-pub(super) fn run_true() -> Result<(), Error> {
-    match Command::new("/usr/bin/true").env_clear().status() {
-        Ok(status) if status.success() => Ok(()),
-        _ => Err(Error::new(ErrorKind::Io, "the sandbox starts, but no program runs in it")),
-    }
-}
-
-pub(super) fn minimal() -> Result<Confinement, Error> {
-    Ok(Confinement {
-        level: Level::Namespaces,
-        root: RootFiles::Host,
-        work: WorkFiles::Ephemeral { most_bytes: 1 << 20 },
-        directory: VirtualPath::parse("/workspace")?,
-        mounts: Vec::new(),
-        read_only: Vec::new(),
-        git_links: Vec::new(),
-        masked: Vec::new(),
-        network: Network::None,
-        environment: BTreeMap::new(),
-        limits: Limits::default(),
-    })
 }
 
 /// The first kernel that has all the calls that are used to mount.
@@ -154,7 +84,7 @@ fn user_namespaces() -> Finding {
                 }
             }
             Err(errno) => {
-                let error = super::ids::why_no_user_namespace(errno);
+                let error = why_no_user_namespace(errno);
                 lacking(error.sentence(), error.hint_text().map(str::to_owned))
             }
         }

@@ -1,0 +1,79 @@
+//! `Group`: the control groups of one sandbox, and which limits they hold.
+
+use std::{
+    fs,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::Path,
+};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::{counters::GroupCounters, created::CreatedGroups};
+use crate::config::CgroupJoin;
+
+/// The limits that only a group can hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct GroupLimits {
+    pub(crate) memory: Option<u64>,
+    pub(crate) cpus: Option<f64>,
+    pub(crate) processes: Option<u64>,
+}
+
+/// Which counters of a group are of use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// What is used, and how often a limit was hit.
+    #[default]
+    Usage,
+    /// How often a limit was hit: nobody asks a single command for more.
+    Hits,
+}
+
+/// What became of one of them: held, or why not.
+pub(crate) type LimitOutcome = Result<(), String>;
+
+/// The groups of one sandbox.
+#[derive(Default)]
+pub(crate) struct Group {
+    pub(crate) join: CgroupJoin,
+    pub(crate) watch: GroupCounters,
+    /// Where the keeper is to be (version 2, in which a group has either processes or groups).
+    pub(super) keeper: Option<OwnedFd>,
+    /// What is to be removed, the deepest first.
+    pub(super) made: CreatedGroups,
+    pub(super) counted: Counted,
+    pub(crate) memory: Option<LimitOutcome>,
+    pub(crate) cpus: Option<LimitOutcome>,
+    pub(crate) processes: Option<LimitOutcome>,
+}
+
+impl Group {
+    /// Where the keeper is to be cloned into, if it matters.
+    pub(crate) fn keeper(&self) -> Option<BorrowedFd<'_>> {
+        self.keeper.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Opens a counter of what is used, where that is of use.
+    pub(super) fn usage(&self, directory: &Path, file: &str) -> Option<OwnedFd> {
+        match self.counted {
+            Counted::Usage => open(directory, file, OFlags::RDONLY).ok(),
+            Counted::Hits => None,
+        }
+    }
+
+    /// Takes what is to be removed, for whoever outlives the sandbox.
+    pub(crate) fn take_made(&mut self) -> CreatedGroups {
+        std::mem::take(&mut self.made)
+    }
+}
+
+/// Sets a file of a group.
+pub(super) fn set(directory: &Path, file: &str, value: &str) -> Result<(), String> {
+    fs::write(directory.join(file), value).map_err(|_| format!("the kernel refuses `{file}` = `{value}`"))
+}
+
+/// Opens a file of a group, for a process that will have other rights.
+pub(super) fn open(directory: &Path, file: &str, flags: OFlags) -> Result<OwnedFd, String> {
+    rustix::fs::openat(rustix::fs::CWD, directory.join(file), flags | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|_| format!("the kernel does not open `{file}` of its control group"))
+}

@@ -1,0 +1,229 @@
+//! Setting a sandbox up: one process becomes two, which work side by side. The new one builds its root and
+//! becomes PID 1; the other stays on the host, makes what the new one may not make itself, and then is the
+//! supervisor that ends the sandbox and cleans up after it.
+
+use std::{
+    os::fd::{BorrowedFd, OwnedFd},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use rustix::process::Pid;
+use workden_core::{
+    Error, VirtualPath,
+    sandbox::{Confinement, Isolation, IsolationLevel, Level, Network},
+};
+
+use super::{
+    errors,
+    ids::{self, Ids},
+    inside::{self, InitState},
+    landlock_level,
+    layout::{HOME, LOGS, Purpose, USER},
+    limits::{self, EnforcedLimits},
+    outside::OutsideSetup,
+    seccomp,
+    setup_channel::{self, SetupChannel},
+    sources::{self, MountSource},
+};
+use crate::{
+    cgroup::{Counted, Group, GroupPlan},
+    config::{Children, KeeperConfig, Logs, OomPreference},
+    supervisor::{Owner, SandboxTies},
+    sys::{
+        confine::{CloneSide, clone_process, close_inherited, new},
+        exit_now,
+    },
+};
+
+/// Enters a confinement. Returns in the new process, PID 1 of it; the calling process becomes the
+/// supervisor and returns only with an error, when there will be no sandbox.
+///
+/// `owner` is the process with which the sandbox ends, if it ends with one.
+///
+/// To be called before any thread is started and anything is opened: all descriptors but the
+/// standard streams are closed.
+///
+/// # Errors
+///
+/// `Unsupported` when this machine cannot give what was asked, `LimitNotHeld` when that is a limit,
+/// `NotFound` and others for a place that cannot be shown; each with a hint.
+pub fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<KeeperConfig, Error> {
+    enter_leased(confinement, owner, None)
+}
+
+/// The same; `directory` is one of the host's, which goes when the sandbox has ended.
+pub(crate) fn enter_leased(
+    confinement: &Confinement,
+    owner: Option<Pid>,
+    directory: Option<PathBuf>,
+) -> Result<KeeperConfig, Error> {
+    close_inherited();
+    enter_from(confinement, owner, directory)
+}
+
+/// The same, with whatever is open.
+pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid>) -> Result<KeeperConfig, Error> {
+    enter_from(confinement, owner, None)
+}
+
+fn enter_from(
+    confinement: &Confinement,
+    owner: Option<Pid>,
+    directory: Option<PathBuf>,
+) -> Result<KeeperConfig, Error> {
+    if confinement.level == Level::Landlock {
+        return landlock_level::enter(confinement, owner, directory);
+    }
+    let owner = owner.map(Owner::open).transpose()?;
+    match begin(confinement, Purpose::Keeper)? {
+        SetupSide::Inside(inside) => {
+            drop(owner);
+            Ok(inside.finish(confinement, Purpose::Keeper).0)
+        }
+        SetupSide::Outside(outside) => {
+            Err(outside.oversee(confinement, Purpose::Keeper, SandboxTies { owner, directory }, &[]))
+        }
+    }
+}
+
+/// Which of the two processes one is, when a confinement was begun.
+pub(crate) enum SetupSide {
+    /// The one that becomes PID 1.
+    Inside(InsideSetup),
+    /// The one that called, with what the other needs a supervisor for.
+    Outside(Box<OutsideSetup>),
+}
+
+/// The process that becomes PID 1, in namespaces that are empty or still the host's.
+pub(crate) struct InsideSetup {
+    ids: Ids,
+    sources: Vec<MountSource>,
+    supervisor: SetupChannel,
+}
+
+/// Makes the new process. From here on the two work side by side: one builds a root, the other makes
+/// what only the host can make.
+pub(crate) fn begin(confinement: &Confinement, purpose: Purpose) -> Result<SetupSide, Error> {
+    let ids = Ids::of_this_process()?;
+    let sources = sources::look_up(confinement)?;
+    let counted = match purpose {
+        Purpose::Keeper => Counted::Usage,
+        Purpose::OneCommand => Counted::Hits,
+    };
+    let groups = GroupPlan::new(limits::for_group(&confinement.limits), counted, ids.on_host().0);
+    // Where the keeper has to be in a group from its first moment, there must be one.
+    let group = groups.has_room_for_keeper().then(|| groups.make());
+    let (here, there) = setup_channel::pair()?;
+    let keeper = group.as_ref().and_then(Group::keeper);
+    match clone_process(namespaces(confinement, ids, keeper.is_some()), keeper) {
+        Ok(CloneSide::Child) => {
+            drop((here, group));
+            Ok(SetupSide::Inside(InsideSetup { ids, sources, supervisor: there }))
+        }
+        Ok(CloneSide::Parent(first, process)) => {
+            let owners = sources.iter().map(MountSource::owner).collect();
+            Ok(SetupSide::Outside(Box::new(OutsideSetup { first, process, link: here, ids, owners, groups, group })))
+        }
+        Err(errno) => {
+            if let Some(mut group) = group {
+                group.take_made().remove();
+            }
+            Err(match ids {
+                Ids::OfSandbox(_) => errors::refused("namespaces of its own", errno),
+                Ids::OfStarter { .. } => ids::why_no_user_namespace(errno),
+            })
+        }
+    }
+}
+
+impl InsideSetup {
+    /// What it must keep open.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.supervisor.descriptor()
+    }
+
+    /// Becomes PID 1 of a finished sandbox; or tells the supervisor why not, and ends. The line to the
+    /// supervisor is for the last word of a process for one command.
+    pub(crate) fn finish(self, confinement: &Confinement, purpose: Purpose) -> (KeeperConfig, OwnedFd) {
+        let Self { ids, sources, supervisor } = self;
+        let finished = inside::become_first(confinement, purpose, ids, sources, &supervisor).and_then(|first| {
+            let holding = limits::hold(&confinement.limits, &first.group)?;
+            let config = config(confinement, purpose, holding, first)?;
+            supervisor.ready().map(|()| config)
+        });
+        match finished {
+            Ok(config) => (config, supervisor.into_descriptor()),
+            Err(error) => {
+                supervisor.failed(&error);
+                exit_now(1)
+            }
+        }
+    }
+}
+
+/// The namespaces that the new process has from the start. Root's process leaves the user namespace
+/// later, when root's rights have done their work, and gets its network from the supervisor: the kernel
+/// takes as long to make one as the new process to build its root.
+fn namespaces(confinement: &Confinement, ids: Ids, keeper_in_group: bool) -> u64 {
+    let mut flags = new::MOUNT | new::PID | new::IPC | new::UTS;
+    if let Ids::OfStarter { .. } = ids {
+        flags |= new::USER;
+        if confinement.network == Network::None {
+            flags |= new::NETWORK;
+        }
+    }
+    // A namespace of groups would begin where the keeper is, and its commands are beside that.
+    if !keeper_in_group {
+        flags |= new::CGROUP;
+    }
+    flags
+}
+
+/// What commands are started with.
+fn config(
+    confinement: &Confinement,
+    purpose: Purpose,
+    holding: EnforcedLimits,
+    first: InitState,
+) -> Result<KeeperConfig, Error> {
+    let InitState { walls, logs, group } = first;
+    let mut environment = confinement.environment.clone();
+    for (name, value) in [
+        ("HOME", HOME),
+        ("USER", USER),
+        ("LOGNAME", USER),
+        ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+    ] {
+        environment.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+    }
+    let logs = match logs {
+        Some(directory) => Logs::Shown { directory: Arc::new(directory), at: VirtualPath::parse(LOGS)? },
+        None => Logs::Unseen("/tmp".into()),
+    };
+    Ok(KeeperConfig {
+        files_root: "/".into(),
+        directory: confinement.directory.as_str().into(),
+        logs,
+        environment,
+        rlimits: holding.rlimits,
+        join: group.join,
+        last_filter: match purpose {
+            Purpose::Keeper => seccomp::for_commands(),
+            Purpose::OneCommand => seccomp::for_one_command(),
+        },
+        domain: None,
+        watch: Some(Arc::new(group.watch)),
+        oom_preference: OomPreference::Default,
+        children: Children::CommandsOnly,
+        wall_clock: confinement.limits.wall_clock.map(|limit| limit.value),
+        idle: confinement.limits.idle.map(|limit| limit.value),
+        limits: confinement.limits.clone(),
+        isolation: Isolation {
+            level: IsolationLevel::Namespaces,
+            walls: walls.standing,
+            lacking: walls.lacking,
+            limits: holding.reports,
+        },
+    })
+}

@@ -1,0 +1,31 @@
+//! What the PID 1 of a one-shot sandbox reports to its owner, and the clock that both poll by.
+
+use std::{os::fd::BorrowedFd, time::Instant};
+
+use rustix::{
+    event::Timespec,
+    net::{SendFlags, send},
+};
+use serde::{Deserialize, Serialize};
+use workden_core::{
+    Error,
+    sandbox::{Ended, LimitHit},
+};
+
+/// What PID 1 says to the owner.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum InitMessage {
+    /// There is no sandbox, or no command.
+    Refused(Error),
+    Ended(Ended, Vec<LimitHit>),
+}
+
+pub(super) fn say(line: BorrowedFd<'_>, said: &InitMessage) {
+    // Whoever does not hear it sees the end of the line.
+    let _ = send(line, &serde_json::to_vec(said).unwrap_or_default(), SendFlags::NOSIGNAL);
+}
+
+pub(super) fn left_until(deadline: Option<Instant>) -> Option<Timespec> {
+    let left = deadline?.saturating_duration_since(Instant::now());
+    Some(Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() })
+}

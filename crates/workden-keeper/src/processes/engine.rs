@@ -1,0 +1,168 @@
+//! `Engine`: starts commands, and knows those that run.
+
+use std::{
+    ffi::{CStr, CString},
+    os::{
+        fd::{BorrowedFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use rustix::{
+    fs::{Mode, OFlags},
+    io::Errno,
+};
+use workden_core::{Error, ErrorKind, Result, limits, sandbox::Command};
+
+use super::{
+    failure::{broken, gone},
+    prepare,
+    reapers::{ReaperStart, Reapers},
+    records::JobRecords,
+    tree::{EndMode, ProcessTree},
+};
+use crate::{
+    config::KeeperConfig,
+    reaper::{Reporting, Terminal},
+};
+
+/// Starts processes, and knows those that there are.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(super) config: Arc<KeeperConfig>,
+    directory: CString,
+    pub(super) null: OwnedFd,
+    reapers: Arc<Reapers>,
+    running: Mutex<RunningTrees>,
+    records: Mutex<JobRecords>,
+}
+
+/// The trees that there are.
+#[derive(Debug, Default)]
+struct RunningTrees {
+    trees: Vec<Weak<ProcessTree>>,
+    /// Nothing is started any more.
+    stopped: bool,
+}
+
+/// What to start, but for its streams.
+pub(crate) struct CommandSpec<'a> {
+    pub(crate) command: &'a Command,
+    /// Where, as this process sees it; the usual directory unless named.
+    pub(crate) directory: Option<&'a Path>,
+    pub(crate) environment: &'a std::collections::BTreeMap<String, String>,
+}
+
+impl Engine {
+    pub(crate) fn new(config: Arc<KeeperConfig>) -> Result<Self> {
+        let null = rustix::fs::open(c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|why| broken("open the null device", why))?;
+        Ok(Self {
+            directory: c_path(&config.directory)?,
+            null,
+            reapers: Arc::new(Reapers::new(Arc::clone(&config))),
+            running: Mutex::default(),
+            records: Mutex::new(JobRecords::default()),
+            config,
+        })
+    }
+
+    /// Starts a command with these streams.
+    pub(super) fn start(
+        &self,
+        spec: &CommandSpec<'_>,
+        streams: [BorrowedFd<'_>; 3],
+        terminal: Terminal,
+        reporting: Reporting,
+    ) -> Result<Arc<ProcessTree>> {
+        let mut environment = prepare::merged(&self.config.environment, spec.environment);
+        if terminal == Terminal::Controlling {
+            environment.entry("TERM").or_insert("xterm-256color");
+        }
+        let program = prepare::program(spec.command, &environment)?;
+        let named = spec.directory.map(c_path).transpose()?;
+        let directory: &CStr = named.as_deref().unwrap_or(&self.directory);
+        let mut running = self.running();
+        running.may_start()?;
+        let started = self.reapers.start(ReaperStart { program, directory, streams, terminal, reporting });
+        let (link, reaper) = started.map_err(|why| broken("make a process", why))?;
+        let tree = ProcessTree::follow(link, reaper, Arc::clone(&self.reapers))
+            .map_err(|error| broken("watch a socket", Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+        running.trees.push(Arc::downgrade(&tree));
+        Ok(tree)
+    }
+
+    /// How many commands run, or something that they started.
+    pub(crate) fn running_trees(&self) -> usize {
+        self.running().alive().len()
+    }
+
+    /// Ends everything, for good. Returns when nothing is left.
+    pub(crate) async fn stop(&self) {
+        let trees = {
+            let mut running = self.running();
+            running.stopped = true;
+            running.alive()
+        };
+        for tree in &trees {
+            tree.begin_end(EndMode::Immediate);
+        }
+        for tree in trees {
+            tree.end(EndMode::Immediate).await;
+        }
+        self.reapers.sweep(None).await;
+    }
+
+    /// Reaps what has ended, where all children are commands'.
+    pub(crate) fn reap(&self) {
+        self.reapers.reap_all();
+    }
+
+    fn running(&self) -> MutexGuard<'_, RunningTrees> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn records(&self) -> MutexGuard<'_, JobRecords> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        for tree in self.running().alive() {
+            tree.begin_end(EndMode::Immediate);
+        }
+    }
+}
+
+impl RunningTrees {
+    fn alive(&mut self) -> Vec<Arc<ProcessTree>> {
+        let alive: Vec<Arc<ProcessTree>> =
+            self.trees.iter().filter_map(Weak::upgrade).filter(|tree| !tree.state().gone).collect();
+        self.trees = alive.iter().map(Arc::downgrade).collect();
+        alive
+    }
+
+    fn may_start(&mut self) -> Result<()> {
+        if self.stopped {
+            return Err(gone());
+        }
+        match self.alive().len() {
+            running if running >= limits::RUNNING_COMMANDS => Err(Error::new(
+                ErrorKind::Busy,
+                format!(
+                    "cannot start another command: {running} run already, what they left in the background included"
+                ),
+            )
+            .hint("wait for some, or kill background jobs")),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn c_path(path: &Path) -> Result<CString> {
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| Error::new(ErrorKind::InvalidPath, "the directory of a command has a NUL byte in its name"))
+}
