@@ -54,10 +54,15 @@ mod tests {
 
     #[test]
     fn a_program_goes_on_without_the_pages_that_it_has_used() {
-        let before = of_files();
-        forget_used_pages();
-        let after = of_files();
-        assert!(after < before, "{before} kB before, {after} kB after");
+        // Other tests of this process use pages meanwhile.
+        let mut sizes = Vec::new();
+        let given_up = (0..100).any(|_| {
+            let before = of_files();
+            forget_used_pages();
+            sizes.push((before, of_files()));
+            sizes.last().is_some_and(|(before, after)| after < before)
+        });
+        assert!(given_up, "kB before and after: {sizes:?}");
         assert_eq!(format!("{:?}", Some(vec![1, 2])), "Some([1, 2])");
     }
 }

@@ -1,13 +1,14 @@
 //! `execute`: output, ends and bounds.
 
-use std::time::{Duration, Instant};
+use std::{io::Write, time::Duration};
 
+use tokio::time::timeout;
 use workden_core::{
     ErrorKind, VirtualPath,
     sandbox::{Ended, ExecuteRequest, JobRead, Sandbox},
 };
 
-use crate::common::{COUNTS_DESCRIPTORS, TestKeeper, open_descriptors};
+use crate::common::{PATIENCE, TestKeeper, until};
 
 #[tokio::test]
 async fn ends_are_told_as_a_shell_would() {
@@ -79,35 +80,29 @@ async fn output_and_errors_come_in_the_order_in_which_they_were_printed() {
 #[tokio::test]
 async fn a_timeout_keeps_what_was_printed() {
     let place = TestKeeper::new();
-    let began = Instant::now();
-    let executed = place.run_for("echo before; sleep 60; echo after", Duration::from_millis(200)).await;
+    let ran = place.run_for("echo before; sleep 600; echo after", Duration::from_millis(200));
+    let executed = timeout(PATIENCE, ran).await.expect("the timeout ends it");
     assert_eq!(executed.ended, Ended::TimedOut);
     assert_eq!((executed.exit_code(), executed.output.text().as_str()), (124, "before\n"));
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
 }
 
 #[tokio::test]
 async fn a_child_in_the_background_keeps_nobody_waiting() {
     let place = TestKeeper::new();
-    let began = Instant::now();
-    let executed = place.run("sleep 30 & echo hi").await;
+    let executed = timeout(PATIENCE, place.run("sleep 600 & echo hi")).await.expect("it does not wait for the child");
     assert_eq!(executed.output.text(), "hi\n");
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     place.keeper.stop().await.unwrap();
 }
 
 #[tokio::test]
 async fn what_a_child_in_the_background_prints_is_drained_into_the_log() {
     let place = TestKeeper::new();
-    let executed = place.run("(sleep 0.3; echo later; yes | head -c 1000000; echo done > finished) & echo hi").await;
+    let child = "until [ -e go ]; do sleep 0.05; done; echo later; yes | head -c 1000000; echo done > finished";
+    let executed = place.run(&format!("({child}) & echo hi")).await;
     assert_eq!(executed.output.text(), "hi\n");
-    for _ in 0..500 {
-        if place.directory.path().join("finished").exists() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    assert!(place.directory.path().join("finished").exists(), "the child was not blocked by a full pipe");
+    std::fs::write(place.directory.path().join("go"), "").unwrap();
+    let finished = place.directory.path().join("finished");
+    until("the child is not blocked by a full pipe", || finished.exists()).await;
     let read = place.keeper.read_job(&"exec_1".into(), &JobRead::from(0)).await.unwrap();
     assert!(read.text.starts_with("hi\nlater\ny\n"), "{:?}", &read.text[..30]);
 }
@@ -158,45 +153,23 @@ async fn of_much_output_head_and_tail_are_kept_and_the_rest_is_in_the_log() {
 }
 
 #[tokio::test]
-async fn a_flood_is_bounded() {
-    let place = TestKeeper::new();
-    let began = Instant::now();
-    let executed = place.run("head -c 1073741824 /dev/zero").await;
-    let left_out = executed.output.left_out.unwrap();
-    assert_eq!(left_out.bytes, (1 << 30) - 100_000);
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
-    let peak = std::fs::read_to_string("/proc/self/status").unwrap();
-    let peak = peak.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim();
-    let peak: u64 = peak.strip_suffix(" kB").unwrap().parse().unwrap();
-    assert!(peak < 200 * 1024, "{peak} kB at the most");
-}
-
-#[tokio::test]
 async fn a_hundred_at_once() {
     let place = TestKeeper::new();
-    let many = (0..100).map(|i| {
+    let path = |name: &str| place.directory.path().join(name);
+    place.run("mkfifo gate").await;
+    // Each waits at the gate until all have started.
+    let many = futures_util::future::join_all((0..100).map(|i| {
         let keeper = &place.keeper;
-        async move { keeper.execute(&ExecuteRequest::shell(format!("sleep 0.2; echo {i}"))).await.unwrap() }
-    });
-    let began = Instant::now();
-    for (i, executed) in futures_util::future::join_all(many).await.into_iter().enumerate() {
-        assert_eq!(executed.output.text(), format!("{i}\n"));
+        async move { keeper.execute(&ExecuteRequest::shell(format!("touch at_{i}; read x < gate; echo {i}"))).await }
+    }));
+    let gate = async {
+        until("all have started", || (0..100).all(|i| path(&format!("at_{i}")).exists())).await;
+        let mut gate = std::fs::File::options().read(true).write(true).open(path("gate")).unwrap();
+        gate.write_all(&[b'\n'; 100]).unwrap();
+        gate
+    };
+    let (many, _gate) = futures_util::future::join(many, gate).await;
+    for (i, executed) in many.into_iter().enumerate() {
+        assert_eq!(executed.unwrap().output.text(), format!("{i}\n"));
     }
-    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
-}
-
-#[tokio::test]
-async fn no_descriptor_is_left_open() {
-    let _alone = COUNTS_DESCRIPTORS.lock().await;
-    let place = TestKeeper::new();
-    place.run("true").await;
-    let settle = || tokio::time::sleep(Duration::from_millis(300));
-    settle().await;
-    let before = open_descriptors();
-    for _ in 0..200 {
-        place.run("echo x").await;
-    }
-    settle().await;
-    // Other tests in this process come and go; 200 leaks would still be seen.
-    assert!(open_descriptors() < before + 100, "{before} before, {} after", open_descriptors());
 }

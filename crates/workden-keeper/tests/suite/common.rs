@@ -1,6 +1,9 @@
-//! A keeper in this process, and a way to find what survived.
+//! A keeper in this process, and what tests wait by.
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use workden_core::sandbox::{ExecuteRequest, Executed, Sandbox};
 use workden_keeper::{Keeper, KeeperConfig};
@@ -50,10 +53,22 @@ pub(crate) fn survivors(word: &str) -> Vec<String> {
     found
 }
 
-/// For who counts descriptors, and who has many: tests are threads of one process.
-pub(crate) static COUNTS_DESCRIPTORS: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+/// How long an event may take on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How many descriptors this process has open.
-pub(crate) fn open_descriptors() -> usize {
-    std::fs::read_dir(Path::new("/proc/self/fd")).unwrap().count()
+/// Waits until something is so.
+pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// How often a loop runs: a tenth of the full count, unless `WORKDEN_TEST_LONG=1` is set.
+pub(crate) fn rounds(full: usize) -> usize {
+    match std::env::var("WORKDEN_TEST_LONG").as_deref() {
+        Ok("1") => full,
+        _ => full.div_ceil(10),
+    }
 }

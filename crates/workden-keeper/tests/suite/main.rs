@@ -1,10 +1,13 @@
-//! What holds for every command of a keeper, in this process and in one of its own.
+//! Tests of the keeper: its commands, in this process and in one of its own; the walls of a confinement, tried
+//! from inside; and the conformance suite.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "helpers of tests are tests")]
 
 mod commands;
 mod common;
+mod confinement;
+mod conformance;
 mod jobs;
 mod lease;
 mod orphans;

@@ -2,69 +2,69 @@
 
 use std::time::Duration;
 
-use workden_core::sandbox::{Ended, ExecuteRequest, JobId, JobRequest, Killed, Sandbox};
+use workden_core::sandbox::{Ended, ExecuteRequest, JobId, JobRequest, JobState, Killed, Sandbox};
 use workden_wire::RemoteSandbox;
 
-use crate::{common::survivors, program::Program};
+use crate::{
+    common::{survivors, until},
+    program::Program,
+};
 
-/// Ways to leave something behind. Each goes on for minutes.
+/// Ways to leave something behind, each of which goes on for minutes. `UP` says that everything is there.
 const CASES: &[(&str, &str)] = &[
-    ("a child", "sleep 300"),
-    ("children in the background", "sleep 300 & sleep 300 & sleep 300"),
-    ("a session of its own", "setsid sleep 300 & setsid setsid sleep 300 & sleep 300"),
-    ("a double fork", "(setsid sh -c 'setsid sleep 300 & exit' &) ; sleep 300"),
-    ("TERM ignored", "trap '' TERM HUP INT; setsid sleep 300 & sleep 300"),
-    ("a child that is stopped", "sleep 300 & kill -STOP $!; setsid sleep 300 & kill -STOP $!; sleep 300"),
-    ("stopped itself", "setsid sleep 300 & kill -STOP $$"),
-    ("the pipe held by a grandchild", "(setsid sh -c 'echo held; sleep 300' &) ; sleep 300"),
-    ("always new children", "while :; do setsid sleep 300 & sleep 0.02; done"),
-    ("its reaper killed", "setsid sleep 300 & (setsid sh -c 'trap \"\" TERM; sleep 300' &) ; kill -9 $PPID; sleep 300"),
+    ("a child", "UP; sleep 300"),
+    ("children in the background", "sleep 300 & sleep 300 & UP; sleep 300"),
+    ("a session of its own", "setsid sleep 300 & setsid setsid sleep 300 & UP; sleep 300"),
+    ("a double fork", "(setsid sh -c 'setsid sleep 300 & UP; exit' &) ; sleep 300"),
+    ("TERM ignored", "trap '' TERM HUP INT; setsid sleep 300 & UP; sleep 300"),
+    ("a child that is stopped", "sleep 300 & kill -STOP $!; setsid sleep 300 & kill -STOP $!; UP; sleep 300"),
+    ("stopped itself", "setsid sleep 300 & UP; kill -STOP $$"),
+    ("the pipe held by a grandchild", "(setsid sh -c 'echo held; UP; sleep 300' &) ; sleep 300"),
+    ("always new children", "while :; do setsid sleep 300 & UP; sleep 0.02; done"),
+    (
+        "its reaper killed",
+        "setsid sleep 300 & (setsid sh -c 'trap \"\" TERM; sleep 300' &) ; UP; kill -9 $PPID; sleep 300",
+    ),
     ("its reaper traced", TRACES),
-    ("its reaper stopped", "setsid sleep 300 & kill -STOP $PPID; sleep 300"),
+    ("its reaper stopped", "setsid sleep 300 & UP; kill -STOP $PPID; sleep 300"),
 ];
 
-/// Keeps its reaper from being reaped, which has to be allowed to root at most.
+/// Keeps its reaper from being reaped, which the kernel allows to root at most.
 const TRACES: &str = "exec python3 -c 'import ctypes, os, signal, time; signal.signal(15, signal.SIG_IGN); \
-                      ctypes.CDLL(None).ptrace(16, os.getppid(), 0, 0); time.sleep(300)'";
+                      ctypes.CDLL(None).ptrace(16, os.getppid(), 0, 0); open(os.environ[\"MARK\"], \"w\"); \
+                      time.sleep(300)'";
 
 /// A word that only the processes of one case have in their environment.
 fn mark(way: &str, case: usize) -> String {
     format!("workden_{way}_{case}_{}_", std::process::id())
 }
 
+/// The line of a case: when everything is there, it makes a file that is called as the mark.
+fn line_of(case: &str) -> String {
+    case.replace("UP", ": > \"$MARK\"")
+}
+
 fn request(line: &str, mark: &str) -> ExecuteRequest {
-    let mut request = ExecuteRequest::shell(line);
+    let mut request = ExecuteRequest::shell(line_of(line));
     request.environment.insert("MARK".to_owned(), mark.to_owned());
     request
 }
 
 fn job(line: &str, mark: &str) -> JobRequest {
-    let mut request = JobRequest::shell(line);
+    let mut request = JobRequest::shell(line_of(line));
     request.environment.insert("MARK".to_owned(), mark.to_owned());
     request
 }
 
-/// Nothing is left, at the latest after a while.
-async fn none_left(mark: &str, case: &str, most: Duration) {
-    let until = tokio::time::Instant::now() + most;
-    loop {
-        let left = survivors(mark);
-        if left.is_empty() {
-            return;
-        }
-        assert!(tokio::time::Instant::now() < until, "{case}: {left:#?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+/// Waits until nothing is left.
+async fn none_left(mark: &str, case: &str) {
+    until(&format!("nothing is left of {case}"), || survivors(mark).is_empty()).await;
 }
 
-async fn some_alive(mark: &str, case: &str) {
-    for _ in 0..500 {
-        if !survivors(mark).is_empty() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("{case}: nothing has started");
+/// Waits until everything of a case is there.
+async fn up<S>(program: &Program<S>, mark: &str, case: &str) {
+    let file = program.directory.path().join(mark);
+    until(&format!("{case} is up"), || file.exists()).await;
 }
 
 #[tokio::test]
@@ -88,13 +88,15 @@ async fn none_after_a_timeout() {
 async fn none_after_a_call_was_dropped() {
     let (way, program) = ("dropped", Program::start().await);
     let all = CASES.iter().enumerate().map(|(number, (case, line))| {
-        let sandbox = &program.sandbox;
+        let (program, sandbox) = (&program, &program.sandbox);
         async move {
             let mark = mark(way, number);
             let request = request(line, &mark);
-            let call = sandbox.execute(&request);
-            let _ = tokio::time::timeout(Duration::from_millis(500), call).await;
-            none_left(&mark, case, Duration::from_secs(6)).await;
+            tokio::select! {
+                _ = sandbox.execute(&request) => {}
+                () = up(program, &mark, case) => {}
+            }
+            none_left(&mark, case).await;
         }
     });
     futures_util::future::join_all(all).await;
@@ -104,11 +106,11 @@ async fn none_after_a_call_was_dropped() {
 async fn none_after_a_job_was_killed() {
     let (way, program) = ("job", Program::start().await);
     let all = CASES.iter().enumerate().map(|(number, (case, line))| {
-        let sandbox = &program.sandbox;
+        let (program, sandbox) = (&program, &program.sandbox);
         async move {
             let mark = mark(way, number);
             let job = sandbox.start_job(&job(line, &mark)).await.unwrap();
-            tokio::time::sleep(Duration::from_millis(400)).await;
+            up(program, &mark, case).await;
             let killed = sandbox.kill_job(&job.id).await.unwrap();
             assert!(*case == "its reaper killed" || killed == Killed::Stopped, "{case}: {killed:?}");
             assert_eq!(survivors(&mark), Vec::<String>::new(), "{case}");
@@ -124,12 +126,15 @@ async fn none_after_a_job_was_killed() {
 async fn none_of_what_a_finished_job_left() {
     let program = Program::start().await;
     let mark = mark("finished", 0);
-    let line = "setsid sleep 300 & (setsid sh -c 'trap \"\" TERM; sleep 300' &) ; exit 7";
+    let line = "setsid sleep 300 & (setsid sh -c 'trap \"\" TERM; UP; sleep 300' &) ; exit 7";
     let job = program.sandbox.start_job(&job(line, &mark)).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(400)).await;
-    let now = &program.sandbox.jobs().await.unwrap()[0];
-    assert_eq!(now.state, workden_core::sandbox::JobState::Ended(Ended::Exited(7)));
-    some_alive(&mark, "finished").await;
+    up(&program, &mark, "a finished job").await;
+    let state = async || program.sandbox.jobs().await.unwrap()[0].state;
+    while state().await == JobState::Running {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(state().await, JobState::Ended(Ended::Exited(7)));
+    assert!(!survivors(&mark).is_empty());
     assert_eq!(program.sandbox.kill_job(&job.id).await.unwrap(), Killed::Stopped);
     assert_eq!(survivors(&mark), Vec::<String>::new());
 }
@@ -141,16 +146,13 @@ async fn with_all_running(way: &str, program: Program, end: impl AsyncFnOnce(&mu
     for (number, (case, line)) in CASES.iter().enumerate() {
         let mark = mark(way, number);
         program.sandbox.as_ref().unwrap().start_job(&job(line, &mark)).await.unwrap();
-        if *case != "its reaper killed" {
-            some_alive(&mark, case).await;
-        }
+        up(&program, &mark, case).await;
     }
-    tokio::time::sleep(Duration::from_millis(300)).await;
     end(&mut program).await;
     for (number, (case, _)) in CASES.iter().enumerate() {
-        none_left(&mark(way, number), case, Duration::from_secs(8)).await;
+        none_left(&mark(way, number), case).await;
     }
-    assert!(program.wait(Duration::from_secs(5)).await.is_some(), "the keeper itself has ended");
+    program.wait().await;
 }
 
 #[tokio::test]
@@ -198,11 +200,11 @@ async fn none_after_kill_9_of_the_keeper_but_what_killed_its_minder() {
     for (number, (case, line)) in &cases {
         let mark = mark(way, *number);
         program.sandbox.start_job(&job(line, &mark)).await.unwrap();
-        some_alive(&mark, case).await;
+        up(&program, &mark, case).await;
     }
     program.process.kill().unwrap();
     for (number, (case, _)) in &cases {
-        none_left(&mark(way, *number), case, Duration::from_secs(30)).await;
+        none_left(&mark(way, *number), case).await;
     }
     program.process.wait().unwrap();
 }

@@ -3,7 +3,7 @@
 use std::{
     os::unix::net::UnixStream as StdStream,
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
@@ -14,7 +14,7 @@ use workden_core::{
 };
 use workden_wire::{Launch, LaunchTarget, Lifetime, PROTOCOL, RemoteSandbox, TokenHash, launch};
 
-use crate::common::{environment, survivors};
+use crate::common::{environment, rounds, survivors, until};
 
 /// A keeper in a process of its own.
 pub(crate) struct Program<S = RemoteSandbox> {
@@ -49,16 +49,9 @@ impl Program {
 const BY_ANOTHER: &str = "exec 3<&0; \"$0\" \"$@\" <&3 & exec 3<&- 0<&-; wait";
 
 impl<S> Program<S> {
-    /// Waits for the end of the process.
-    pub(crate) async fn wait(&mut self, most: Duration) -> Option<i32> {
-        let until = Instant::now() + most;
-        while Instant::now() < until {
-            if let Some(status) = self.process.try_wait().unwrap() {
-                return Some(status.code().unwrap_or(-1));
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        None
+    /// Waits for the end of the process, and returns its exit code.
+    pub(crate) async fn wait(&mut self) -> Option<i32> {
+        exit_code(&mut self.process).await
     }
 }
 
@@ -88,7 +81,7 @@ async fn a_keeper_serves_files_and_commands_on_its_standard_input() {
     program.sandbox.stop().await.unwrap();
     assert_eq!(program.sandbox.jobs().await.unwrap_err().kind(), ErrorKind::Gone);
     drop(program.sandbox.clone());
-    assert_eq!(program.wait(Duration::from_secs(5)).await, Some(0));
+    assert_eq!(program.wait().await, Some(0));
 }
 
 #[tokio::test]
@@ -146,33 +139,56 @@ async fn a_launch_that_makes_no_sense_is_refused_in_words() {
     }
 }
 
-#[tokio::test]
-async fn a_leased_keeper_outlives_a_connection_but_not_its_lease() {
+/// A keeper with a lease, a connection to it, and the directory with its socket.
+async fn leased(ttl: Duration) -> (Child, RemoteSandbox, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
-    let socket = directory.path().join("socket");
     let lifetime = Lifetime::Leased {
-        ttl: Duration::from_millis(700),
-        socket: socket.clone(),
+        ttl,
+        socket: directory.path().join("socket"),
         token_sha256: TokenHash::of("secret").to_string(),
         directory: None,
     };
-    let (mut process, mut stream) = started(Command::new(env!("CARGO_BIN_EXE_workden-keeper")));
+    let (process, mut stream) = started(Command::new(env!("CARGO_BIN_EXE_workden-keeper")));
     launch(&mut stream, &here(directory.path(), lifetime)).await.unwrap();
-    let first = RemoteSandbox::connect(stream, None).await.unwrap();
+    (process, RemoteSandbox::connect(stream, None).await.unwrap(), directory)
+}
+
+async fn connect(directory: &tempfile::TempDir, token: &str) -> workden_core::Result<RemoteSandbox> {
+    let stream = UnixStream::connect(directory.path().join("socket")).await.unwrap();
+    RemoteSandbox::connect(stream, Some(token)).await
+}
+
+async fn exit_code(process: &mut Child) -> Option<i32> {
+    let mut ended = None;
+    until("the keeper ends", || {
+        ended = process.try_wait().unwrap();
+        ended.is_some()
+    })
+    .await;
+    ended.and_then(|status| status.code())
+}
+
+#[tokio::test]
+async fn a_leased_keeper_outlives_its_connections() {
+    let (mut process, first, directory) = leased(Duration::from_secs(3600)).await;
     let job = first.start_job(&JobRequest::shell("sleep 300")).await.unwrap();
     drop(first);
-    tokio::time::sleep(Duration::from_millis(200)).await;
-
-    let connect =
-        async |token: &str| RemoteSandbox::connect(UnixStream::connect(&socket).await.unwrap(), Some(token)).await;
-    assert_eq!(connect("wrong").await.unwrap_err().kind(), ErrorKind::PermissionDenied);
-    let (second, third) = (connect("secret").await.unwrap(), connect("secret").await.unwrap());
+    assert_eq!(connect(&directory, "wrong").await.unwrap_err().kind(), ErrorKind::PermissionDenied);
+    let (second, third) = (connect(&directory, "secret").await.unwrap(), connect(&directory, "secret").await.unwrap());
     assert_eq!(second.jobs().await.unwrap()[0].pid, job.pid);
-    tokio::time::sleep(Duration::from_millis(1000)).await;
-    assert_eq!(third.jobs().await.unwrap().len(), 1, "a connection renews the lease");
-    drop((second, third));
-    tokio::time::sleep(Duration::from_millis(1500)).await;
-    assert_eq!(process.try_wait().unwrap().map(|status| status.code()), Some(Some(0)));
+    third.stop().await.unwrap();
+    assert_eq!(exit_code(&mut process).await, Some(0));
+}
+
+#[tokio::test]
+async fn a_leased_keeper_ends_when_nothing_renews_its_lease() {
+    let ttl = Duration::from_millis(700);
+    let (mut process, client, _directory) = leased(ttl).await;
+    let job = client.start_job(&JobRequest::shell("sleep 300")).await.unwrap();
+    tokio::time::sleep(ttl * 2).await;
+    assert_eq!(client.jobs().await.unwrap().len(), 1, "a connection renews the lease");
+    drop(client);
+    assert_eq!(exit_code(&mut process).await, Some(0));
     assert!(!std::path::Path::new(&format!("/proc/{}", job.pid)).exists(), "{:?}", survivors("sleep"));
 }
 
@@ -188,9 +204,7 @@ async fn in_a_container_a_relay_leads_to_the_socket() {
         .args(["--directory", directory.path().to_str().unwrap()])
         .spawn()
         .unwrap();
-    while !socket.exists() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("the keeper listens", || socket.exists()).await;
     assert_eq!(socket.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let (ours, theirs) = StdStream::pair().unwrap();
     let theirs = std::os::fd::OwnedFd::from(theirs);
@@ -206,40 +220,49 @@ async fn in_a_container_a_relay_leads_to_the_socket() {
     let executed = sandbox.execute(&ExecuteRequest::shell("echo through; pwd")).await.unwrap();
     assert_eq!(executed.output.text(), format!("through\n{}\n", directory.path().display()));
     drop(sandbox);
-    let relayed = async {
-        while relay.try_wait().unwrap().is_none() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(5), relayed).await.expect("the relay ends with the stream");
+    until("the relay ends with the stream", || relay.try_wait().unwrap().is_some()).await;
     kill_process(Pid::from_child(&serving), Signal::TERM).unwrap();
     assert!(serving.wait().unwrap().success());
     assert!(!socket.exists());
 }
 
+/// A number of kB in the status of a process.
+fn kilobytes(process: &Child, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+}
+
 #[tokio::test]
-async fn a_flood_leaves_no_memory_behind() {
+async fn a_flood_is_bounded_and_leaves_no_memory_behind() {
     let program = Program::start().await;
-    let anonymous = || {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", program.process.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
-        line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap()
-    };
     program.sandbox.execute(&ExecuteRequest::shell("true")).await.unwrap();
-    let before = anonymous();
-    for _ in 0..3 {
-        let executed = program.sandbox.execute(&ExecuteRequest::shell("head -c 300000000 /dev/zero")).await.unwrap();
-        assert_eq!(executed.output.left_out.unwrap().bytes, 300_000_000 - 100_000);
+    let before = kilobytes(&program.process, "RssAnon:");
+    let bytes = rounds(2 << 30);
+    for _ in 0..2 {
+        let flood = ExecuteRequest::shell(format!("head -c {bytes} /dev/zero"));
+        let executed = program.sandbox.execute(&flood).await.unwrap();
+        assert_eq!(executed.output.left_out.unwrap().bytes, bytes as u64 - 100_000);
     }
-    // Threads that have nothing to do end after a while, and a busy machine takes its time. What the
-    // allocator keeps for the next call is a few buffers, whatever came through.
-    let mut after = anonymous();
-    for _ in 0..50 {
-        if after < before + 2048 {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        after = anonymous();
+    let peak = kilobytes(&program.process, "VmHWM:");
+    assert!(peak < 100 * 1024, "{peak} kB at the most");
+    // Threads that have nothing to do end after a while. The allocator keeps a few buffers for the next call,
+    // however much came through.
+    until("memory is given back", || kilobytes(&program.process, "RssAnon:") < before + 2048).await;
+}
+
+#[tokio::test]
+async fn no_descriptor_is_left_open() {
+    let program = Program::start().await;
+    let open = || std::fs::read_dir(format!("/proc/{}/fd", program.process.id())).unwrap().count();
+    program.sandbox.execute(&ExecuteRequest::shell("true")).await.unwrap();
+    let before = open();
+    for _ in 0..rounds(200) {
+        program.sandbox.execute(&ExecuteRequest::shell("echo x")).await.unwrap();
     }
-    panic!("{before} kB before, {after} kB after");
+    let request = ExecuteRequest::shell("sleep 0.2");
+    for executed in futures_util::future::join_all((0..60).map(|_| program.sandbox.execute(&request))).await {
+        assert_eq!(executed.unwrap().exit_code(), 0);
+    }
+    until("all are closed", || open() <= before).await;
 }

@@ -11,6 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::common::PATIENCE;
+
 /// A relay between pipes and a socket.
 struct Relay {
     process: Child,
@@ -30,14 +32,14 @@ fn started() -> Relay {
         .spawn()
         .unwrap();
     let (keeper, _) = listener.accept().unwrap();
-    keeper.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    keeper.set_read_timeout(Some(PATIENCE)).unwrap();
     let (input, output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
     Relay { process, input, output, keeper }
 }
 
 fn ended(process: &mut Child) -> bool {
     let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(5) {
+    while began.elapsed() < PATIENCE {
         if let Some(status) = process.try_wait().unwrap() {
             return status.success();
         }

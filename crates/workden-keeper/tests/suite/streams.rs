@@ -9,7 +9,7 @@ use workden_core::{
     sandbox::{Command, Ended, Process, ProcessEvent, Sandbox, Signal, SpawnRequest, Stream, WindowSize},
 };
 
-use crate::common::{TestKeeper, survivors};
+use crate::common::{self, PATIENCE, TestKeeper, survivors};
 
 async fn piped(place: &TestKeeper, line: &str) -> Process {
     place.keeper.spawn(&SpawnRequest::piped(Command::Shell(line.to_owned()))).await.unwrap()
@@ -24,7 +24,7 @@ async fn in_terminal(place: &TestKeeper, line: &str) -> Process {
 async fn until(process: &mut Process, text: &str) -> String {
     let mut all = String::new();
     while !all.contains(text) {
-        let event = tokio::time::timeout(Duration::from_secs(10), process.events.next()).await;
+        let event = tokio::time::timeout(PATIENCE, process.events.next()).await;
         match event.unwrap_or_else(|_| panic!("no {text:?} in {all:?}")).unwrap().unwrap() {
             ProcessEvent::Printed(_, bytes) => all += &String::from_utf8_lossy(&bytes),
             ProcessEvent::LimitHit(hit) => panic!("{hit:?} before {text:?}: {all:?}"),
@@ -129,17 +129,9 @@ async fn dropping_the_events_ends_the_tree_and_taking_the_end_does_not() {
     let mut request = SpawnRequest::piped(Command::Shell("setsid sleep 300 & sleep 300".to_owned()));
     request.environment.insert("MARK".to_owned(), mark.clone());
     let process = place.keeper.spawn(&request).await.unwrap();
-    while survivors(&mark).len() < 3 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    common::until("all of it runs", || survivors(&mark).len() >= 3).await;
     drop(process.events);
-    for _ in 0..300 {
-        if survivors(&mark).is_empty() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    assert_eq!(survivors(&mark), Vec::<String>::new());
+    common::until("nothing of it is left", || survivors(&mark).is_empty()).await;
 
     request.command = Command::Shell("setsid sleep 300 & exit 0".to_owned());
     let process = place.keeper.spawn(&request).await.unwrap();
@@ -164,10 +156,13 @@ async fn a_terminal_is_one_and_can_be_resized() {
 #[tokio::test]
 async fn control_c_ends_the_job_in_the_foreground_and_control_d_the_input() {
     let place = TestKeeper::new();
-    let mut process = in_terminal(&place, "echo ready; sleep 300; echo not reached").await;
+    // A length of sleep that no other process has.
+    let sleep = format!("sleep 3{:07}", std::process::id());
+    let mut process = in_terminal(&place, &format!("echo ready; {sleep}; echo not reached")).await;
     until(&mut process, "ready").await;
     // A shell that is just about to start its child waits for that, whatever it was told before.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    common::until("the child runs", || survivors(&sleep).iter().any(|line| line.ends_with(&format!(": {sleep} "))))
+        .await;
     process.control.write(Bytes::from_static(b"\x03")).await.unwrap();
     let (output, _, ended) = to_the_end(process).await;
     assert_eq!(ended, Ended::Signalled(2), "{output}");

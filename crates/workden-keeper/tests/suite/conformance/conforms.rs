@@ -2,7 +2,7 @@
 
 use workden_conformance::{python_checks, sandbox_checks};
 
-use crate::host::{Host, hold};
+use super::host::{Host, hold};
 
 #[tokio::test]
 async fn commands_of_a_keeper_conform() {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt;
 use workden_conformance::{SandboxCheck, sandbox_checks};
 
-use crate::{
+use super::{
     broken::{
         Broken,
         Spoil::{self, *},

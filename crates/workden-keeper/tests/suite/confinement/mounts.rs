@@ -5,7 +5,7 @@ use workden_core::{
     sandbox::{Confinement, Mount, MountAccess, Network, WorkFiles},
 };
 
-use crate::run::{TestSandbox, starters};
+use super::run::{TestSandbox, starters};
 
 fn at(path: &str) -> VirtualPath {
     VirtualPath::parse(path).unwrap()

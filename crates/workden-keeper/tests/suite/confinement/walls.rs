@@ -1,6 +1,6 @@
 //! Attempts to get out, look out, or take over.
 
-use crate::run::{TestSandbox, starters};
+use super::run::{TestSandbox, starters};
 
 /// Attempts in shell: each must fail, and print nothing of the host's.
 const IN_SHELL: &[(&str, &str)] = &[

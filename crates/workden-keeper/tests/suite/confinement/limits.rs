@@ -2,7 +2,7 @@
 
 use workden_core::sandbox::{Confinement, Limit, Limits};
 
-use crate::run::{Starter, TestSandbox, starters};
+use super::run::{Starter, TestSandbox, starters};
 
 #[test]
 fn a_fork_bomb_meets_the_process_limit() {
@@ -11,7 +11,7 @@ fn a_fork_bomb_meets_the_process_limit() {
         let limits = Limits { processes: Some(Limit::required(30)), ..Limits::default() };
         let confinement = Confinement { limits, ..sandbox.confinement() };
         let script = "import os, time\nn = 0\ntry:\n    while n < 500:\n        if os.fork() == 0:\n            \
-                      time.sleep(3)\n            os._exit(0)\n        n += 1\nexcept OSError: pass\nprint(n)";
+                      time.sleep(600)\n            os._exit(0)\n        n += 1\nexcept OSError: pass\nprint(n)";
         sandbox.write("bomb.py", script);
         let ran = sandbox.run(&confinement, "exec /usr/bin/python3 bomb.py");
         let made: u32 = ran.output.trim().parse().unwrap_or_else(|_| panic!("started by {starter:?}: {ran:?}"));

@@ -119,7 +119,9 @@ fn program() -> String {
     static OPENED: LazyLock<File> = LazyLock::new(|| {
         let test = std::env::current_exe().unwrap();
         let profile = test.parent().and_then(Path::parent).unwrap();
-        let opened = File::open(profile.join("examples").join("confined")).unwrap();
+        let opened = File::open(profile.join("examples").join("confined"));
+        let opened =
+            opened.expect("`cargo test -p workden-keeper` builds the example `confined`, `--test suite` does not");
         rustix::io::fcntl_setfd(&opened, rustix::io::FdFlags::empty()).unwrap();
         opened
     });

@@ -1,7 +1,6 @@
 //! Keepers on directories of the host, and checks that run several at a time.
 
 use std::{
-    collections::BTreeMap,
     path::PathBuf,
     sync::{
         Arc,
@@ -15,6 +14,8 @@ use workden_conformance::{SandboxCheck, SandboxReport, report_sandbox};
 use workden_core::Sandbox;
 use workden_keeper::{Keeper, KeeperConfig};
 use workden_wire::{RemoteSandbox, ServeOptions};
+
+use crate::common::environment;
 
 /// Checks that run at a time: most of them wait for something.
 const LANES: usize = 6;
@@ -46,10 +47,6 @@ impl Host {
         tokio::spawn(workden_wire::serve(Arc::new(self.keeper()), far, ServeOptions::default()));
         RemoteSandbox::connect(near, None).await.unwrap()
     }
-}
-
-fn environment() -> BTreeMap<String, String> {
-    BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())])
 }
 
 /// Runs checks several at a time, each on a sandbox of its own.

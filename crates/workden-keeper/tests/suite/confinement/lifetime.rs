@@ -9,7 +9,8 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use workden_core::sandbox::{Confinement, Limit, Limits};
 
-use crate::run::{TestSandbox, starters};
+use super::run::{TestSandbox, starters};
+use crate::common::PATIENCE;
 
 /// A length of sleep that no other process has.
 fn mark(number: u32) -> String {
@@ -27,7 +28,7 @@ fn sleeps(mark: &str) -> bool {
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let start = Instant::now();
     while !is_so() {
-        assert!(start.elapsed() < Duration::from_secs(10), "never: {what}");
+        assert!(start.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
