@@ -1,6 +1,6 @@
-//! Enters a confinement, given as JSON, and runs a program in it: `confined JSON PROGRAM ARG...`.
-//! Without arguments it says what this machine can isolate.
-//! The process engine is not involved, so that walls can be tried by themselves.
+//! Enters a confinement, given as JSON, and runs a program in it: `confined JSON PROGRAM ARG...`. Without arguments
+//! it prints which isolation this machine supports. The process engine is not involved, so that tests can try the
+//! walls alone.
 
 use std::{
     error::Error,

@@ -1,5 +1,5 @@
-//! `KeeperConfig`: what every command of a keeper is started with. Made by whoever prepared the ground
-//! (the host as it is, namespaces, a container), used by whoever starts processes.
+//! `KeeperConfig`: what every command of a keeper is started with. Entering a confinement, a container or the host
+//! makes one; the process engine uses it.
 
 use std::{collections::BTreeMap, fmt, os::fd::OwnedFd, path::PathBuf, sync::Arc, time::Duration};
 
@@ -13,41 +13,40 @@ use workden_core::{
 /// What every command of a keeper is started with.
 #[derive(Debug)]
 pub struct KeeperConfig {
-    /// What is `/` to file calls, as this process sees it.
+    /// The directory that is `/` to file calls, as this process sees it.
     pub files_root: PathBuf,
-    /// Where commands start, as this process sees it.
+    /// The directory in which commands start, as this process sees it.
     pub directory: PathBuf,
-    /// Where the logs of commands are.
+    /// Where the logs of commands are stored.
     pub logs: Logs,
     /// The environment of commands.
     pub environment: BTreeMap<String, String>,
-    /// What each process is limited to by the kernel.
+    /// The resource limits of each process.
     pub rlimits: Vec<(Resource, u64)>,
     /// The control groups that commands join.
     pub join: CgroupJoin,
-    /// A filter of system calls that commands get just before they start, besides the keeper's own if
-    /// that has one; empty for none.
+    /// A seccomp filter that commands get just before they start, in addition to the keeper's own; empty for none.
     pub last_filter: BpfProgram,
-    /// A Landlock ruleset that each command puts itself under just before it starts.
+    /// A Landlock ruleset that each command enters just before it starts.
     pub domain: Option<OwnedFd>,
-    /// Who counts what all commands use together, and how often they ran into a limit.
+    /// The counters of what all commands use together, and of limits that they hit.
     pub watch: Option<Arc<dyn LimitWatch>>,
-    /// Who goes first when memory runs out.
+    /// Which processes the kernel kills first when memory runs out.
     pub oom_preference: OomPreference,
-    /// Whose the children of this process are.
+    /// Whose children this process may have.
     pub children: Children,
     /// How long the keeper may live.
     pub wall_clock: Option<Duration>,
-    /// How long it lives while nobody asks anything of it and nothing runs.
+    /// How long it lives without calls while no command runs.
     pub idle: Option<Duration>,
-    /// The limits as they were asked for, for sentences about them.
+    /// The limits as requested, for messages about them.
     pub limits: Limits,
-    /// What was enforced.
+    /// The isolation that is enforced.
     pub isolation: Isolation,
 }
 
 impl KeeperConfig {
-    /// The host as it is: no wall, no limit, in a process with other children.
+    /// Returns the configuration for the host as it is: no wall, no limit, in a process with other children.
     #[must_use]
     pub fn host(directory: impl Into<PathBuf>, environment: BTreeMap<String, String>) -> Self {
         let directory = directory.into();
@@ -71,76 +70,76 @@ impl KeeperConfig {
     }
 }
 
-/// Where the logs of commands are. Nobody but the keeper writes them.
+/// Where the logs of commands are stored. Only the keeper can write them.
 #[derive(Debug)]
 pub enum Logs {
-    /// In this directory, as this process sees it, without names.
+    /// In this directory, as this process sees it, as files without names.
     Unseen(PathBuf),
-    /// Commands can read them. They see the same files by another mount, which is read-only.
+    /// Where commands can read them, through another mount that is read-only.
     Shown {
-        /// The directory, by a mount that can be written and that no path leads to.
+        /// The directory, through a writable mount that no path leads to.
         directory: Arc<OwnedFd>,
-        /// Where commands see it.
+        /// The path at which commands see it.
         at: VirtualPath,
     },
 }
 
-/// How a command gets into its control groups.
+/// How a command joins its control groups.
 #[derive(Debug, Default)]
 pub enum CgroupJoin {
-    /// It does not.
+    /// There are none.
     #[default]
     None,
-    /// It writes itself into these files: `tasks` of control groups of version 1.
+    /// The command writes itself into these files: the `tasks` of version 1 groups.
     Tasks(Vec<OwnedFd>),
-    /// It is made in this directory: a control group of version 2.
+    /// The command is cloned into this directory: a version 2 group.
     CloneInto(OwnedFd),
 }
 
-/// Who goes first when memory runs out.
+/// Which processes the kernel kills first when memory runs out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OomPreference {
-    /// Whoever the kernel takes.
+    /// The kernel decides.
     #[default]
     Default,
-    /// Commands before the keeper, which shares a limit with them, and with which everything would end.
+    /// Commands before the keeper, which shares a limit with them and whose end would end everything.
     CommandsFirst,
 }
 
-/// Whose the children of this process are.
+/// Whose children this process has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Children {
-    /// Commands' only. This process is PID 1 or a child subreaper: any child that is no reaper was
-    /// left by a reaper that died, and is killed.
+    /// Only those of commands. This process is PID 1 or a child subreaper: a child that is not a reaper was left by a
+    /// reaper that died, and is killed.
     CommandsOnly,
-    /// Others' too: only reapers are waited for.
+    /// Also children of the surrounding program: the keeper waits for reapers only.
     OthersToo,
 }
 
 /// Counts what all commands use together.
 pub trait LimitWatch: Send + Sync + fmt::Debug {
-    /// How often a limit was hit since the sandbox began.
+    /// Returns how often a limit was hit since the sandbox started.
     fn hits(&self) -> LimitCounts;
 
-    /// What is used now.
+    /// Returns what is used now.
     fn used(&self) -> ResourceUse;
 }
 
 /// How often limits were hit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitCounts {
-    /// Processes that were killed for want of memory.
+    /// Processes that were killed because memory ran out.
     pub memory: u64,
-    /// Processes that could not be made.
+    /// Processes that could not be created.
     pub processes: u64,
 }
 
-/// What all commands use together. `None` where nobody counts it.
+/// What all commands use together. `None` for a value that is not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResourceUse {
     /// Bytes of memory.
     pub memory: Option<u64>,
-    /// The most that it has been.
+    /// The highest value so far.
     pub memory_peak: Option<u64>,
     /// Processor time so far.
     pub cpu: Option<Duration>,

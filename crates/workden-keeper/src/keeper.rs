@@ -1,8 +1,6 @@
-//! `Keeper`: the sandbox itself, where its files and processes are. Files are a `LocalBackend`,
-//! commands the engine of `processes`.
+//! `Keeper`: the sandbox itself. Its files are a `LocalBackend`, its commands run in the engine of `processes`.
 //!
-//! Invariant: a path of a request is resolved like any other before a command starts in it, and
-//! after `stop` everything is `Gone`.
+//! Invariant: the directory of a command is resolved like any other path, and after `stop` every call answers `Gone`.
 
 use std::{
     path::{Path, PathBuf},
@@ -44,14 +42,14 @@ pub struct Keeper {
     stopped: watch::Sender<bool>,
 }
 
-/// Who asks something now, and when somebody last did.
+/// The calls in progress, and the time of the last one.
 #[derive(Debug)]
 struct CallActivity {
     now: AtomicUsize,
     last: Mutex<Instant>,
 }
 
-/// A call that is being answered.
+/// A call in progress.
 struct ActiveCall<'a>(&'a CallActivity);
 
 impl Drop for ActiveCall<'_> {
@@ -62,15 +60,15 @@ impl Drop for ActiveCall<'_> {
 }
 
 impl Keeper {
-    /// A keeper in this config.
+    /// Creates a keeper with this configuration.
     ///
     /// # Errors
     ///
-    /// When the files cannot be opened, or the directory of commands is not among them.
+    /// Fails when the files cannot be opened, or the directory of commands is not among them.
     pub fn new(config: KeeperConfig) -> Result<Self> {
         let below = config.directory.strip_prefix(&config.files_root).ok().and_then(|below| below.to_str());
         let below = below.ok_or_else(|| {
-            Error::new(ErrorKind::InvalidPath, "the directory of commands is not among the files of the sandbox")
+            Error::new(ErrorKind::InvalidPath, "invalid working directory: it is outside of the files of the sandbox")
         })?;
         let directory = VirtualPath::parse(&format!("/{below}"))?;
         let files = open_files(&config.files_root)?;
@@ -87,17 +85,17 @@ impl Keeper {
         })
     }
 
-    /// Waits until somebody has stopped it.
+    /// Waits until the sandbox is stopped.
     pub async fn stopped(&self) {
         let _ = self.stopped.subscribe().wait_for(|&stopped| stopped).await;
     }
 
-    /// Reaps children that have ended. For a process that has none but commands'.
+    /// Reaps children that have ended. For a process that has only those of commands.
     pub fn reap(&self) {
         self.engine.reap();
     }
 
-    /// How long nobody has asked anything while nothing ran.
+    /// Returns how long there were neither calls nor running commands.
     #[must_use]
     pub fn idle(&self) -> Duration {
         if self.engine.running_trees() > 0 {
@@ -106,7 +104,7 @@ impl Keeper {
         self.unasked()
     }
 
-    /// How long nobody has asked anything.
+    /// Returns how long there were no calls.
     fn unasked(&self) -> Duration {
         match self.activity.now.load(Ordering::Relaxed) {
             0 => self.activity.last.lock().unwrap_or_else(PoisonError::into_inner).elapsed(),
@@ -122,7 +120,7 @@ impl Keeper {
         Ok(ActiveCall(&self.activity))
     }
 
-    /// A directory for a command, as this process sees it.
+    /// Resolves the directory of a command to a path of this process.
     async fn place(&self, directory: Option<&VirtualPath>) -> Result<Option<PathBuf>> {
         let Some(directory) = directory else { return Ok(None) };
         let cannot = |kind: ErrorKind, why: &str| {
@@ -131,17 +129,17 @@ impl Keeper {
         };
         let resolved = self.files.resolve(directory, Symlink::Follow).await?;
         let entry = self.files.stat(&resolved).await.map_err(|error| match error.kind() {
-            ErrorKind::NotFound => cannot(ErrorKind::NotFound, "there is no such directory"),
+            ErrorKind::NotFound => cannot(ErrorKind::NotFound, "directory not found"),
             _ => error,
         })?;
         match entry.kind {
             EntryKind::Directory => Ok(Some(self.config.files_root.join(resolved.real.relative()))),
-            _ => Err(cannot(ErrorKind::NotDirectory, "it is not a directory")),
+            _ => Err(cannot(ErrorKind::NotDirectory, "not a directory")),
         }
     }
 }
 
-/// The files, without what is none: whoever reads this process's own /proc is this process.
+/// Opens the files, without /proc, /sys and /dev: this process would read its own.
 fn open_files(root: &Path) -> Result<LocalBackend> {
     let places = ["/proc", "/sys", "/dev"].into_iter().filter(|_| root == Path::new("/"));
     let places = places.map(VirtualPath::parse).collect::<Result<Vec<_>>>()?;
@@ -153,7 +151,7 @@ fn open_files(root: &Path) -> Result<LocalBackend> {
 impl Sandbox for Keeper {
     async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
         let _call = self.call()?;
-        // The usual one needs no looking at: a command that cannot enter it says so at its end.
+        // The default directory is not checked: a command that cannot enter it reports that.
         let named = request.directory.as_ref().filter(|directory| **directory != self.directory);
         let directory = self.place(named).await?;
         let spec = CommandSpec {
@@ -202,7 +200,7 @@ impl Sandbox for Keeper {
     }
 
     async fn usage(&self) -> Result<Usage> {
-        // Looking at it is not using it: no call.
+        // Asking for usage does not count as use.
         if *self.stopped.borrow() {
             return Err(gone());
         }

@@ -1,5 +1,5 @@
-//! Messages between the processes of a sandbox, over sockets that keep them apart: room is made for the
-//! one that comes, since most are a few bytes and every page that is touched takes its time.
+//! Messages between the processes of a sandbox, over sockets that preserve message boundaries. Buffers have the size
+//! of the message: most are a few bytes, and touching a page takes time.
 
 use std::{
     io::{IoSlice, IoSliceMut},
@@ -15,10 +15,10 @@ use rustix::{
     },
 };
 
-/// Descriptors that one message may have; the kernel takes no more.
+/// The most descriptors of one message: the limit of the kernel.
 const DESCRIPTORS: usize = 253;
 
-/// Waits for the next message, and takes it; an empty one is the end.
+/// Waits for the next message. An empty one marks the end.
 pub(crate) fn receive(line: impl AsFd) -> Result<Vec<u8>, Errno> {
     let mut message = vec![0; length_of_next(&line)?];
     let (length, _) = retry_on_intr(|| recv(&line, &mut message, RecvFlags::empty()))?;
@@ -26,13 +26,13 @@ pub(crate) fn receive(line: impl AsFd) -> Result<Vec<u8>, Errno> {
     Ok(message)
 }
 
-/// Waits for the next message, and says how long it is.
+/// Waits for the next message, and returns its length.
 pub(crate) fn length_of_next(line: impl AsFd) -> Result<usize, Errno> {
     let mut nothing = [0_u8; 0];
     retry_on_intr(|| recv(&line, &mut nothing, RecvFlags::PEEK | RecvFlags::TRUNC)).map(|(_, length)| length)
 }
 
-/// Sends a message with these descriptors enclosed, whole or not at all.
+/// Sends a message with these descriptors, whole or not at all.
 pub(crate) fn send_with(line: impl AsFd, message: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Errno> {
     let enclosed = SendAncillaryMessage::ScmRights(descriptors);
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
@@ -46,8 +46,8 @@ pub(crate) fn send_with(line: impl AsFd, message: &[u8], descriptors: &[Borrowed
     }
 }
 
-/// Waits for the next message, and takes so many bytes of it with the descriptors that are enclosed; an empty
-/// one is the end. Whoever may open no more gets fewer descriptors than were sent.
+/// Waits for the next message, and returns up to `length` bytes of it with its descriptors. An empty one marks the
+/// end. A process at its limit of open files receives fewer descriptors than were sent.
 pub(crate) fn receive_with(line: impl AsFd, length: usize) -> Result<(Vec<u8>, Vec<OwnedFd>), Errno> {
     let mut message = vec![0; length];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];

@@ -127,6 +127,6 @@ pub enum Enforcement {
     FileSystem,
     /// The keeper.
     Keeper,
-    /// Nobody, and why.
-    Nobody(String),
+    /// It is not enforced, for this reason.
+    NotEnforced(String),
 }

@@ -1,4 +1,5 @@
-//! What a group has counted, read by descriptors that were opened while that was still allowed.
+//! Counters of a control group, read through descriptors that were opened while the process still had the rights for
+//! it.
 
 use std::{borrow::Cow, os::fd::OwnedFd, time::Duration};
 
@@ -6,7 +7,7 @@ use rustix::io::pread;
 
 use crate::config::{LimitCounts, LimitWatch, ResourceUse};
 
-/// What a group counts, as far as anybody counts it.
+/// The counters of a group. A counter that the kernel does not offer is `None`.
 #[derive(Debug, Default)]
 pub(crate) struct GroupCounters {
     pub(super) memory: Option<Counter>,
@@ -43,19 +44,19 @@ fn read(source: &Option<Counter>) -> Option<u64> {
 #[derive(Debug)]
 pub(super) struct Counter {
     file: OwnedFd,
-    /// The word that stands before it, if it is one of several.
+    /// The key before the number, in a file with several.
     key: Option<Cow<'static, str>>,
-    /// By what it is multiplied.
+    /// The factor that turns the number into the unit of the caller.
     unit: u64,
 }
 
 impl Counter {
-    /// What it is besides its file.
+    /// Splits the counter into its file, its key and its unit.
     pub(super) fn apart(self) -> (OwnedFd, Option<Cow<'static, str>>, u64) {
         (self.file, self.key, self.unit)
     }
 
-    /// The reverse of [`Self::apart`].
+    /// Builds the counter from the parts of [`Self::apart`].
     pub(super) fn together(file: OwnedFd, key: Option<Cow<'static, str>>, unit: u64) -> Self {
         Self { file, key, unit }
     }
@@ -84,7 +85,7 @@ impl Counter {
     }
 }
 
-/// The number of a file that has one, or the one behind a word of a file that has several.
+/// Returns the number of a file that holds one, or the number behind a key in a file that holds several.
 fn number_in(text: &str, key: Option<&str>) -> Option<u64> {
     match key {
         None => text.trim().parse().ok(),

@@ -13,26 +13,26 @@ use rustix::{
     process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open},
 };
 
-/// Directories of groups that were made, and are to be removed.
+/// Directories of control groups that this process created and has to remove.
 #[derive(Debug, Default)]
 pub(crate) struct CreatedGroups(Vec<PathBuf>);
 
-/// How long an empty group may still be in use, as the kernel sees it.
+/// How long the kernel may report an empty group as busy.
 const REMOVING: Duration = Duration::from_secs(5);
 const NAME: &str = "workden-";
 
 impl CreatedGroups {
     pub(super) fn directory(&mut self, path: &Path) -> Result<(), String> {
         fs::create_dir(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::PermissionDenied => "this user may not make a control group here".to_owned(),
-            std::io::ErrorKind::ReadOnlyFilesystem => "the control groups are read-only here".to_owned(),
-            _ => "the kernel makes no control group here".to_owned(),
+            std::io::ErrorKind::PermissionDenied => "no permission to create a control group".to_owned(),
+            std::io::ErrorKind::ReadOnlyFilesystem => "the control groups are read-only".to_owned(),
+            _ => "the kernel refuses to create a control group".to_owned(),
         })?;
         self.0.insert(0, path.to_owned());
         Ok(())
     }
 
-    /// Removes the groups, and ends what is still in them.
+    /// Removes the groups, and kills processes that are still in them.
     pub(crate) fn remove(self) {
         for directory in self.0 {
             let (mut waited, mut pause) = (Duration::ZERO, Duration::from_micros(500));
@@ -40,7 +40,7 @@ impl CreatedGroups {
                 if waited >= REMOVING {
                     break;
                 }
-                // Everybody has ended; the kernel is a little late to notice.
+                // All processes have exited; the kernel notices a little later.
                 if waited > Duration::from_millis(20) {
                     end_all_in(&directory);
                 }
@@ -51,8 +51,7 @@ impl CreatedGroups {
         }
     }
 
-    /// Removes the groups of others beside ours that were left behind: those of supervisors that
-    /// are no longer there, and that nobody is in.
+    /// Removes empty groups beside ours that were left by supervisors that no longer run.
     pub(crate) fn sweep(&self) {
         let parents = self.0.iter().filter(|path| file_name(path).starts_with(NAME)).filter_map(|path| path.parent());
         for entry in parents.filter_map(|parent| fs::read_dir(parent).ok()).flatten().flatten() {
@@ -69,7 +68,7 @@ impl CreatedGroups {
     }
 }
 
-/// Whether a process has ended, also when nobody has asked for its end yet.
+/// Returns whether a process has exited, reaped or not.
 fn is_gone(pid: Pid) -> bool {
     match pidfd_open(pid, PidfdFlags::empty()) {
         Ok(process) => {
@@ -84,7 +83,7 @@ fn file_name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// Kills whatever is still in a group.
+/// Kills every process in a group.
 fn end_all_in(directory: &Path) {
     let inside = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
     for pid in inside.lines().filter_map(|line| line.parse().ok()).filter_map(Pid::from_raw) {
@@ -92,10 +91,10 @@ fn end_all_in(directory: &Path) {
     }
 }
 
-/// `workden-<pid>-<random>`: the process that removes it, and no other group's name.
+/// Returns a new name, `workden-<pid>-<random>`: `<pid>` is the process that removes the group.
 pub(super) fn new_name() -> String {
     let mut random = [0; 4];
-    // Without random bytes the number of the process alone has to do.
+    // Without random bytes the process id alone has to make the name unique.
     let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
     format!("{NAME}{}-{:08x}", rustix::process::getpid().as_raw_pid(), u32::from_ne_bytes(random))
 }

@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use super::{counters::GroupCounters, created::CreatedGroups};
 use crate::config::CgroupJoin;
 
-/// The limits that only a group can hold.
+/// The limits that only a control group can enforce.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct GroupLimits {
     pub(crate) memory: Option<u64>,
@@ -19,17 +19,17 @@ pub(crate) struct GroupLimits {
     pub(crate) processes: Option<u64>,
 }
 
-/// Which counters of a group are of use.
+/// Which counters of a group are opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Counted {
-    /// What is used, and how often a limit was hit.
+    /// Usage, and how often a limit was hit.
     #[default]
     Usage,
-    /// How often a limit was hit: nobody asks a single command for more.
+    /// How often a limit was hit, which is all that a single command reports.
     Hits,
 }
 
-/// What became of one of them: held, or why not.
+/// The outcome of setting one limit: enforced, or the reason why not.
 pub(crate) type LimitOutcome = Result<(), String>;
 
 /// The groups of one sandbox.
@@ -37,9 +37,9 @@ pub(crate) type LimitOutcome = Result<(), String>;
 pub(crate) struct Group {
     pub(crate) join: CgroupJoin,
     pub(crate) watch: GroupCounters,
-    /// Where the keeper is to be (version 2, in which a group has either processes or groups).
+    /// The group of the keeper (version 2, where a group has either processes or groups).
     pub(super) keeper: Option<OwnedFd>,
-    /// What is to be removed, the deepest first.
+    /// The directories to remove, the deepest first.
     pub(super) made: CreatedGroups,
     pub(super) counted: Counted,
     pub(crate) memory: Option<LimitOutcome>,
@@ -48,12 +48,12 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Where the keeper is to be cloned into, if it matters.
+    /// Returns the group to clone the keeper into, if it needs one.
     pub(crate) fn keeper(&self) -> Option<BorrowedFd<'_>> {
         self.keeper.as_ref().map(AsFd::as_fd)
     }
 
-    /// Opens a counter of what is used, where that is of use.
+    /// Opens a usage counter, if usage is counted.
     pub(super) fn usage(&self, directory: &Path, file: &str) -> Option<OwnedFd> {
         match self.counted {
             Counted::Usage => open(directory, file, OFlags::RDONLY).ok(),
@@ -61,19 +61,19 @@ impl Group {
         }
     }
 
-    /// Takes what is to be removed, for whoever outlives the sandbox.
+    /// Takes the directories to remove, for the process that outlives the sandbox.
     pub(crate) fn take_made(&mut self) -> CreatedGroups {
         std::mem::take(&mut self.made)
     }
 }
 
-/// Sets a file of a group.
+/// Writes a file of a group.
 pub(super) fn set(directory: &Path, file: &str, value: &str) -> Result<(), String> {
     fs::write(directory.join(file), value).map_err(|_| format!("the kernel refuses `{file}` = `{value}`"))
 }
 
-/// Opens a file of a group, for a process that will have other rights.
+/// Opens a file of a group, for a process that will have fewer rights.
 pub(super) fn open(directory: &Path, file: &str, flags: OFlags) -> Result<OwnedFd, String> {
     rustix::fs::openat(rustix::fs::CWD, directory.join(file), flags | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|_| format!("the kernel does not open `{file}` of its control group"))
+        .map_err(|_| format!("the kernel refuses to open `{file}` of the control group"))
 }

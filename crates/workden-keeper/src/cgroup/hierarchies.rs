@@ -1,17 +1,17 @@
-//! Where this process is in the hierarchies of control groups, and where those are mounted.
+//! Finds the control groups of this process, and where their hierarchies are mounted.
 
 use std::{fs, io::Read, path::PathBuf};
 
-/// The groups that this process is in, as the kernel names them: what /proc/self/cgroup says.
+/// The groups of this process, as `/proc/self/cgroup` names them.
 pub(crate) struct OwnGroups(String);
 
 impl OwnGroups {
-    /// Reads them.
+    /// Reads `/proc/self/cgroup`.
     pub(crate) fn read() -> Result<Self, String> {
         read("/proc/self/cgroup").map(Self)
     }
 
-    /// Whether version 1 has all controllers that limit, so that version 2 has none of them.
+    /// Returns whether version 1 has all limiting controllers, so that version 2 has none of them.
     pub(crate) fn all_in_version1(&self) -> bool {
         ["memory", "pids", "cpu"].into_iter().all(|controller| {
             let mut controllers = self.0.lines().filter_map(|line| line.split(':').nth(1));
@@ -19,22 +19,22 @@ impl OwnGroups {
         })
     }
 
-    /// Where they are mounted.
+    /// Returns the hierarchies with their mount points.
     pub(crate) fn hierarchies(&self) -> Result<Hierarchies, String> {
         Ok(Hierarchies::parse(&self.0, &read("/proc/self/mountinfo")?))
     }
 }
 
-/// Reads into room that is large enough for most: the kernel makes the whole anew for every small read.
+/// Reads a file into one large buffer: the kernel generates the whole content again for every small read.
 fn read(path: &str) -> Result<String, String> {
     let mut text = String::with_capacity(16 * 1024);
     fs::File::open(path)
         .and_then(|mut file| file.read_to_string(&mut text))
-        .map_err(|_| "the kernel does not say where it is".to_owned())?;
+        .map_err(|_| "the control group of this process is unknown".to_owned())?;
     Ok(text)
 }
 
-/// The hierarchies that a process sees itself in.
+/// The hierarchies that this process sees.
 pub(crate) struct Hierarchies {
     groups: Vec<InGroup>,
     mounts: Vec<Mounted>,
@@ -77,21 +77,20 @@ impl Hierarchies {
         Self { groups: groups.collect(), mounts: mounts.collect() }
     }
 
-    /// The directory of our group in the hierarchy of version 1 that has this controller.
+    /// Returns the directory of this process's group in the version 1 hierarchy of a controller.
     pub(crate) fn version1(&self, controller: &str) -> Option<PathBuf> {
         let group = self.groups.iter().find(|group| group.controllers.iter().any(|name| name == controller))?;
         let has = |mount: &&Mounted| !mount.unified && mount.options.iter().any(|name| name == controller);
         directory(self.mounts.iter().find(has)?, &group.path)
     }
 
-    /// The directory of our group in the hierarchy of version 2.
+    /// Returns the directory of this process's group in the version 2 hierarchy.
     pub(crate) fn unified(&self) -> Option<PathBuf> {
         let group = self.groups.iter().find(|group| group.controllers.is_empty())?;
         directory(self.mounts.iter().find(|mount| mount.unified)?, &group.path)
     }
 
-    /// Whether version 2 is the one that limits here: it may be mounted beside the other, and have
-    /// controllers that are of no use.
+    /// Returns whether version 2 enforces limits here. It may be mounted beside version 1 with no useful controller.
     pub(crate) fn unified_limits(&self) -> bool {
         let Some(own) = self.unified() else { return false };
         let useful = |names: String| names.split_whitespace().any(|name| ["memory", "pids", "cpu"].contains(&name));
@@ -99,7 +98,7 @@ impl Hierarchies {
     }
 }
 
-/// A group below a mount that shows a part of the hierarchy.
+/// Returns the directory of a group below a mount that may show only a part of the hierarchy.
 fn directory(mount: &Mounted, path: &str) -> Option<PathBuf> {
     let below = path.strip_prefix(mount.root.trim_end_matches('/'))?;
     if below.split('/').any(|name| name == "..") {

@@ -1,5 +1,5 @@
-//! The group that this process is in: what it counts, and what it is limited to. That is all there is in a
-//! container, where commands and keeper share a group that somebody else made.
+//! The control group that this process is in: its counters and its limits. In a container there is no other: commands
+//! and keeper share the group that the container runtime made.
 
 use std::{fs, path::Path};
 
@@ -15,7 +15,7 @@ use super::{
     hierarchies::{Hierarchies, OwnGroups},
 };
 
-/// Past this, version 1 says a number and means "no limit".
+/// Version 1 reports numbers from here on for "no limit".
 const NO_LIMIT: u64 = 1 << 60;
 
 /// The group that this process is in.
@@ -26,13 +26,13 @@ pub(crate) struct OwnGroup {
 }
 
 impl OwnGroup {
-    /// Looks at it. Where nothing can be seen, nothing is counted.
+    /// Reads the group. Counters and limits that cannot be read stay empty.
     pub(crate) fn read() -> Self {
         let Ok(hierarchies) = OwnGroups::read().and_then(|own| own.hierarchies()) else { return Self::default() };
         if hierarchies.unified_limits() { unified(&hierarchies) } else { version1(&hierarchies) }
     }
 
-    /// What is limited, for the report of isolation.
+    /// Returns the limits for the isolation report.
     pub(crate) fn reports(&self) -> Vec<LimitReport> {
         let report = |limit, value| LimitReport { limit, value, enforcement: Enforcement::Cgroup };
         let Limits { memory, cpus, processes, .. } = &self.limits;
@@ -106,7 +106,7 @@ fn number(at: &Path, file: &str) -> Option<u64> {
     text(at, file)?.parse().ok()
 }
 
-/// A quota in each period, as a number of processors.
+/// Converts a quota per period into a number of processors.
 fn processors(quota: &str, period: &str) -> Option<f64> {
     let (quota, period): (u32, u32) = (quota.parse().ok()?, period.parse().ok()?);
     (period > 0).then(|| f64::from(quota) / f64::from(period))

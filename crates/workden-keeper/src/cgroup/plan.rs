@@ -8,37 +8,37 @@ use super::{
 };
 use crate::config::CgroupJoin;
 
-/// What groups there are to be, and where.
+/// The groups to create, and where.
 pub(crate) struct GroupPlan {
     wanted: GroupLimits,
     counted: Counted,
     owner: u32,
-    /// Where this process is; nothing when nothing is wanted, or why it is not known.
+    /// The groups of this process, or why they are unknown. `None` when no limit needs a group.
     place: Option<Result<OwnGroups, String>>,
 }
 
 impl GroupPlan {
-    /// Looks where groups for what is wanted could be. `owner` is who starts the commands.
+    /// Plans the groups for these limits. `owner` is the user who starts the commands.
     pub(crate) fn new(wanted: GroupLimits, counted: Counted, owner: u32) -> Self {
         let place = (wanted != GroupLimits::default()).then(OwnGroups::read);
         Self { wanted, counted, owner, place }
     }
 
-    /// Whether the keeper is to begin in a group of its own, which is then to be made before it.
+    /// Returns whether the keeper has to start in a group of its own, which then must exist before the keeper.
     pub(crate) fn has_room_for_keeper(&self) -> bool {
         match &self.place {
-            // Those of version 2 are elsewhere; where that is need not be known yet.
+            // Version 2 is in use; the location of the groups is not needed yet.
             Some(Ok(own)) if !own.all_in_version1() => own.hierarchies().is_ok_and(|found| found.unified_limits()),
             _ => false,
         }
     }
 
-    /// Makes the groups, as far as that goes.
+    /// Creates the groups. Limits that fail carry the reason.
     pub(crate) fn make(&self) -> Group {
         let Self { wanted, counted, owner, ref place } = *self;
         let mut group = Group { counted, ..Group::default() };
         let Some(place) = place else { return group };
-        // Version 2 need not be looked at for what it cannot have.
+        // Skip version 2 when it has no limiting controller.
         let all_in_version1 = place.as_ref().is_ok_and(OwnGroups::all_in_version1);
         match place.as_ref().map_err(Clone::clone).and_then(OwnGroups::hierarchies) {
             Err(reason) => {

@@ -1,4 +1,4 @@
-//! Groups as a message to another process: what can be written down, and the open files beside it.
+//! Sends groups to another process: a serialisable part, and the open files beside it.
 
 use std::{borrow::Cow, os::fd::OwnedFd};
 
@@ -10,18 +10,18 @@ use super::{
 };
 use crate::config::CgroupJoin;
 
-/// What can be written down of the groups of a sandbox.
+/// The serialisable part of the groups of a sandbox.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct GroupParts {
     join: JoinPart,
-    /// Which numbers are counted, in the order of [`numbers`].
+    /// The counters that exist, in the order of [`numbers`].
     counted: Vec<Option<CounterPart>>,
     memory: Option<LimitOutcome>,
     cpus: Option<LimitOutcome>,
     processes: Option<LimitOutcome>,
 }
 
-/// How a command gets in; the files come first of the enclosed ones.
+/// How a command joins. Its files are the first of the attached ones.
 #[derive(Debug, Serialize, Deserialize)]
 enum JoinPart {
     None,
@@ -35,14 +35,14 @@ struct CounterPart {
     unit: u64,
 }
 
-/// All that can be counted.
+/// All counters, in a fixed order.
 fn numbers(watch: &mut GroupCounters) -> [&mut Option<Counter>; 6] {
     let GroupCounters { memory, memory_peak, memory_kills, processes, refused_processes, cpu } = watch;
     [memory, memory_peak, memory_kills, processes, refused_processes, cpu]
 }
 
 impl Group {
-    /// What another process needs of it, which is not its removal.
+    /// Splits the group into what another process needs. The duty to remove it stays here.
     pub(crate) fn apart(mut self) -> (GroupParts, Vec<OwnedFd>) {
         let (join, mut files) = match self.join {
             CgroupJoin::None => (JoinPart::None, Vec::new()),
@@ -66,7 +66,7 @@ impl Group {
         (parts, files)
     }
 
-    /// The reverse of [`Self::apart`].
+    /// Builds the group from the parts of [`Self::apart`].
     pub(crate) fn together(parts: GroupParts, files: Vec<OwnedFd>) -> Self {
         let mut files = files.into_iter();
         let join = match parts.join {

@@ -1,5 +1,5 @@
-//! Version 1: a hierarchy for each controller, a group in each that is needed, and a `tasks` file in
-//! each that a command writes itself into.
+//! Version 1: one hierarchy per controller, one group in each that is needed, and in each a `tasks` file into which a
+//! command writes itself.
 
 use std::{os::fd::OwnedFd, path::PathBuf};
 
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::config::CgroupJoin;
 
-/// In which a quota of processor time is counted, in microseconds.
+/// The period of a CPU quota, in microseconds.
 const PERIOD: u64 = 100_000;
 
-/// Makes a group for each limit that is wanted.
+/// Creates a group for each limit.
 pub(super) fn fill(group: &mut Group, hierarchies: &Hierarchies, name: &str, wanted: GroupLimits) {
     let mut tasks = Vec::new();
     group.memory = wanted.memory.map(|bytes| memory(group, hierarchies, name, bytes, &mut tasks));
@@ -29,7 +29,7 @@ pub(super) fn fill(group: &mut Group, hierarchies: &Hierarchies, name: &str, wan
 fn memory(group: &mut Group, found: &Hierarchies, name: &str, bytes: u64, tasks: &mut Vec<OwnedFd>) -> LimitOutcome {
     let directory = make(group, found, name, "memory")?;
     set(&directory, "memory.limit_in_bytes", &bytes.to_string())?;
-    // Not there when the kernel does not count swap; then what is over the limit is swapped out.
+    // The file is missing when the kernel does not count swap; memory over the limit is then swapped out.
     let swap = directory.join("memory.memsw.limit_in_bytes");
     if swap.exists() {
         set(&directory, "memory.memsw.limit_in_bytes", &bytes.to_string())?;
@@ -63,15 +63,15 @@ fn processors(group: &mut Group, found: &Hierarchies, name: &str, cpus: f64, tas
     Ok(())
 }
 
-/// Makes a group in the hierarchy of a controller.
+/// Creates a group in the hierarchy of a controller.
 fn make(group: &mut Group, found: &Hierarchies, name: &str, controller: &str) -> Result<PathBuf, String> {
-    let own = found.version1(controller).ok_or_else(|| format!("there is no control group with `{controller}`"))?;
+    let own = found.version1(controller).ok_or_else(|| format!("control group with `{controller}` not found"))?;
     let directory = own.join(name);
     group.made.directory(&directory)?;
     Ok(directory)
 }
 
-/// Microseconds of each period; the kernel takes no less than a thousand.
+/// Returns the microseconds of CPU time in each period. The kernel accepts no less than a thousand.
 pub(super) fn quota(cpus: f64, period: u64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,

@@ -1,6 +1,6 @@
-//! Version 2: one group with two below it, one for the keeper and a limited one for commands. Both
-//! belong to the user of the commands as far as moving between them goes, so that the keeper may
-//! clone a command from the one into the other; the limits themselves do not.
+//! Version 2: one group with two below it, one for the keeper and a limited one for commands. The user of the
+//! commands may move processes between the two, so that the keeper can clone a command from one into the other, but
+//! may not change the limits.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use crate::config::CgroupJoin;
 
 const PERIOD: u64 = 100_000;
 
-/// Makes the groups and sets the limits.
+/// Creates the groups and sets the limits.
 pub(super) fn fill(group: &mut Group, hierarchies: &Hierarchies, name: &str, wanted: GroupLimits, owner: u32) {
     let placed = place(group, hierarchies, name, owner);
     group.memory = wanted.memory.map(|bytes| memory(group, placed.as_deref().map_err(Clone::clone)?, bytes));
@@ -28,11 +28,10 @@ pub(super) fn fill(group: &mut Group, hierarchies: &Hierarchies, name: &str, wan
     group.cpus = wanted.cpus.map(|cpus| processors(group, placed.as_deref().map_err(Clone::clone)?, cpus));
 }
 
-/// Makes the groups, and the ways into them.
+/// Creates the groups, and opens them for joining.
 fn place(group: &mut Group, hierarchies: &Hierarchies, name: &str, owner: u32) -> Result<PathBuf, String> {
-    let own = hierarchies.unified().ok_or("the control groups are not mounted here")?;
-    // The root may have processes beside groups; any other group with processes may not, but beside
-    // it there is room.
+    let own = hierarchies.unified().ok_or("the control groups are not mounted")?;
+    // Only the root group may hold both processes and groups. Any other group with processes gets a sibling.
     let above = if own.join("cgroup.type").exists() { own.parent().unwrap_or(&own) } else { &own };
     let top = above.join(name);
     let (keeper, commands) = (top.join("keeper"), top.join("commands"));
@@ -53,7 +52,7 @@ fn place(group: &mut Group, hierarchies: &Hierarchies, name: &str, owner: u32) -
     Ok(commands)
 }
 
-/// Lets the user of the commands move processes here. For an ordinary user it is so already.
+/// Lets the user of the commands move processes into a group. An ordinary user may already.
 fn hand_over(directory: &Path, owner: u32) {
     let _ = chown(directory.join("cgroup.procs"), Some(owner), None);
 }

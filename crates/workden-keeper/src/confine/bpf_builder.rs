@@ -1,41 +1,41 @@
-//! Programs for the kernel's filter, written from their end: whatever a branch leads to is there already
-//! when the branch is written, so that all branches with the same answer can share its one return.
+//! `BpfBuilder`: builds a seccomp program from its end. The target of a branch exists when the branch is added, so
+//! all branches with the same answer share one return.
 //!
-//! That is worth the trouble because the kernel translates a program whenever one is installed, which is
-//! for every command, and takes longer for it than for anything else that a command begins with.
+//! Short programs matter: the kernel compiles a program each time it is installed, which is for every command, and
+//! that is the slowest step of starting one.
 
 use seccompiler::{BpfProgram, sock_filter};
 
 const JUMP: u16 = 0x05;
 const RETURN: u16 = 0x06;
 
-/// Where a branch leads to.
+/// The target of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JumpTarget {
-    /// To the end of the program, with this answer.
+    /// The end of the program, with this answer.
     Return(u32),
-    /// To a step that is written: the number of steps behind it.
+    /// A step that was added: the number of steps behind it.
     Step(usize),
 }
 
-/// A program of which the end is written.
+/// A program whose end is built.
 #[derive(Debug, Default)]
 pub(super) struct BpfBuilder {
     /// The last step first.
     steps: BpfProgram,
-    /// Where the returns are that were written last, by their answers.
+    /// The positions of the most recent returns, by their answers.
     returns: Vec<(u32, usize)>,
 }
 
 impl BpfBuilder {
-    /// Writes a step before all others.
+    /// Adds a step before all others.
     pub(super) fn step(&mut self, code: u16, k: u32) -> JumpTarget {
         self.push(sock_filter { code, jt: 0, jf: 0, k })
     }
 
-    /// Writes a branch before all others.
+    /// Adds a branch before all others.
     pub(super) fn branch(&mut self, code: u16, k: u32, then: JumpTarget, otherwise: JumpTarget) -> JumpTarget {
-        // What is far is reached by a step between, and that makes the other one farther by a step.
+        // A far target is reached by a jump in between, which moves the other target one step further away.
         let (mut jt, mut jf) = (None, None);
         while jt.is_none() || jf.is_none() {
             jt = self.distance(then);
@@ -52,14 +52,14 @@ impl BpfBuilder {
         self.push(sock_filter { code, jt: jt.unwrap_or(0), jf: jf.unwrap_or(0), k })
     }
 
-    /// Makes sure that the first step is this one.
+    /// Makes this step the first one.
     pub(super) fn begin_with(&mut self, target: JumpTarget) {
         if target != JumpTarget::Step(self.steps.len().saturating_sub(1)) || self.steps.is_empty() {
             self.bring_near(target);
         }
     }
 
-    /// The program, in its order.
+    /// Returns the program in execution order.
     pub(super) fn finish(mut self) -> BpfProgram {
         self.steps.reverse();
         self.steps
@@ -70,7 +70,7 @@ impl BpfBuilder {
         JumpTarget::Step(self.steps.len() - 1)
     }
 
-    /// How many steps there are between one that is written next and this one, if a branch reaches so far.
+    /// Returns the number of steps between the next one to be added and this target, if a branch can reach it.
     fn distance(&self, target: JumpTarget) -> Option<u8> {
         let at = match target {
             JumpTarget::Step(at) => self.near(at),
@@ -79,7 +79,7 @@ impl BpfBuilder {
         u8::try_from(self.steps.len().checked_sub(at + 1)?).ok()
     }
 
-    /// A step, or the last jump to it.
+    /// Returns a step, or the last jump to it.
     fn near(&self, at: usize) -> usize {
         let leads_there = |(from, step): (usize, &sock_filter)| {
             let reached = from.checked_sub(usize::try_from(step.k).ok()? + 1);
@@ -88,7 +88,7 @@ impl BpfBuilder {
         self.steps.iter().enumerate().rev().take(2).find_map(leads_there).unwrap_or(at)
     }
 
-    /// Writes a step that is as good as the target, which is far away.
+    /// Adds a step equivalent to a target that is out of reach.
     fn bring_near(&mut self, target: JumpTarget) {
         match target {
             JumpTarget::Return(answer) => {

@@ -1,8 +1,7 @@
-//! Mounts that are not anywhere yet: clones of places of the host, and new file systems in memory.
-//! A clone is made before anything is covered, so that what was named is what is shown.
+//! Mounts that are not attached yet: clones of host directories, and new file systems in memory. A clone is made
+//! before anything is covered, so that the sandbox shows exactly what was named.
 //!
-//! Invariant: no clone honours setuid bits or devices, and one that is to be read only is so with
-//! all that is mounted below it.
+//! Invariant: no clone honours setuid bits or devices, and a read-only clone is read-only with all mounts below it.
 
 use std::{
     os::fd::{AsFd, OwnedFd},
@@ -21,7 +20,7 @@ use workden_core::sandbox::MountAccess;
 
 use crate::sys::confine::{MountScope, attribute, set_mount_attributes};
 
-/// A clone of a place of the host with all that is mounted below it.
+/// Clones a path of the host with all mounts below it.
 pub(super) fn clone_of(source: &Path, access: MountAccess) -> Result<OwnedFd, Errno> {
     let tree = clone_as_it_is(source)?;
     let mut set = attribute::NO_SETUID | attribute::NO_DEVICES;
@@ -37,13 +36,13 @@ pub(super) fn map_ids(tree: &OwnedFd, mapping: &OwnedFd) -> Result<(), Errno> {
     set_mount_attributes(tree, MountScope::Tree, 0, Some(mapping.as_fd()))
 }
 
-/// A clone that honours what the original honours: for device nodes, and for our own mounts.
+/// Clones a path with its attributes unchanged: for device nodes, and for our own mounts.
 pub(super) fn clone_as_it_is(source: impl AsRef<Path>) -> Result<OwnedFd, Errno> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
     open_tree(CWD, source.as_ref(), flags)
 }
 
-/// A clone of what a descriptor of our own tree stands for.
+/// Clones the mount behind a descriptor of our own tree.
 pub(super) fn clone_of_open(place: impl AsFd) -> Result<OwnedFd, Errno> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -52,7 +51,7 @@ pub(super) fn clone_of_open(place: impl AsFd) -> Result<OwnedFd, Errno> {
     open_tree(place, "", flags)
 }
 
-/// A new file system of this kind.
+/// Creates a new file system of this kind.
 pub(super) fn new_file_system(kind: &str, options: &[(&str, &str)], more: MountAttrFlags) -> Result<OwnedFd, Errno> {
     let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
     for (key, value) in options {
@@ -63,7 +62,7 @@ pub(super) fn new_file_system(kind: &str, options: &[(&str, &str)], more: MountA
     fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-/// Puts a mount onto the place that a descriptor stands for.
+/// Attaches a mount at the place that a descriptor stands for.
 pub(super) fn attach(tree: impl AsFd, place: impl AsFd) -> Result<(), Errno> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     move_mount(tree, "", place, "", flags)

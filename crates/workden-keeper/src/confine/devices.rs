@@ -1,5 +1,4 @@
-//! A /dev with what programs need and nothing that is a way to the machine: the harmless devices of
-//! the host, terminals of its own, and the usual links.
+//! A minimal /dev: the harmless devices of the host, terminals of the sandbox's own, and the usual links.
 
 use std::os::fd::OwnedFd;
 
@@ -12,10 +11,10 @@ use super::{
     root::NewRoot,
 };
 
-/// The devices that hold nothing of anybody's.
+/// Devices that give access to nothing.
 const HARMLESS: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/// Terminals that a sandbox may have: the machine has some thousands for everybody.
+/// The most terminals of a sandbox: the machine has a few thousand in all.
 const MOST_TERMINALS: &str = "512";
 
 const LINKS: [(&str, &str); 5] = [
@@ -26,19 +25,19 @@ const LINKS: [(&str, &str); 5] = [
     ("dev/ptmx", "pts/ptmx"),
 ];
 
-/// The devices of the host that are to be shown.
+/// The devices of the host to show.
 pub(super) struct Devices(Vec<(&'static str, OwnedFd)>);
 
-/// Looks at the host, while it can still be seen.
+/// Clones the devices, while the host can still be seen.
 pub(super) fn gather() -> Result<Devices, Error> {
     let clones = HARMLESS.into_iter().map(|name| Ok((name, clone_as_it_is(format!("/dev/{name}"))?)));
-    clones.collect::<Result<_, Errno>>().map(Devices).map_err(|errno| refused("the devices that programs need", errno))
+    clones.collect::<Result<_, Errno>>().map(Devices).map_err(|errno| refused("mount the devices", errno))
 }
 
 impl Devices {
-    /// Makes /dev in the new root.
+    /// Creates /dev in the new root.
     pub(super) fn place(self, root: &NewRoot) -> Result<(), Error> {
-        self.try_place(root).map_err(|errno| refused("a /dev of its own", errno))
+        self.try_place(root).map_err(|errno| refused("create /dev", errno))
     }
 
     fn try_place(self, root: &NewRoot) -> Result<(), Errno> {

@@ -1,14 +1,14 @@
-//! The words of what can go wrong while a confinement is made.
+//! Error messages for setting up a confinement.
 //!
-//! Invariant: a sentence names virtual places and our own steps, never a path of the host.
+//! Invariant: a message names virtual paths and our own steps, never a path of the host.
 
 use rustix::io::Errno;
 use workden_core::{Error, ErrorKind};
 
-/// Where a reader learns more about what this machine can do.
-pub(super) const ASK_DOCTOR: &str = "`workden doctor` says what this machine lacks, and how to get it";
+/// The hint that leads to a check of this machine.
+pub(super) const ASK_DOCTOR: &str = "run `workden doctor` to see what this machine lacks";
 
-/// A step of the set-up that the kernel refused.
+/// Returns the error for a setup step that the kernel refused.
 pub(crate) fn refused(step: &str, errno: Errno) -> Error {
     let kind = match errno {
         Errno::PERM | Errno::ACCESS => ErrorKind::PermissionDenied,
@@ -16,10 +16,10 @@ pub(crate) fn refused(step: &str, errno: Errno) -> Error {
         Errno::NOSPC => ErrorKind::NoSpace,
         _ => ErrorKind::Io,
     };
-    Error::new(kind, format!("the sandbox cannot start: {step}: {}", in_words(errno))).hint(ASK_DOCTOR)
+    Error::new(kind, format!("the sandbox cannot start: cannot {step}: {}", in_words(errno))).hint(ASK_DOCTOR)
 }
 
-/// Something about a place that the caller named.
+/// Returns the error for a path that the caller named.
 pub(crate) fn at_place(place: &str, errno: Errno) -> Error {
     let kind = match errno {
         Errno::NOENT => ErrorKind::NotFound,
@@ -31,34 +31,31 @@ pub(crate) fn at_place(place: &str, errno: Errno) -> Error {
     };
     let error = Error::new(kind, format!("cannot mount `{place}`: {}", in_words(errno)));
     match errno {
-        Errno::ROFS => error.hint(
-            "nothing is there yet, and it cannot be made where everything is read-only: name a place that exists, or \
-             one like `/data`",
-        ),
+        Errno::ROFS => error.hint("use a path that exists, or a new one like `/data`"),
         _ => error,
     }
 }
 
-/// The errno of an I/O error.
+/// Returns the errno of an I/O error.
 pub(super) fn errno_of(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
-/// An error of the kernel in words.
+/// Returns the message for a kernel error.
 pub(crate) fn in_words(errno: Errno) -> String {
     let words = match errno {
-        Errno::PERM => "it is not permitted",
+        Errno::PERM => "not permitted",
         Errno::ACCESS => "permission denied",
-        Errno::NOENT => "there is no such file or directory",
-        Errno::NOTDIR => "it is not a directory",
-        Errno::LOOP => "a symbolic link is in the way",
-        Errno::INVAL => "the kernel does not take it",
-        Errno::NOSYS | Errno::OPNOTSUPP => "the kernel does not have it",
-        Errno::NOSPC => "there is no room, or a ceiling of the kernel is reached",
-        Errno::BUSY => "it is in use",
-        Errno::ROFS => "the place is read-only",
-        Errno::USERS => "there are too many namespaces",
-        _ => return format!("error {} of the kernel", errno.raw_os_error()),
+        Errno::NOENT => "no such file or directory",
+        Errno::NOTDIR => "not a directory",
+        Errno::LOOP => "a symbolic link is on the path",
+        Errno::INVAL => "rejected by the kernel",
+        Errno::NOSYS | Errno::OPNOTSUPP => "not supported by the kernel",
+        Errno::NOSPC => "no space left, or a kernel limit is reached",
+        Errno::BUSY => "in use",
+        Errno::ROFS => "the path is read-only",
+        Errno::USERS => "too many namespaces",
+        _ => return format!("kernel error {}", errno.raw_os_error()),
     };
     words.to_owned()
 }

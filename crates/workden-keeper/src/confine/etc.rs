@@ -1,5 +1,4 @@
-//! What a sandbox has in /etc: of the host's an allow-list that holds no secret, and in place of
-//! users, groups and names its own.
+//! The /etc of a sandbox: an allow-list of the host's files without secrets, and synthetic users, groups and names.
 
 use std::{
     fs,
@@ -23,8 +22,8 @@ use super::{
     sources::SourceKind,
 };
 
-/// What of the host's /etc is shown: where libraries are, which program a name means, whom to
-/// trust, what time it is, and the tables of numbers.
+/// The files of the host's /etc that are shown: library paths, alternatives, certificates, time zone, and number
+/// tables.
 const SHOWN: [&str; 15] = [
     "ld.so.cache",
     "ld.so.conf",
@@ -43,10 +42,10 @@ const SHOWN: [&str; 15] = [
     "perl",
 ];
 
-/// Beginnings of names with a version in them: what /usr refers to by links.
+/// Prefixes of versioned names that links in /usr refer to.
 const SHOWN_FROM: [&str; 3] = ["java-", "python3", "ImageMagick-"];
 
-/// Deeper places, so that what lies beside them (private keys) is not shown.
+/// Nested paths, shown without their siblings (private keys).
 const SHOWN_BELOW: [(&[&str], &str); 5] = [
     (&["ssl"], "ssl/certs"),
     (&["ssl"], "ssl/openssl.cnf"),
@@ -55,21 +54,21 @@ const SHOWN_BELOW: [(&[&str], &str); 5] = [
     (&["ca-certificates"], "ca-certificates/extracted"),
 ];
 
-/// Up to here a copy is cheaper than a mount.
+/// Up to this size a copy is cheaper than a mount.
 const COPIED: u64 = 32 * 1024;
 
-/// Bytes of names that are read at a time.
+/// Bytes of directory entries that are read at a time.
 const ROOM_FOR_NAMES: usize = 8 * 1024;
 
-/// What is to be shown in /etc.
+/// The content of /etc.
 pub(super) enum EtcFiles {
-    /// These, beside the synthetic ones.
+    /// These entries, beside the synthetic files.
     Parts(Vec<(String, RootEntry)>),
-    /// A whole directory, with the synthetic ones over those of the same name.
+    /// A whole directory, with synthetic files over those of the same name.
     Whole(Option<RootEntry>),
 }
 
-/// The host's, as far as it is shown.
+/// Gathers the entries of the host's /etc that are shown.
 pub(super) fn of_host(etc: &Path) -> Result<EtcFiles, Error> {
     let mut parts = Vec::new();
     let mut show = |path: &str| -> Result<(), Error> {
@@ -85,8 +84,8 @@ pub(super) fn of_host(etc: &Path) -> Result<EtcFiles, Error> {
     Ok(EtcFiles::Parts(parts))
 }
 
-/// The names in a directory that are of any interest, without room for all the others: of these there
-/// are many, and a sandbox for one short command has no time for them.
+/// Returns the names in a directory that matter here. Allocating all names would take too long for a sandbox that
+/// runs one short command.
 fn names_in(etc: &Path) -> Vec<String> {
     let mut names = Vec::new();
     let mut room = [MaybeUninit::uninit(); ROOM_FOR_NAMES];
@@ -107,12 +106,13 @@ fn is_shown(name: &str) -> bool {
     SHOWN.contains(&name) || SHOWN_FROM.iter().any(|start| name.starts_with(start))
 }
 
-/// What is shown below a directory that is not shown itself.
+/// Returns the paths shown below a directory that is not shown itself.
 fn below(above: &str) -> impl Iterator<Item = &'static str> {
     SHOWN_BELOW.iter().filter(move |(on_the_way, _)| on_the_way.first() == Some(&above)).map(|(_, path)| *path)
 }
 
-/// Where what is shown of the host's /etc is, without what a sandbox with a root has of its own.
+/// Returns the paths of the host's /etc that are shown, without those that are synthetic in a sandbox with its own
+/// root.
 pub(super) fn shown_of_host(etc: &Path) -> Vec<PathBuf> {
     let versioned = fs::read_dir(etc).into_iter().flatten().flatten().map(|entry| entry.path());
     let named = |path: &PathBuf| {
@@ -123,33 +123,33 @@ pub(super) fn shown_of_host(etc: &Path) -> Vec<PathBuf> {
     fixed.chain(versioned.filter(named)).collect()
 }
 
-/// All of another root's: it is somebody's image, not this machine.
+/// Gathers the whole /etc of another root: an image has no secrets of this machine.
 pub(super) fn of_directory(etc: &Path) -> Result<EtcFiles, Error> {
     RootEntry::of(etc).map(EtcFiles::Whole)
 }
 
-/// A small file as a copy, when everybody may read it; everything else as it is.
+/// Returns a small world-readable file as a copy, and anything else as an entry.
 fn copy_or_part(path: &Path) -> Result<Option<RootEntry>, Error> {
     let Ok(there) = fs::symlink_metadata(path) else { return Ok(None) };
     if !there.is_file() || there.len() > COPIED || there.permissions().mode() & 0o004 == 0 {
         return RootEntry::with_metadata(path, &there);
     }
-    // There are many of these, and a second read would only say that the first was all.
+    // One read is enough: the size is known, and there are many of these files.
     let mut content = vec![0; usize::try_from(there.len()).unwrap_or(0)];
     let length = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
         .and_then(|file| read(file, &mut content))
-        .map_err(|errno| refused("a file of /etc", errno))?;
+        .map_err(|errno| refused("read a file of /etc", errno))?;
     content.truncate(length);
     Ok(Some(RootEntry::Copy(content)))
 }
 
-/// How names are looked up: `resolv.conf`.
+/// Name resolution: `resolv.conf`.
 pub(super) struct NameResolution {
     resolv: Vec<u8>,
 }
 
 impl NameResolution {
-    /// The host's way with the host's network, none without.
+    /// Returns the host's configuration for the host's network, and an empty one for none.
     pub(super) fn of(network: Network) -> Self {
         let resolv = match network {
             Network::None => Vec::new(),
@@ -158,7 +158,7 @@ impl NameResolution {
         Self { resolv }
     }
 
-    /// The files that every sandbox has of its own.
+    /// Returns the synthetic files of every sandbox.
     fn synthetic(&self) -> [(&'static str, Vec<u8>); 7] {
         let passwd = format!(
             "root:x:0:0:root:/root:/usr/sbin/nologin\n{USER}:x:{INSIDE}:{INSIDE}:{USER}:{HOME}:/bin/sh\n\
@@ -179,7 +179,7 @@ impl NameResolution {
 }
 
 impl EtcFiles {
-    /// Shows them in the new root.
+    /// Puts the entries into the new root.
     pub(super) fn place(self, root: &NewRoot, names: &NameResolution) -> Result<(), Errno> {
         match self {
             Self::Parts(parts) => {
@@ -205,7 +205,7 @@ impl EtcFiles {
                 for (name, content) in names.synthetic() {
                     let place = match root.place(&format!("etc/{name}")) {
                         Ok(place) => place,
-                        // Not there, or a link: a link to something of the image's own.
+                        // Missing, or a link into the image.
                         Err(Errno::NOENT | Errno::LOOP) => continue,
                         Err(errno) => return Err(errno),
                     };

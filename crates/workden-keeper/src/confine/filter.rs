@@ -1,6 +1,5 @@
-//! Programs for the kernel's filter of system calls, made from a table. A call is found by halving
-//! the table, so that the kernel, which tries every number once when the filter is installed, is
-//! done with it quickly, and so is every call later.
+//! Compiles a table of system calls into a seccomp program. The program finds a call by binary search: the kernel
+//! tries every number once when the filter is installed, and evaluates the filter on every call later.
 
 use std::collections::BTreeMap;
 
@@ -8,34 +7,34 @@ use seccompiler::BpfProgram;
 
 use super::bpf_builder::{BpfBuilder, JumpTarget};
 
-/// What becomes of a call.
+/// What happens to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SyscallAction {
-    /// It is made.
+    /// The call is made.
     Allow,
-    /// It answers this error.
+    /// The call fails with this error.
     Fail(libc::c_int),
-    /// It fails with the error of the first of these lists of which all tests hold, and is made
-    /// otherwise. With error 0 it is not made either, and the program believes that it was.
+    /// The call fails with the error of the first list whose tests all hold, and is made otherwise. With error 0 it
+    /// is not made, and the program believes that it succeeded.
     FailIf(Vec<(libc::c_int, Vec<ArgumentTest>)>),
 }
 
-/// Something about an argument; about its lower half, where nothing else is said.
+/// A test of an argument; of its lower half, unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ArgumentTest {
-    /// The argument is this.
+    /// The argument equals this value.
     Is(u8, u32),
-    /// The argument is not this.
+    /// The argument differs from this value.
     IsNot(u8, u32),
     /// The upper half of the argument is not zero.
     HasUpper(u8),
-    /// Of these bits of the argument, just those are set.
+    /// These bits of the argument have exactly these values.
     Masked {
-        /// Which argument.
+        /// The index of the argument.
         argument: u8,
-        /// Which bits are looked at.
+        /// The bits to compare.
         mask: u32,
-        /// What they must be.
+        /// The values of those bits.
         bits: u32,
     },
     /// Any of these bits of the argument is set.
@@ -57,11 +56,11 @@ const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 const ARGUMENTS_AT: u32 = 16;
 
-/// Calls with verdicts that do not depend on arguments, in the order of their numbers.
+/// Calls whose action does not depend on arguments, ordered by number.
 pub(super) type Plain = [(u32, &'static SyscallAction)];
 
-/// A program that gives each call in the table its verdict, then each of the plain ones, and every other
-/// one `otherwise`. A call of another architecture ends the process.
+/// Compiles a program that gives each call in the table its action, then each of the plain ones, and every other call
+/// `otherwise`. A call of another architecture kills the process.
 pub(super) fn compile(
     plain: &Plain,
     table: &BTreeMap<libc::c_long, SyscallAction>,
@@ -77,7 +76,7 @@ pub(super) fn compile(
     program.finish()
 }
 
-/// The calls as ranges of numbers: where each begins, and what holds until the next.
+/// Returns the calls as ranges of numbers: the start of each, and the action until the next.
 fn ranges<'t>(
     plain: &Plain,
     table: &'t BTreeMap<libc::c_long, SyscallAction>,
@@ -106,7 +105,7 @@ fn ranges<'t>(
     ranges
 }
 
-/// Finds the range of the loaded number by halving.
+/// Finds the range of the loaded number by binary search.
 fn search(ranges: &[(u32, &SyscallAction)], program: &mut BpfBuilder) -> JumpTarget {
     match ranges {
         [] => JumpTarget::Return(libc::SECCOMP_RET_KILL_PROCESS),
@@ -128,14 +127,15 @@ fn decide(verdict: &SyscallAction, program: &mut BpfBuilder) -> JumpTarget {
         SyscallAction::Allow => allow,
         SyscallAction::Fail(errno) => fail(*errno),
         SyscallAction::FailIf(lists) => lists.iter().enumerate().rev().fold(allow, |next, (index, (errno, tests))| {
-            // What the list before leaves loaded, whichever of its tests does not hold.
+            // The value that the previous list leaves loaded, whichever of its tests fails.
             let before = index.checked_sub(1).and_then(|index| lists.get(index)).map(|(_, tests)| tests.as_slice());
             all_hold(tests, before.and_then(left_loaded), fail(*errno), next, program)
         }),
     }
 }
 
-/// Leads to `then` when all tests hold, and to `otherwise` when one does not. Something may be loaded already.
+/// Continues at `then` when all tests hold, and at `otherwise` when one does not. `loaded` is the offset that is
+/// loaded already, if any.
 fn all_hold(
     tests: &[ArgumentTest],
     loaded: Option<u32>,
@@ -162,7 +162,7 @@ fn all_hold(
     })
 }
 
-/// What is loaded after these tests, after whichever of them it is over.
+/// Returns the offset that stays loaded after these tests, whichever of them fails.
 fn left_loaded(tests: &[ArgumentTest]) -> Option<u32> {
     let first = tests.first()?.place();
     let stays = |test: &ArgumentTest| test.place() == first && !matches!(test, ArgumentTest::Masked { .. });
@@ -170,7 +170,7 @@ fn left_loaded(tests: &[ArgumentTest]) -> Option<u32> {
 }
 
 impl ArgumentTest {
-    /// Where that is what it looks at. Both architectures have the lower half of an argument first.
+    /// Returns the offset of the tested value. Both architectures store the lower half of an argument first.
     fn place(&self) -> u32 {
         let of = |argument: u8| ARGUMENTS_AT + 8 * u32::from(argument);
         match *self {
@@ -190,7 +190,7 @@ pub(super) mod tests {
     const JUMP: u16 = 0x05;
     const RETURN: u16 = 0x06;
 
-    /// What a program answers to a call: the kernel's machine, as far as these programs use it.
+    /// Returns the answer of a program to a call: an interpreter for the instructions that these programs use.
     pub(in super::super) fn answer(
         program: &[sock_filter],
         architecture: u32,

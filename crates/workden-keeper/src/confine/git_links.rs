@@ -1,7 +1,7 @@
-//! Links to git directories: held by a file over them that says the same.
+//! Protects symbolic links to git directories by mounting a file over them that names the same directory.
 //!
-//! A directory cannot be mounted where a link is, and a link that is not a mount point can be replaced. A
-//! file can be mounted there, and git takes one that says `gitdir: place` for what the link was.
+//! A directory cannot be mounted over a link, and a link that is not a mount point can be replaced. A file can be
+//! mounted there, and git reads `gitdir: path` in it as it would follow the link.
 
 use rustix::{
     fs::{CWD, FileType, Gid, Mode, OFlags, Uid, fchown, fstat, openat, readlinkat},
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::sys::confine::{MountScope, attribute, set_mount_attributes};
 
-/// Covers these links, in the root as it is now, which is not sealed yet.
+/// Covers these links, in the current root, which is still writable.
 pub(super) fn hold(places: &[VirtualPath], ids: Ids) -> Result<(), Error> {
     for (number, path) in places.iter().enumerate() {
         cover(number, path, ids).map_err(|errno| at_place(path.as_str(), errno))?;
@@ -45,7 +45,7 @@ fn cover(number: usize, path: &VirtualPath, ids: Ids) -> Result<(), Errno> {
         let written = write(&file, rest)?;
         rest = rest.get(written..).unwrap_or_default();
     }
-    // Git does not trust what belongs to somebody else.
+    // Git refuses files of another owner.
     if let Ids::OfSandbox(id) = ids {
         fchown(&file, Some(Uid::from_raw(id)), Some(Gid::from_raw(id)))?;
     }

@@ -1,5 +1,5 @@
-//! What the new process does until it is PID 1 of a finished sandbox, in order: look at the host,
-//! build a root, leave the host, let go of every right, and close the doors behind it.
+//! The steps of the new process until it is PID 1 of a finished sandbox, in order: read the host, build a root, leave
+//! the host, drop all privileges, and install the filters.
 
 use std::os::fd::OwnedFd;
 
@@ -40,21 +40,22 @@ pub(super) fn become_first(
     sources: Vec<MountSource>,
     supervisor: &SetupChannel,
 ) -> Result<InitState, Error> {
-    // A session of its own has no terminal that a command could type into. Whoever starts commands over and over
-    // has one for all of them. A single command gets its own before it begins, and this process, which only waits
-    // for it, needs none: to the kernel a new session is somebody new, who waits behind all others that want the
-    // processor.
+    // A new session has no controlling terminal into which a command could type. A keeper needs one session for all
+    // of its commands. A single command gets its own before it starts; this process only waits for it, and the
+    // scheduler would queue a new session behind all others.
     if purpose == Purpose::Keeper {
-        setsid().map_err(|errno| refused("a session of its own", errno))?;
+        setsid().map_err(|errno| refused("create a session", errno))?;
     }
     umask(Mode::from_raw_mode(0o022));
     raise_ceiling_for_cores();
     match ids {
         Ids::OfStarter { .. } => ids::map_own(ids)?,
-        Ids::OfSandbox(_) => set_thread_groups(&[]).map_err(|errno| refused("leaving all groups", errno))?,
+        Ids::OfSandbox(_) => {
+            set_thread_groups(&[]).map_err(|errno| refused("leave the supplementary groups", errno))?
+        }
     }
     let logs = build_root(confinement, purpose, ids, sources, supervisor)?;
-    sethostname(HOST_NAME.as_bytes()).map_err(|errno| refused("a host name of its own", errno))?;
+    sethostname(HOST_NAME.as_bytes()).map_err(|errno| refused("set the host name", errno))?;
     match (confinement.network, ids) {
         (Network::None, Ids::OfSandbox(_)) => network::enter(&supervisor.network()?)?,
         (Network::None, Ids::OfStarter { .. }) => network::raise_loopback()?,
@@ -66,26 +67,26 @@ pub(super) fn become_first(
     privileges::let_go(ids)?;
     let walls = close_doors(confinement, purpose)?;
     privileges::protect()?;
-    // Symlink, since the supervisor takes longest to make them.
+    // The control groups come last: they take the supervisor longest to make.
     let group = supervisor.group()?;
     Ok(InitState { walls, logs, group })
 }
 
-/// What PID 1 has when it is finished.
+/// The results of the setup.
 pub(super) struct InitState {
     pub(super) walls: Walls,
-    /// The directory of logs, for writing, where there are any.
+    /// The directory of logs, writable, if there is one.
     pub(super) logs: Option<OwnedFd>,
     pub(super) group: Group,
 }
 
-/// The walls that stand, and what one might expect and does not have.
+/// The walls that hold, and those that are missing.
 pub(super) struct Walls {
     pub(super) standing: Vec<Wall>,
     pub(super) lacking: Vec<String>,
 }
 
-/// Landlock and the filter of system calls, in the finished root.
+/// Installs Landlock and the seccomp filter, in the finished root.
 fn close_doors(confinement: &Confinement, purpose: Purpose) -> Result<Walls, Error> {
     let mut standing = vec![
         Wall::UserNamespace,
@@ -100,7 +101,7 @@ fn close_doors(confinement: &Confinement, purpose: Purpose) -> Result<Walls, Err
     let mut lacking = Vec::new();
     match confinement.network {
         Network::None => standing.push(Wall::NetworkNamespace),
-        Network::Host => lacking.push("commands reach whatever the host reaches, its own loopback included".to_owned()),
+        Network::Host => lacking.push("commands can use the host's network, including its loopback".to_owned()),
     }
     let mut writable = vec!["/tmp", "/dev/shm", HOME, LOGS, confinement.directory.as_str()];
     let mounts = confinement.mounts.iter().filter(|mount| mount.access == MountAccess::ReadWrite);
@@ -109,22 +110,19 @@ fn close_doors(confinement: &Confinement, purpose: Purpose) -> Result<Walls, Err
         Landlock::Full => standing.push(Wall::Landlock),
         Landlock::Part => {
             standing.push(Wall::Landlock);
-            lacking
-                .push("this kernel's Landlock is an older one: it does not hold signals and sockets back".to_owned());
+            lacking.push("the Landlock of this kernel is too old to block signals and sockets".to_owned());
         }
-        Landlock::Nothing => {
-            lacking.push("this kernel has no Landlock: there is no second wall around files".to_owned())
-        }
+        Landlock::Nothing => lacking.push("this kernel has no Landlock: files have no second wall".to_owned()),
     }
     match purpose {
         Purpose::Keeper => seccomp::install()?,
-        // Its command gets all of it at once.
+        // The command gets both filters in one.
         Purpose::OneCommand => {}
     }
     Ok(Walls { standing, lacking })
 }
 
-/// Builds the root and changes to it. The answer is the directory of logs, for writing.
+/// Builds the root and changes to it. Returns the directory of logs, writable.
 fn build_root(
     confinement: &Confinement,
     purpose: Purpose,
@@ -139,7 +137,7 @@ fn build_root(
     let shown: Vec<sources::ClonedMount> = sources.into_iter().map(MountSource::clone).collect::<Result<_, _>>()?;
 
     let root = NewRoot::new(ids)?;
-    let empty = protected_paths::EmptyMounts::new(&root).map_err(|errno| refused("a root of its own", errno))?;
+    let empty = protected_paths::EmptyMounts::new(&root).map_err(|errno| refused("create the root", errno))?;
     programs.place(&root, &names)?;
     devices.place(&root)?;
     procfs::place(&root, &empty)?;

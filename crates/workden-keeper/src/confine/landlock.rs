@@ -1,5 +1,5 @@
-//! Landlock, the kernel's second opinion: reading and running everywhere in the sandbox's own root,
-//! changing only where its mounts allow it, and no signal or abstract socket beyond it.
+//! Landlock, the second wall: reading and executing everywhere in the sandbox's own root, writing only where its
+//! mounts allow it, and no signal or abstract socket beyond it.
 
 use landlock::{
     ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
@@ -10,37 +10,37 @@ use workden_core::{Error, ErrorKind};
 
 use crate::sys::confine::landlock_version;
 
-/// The first Landlock that holds all that is asked of it.
+/// The first Landlock version with everything that is used here.
 const NEWEST: ABI = ABI::V6;
 /// The same as a number.
 pub(super) const NEWEST_VERSION: u32 = 6;
 
-/// The first Landlock that holds signals and abstract sockets back, without which this level is none.
+/// The first Landlock version that blocks signals and abstract sockets, which the level `landlock` requires.
 pub const LEVEL_VERSION: u32 = 6;
 
-/// What Landlock does for a sandbox.
+/// How much Landlock enforces for a sandbox.
 pub(super) enum Landlock {
-    /// All that was asked of it.
+    /// Everything.
     Full,
-    /// Something less: an older kernel.
+    /// A part: the kernel is older.
     Part,
-    /// Nothing: the kernel does not have it.
+    /// Nothing: the kernel has no Landlock.
     Nothing,
 }
 
-/// Restricts this process and all that come from it. `writable` are places in the finished root.
+/// Restricts this process and all its descendants. `writable` are paths in the finished root.
 pub(super) fn restrict(writable: &[&str]) -> Result<Landlock, Error> {
     match try_restrict(writable) {
         Ok(RulesetStatus::FullyEnforced) => Ok(Landlock::Full),
         Ok(RulesetStatus::PartiallyEnforced) => Ok(Landlock::Part),
         Ok(RulesetStatus::NotEnforced) => Ok(Landlock::Nothing),
-        Err(_) => Err(Error::new(ErrorKind::Io, "the sandbox cannot start: the kernel refuses its Landlock rules")),
+        Err(_) => Err(Error::new(ErrorKind::Io, "the sandbox cannot start: the kernel refuses the Landlock rules")),
     }
 }
 
 fn try_restrict(writable: &[&str]) -> Result<RulesetStatus, RulesetError> {
     let everything = AccessFs::from_all(NEWEST);
-    // Device nodes cannot be made anyway; here they may not even be tried.
+    // Device nodes cannot be created anyway; this refuses the attempt as well.
     let changing = everything & !(AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev);
     let devices =
         AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::ReadDir | AccessFs::IoctlDev | AccessFs::Truncate;
@@ -57,7 +57,7 @@ fn try_restrict(writable: &[&str]) -> Result<RulesetStatus, RulesetError> {
     Ok(rules.restrict_self()?.ruleset)
 }
 
-/// Allows something below a place. One that cannot be opened is one where nothing can be done.
+/// Allows access below a path. A path that cannot be opened is skipped: nothing can be done there.
 fn allow<R: RulesetCreatedAttr>(rules: R, place: &str, access: BitFlags<AccessFs>) -> Result<R, RulesetError> {
     match PathFd::new(place) {
         Ok(opened) => {
@@ -69,29 +69,31 @@ fn allow<R: RulesetCreatedAttr>(rules: R, place: &str, access: BitFlags<AccessFs
     }
 }
 
-/// Whether this kernel's Landlock will do, and why not.
+/// Checks whether the kernel's Landlock is sufficient for the level `landlock`.
 pub(super) fn check_version(version: Result<u32, Errno>) -> Result<(), Error> {
     let why = match version {
         Ok(version) if version >= LEVEL_VERSION => return Ok(()),
-        Ok(version) => format!("this kernel's Landlock is of version {version}"),
-        Err(Errno::OPNOTSUPP) => "this kernel's Landlock is switched off".to_owned(),
+        Ok(version) => format!("this kernel has Landlock version {version}"),
+        Err(Errno::OPNOTSUPP) => "Landlock is disabled in this kernel".to_owned(),
         Err(_) => "this kernel has no Landlock".to_owned(),
     };
     let sentence = format!(
-        "the sandbox cannot start: the level `landlock` needs Landlock of version {LEVEL_VERSION} or newer, and {why}"
+        "the sandbox cannot start: the level `landlock` requires Landlock version {LEVEL_VERSION} or newer: {why}"
     );
     let hint = match version {
-        Err(Errno::OPNOTSUPP) => "start the kernel with `lsm=landlock,...`; `workden doctor` says more",
-        _ => "Linux 6.12 or newer has it; the level `namespaces` does without",
+        Err(Errno::OPNOTSUPP) => "start the kernel with `lsm=landlock,...`; see `workden doctor`",
+        _ => "use Linux 6.12 or newer, or the level `namespaces`",
     };
     Err(Error::new(ErrorKind::Unsupported, sentence).hint(hint))
 }
 
-/// A refusal of the level `namespaces`, which names this one where it could be had.
+/// Extends the error of the level `namespaces` by a hint at the level `landlock`, where this machine supports it.
 pub(super) fn or_landlock_level(error: Error) -> Error {
     let hint = error.hint_text().unwrap_or_default().to_owned();
     match check_version(landlock_version()) {
-        Ok(()) => error.hint(format!("{hint}; or name the level `landlock`, which holds less and needs no namespaces")),
+        Ok(()) => {
+            error.hint(format!("{hint}; or choose the level `landlock`, which isolates less and needs no namespaces"))
+        }
         Err(_) => error,
     }
 }
@@ -106,10 +108,10 @@ mod tests {
             check_version(version).unwrap();
         }
         for (version, end) in [
-            (Ok(5), "is of version 5"),
-            (Ok(0), "is of version 0"),
+            (Ok(5), "has Landlock version 5"),
+            (Ok(0), "has Landlock version 0"),
             (Err(Errno::NOSYS), "has no Landlock"),
-            (Err(Errno::OPNOTSUPP), "is switched off"),
+            (Err(Errno::OPNOTSUPP), "is disabled in this kernel"),
         ] {
             let error = check_version(version).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Unsupported);

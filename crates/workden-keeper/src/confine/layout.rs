@@ -1,6 +1,6 @@
 //! The fixed facts of a sandbox: the user, host name and paths that commands see, and the purpose it is made for.
 
-/// What a sandbox is made for.
+/// The purpose of a sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// A keeper that serves it.

@@ -1,5 +1,5 @@
-//! Who holds which limit: a control group, the kernel for each process, a file system, the keeper,
-//! or nobody. One that the caller requires and nobody holds is an error.
+//! How each limit is enforced: by a control group, by the kernel for each process, by a file system, by the keeper,
+//! or not at all. A required limit that cannot be enforced is an error.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use workden_core::{
@@ -10,21 +10,20 @@ use workden_core::{
 
 use crate::cgroup::{Group, GroupLimits, LimitOutcome};
 
-/// Processes of the keeper that count as well where the user's are counted.
+/// Processes of the keeper, which count towards the user's processes as well.
 const OF_KEEPER: u64 = 16;
 
-/// Bytes that a core may have. One, not none: nothing is written, and no helper of the host is
-/// started either.
+/// Bytes of a core dump. One, not zero: nothing is written, and the host's core handler is not started either.
 pub(super) const CORE_BYTES: u64 = 1;
 
-/// What the kernel is told for each process, and the report about all limits.
+/// The resource limits of each process, and the report about all limits.
 #[derive(Debug, Default)]
 pub(super) struct EnforcedLimits {
     pub(super) rlimits: Vec<(Resource, u64)>,
     pub(super) reports: Vec<LimitReport>,
 }
 
-/// What only a control group can hold.
+/// Returns the limits that only a control group can enforce.
 pub(super) fn for_group(limits: &Limits) -> GroupLimits {
     GroupLimits {
         memory: limits.memory.map(|limit| limit.value),
@@ -33,7 +32,7 @@ pub(super) fn for_group(limits: &Limits) -> GroupLimits {
     }
 }
 
-/// Decides who holds each limit.
+/// Decides how each limit is enforced.
 pub(super) fn hold(limits: &Limits, group: &Group) -> Result<EnforcedLimits, Error> {
     let mut holding = EnforcedLimits::default();
     holding.rlimits.push((Resource::Core, CORE_BYTES));
@@ -46,14 +45,13 @@ pub(super) fn hold(limits: &Limits, group: &Group) -> Result<EnforcedLimits, Err
         holding.by_group(LimitName::Memory, limit, show_size(value), group.memory.as_ref(), instead)?;
     }
     if let Some(limit) = limits.cpus {
-        let nobody = |_: &mut EnforcedLimits, reason: &str| Enforcement::Nobody(reason.to_owned());
-        holding.by_group(LimitName::Cpus, limit, format!("{}", limit.value), group.cpus.as_ref(), nobody)?;
+        let not_enforced = |_: &mut EnforcedLimits, reason: &str| Enforcement::NotEnforced(reason.to_owned());
+        holding.by_group(LimitName::Cpus, limit, format!("{}", limit.value), group.cpus.as_ref(), not_enforced)?;
     }
     if let Some(limit) = limits.processes {
         let enforcement = match group.processes.as_ref() {
             Some(Ok(())) => Enforcement::Cgroup,
-            // The kernel counts the processes of a user in each user namespace, and this sandbox
-            // has one of its own.
+            // The kernel counts the processes of a user per user namespace, and this sandbox has its own.
             _ => {
                 holding.rlimits.push((Resource::Nproc, limit.value.saturating_add(OF_KEEPER)));
                 Enforcement::UserNamespace
@@ -81,7 +79,7 @@ pub(super) fn hold(limits: &Limits, group: &Group) -> Result<EnforcedLimits, Err
 }
 
 impl EnforcedLimits {
-    /// A limit that a group holds, or nobody holds for all commands together.
+    /// Records a limit that only a group can enforce for all commands together.
     fn by_group<T: Copy>(
         &mut self,
         name: LimitName,
@@ -94,9 +92,9 @@ impl EnforcedLimits {
             Some(Ok(())) => Enforcement::Cgroup,
             other => {
                 let reason =
-                    other.and_then(|held| held.as_ref().err()).map_or("no control group was made", String::as_str);
+                    other.and_then(|held| held.as_ref().err()).map_or("no control group was created", String::as_str);
                 if limit.strength == Strength::Required {
-                    return Err(nobody_holds(name, &value, reason));
+                    return Err(not_enforced(name, &value, reason));
                 }
                 instead(self, reason)
             }
@@ -105,7 +103,7 @@ impl EnforcedLimits {
         Ok(())
     }
 
-    /// What the kernel holds for each process; never more than it does already.
+    /// Records a limit of each process, never above the current maximum.
     fn each_process(&mut self, resource: Resource, value: u64) {
         let most = getrlimit(resource).maximum.unwrap_or(u64::MAX);
         self.rlimits.push((resource, value.min(most)));
@@ -116,16 +114,16 @@ impl EnforcedLimits {
     }
 }
 
-pub(super) fn nobody_holds(name: LimitName, value: &str, reason: &str) -> Error {
-    let sentence = format!("the sandbox cannot start: nobody can hold the {} of {value}: {reason}", name.words());
+pub(super) fn not_enforced(name: LimitName, value: &str, reason: &str) -> Error {
+    let sentence = format!("the sandbox cannot start: cannot enforce the {} of {value}: {reason}", name.words());
     Error::new(ErrorKind::LimitNotHeld, sentence).hint(
-        "start it below a control group of yours (`systemd-run --user --scope -p Delegate=yes ...`), or make the limit \
-         best effort; `workden doctor` says more",
+        "start it in a delegated control group (`systemd-run --user --scope -p Delegate=yes ...`), or make the limit \
+         best effort; run `workden doctor` for details",
     )
 }
 
-/// Makes room for the one byte that commands get: with none at all, the kernel starts the host's
-/// helper for a command that crashes. Whoever may not raise it may start that helper as well.
+/// Raises the hard limit for core dumps to the one byte that commands get: with zero the kernel starts the host's
+/// core handler for a command that crashes. A process that may not raise it could start that handler anyway.
 pub(super) fn raise_ceiling_for_cores() {
     let one = Some(CORE_BYTES);
     if getrlimit(Resource::Core).maximum.is_some_and(|most| most < CORE_BYTES) {
@@ -138,16 +136,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_required_limit_that_nobody_holds_is_refused_and_another_is_reported() {
-        let mut nobody = Group::default();
-        nobody.memory = Some(Err("it may not".to_owned()));
+    fn a_required_limit_that_cannot_be_enforced_is_refused_and_another_is_reported() {
+        let mut none = Group::default();
+        none.memory = Some(Err("it may not".to_owned()));
         let required = Limits { memory: Some(Limit::required(1 << 20)), ..Limits::default() };
-        let error = hold(&required, &nobody).unwrap_err();
+        let error = hold(&required, &none).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::LimitNotHeld);
-        assert!(error.sentence().ends_with("nobody can hold the memory limit of 1 MB: it may not"), "{error}");
+        assert!(error.sentence().ends_with("cannot enforce the memory limit of 1 MB: it may not"), "{error}");
 
         let effort = Limits { memory: Some(Limit::best_effort(1 << 20)), ..Limits::default() };
-        let holding = hold(&effort, &nobody).unwrap();
+        let holding = hold(&effort, &none).unwrap();
         assert_eq!(holding.reports[0].enforcement, Enforcement::EachProcess);
         assert!(holding.rlimits.contains(&(Resource::Data, 1 << 20)));
     }

@@ -1,4 +1,4 @@
-//! Entering a confinement: namespaces, a root of its own, ids, and no rights. A `Confinement` is carried out
+//! Entering a confinement: namespaces, a root of its own, ids, and no privileges. A `Confinement` is carried out
 //! whole, or refused with the reason; never carried out in part.
 
 mod bpf_builder;

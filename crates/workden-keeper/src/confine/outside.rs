@@ -1,5 +1,5 @@
-//! What the supervisor does for the new process while that builds its root: user namespaces for
-//! mounts and for its commands, a network, and control groups. Then it looks after the finished sandbox.
+//! The supervisor's part of the setup while the new process builds its root: user namespaces for mounts and commands,
+//! a network, and control groups. Then it supervises the finished sandbox.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -21,36 +21,36 @@ use crate::{
     sys::close_all_but,
 };
 
-/// A sandbox that is being made, as its supervisor sees it.
+/// A sandbox that is being set up, as its supervisor sees it.
 pub(crate) struct OutsideSetup {
     /// The process that becomes PID 1.
     pub(super) first: Pid,
     pub(super) process: OwnedFd,
     pub(super) link: SetupChannel,
     pub(super) ids: Ids,
-    /// Whose files it shows.
+    /// The owners of the files it shows.
     pub(super) owners: Vec<(u32, u32)>,
     pub(super) groups: GroupPlan,
-    /// The groups, where they had to be there first.
+    /// The groups, if they had to exist before the process.
     pub(super) group: Option<Group>,
 }
 
 impl OutsideSetup {
-    /// The process that becomes PID 1.
+    /// Returns the process that becomes PID 1.
     pub(crate) fn first(&self) -> Pid {
         self.first
     }
 
-    /// By what that is watched.
+    /// Returns the descriptor of that process.
     pub(crate) fn process(&self) -> BorrowedFd<'_> {
         self.process.as_fd()
     }
 
-    /// Gives the new process what it needs, and becomes its supervisor. Comes back only with the
-    /// reason why there will be no sandbox; nothing is left of it then.
+    /// Gives the new process what it needs, and becomes its supervisor. Returns only with the reason why there is no
+    /// sandbox; nothing is left of it then.
     ///
-    /// The caller need not be the parent of the new process. For one command, everything that is open is
-    /// closed but `keep` and what a supervisor needs, when nobody waits for this any more.
+    /// The caller need not be the parent of the new process. For one command, all descriptors are closed but `keep`
+    /// and those of the supervisor, once the command does not wait for them.
     pub(crate) fn oversee(
         self,
         confinement: &Confinement,
@@ -61,8 +61,7 @@ impl OutsideSetup {
         let Self { first, process, link, ids, owners, groups, mut group } = self;
         let SandboxTies { owner, directory } = ties;
         let mut made = group.as_mut().map(Group::take_made).unwrap_or_default();
-        // Commands of the same user may have many descriptors on their way, and the kernel counts those
-        // against whoever sends one more.
+        // Commands of the same user may have many descriptors in flight, which the kernel counts against the sender.
         raise_open_files();
         let in_group = group.as_ref().is_some_and(|group| group.keeper().is_some());
         let make = || {
@@ -92,7 +91,7 @@ impl OutsideSetup {
             link.wait_until_ready()
         };
         let ready = make();
-        // A process that is in the groups is waited for, whatever it says.
+        // A process that is in the groups is waited for, whatever it reports.
         let last_word = (purpose == Purpose::OneCommand && !in_group && ready.is_ok()).then(|| link.into_descriptor());
         match ready {
             Ok(()) => {
@@ -116,21 +115,21 @@ impl OutsideSetup {
         }
     }
 
-    /// Leaves nothing of it behind, when there is nobody to oversee it.
+    /// Removes everything of the setup, when there is no supervisor for it.
     pub(crate) fn abandon(mut self) {
         let made = self.group.as_mut().map(Group::take_made).unwrap_or_default();
         undo(self.first, &self.process, made);
     }
 }
 
-/// Ends the new process, and removes what was made for it.
+/// Kills the new process, and removes what was made for it.
 fn undo(first: Pid, process: &OwnedFd, made: CreatedGroups) {
     let _ = pidfd_send_signal(process, Signal::KILL);
     supervisor::wait_for_end(first, process);
     made.remove();
 }
 
-/// Lets this process, which opens little, send as many descriptors as it could open.
+/// Raises the limit of open files: the kernel allows as many descriptors in flight.
 fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });

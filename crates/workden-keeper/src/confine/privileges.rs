@@ -1,4 +1,4 @@
-//! Letting go of every right, in the one order that works, with no way back.
+//! Drops all privileges, in the one order that works, irrevocably.
 
 use rustix::{
     fs::{Gid, Uid},
@@ -14,9 +14,9 @@ use workden_core::Error;
 use super::{errors::refused, ids::Ids, layout::INSIDE};
 use crate::sys::confine::drop_bounding_set;
 
-/// Becomes the user of the commands, without any capability and with no way to get one.
+/// Becomes the user of the commands, without any capability and with no way to gain one.
 pub(super) fn let_go(ids: Ids) -> Result<(), Error> {
-    try_let_go(ids).map_err(|errno| refused("letting go of its rights", errno))
+    try_let_go(ids).map_err(|errno| refused("drop its privileges", errno))
 }
 
 fn try_let_go(ids: Ids) -> Result<(), Errno> {
@@ -37,7 +37,7 @@ fn try_let_go(ids: Ids) -> Result<(), Errno> {
     without_capabilities()
 }
 
-/// Lets go of all capabilities that this process has, and of the way to get one by an exec.
+/// Drops all capabilities of this process, and the way to gain one by an exec.
 pub(super) fn without_capabilities() -> Result<(), Errno> {
     clear_ambient_capability_set()?;
     let none = CapabilitySet::empty();
@@ -45,10 +45,10 @@ pub(super) fn without_capabilities() -> Result<(), Errno> {
     set_no_new_privs(true)
 }
 
-/// Makes this process one that nobody inside can look into, and that ends with its parent: the
-/// supervisor, or whoever runs one command. After every change of ids, which would undo both.
+/// Makes this process opaque to commands, and ends it with its parent: the supervisor, or the owner of a one-shot
+/// sandbox. Must come after every change of ids, which would undo both.
 pub(super) fn protect() -> Result<(), Error> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .and_then(|()| set_parent_process_death_signal(Some(Signal::KILL)))
-        .map_err(|errno| refused("protecting its keeper", errno))
+        .map_err(|errno| refused("protect the keeper", errno))
 }

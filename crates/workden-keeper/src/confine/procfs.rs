@@ -1,5 +1,5 @@
-//! A /proc that shows the processes of the sandbox only, and of which nothing can be written: no
-//! setting of the kernel, and no trigger.
+//! A /proc that shows only the processes of the sandbox and is read-only: no kernel setting or trigger can be
+//! written.
 
 use rustix::{io::Errno, mount::MountAttrFlags};
 use workden_core::{Error, ErrorKind};
@@ -10,24 +10,24 @@ use super::{
     root::NewRoot,
 };
 
-/// Files that tell about the machine what no program needs.
+/// Files with information about the machine that no program needs.
 const HIDDEN_FILES: [&str; 7] = ["kcore", "keys", "key-users", "kallsyms", "timer_list", "sysrq-trigger", "config.gz"];
-/// Directories of that kind.
+/// Directories with such information.
 const HIDDEN_DIRECTORIES: [&str; 3] = ["acpi", "scsi", "bus"];
 
-/// Makes /proc in the new root. `empty` is what hides a file and a directory.
+/// Creates /proc in the new root. `empty` hides files and directories.
 pub(super) fn place(root: &NewRoot, empty: &super::protected_paths::EmptyMounts) -> Result<(), Error> {
     let attributes = MountAttrFlags::MOUNT_ATTR_NODEV
         .union(MountAttrFlags::MOUNT_ATTR_NOEXEC)
         .union(MountAttrFlags::MOUNT_ATTR_RDONLY);
     let made = new_file_system("proc", &[], attributes).map_err(|errno| match errno {
         Errno::PERM => {
-            let sentence = "the sandbox cannot start: the kernel gives it no /proc of its own";
+            let sentence = "the sandbox cannot start: cannot create /proc: not permitted";
             let hint = "in a container, parts of /proc are covered: start it with \
-                        `--security-opt systempaths=unconfined`, or see `workden doctor`";
+                        `--security-opt systempaths=unconfined`, and see `workden doctor`";
             Error::new(ErrorKind::Unsupported, sentence).hint(hint)
         }
-        errno => refused("a /proc of its own", errno),
+        errno => refused("create /proc", errno),
     })?;
     let hide = |names: &[&str], cover| {
         names.iter().try_for_each(|name| match root.place(&format!("proc/{name}")) {
@@ -39,5 +39,5 @@ pub(super) fn place(root: &NewRoot, empty: &super::protected_paths::EmptyMounts)
     root.mount_on_directory("proc", made)
         .and_then(|()| hide(&HIDDEN_FILES, &empty.file))
         .and_then(|()| hide(&HIDDEN_DIRECTORIES, &empty.directory))
-        .map_err(|errno| refused("a /proc of its own", errno))
+        .map_err(|errno| refused("create /proc", errno))
 }

@@ -1,5 +1,5 @@
-//! Where programs and libraries come from: the host's /usr and what belongs to it, or a directory
-//! that holds a root file system. Read-only, all of it.
+//! Programs and libraries: the host's /usr and related directories, or a directory that holds a root file system. All
+//! of it is read-only.
 
 use std::{fs, path::Path};
 
@@ -12,20 +12,20 @@ use super::{
     root_entry::RootEntry,
 };
 
-/// What of the host's root is shown, each as the link or the directory that it is there.
+/// The names of the host's root that are shown, as the links or directories that they are.
 const OF_HOST: [&str; 7] = ["usr", "bin", "sbin", "lib", "lib64", "lib32", "libx32"];
 
-/// What of another root is not shown: every sandbox has these of its own, or not at all.
+/// The names of another root that are not shown: a sandbox has its own, or none.
 const NOT_OF_DIRECTORY: [&str; 10] =
     ["proc", "sys", "dev", "run", "tmp", "home", "boot", "lost+found", "etc", "workspace"];
 
-/// Programs and libraries that are ready to be shown.
+/// Programs and libraries, ready to be placed.
 pub(super) struct Programs {
     parts: Vec<(String, RootEntry)>,
     etc: EtcFiles,
 }
 
-/// Looks at the host, while it can still be seen.
+/// Gathers the entries, while the host can still be seen.
 pub(super) fn gather(root: &RootFiles) -> Result<Programs, Error> {
     let mut parts = Vec::new();
     let etc = match root {
@@ -38,7 +38,7 @@ pub(super) fn gather(root: &RootFiles) -> Result<Programs, Error> {
             etc::of_host(Path::new("/etc"))?
         }
         RootFiles::Directory(directory) => {
-            let entries = fs::read_dir(directory).map_err(|error| refused("its root files", errno_of(&error)))?;
+            let entries = fs::read_dir(directory).map_err(|error| refused("read the root files", errno_of(&error)))?;
             for entry in entries.flatten() {
                 let Ok(name) = entry.file_name().into_string() else { continue };
                 if NOT_OF_DIRECTORY.contains(&name.as_str()) {
@@ -55,9 +55,9 @@ pub(super) fn gather(root: &RootFiles) -> Result<Programs, Error> {
 }
 
 impl Programs {
-    /// Shows them in the new root.
+    /// Puts the entries into the new root.
     pub(super) fn place(self, root: &NewRoot, network: &etc::NameResolution) -> Result<(), Error> {
         let placed = self.parts.into_iter().try_for_each(|(name, part)| part.place(root, &name));
-        placed.and_then(|()| self.etc.place(root, network)).map_err(|errno| refused("showing its root files", errno))
+        placed.and_then(|()| self.etc.place(root, network)).map_err(|errno| refused("mount the root files", errno))
     }
 }

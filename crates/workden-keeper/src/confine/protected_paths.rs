@@ -1,8 +1,8 @@
-//! Paths that may be read but not changed, and places that may not even be read, whatever is
-//! mounted there: covered by a read-only clone of themselves, or by something empty.
+//! Protected paths: read-only ones are covered by a read-only clone of themselves, masked ones by an empty file or
+//! directory that cannot be read.
 //!
-//! Invariant: what is covered exists when the sandbox starts. A name that appears later is not. And
-//! it stays where it is: the directories on the way to it can be neither moved nor removed.
+//! Invariant: a path is protected if it exists when the sandbox starts, not if it appears later. A protected path
+//! stays where it is: the directories above it can be neither moved nor removed.
 
 use std::{
     ffi::OsStr,
@@ -26,14 +26,14 @@ use super::{
 };
 use crate::sys::confine::{MountScope, attribute, set_mount_attributes};
 
-/// What covers a file and a directory: empty, and nobody may read them.
+/// The covers of files and directories: empty, and unreadable.
 pub(super) struct EmptyMounts {
     pub(super) file: OwnedFd,
     pub(super) directory: OwnedFd,
 }
 
 impl EmptyMounts {
-    /// Makes them in the root's own file system, which is read-only in the end.
+    /// Creates the covers in the root's own file system, which becomes read-only.
     pub(super) fn new(root: &NewRoot) -> Result<Self, Errno> {
         root.directory("run")?;
         root.file("run/nothing", b"", 0)?;
@@ -41,7 +41,7 @@ impl EmptyMounts {
         Ok(Self { file: read_only(root, "run/nothing")?, directory: read_only(root, "run/empty")? })
     }
 
-    /// Covers these places. Links on the way are followed: what they lead to is covered.
+    /// Covers these paths. Links are followed: their target is covered.
     pub(super) fn mask(&self, places: &[VirtualPath]) -> Result<(), Error> {
         for path in places {
             let covered = open(path).and_then(|place| {
@@ -58,7 +58,7 @@ impl EmptyMounts {
     }
 }
 
-/// Mounts something read-only over itself: what is cloned from it is read-only, too.
+/// Mounts a path read-only over itself, so that clones of it are read-only, too.
 fn read_only(root: &NewRoot, path: &str) -> Result<OwnedFd, Errno> {
     let place = root.place(path)?;
     let tree = clone_of_open(&place)?;
@@ -67,8 +67,8 @@ fn read_only(root: &NewRoot, path: &str) -> Result<OwnedFd, Errno> {
     root.place(path)
 }
 
-/// Makes these places read-only, with all that is mounted below them. Where one lies below what is
-/// no directory, that is made read-only: nobody is to put a directory in its place.
+/// Makes these paths read-only, with all mounts below them. For a path below a file, the file is made read-only, so
+/// that no command can put a directory in its place.
 pub(super) fn make_read_only(places: &[VirtualPath]) -> Result<(), Error> {
     for path in places {
         let covered = open_or_what_is_above(path).and_then(|place| {
@@ -82,10 +82,10 @@ pub(super) fn make_read_only(places: &[VirtualPath]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Mounts the directories on the way to a place onto themselves, and finds the place again: a mount
-/// point cannot be renamed, but any directory above it could be, and another be put in its place.
+/// Mounts the directories above a path onto themselves, and opens the path again. A mount point cannot be renamed,
+/// but a directory above it could be, and another put in its place.
 pub(super) fn held_in_place(place: OwnedFd) -> Result<OwnedFd, Errno> {
-    // Without the links on the way, which lead to a place but are not above it.
+    // The path without links, which lead to the place but are not above it.
     let path = readlinkat(CWD, format!("/proc/self/fd/{}", place.as_raw_fd()), Vec::new())?;
     let path = Path::new(OsStr::from_bytes(path.as_bytes()));
     let root = mount_of(Path::new("/"))?.id;
@@ -93,18 +93,18 @@ pub(super) fn held_in_place(place: OwnedFd) -> Result<OwnedFd, Errno> {
     above.reverse();
     for directory in above {
         let mount = mount_of(directory)?;
-        // What is in the root's own file system cannot be changed in the end.
+        // The root's own file system becomes read-only.
         if mount.begins_here || mount.id == root {
             continue;
         }
         let itself = open_path(directory)?;
         attach(clone_of_open(&itself)?, itself)?;
     }
-    // The path has no links but perhaps the place itself, which is wanted as it is.
+    // Only the last name may be a link, and that is opened as it is.
     openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
 }
 
-/// The mount that something is in.
+/// The mount that a path is in.
 struct InMount {
     id: u64,
     begins_here: bool,
@@ -119,7 +119,7 @@ fn open_path(path: &Path) -> Result<OwnedFd, Errno> {
     openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// The same as `open`; where something on the way is no directory, that.
+/// Like `open`; where a name on the way is not a directory, opens that.
 fn open_or_what_is_above(path: &VirtualPath) -> Result<Option<OwnedFd>, Errno> {
     let mut here = path.clone();
     loop {
@@ -135,7 +135,7 @@ fn open_or_what_is_above(path: &VirtualPath) -> Result<Option<OwnedFd>, Errno> {
     }
 }
 
-/// A place in the root as it is now; nothing when there is none.
+/// Opens a path in the current root. Returns `None` when it does not exist.
 fn open(path: &VirtualPath) -> Result<Option<OwnedFd>, Errno> {
     match open_path(Path::new(path.as_str())) {
         Ok(place) => Ok(Some(place)),

@@ -1,8 +1,8 @@
-//! The root of a sandbox while it is built: a small file system in memory onto which everything
-//! else is mounted, and which is read-only in the end.
+//! The root of a sandbox during setup: a small file system in memory onto which everything else is mounted, and which
+//! becomes read-only.
 //!
-//! Invariant: a place is walked to name by name, and a symbolic link on the way is an error, so that
-//! nothing in a workspace can lead a mount elsewhere.
+//! Invariant: a path is opened name by name, and a symbolic link on the way is an error, so that no link in a
+//! workspace can redirect a mount.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -22,20 +22,20 @@ use super::{
 };
 use crate::sys::confine::{FileIds, MountScope, attribute, set_mount_attributes};
 
-/// A directory that every system has and nothing here needs any more once it is covered.
+/// A directory that every system has and that the setup can cover.
 const COVERED: &str = "/tmp";
 
-/// Only for walking to.
+/// Flags for opening a path without access to its content.
 const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 
-/// The root of a sandbox while it is built.
+/// The root of a sandbox during setup.
 pub(super) struct NewRoot {
     top: OwnedFd,
     ids: Ids,
 }
 
 impl NewRoot {
-    /// Cuts the mounts off from the host's, and mounts an empty root over a directory.
+    /// Mounts an empty root over a directory.
     pub(super) fn new(ids: Ids) -> Result<Self, Error> {
         let options = [("mode", "0755"), ("size", "1m"), ("nr_inodes", "4k"), ("source", "workden")];
         let made = new_file_system("tmpfs", &options, MountAttrFlags::MOUNT_ATTR_NODEV).and_then(|root| {
@@ -43,38 +43,38 @@ impl NewRoot {
             attach(root, covered)?;
             openat(CWD, COVERED, PLACE | OFlags::DIRECTORY, Mode::empty())
         });
-        Ok(Self { top: made.map_err(|errno| refused("a root of its own", errno))?, ids })
+        Ok(Self { top: made.map_err(|errno| refused("create the root", errno))?, ids })
     }
 
-    /// Makes a directory directly in the root's own file system.
+    /// Creates a directory in the root's own file system.
     pub(super) fn directory(&self, path: &str) -> Result<(), Errno> {
         mkdirat(&self.top, path.trim_start_matches('/'), Mode::from_raw_mode(0o755))
     }
 
-    /// The same, for nobody to look into.
+    /// Creates a directory without any permission.
     pub(super) fn closed_directory(&self, path: &str) -> Result<(), Errno> {
         mkdirat(&self.top, path.trim_start_matches('/'), Mode::empty())
     }
 
-    /// Mounts onto a new directory, directly in the root's own file system.
+    /// Mounts onto a new directory in the root's own file system.
     pub(super) fn mount_on_directory(&self, path: &str, tree: impl AsFd) -> Result<(), Errno> {
         self.directory(path)?;
         self.mount_on_new(path.trim_start_matches('/'), tree)
     }
 
-    /// Mounts onto a new and empty file, directly in the root's own file system.
+    /// Mounts onto a new, empty file in the root's own file system.
     pub(super) fn mount_on_file(&self, path: &str, tree: impl AsFd) -> Result<(), Errno> {
         let path = path.trim_start_matches('/');
         mknodat(&self.top, path, FileType::RegularFile, Mode::from_raw_mode(0o444), 0)?;
         self.mount_on_new(path, tree)
     }
 
-    /// Mounts onto what was just made: no need to look where that leads to.
+    /// Mounts onto a path that was just created, without resolving it again.
     fn mount_on_new(&self, path: &str, tree: impl AsFd) -> Result<(), Errno> {
         move_mount(tree, "", &self.top, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
     }
 
-    /// Makes a file directly in the root's own file system. `umask` lets through what it may be.
+    /// Creates a file in the root's own file system. `umask` restricts its mode.
     pub(super) fn file(&self, path: &str, content: &[u8], mode: u32) -> Result<(), Errno> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&self.top, path.trim_start_matches('/'), flags, Mode::from_raw_mode(mode))?;
@@ -86,12 +86,12 @@ impl NewRoot {
         Ok(())
     }
 
-    /// Makes a symbolic link directly in the root's own file system.
+    /// Creates a symbolic link in the root's own file system.
     pub(super) fn link(&self, path: &str, target: &str) -> Result<(), Errno> {
         symlinkat(target, &self.top, path.trim_start_matches('/'))
     }
 
-    /// What is at this place, for mounting onto it.
+    /// Opens a path, for mounting onto it.
     pub(super) fn place(&self, path: &str) -> Result<OwnedFd, Errno> {
         let path = path.trim_start_matches('/');
         let path = if path.is_empty() { "." } else { path };
@@ -99,8 +99,8 @@ impl NewRoot {
         openat2(&self.top, path, PLACE, Mode::empty(), resolve)
     }
 
-    /// The place for a mount, made if it is not there: the directories on the way, and at its end a
-    /// directory or an empty file. Below a mount they are made as the sandbox's own user.
+    /// Opens the mount point for a path, and creates it if needed: the directories on the way, and a directory or an
+    /// empty file at the end. Below a mount they are created as the sandbox's user.
     pub(super) fn place_for(&self, path: &str, kind: SourceKind) -> Result<OwnedFd, Errno> {
         match self.place(path) {
             Err(Errno::NOENT) => {}
@@ -146,32 +146,32 @@ impl NewRoot {
         }
     }
 
-    /// In a mount that shows files as the sandbox's own, nobody else can make any.
+    /// In an id-mapped mount only the sandbox's user can create files.
     fn as_sandbox(&self) -> FileIds {
         let (uid, gid) = self.ids.on_host();
         FileIds::become_ids(uid, gid)
     }
 
-    /// Makes this the root, and lets go of the old one with everything in it.
+    /// Makes this the root, and detaches the old one with everything in it.
     pub(super) fn enter(self) -> Result<(), Error> {
         fchdir(&self.top)
             .and_then(|()| pivot_root(".", "."))
-            // The old root is now on top of the new one.
+            // The old root is now mounted on top of the new one.
             .and_then(|()| unmount(".", UnmountFlags::DETACH))
             .and_then(|()| chdir("/"))
-            .map_err(|errno| refused("changing to a root of its own", errno))
+            .map_err(|errno| refused("change to the new root", errno))
     }
 }
 
-/// Cuts all mounts off from the host's, so that nothing done here is seen there.
+/// Makes all mounts private, so that changes here are not seen on the host.
 pub(super) fn cut_off() -> Result<(), Error> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-        .map_err(|errno| refused("mounts of its own", errno))
+        .map_err(|errno| refused("make the mounts private", errno))
 }
 
-/// Makes the root read-only: what is mounted on it stays what it is.
+/// Makes the root read-only. Mounts on it keep their access.
 pub(super) fn seal() -> Result<(), Error> {
     openat(CWD, "/", PLACE | OFlags::DIRECTORY, Mode::empty())
         .and_then(|root| set_mount_attributes(root, MountScope::Mount, attribute::READ_ONLY, None))
-        .map_err(|errno| refused("a read-only root", errno))
+        .map_err(|errno| refused("make the root read-only", errno))
 }

@@ -28,14 +28,14 @@ impl RootEntry {
         match fs::symlink_metadata(path) {
             Ok(metadata) => Self::with_metadata(path, &metadata),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(refused("its root files", errno_of(&error))),
+            Err(error) => Err(refused("read the root files", errno_of(&error))),
         }
     }
 
     /// Like [`Self::of`], for a path whose metadata was read before.
     pub(super) fn with_metadata(path: &Path, metadata: &fs::Metadata) -> Result<Option<Self>, Error> {
         if metadata.is_symlink() {
-            let target = fs::read_link(path).map_err(|error| refused("its root files", errno_of(&error)))?;
+            let target = fs::read_link(path).map_err(|error| refused("read the root files", errno_of(&error)))?;
             return Ok(target.into_os_string().into_string().ok().map(Self::Link));
         }
         let kind = if metadata.is_dir() { SourceKind::Directory } else { SourceKind::File };
@@ -46,7 +46,7 @@ impl RootEntry {
             Ok(tree) => Ok(Some(Self::Tree(tree, kind))),
             // The user who starts the sandbox may not read it either.
             Err(Errno::ACCESS) => Ok(None),
-            Err(errno) => Err(refused("its root files", errno)),
+            Err(errno) => Err(refused("read the root files", errno)),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Directories that live and die with the sandbox, in memory: /tmp, the home, /dev/shm, the logs of
-//! commands, and a workspace that is nobody's directory.
+//! Directories in memory that end with the sandbox: /tmp, the home, /dev/shm, the logs of commands, and an ephemeral
+//! workspace.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -20,26 +20,26 @@ use super::{
 };
 use crate::sys::confine::{MountScope, attribute, set_mount_attributes};
 
-/// Bytes that all logs together may have.
+/// Bytes of all logs together.
 const LOGS_SIZE: u64 = 256 * 1024 * 1024;
-/// Bytes of a file system in memory for which it may have one more name.
+/// Bytes of a file system in memory per file name that it may hold.
 const BYTES_A_NAME: u64 = 2048;
 const LEAST_NAMES: u64 = 1024;
 
-/// Makes /tmp, the home and /dev/shm, which share one ceiling.
+/// Creates /tmp, the home and /dev/shm, which share one size limit.
 pub(super) fn place(root: &NewRoot, ids: Ids, most_bytes: Option<u64>) -> Result<(), Error> {
-    shared(root, ids, most_bytes).map_err(|errno| refused("a /tmp of its own", errno))
+    shared(root, ids, most_bytes).map_err(|errno| refused("create /tmp", errno))
 }
 
-/// The place for logs: a mount that can be written, covered by one that shows the same for reading.
-/// Only a descriptor leads to the lower one, and that is the answer. Who does not know the name of a
-/// log does not find it.
+/// Creates the directory of logs: a writable mount, covered by a read-only one of the same files. Returns the
+/// descriptor of the writable one, to which no path leads. The directory cannot be listed, so commands only find logs
+/// whose names they were told.
 pub(super) fn logs(root: &NewRoot, purpose: Purpose, ids: Ids) -> Result<Option<OwnedFd>, Error> {
     let made = match purpose {
         Purpose::OneCommand => root.directory(LOGS).map(|_| None),
         Purpose::Keeper => log_mounts(root, ids).map(Some),
     };
-    made.map_err(|errno| refused("a place for logs", errno))
+    made.map_err(|errno| refused("create the log directory", errno))
 }
 
 fn log_mounts(root: &NewRoot, ids: Ids) -> Result<OwnedFd, Errno> {
@@ -51,29 +51,29 @@ fn log_mounts(root: &NewRoot, ids: Ids) -> Result<OwnedFd, Errno> {
     Ok(writable)
 }
 
-/// A workspace in memory.
+/// Creates a workspace in memory.
 pub(super) fn workspace(root: &NewRoot, ids: Ids, at: &str, most_bytes: u64) -> Result<(), Error> {
     memory(ids, Some(most_bytes), "0755")
         .and_then(|tree| attach(tree, root.place_for(at, SourceKind::Directory)?))
-        .map_err(|errno| refused("a workspace in memory", errno))
+        .map_err(|errno| refused("create a workspace in memory", errno))
 }
 
 fn shared(root: &NewRoot, ids: Ids, most_bytes: Option<u64>) -> Result<(), Errno> {
     let all = memory(ids, most_bytes, "0755")?;
     root.directory("home")?;
-    // It is mounted where its part for /tmp covers it: nobody sees the whole.
+    // Mounted where the part for /tmp covers it, so that no path shows the whole.
     root.mount_on_directory("tmp", &all)?;
     root.mount_on_directory(HOME, part(&all, "home", ids)?)?;
     let (shm, tmp) = (part(&all, "shm", ids)?, part(&all, "tmp", ids)?);
     for name in ["shm", "tmp"] {
-        // More than `umask` lets through.
+        // `umask` would not allow this mode.
         chmodat(&all, name, Mode::from_raw_mode(0o1777), AtFlags::empty())?;
     }
     root.mount_on_directory("dev/shm", shm)?;
     attach(tmp, root.place("tmp")?)
 }
 
-/// A directory of a file system in memory, as a mount of its own.
+/// Returns a directory of a file system in memory, as a mount of its own.
 fn part(all: &OwnedFd, name: &str, ids: Ids) -> Result<OwnedFd, Errno> {
     mkdirat(all, name, Mode::from_raw_mode(0o755))?;
     if let Ids::OfSandbox(id) = ids {
@@ -82,7 +82,7 @@ fn part(all: &OwnedFd, name: &str, ids: Ids) -> Result<OwnedFd, Errno> {
     open_tree(all.as_fd(), name, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)
 }
 
-/// A file system in memory that belongs to the commands.
+/// Creates a file system in memory that belongs to the user of the commands.
 fn memory(ids: Ids, most_bytes: Option<u64>, mode: &str) -> Result<OwnedFd, Errno> {
     let size = most_bytes.map(|bytes| bytes.to_string());
     let owner = match ids {
@@ -90,7 +90,7 @@ fn memory(ids: Ids, most_bytes: Option<u64>, mode: &str) -> Result<OwnedFd, Errn
         // Created by the user of the commands.
         Ids::OfStarter { .. } => None,
     };
-    // A name costs memory of the kernel, also when nothing is in it.
+    // A file name uses kernel memory even if the file is empty.
     let names = most_bytes.map(|bytes| (bytes / BYTES_A_NAME).max(LEAST_NAMES).to_string());
     let mut options = vec![("mode", mode)];
     if let Some((size, names)) = size.as_ref().zip(names.as_ref()) {

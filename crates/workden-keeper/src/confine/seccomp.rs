@@ -1,7 +1,7 @@
-//! The filter of system calls: what programs need is let through, some of it not with every argument;
-//! what is dangerous is refused; and of anything else the sandbox denies that there is such a thing.
+//! The seccomp filters: calls that programs need are allowed, some only with certain arguments; dangerous calls are
+//! refused; every other call answers that it does not exist.
 //!
-//! Calls of another architecture (32 bit) end the process; those of x32 are not in the tables.
+//! Calls of another architecture (32 bit) kill the process; those of x32 are not in the tables.
 
 use std::collections::BTreeMap;
 
@@ -22,33 +22,32 @@ const BTRFS_SNAPSHOT_2: u32 = 0x5000_9417;
 
 pub(super) type SyscallTable = BTreeMap<libc::c_long, SyscallAction>;
 
-/// Installs the filter for this process and all that come from it.
+/// Installs the filter for this process and its descendants.
 pub(super) fn install() -> Result<(), Error> {
     let program = compile(&PLAIN, &table(), &SyscallAction::Fail(libc::ENOSYS));
     apply_filter(&program).map_err(|_| {
-        Error::new(ErrorKind::Unsupported, "the sandbox cannot start: the kernel takes no filter of system calls")
+        Error::new(ErrorKind::Unsupported, "the sandbox cannot start: the kernel refuses the seccomp filter")
             .hint(ASK_DOCTOR)
     })
 }
 
-/// The filter that each command gets besides. Its calls hide their arguments in memory, where no
-/// filter can see them, and every program does without: `clone3` could make namespaces, `openat2` a
-/// file with a setuid bit. The keeper itself needs both. And from here on the ceiling for cores stays.
+/// Returns the additional filter of commands. `clone3` and `openat2` hide their arguments in memory, where a filter
+/// cannot see them: the one could make namespaces, the other a setuid file. Programs do without them; the keeper
+/// needs both. The filter also fixes the limit of core dumps.
 pub(super) fn for_commands() -> BpfProgram {
     compile(&[], &table_for_commands(), &SyscallAction::Allow)
 }
 
-/// Both filters in one, for a command beside which nothing else runs: the kernel takes its time for
-/// each.
+/// Returns both filters in one, for a one-shot command: installing each takes time.
 pub(super) fn for_one_command() -> BpfProgram {
     let mut table = SyscallTable::from(hidden());
-    // What a second filter says comes before the first.
+    // The second filter takes precedence over the first.
     refuse(&mut table, 0, cores());
     refuse(&mut table, libc::EPERM, by_argument());
     compile(&PLAIN, &table, &SyscallAction::Fail(libc::ENOSYS))
 }
 
-/// What commands get besides, as a table.
+/// Returns the additional filter of commands as a table.
 pub(super) fn table_for_commands() -> SyscallTable {
     let mut table = SyscallTable::from(hidden());
     refuse(&mut table, 0, cores());
@@ -59,7 +58,7 @@ fn hidden() -> [(libc::c_long, SyscallAction); 2] {
     [libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, SyscallAction::Fail(libc::ENOSYS)))
 }
 
-/// Gives calls with these arguments this error.
+/// Refuses calls with these arguments.
 pub(super) fn refuse(table: &mut SyscallTable, errno: libc::c_int, calls: Vec<(libc::c_long, Vec<ArgumentTest>)>) {
     for (call, tests) in calls {
         match table.get_mut(&call) {
@@ -75,8 +74,8 @@ fn table() -> SyscallTable {
     table
 }
 
-/// What is needed and what is refused, whatever the arguments. In order already when this program is
-/// compiled: a sandbox for one short command has no time to sort some hundred calls.
+/// All calls whose action does not depend on arguments, sorted at compile time: sorting some hundred calls would
+/// delay a one-shot command.
 static PLAIN: [(u32, &SyscallAction); count(&NEEDED) + count(&REFUSED)] = in_order();
 
 static NEEDED_ONE: SyscallAction = SyscallAction::Allow;
@@ -96,7 +95,7 @@ const fn in_order<const ALL: usize>() -> [(u32, &'static SyscallAction); ALL] {
     add(&REFUSED, &REFUSED_ONE, needed).0
 }
 
-/// Puts calls where they belong among those that are there.
+/// Inserts calls in order.
 const fn add<const ALL: usize>(
     groups: &[&[libc::c_long]],
     verdict: &'static SyscallAction,
@@ -122,19 +121,19 @@ const fn add<const ALL: usize>(
     (calls, there)
 }
 
-/// Calls that are refused when all of these are so.
+/// Returns the calls that are refused when all their tests hold.
 fn by_argument() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     let mut refused = new_namespaces();
     refused.extend(sockets());
     refused.extend(setuid_files());
     refused.extend(keeper());
-    // Typing into a terminal, and what a console understands.
+    // Typing into a terminal, and console requests.
     refused.extend(
         [libc::TIOCSTI, libc::TIOCLINUX, libc::TIOCCONS].map(|request| (libc::SYS_ioctl, vec![Is(1, request as u32)])),
     );
-    // A snapshot of btrfs shows all of the volume that a file is in, whatever part of it is mounted.
+    // A btrfs snapshot shows the whole volume of a file, whatever part of it is mounted.
     refused.extend([BTRFS_SNAPSHOT, BTRFS_SNAPSHOT_2].map(|request| (libc::SYS_ioctl, vec![Is(1, request)])));
-    // Anything but Linux, Linux with 32 bits, the version 2.6, no random addresses, and asking.
+    // All but Linux, 32-bit Linux, version 2.6, no address randomisation, and the query.
     let known = [0, 0x8, 0x2_0000, 0x2_0008, 0x4_0000, 0xffff_ffff];
     refused.push((libc::SYS_personality, known.map(|value| IsNot(0, value)).into()));
     refused
@@ -155,8 +154,7 @@ fn new_namespaces() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     vec![(libc::SYS_clone, vec![HasAny(0, any)])]
 }
 
-/// Sockets of other kinds than local ones, the Internet's, and the one that lists interfaces; and
-/// raw ones.
+/// Sockets other than Unix, Internet and route netlink; and raw ones.
 fn sockets() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(libc::c_int::unsigned_abs);
     let [local, internet, internet6, netlink] = families;
@@ -170,7 +168,7 @@ fn sockets() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     ]
 }
 
-/// Files with a setuid or setgid bit: they would be the host's, and honoured there.
+/// Files with a setuid or setgid bit: they would belong to the host, and be honoured there.
 fn setuid_files() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     let either = |argument| HasAny(argument, libc::S_ISUID | libc::S_ISGID);
     let mut refused = vec![
@@ -192,8 +190,8 @@ fn setuid_files() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     refused
 }
 
-/// Slowing down or limiting the keeper, which has the same user: limits of any other process (every
-/// thread of it has a number), and the priority of PID 1 or of all processes of the user.
+/// Attempts to slow down or limit the keeper, which has the same user: limits of any other process, and the priority
+/// of PID 1 or of all processes of the user.
 fn keeper() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     const PRIO_USER: u32 = 2;
     const IOPRIO_WHO_USER: u32 = 3;
@@ -210,11 +208,11 @@ fn keeper() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     ]
 }
 
-/// Another ceiling for cores. With none at all, the host's own helper is started for a process that
-/// crashes, by the host's root; the ceiling that commands begin with prevents that. Programs that hold
-/// secrets set it to zero and end when they cannot, so they are told that they could.
+/// Changes of the core dump limit. With a limit of zero the kernel would start the host's core handler as the host's
+/// root; the initial limit of commands prevents that. Programs with secrets set it to zero and exit when that fails,
+/// so the call pretends to succeed.
 fn cores() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
-    // `RLIMIT_CORE`, which is of another type in each libc.
+    // `RLIMIT_CORE`, which has another type in each libc.
     const CORES: u32 = 4;
     vec![
         (libc::SYS_setrlimit, vec![Is(0, CORES)]),
@@ -223,7 +221,7 @@ fn cores() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     ]
 }
 
-/// All of these bits are set.
+/// Returns a test that all of these bits are set.
 fn has(argument: u8, bits: libc::c_int) -> ArgumentTest {
     let bits = bits.cast_unsigned();
     Masked { argument, mask: bits, bits }

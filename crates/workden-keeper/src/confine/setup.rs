@@ -1,6 +1,6 @@
-//! Setting a sandbox up: one process becomes two, which work side by side. The new one builds its root and
-//! becomes PID 1; the other stays on the host, makes what the new one may not make itself, and then is the
-//! supervisor that ends the sandbox and cleans up after it.
+//! Sets a sandbox up. One process becomes two, which work side by side: the new one builds its root and becomes PID
+//! 1; the other stays on the host, makes what the new one may not make, and then supervises the sandbox and cleans up
+//! after it.
 
 use std::{
     os::fd::{BorrowedFd, OwnedFd},
@@ -36,23 +36,23 @@ use crate::{
     },
 };
 
-/// Enters a confinement. Returns in the new process, PID 1 of it; the calling process becomes the
-/// supervisor and returns only with an error, when there will be no sandbox.
+/// Enters a confinement. Returns in the new process, as its PID 1. The calling process becomes the supervisor and
+/// returns only with an error, when there is no sandbox.
 ///
-/// `owner` is the process with which the sandbox ends, if it ends with one.
+/// The sandbox ends with the process `owner`, if one is given.
 ///
-/// To be called before any thread is started and anything is opened: all descriptors but the
-/// standard streams are closed.
+/// Must be called before any thread is started and any file is opened: all descriptors but the standard streams are
+/// closed.
 ///
 /// # Errors
 ///
-/// `Unsupported` when this machine cannot give what was asked, `LimitNotHeld` when that is a limit,
-/// `NotFound` and others for a place that cannot be shown; each with a hint.
+/// `Unsupported` when this machine lacks something, `LimitNotHeld` when a required limit cannot be enforced,
+/// `NotFound` and others for a path that cannot be mounted; each with a hint.
 pub fn enter(confinement: &Confinement, owner: Option<Pid>) -> Result<KeeperConfig, Error> {
     enter_leased(confinement, owner, None)
 }
 
-/// The same; `directory` is one of the host's, which goes when the sandbox has ended.
+/// Like [`enter`]. Also removes `directory`, a directory of the host, when the sandbox has ended.
 pub(crate) fn enter_leased(
     confinement: &Confinement,
     owner: Option<Pid>,
@@ -62,7 +62,7 @@ pub(crate) fn enter_leased(
     enter_from(confinement, owner, directory)
 }
 
-/// The same, with whatever is open.
+/// Like [`enter`], without closing descriptors.
 pub(crate) fn enter_with_open_files(confinement: &Confinement, owner: Option<Pid>) -> Result<KeeperConfig, Error> {
     enter_from(confinement, owner, None)
 }
@@ -87,23 +87,22 @@ fn enter_from(
     }
 }
 
-/// Which of the two processes one is, when a confinement was begun.
+/// The two processes of a setup.
 pub(crate) enum SetupSide {
-    /// The one that becomes PID 1.
+    /// The process that becomes PID 1.
     Inside(InsideSetup),
-    /// The one that called, with what the other needs a supervisor for.
+    /// The calling process, with what it makes for the other.
     Outside(Box<OutsideSetup>),
 }
 
-/// The process that becomes PID 1, in namespaces that are empty or still the host's.
+/// The process that becomes PID 1, before its root is built.
 pub(crate) struct InsideSetup {
     ids: Ids,
     sources: Vec<MountSource>,
     supervisor: SetupChannel,
 }
 
-/// Makes the new process. From here on the two work side by side: one builds a root, the other makes
-/// what only the host can make.
+/// Forks the new process. From here on the two work side by side.
 pub(crate) fn begin(confinement: &Confinement, purpose: Purpose) -> Result<SetupSide, Error> {
     let ids = Ids::of_this_process()?;
     let sources = sources::look_up(confinement)?;
@@ -112,7 +111,7 @@ pub(crate) fn begin(confinement: &Confinement, purpose: Purpose) -> Result<Setup
         Purpose::OneCommand => Counted::Hits,
     };
     let groups = GroupPlan::new(limits::for_group(&confinement.limits), counted, ids.on_host().0);
-    // Where the keeper has to be in a group from its first moment, there must be one.
+    // With version 2 the keeper starts in a group, which must exist before it.
     let group = groups.has_room_for_keeper().then(|| groups.make());
     let (here, there) = setup_channel::pair()?;
     let keeper = group.as_ref().and_then(Group::keeper);
@@ -130,7 +129,7 @@ pub(crate) fn begin(confinement: &Confinement, purpose: Purpose) -> Result<Setup
                 group.take_made().remove();
             }
             Err(match ids {
-                Ids::OfSandbox(_) => errors::refused("namespaces of its own", errno),
+                Ids::OfSandbox(_) => errors::refused("create namespaces", errno),
                 Ids::OfStarter { .. } => ids::why_no_user_namespace(errno),
             })
         }
@@ -138,13 +137,13 @@ pub(crate) fn begin(confinement: &Confinement, purpose: Purpose) -> Result<Setup
 }
 
 impl InsideSetup {
-    /// What it must keep open.
+    /// Returns the descriptor that must stay open.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.supervisor.descriptor()
     }
 
-    /// Becomes PID 1 of a finished sandbox; or tells the supervisor why not, and ends. The line to the
-    /// supervisor is for the last word of a process for one command.
+    /// Becomes PID 1 of a finished sandbox, or reports the reason to the supervisor and exits. The returned
+    /// descriptor is the channel to the supervisor, for the last message of a one-shot sandbox.
     pub(crate) fn finish(self, confinement: &Confinement, purpose: Purpose) -> (KeeperConfig, OwnedFd) {
         let Self { ids, sources, supervisor } = self;
         let finished = inside::become_first(confinement, purpose, ids, sources, &supervisor).and_then(|first| {
@@ -162,9 +161,9 @@ impl InsideSetup {
     }
 }
 
-/// The namespaces that the new process has from the start. Root's process leaves the user namespace
-/// later, when root's rights have done their work, and gets its network from the supervisor: the kernel
-/// takes as long to make one as the new process to build its root.
+/// Returns the namespaces of the new process. When root starts it, the user namespace comes later, after the steps
+/// that need root, and the supervisor makes the network namespace: the kernel takes as long for it as the new process
+/// takes for its root.
 fn namespaces(confinement: &Confinement, ids: Ids, keeper_in_group: bool) -> u64 {
     let mut flags = new::MOUNT | new::PID | new::IPC | new::UTS;
     if let Ids::OfStarter { .. } = ids {
@@ -173,14 +172,14 @@ fn namespaces(confinement: &Confinement, ids: Ids, keeper_in_group: bool) -> u64
             flags |= new::NETWORK;
         }
     }
-    // A namespace of groups would begin where the keeper is, and its commands are beside that.
+    // A cgroup namespace would start at the keeper's group, and the commands' group is its sibling.
     if !keeper_in_group {
         flags |= new::CGROUP;
     }
     flags
 }
 
-/// What commands are started with.
+/// Returns the configuration of commands.
 fn config(
     confinement: &Confinement,
     purpose: Purpose,

@@ -1,6 +1,5 @@
-//! The line between the supervisor and the process that becomes PID 1, while that is being made.
-//! One way go user namespaces for its mounts, a network, the user namespace of its commands, and control
-//! groups; the other way "ready", or why not.
+//! The channel between the supervisor and the process that becomes PID 1, during setup. The supervisor sends
+//! namespaces, a network and control groups; the process answers "ready", or the reason why not.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -17,25 +16,25 @@ use crate::{
     message::{length_of_next, receive, receive_with, send_with},
 };
 
-/// Bytes that the reason of a failure may have.
+/// The most bytes of a failure message.
 const MESSAGE: usize = 16 * 1024;
 
-/// What the new process says.
+/// A message of the new process.
 enum SetupReply {
-    /// Everything is done.
+    /// The setup is complete.
     Ready,
-    /// It ended, or ends now.
+    /// The process has ended, or ends now.
     Failed(Error),
 }
 
-/// One end of the line.
+/// One end of the channel.
 pub(super) struct SetupChannel(OwnedFd);
 
-/// A line: one end for the supervisor, one for the new process.
+/// Creates a channel: one end for the supervisor, one for the new process.
 pub(super) fn pair() -> Result<(SetupChannel, SetupChannel), Error> {
     let kind = SocketType::SEQPACKET;
     let (one, other) = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)
-        .map_err(|errno| refused("a socket pair", errno))?;
+        .map_err(|errno| refused("create a socket pair", errno))?;
     Ok((SetupChannel(one), SetupChannel(other)))
 }
 
@@ -44,12 +43,12 @@ impl SetupChannel {
         self.0.as_fd()
     }
 
-    /// The descriptor alone.
+    /// Returns the descriptor.
     pub(super) fn into_descriptor(self) -> OwnedFd {
         self.0
     }
 
-    /// Waits until the new process is ready; or why it will not be.
+    /// Waits until the new process is ready. Returns its error otherwise.
     pub(super) fn wait_until_ready(&self) -> Result<(), Error> {
         match self.hear() {
             SetupReply::Ready => Ok(()),
@@ -61,7 +60,7 @@ impl SetupChannel {
     fn hear(&self) -> SetupReply {
         let message = loop {
             match receive(&self.0) {
-                // The other end is closed and had not read everything; what it said comes behind that.
+                // The other end closed with unread data. Its message is still in the queue.
                 Err(Errno::CONNRESET) => {}
                 heard => break heard.unwrap_or_default(),
             }
@@ -72,34 +71,34 @@ impl SetupChannel {
         }
     }
 
-    /// Gives the new process the namespaces for its mounts.
+    /// Sends the namespaces for mounts.
     pub(super) fn give_owners(&self, owners: OwnerNamespaces) -> Result<(), Error> {
         let (owners, namespaces) = owners.apart();
         self.give(&owners, &namespaces)
     }
 
-    /// Waits for the namespaces for the mounts.
+    /// Receives the namespaces for mounts.
     pub(super) fn owners(&self) -> Result<OwnerNamespaces, Error> {
         let (owners, namespaces) = self.take()?;
         Ok(OwnerNamespaces::together(owners, namespaces))
     }
 
-    /// Gives the new process its network.
+    /// Sends the network namespace.
     pub(super) fn give_network(&self, made: OwnedFd) -> Result<(), Error> {
         self.give(&(), &[made])
     }
 
-    /// Waits for the network.
+    /// Receives the network namespace.
     pub(super) fn network(&self) -> Result<OwnedFd, Error> {
         self.take_one()
     }
 
-    /// Gives the new process the user namespace of its commands.
+    /// Sends the user namespace of commands.
     pub(super) fn give_user_namespace(&self, made: OwnedFd) -> Result<(), Error> {
         self.give(&(), &[made])
     }
 
-    /// Waits for the user namespace.
+    /// Receives the user namespace of commands.
     pub(super) fn user_namespace(&self) -> Result<OwnedFd, Error> {
         self.take_one()
     }
@@ -109,13 +108,13 @@ impl SetupChannel {
         descriptors.into_iter().next().ok_or_else(died)
     }
 
-    /// Gives the new process its control groups.
+    /// Sends the control groups.
     pub(super) fn give_group(&self, group: Group) -> Result<(), Error> {
         let (letter, descriptors) = group.apart();
         self.give(&letter, &descriptors)
     }
 
-    /// Waits for the control groups.
+    /// Receives the control groups.
     pub(super) fn group(&self) -> Result<Group, Error> {
         let (letter, descriptors) = self.take()?;
         Ok(Group::together(letter, descriptors))
@@ -127,7 +126,7 @@ impl SetupChannel {
         match send_with(&self.0, &letter, &descriptors) {
             Ok(()) => Ok(()),
             Err(Errno::PIPE | Errno::CONNRESET) => Err(self.why_it_died()),
-            Err(errno) => Err(refused("handing over what it needs", errno)),
+            Err(errno) => Err(refused("send descriptors", errno)),
         }
     }
 
@@ -136,14 +135,14 @@ impl SetupChannel {
         let (letter, descriptors) = receive_with(&self.0, length).unwrap_or_default();
         let letter = serde_json::from_slice(&letter).ok();
         let (enclosed, letter): (usize, T) = letter.ok_or_else(died)?;
-        // A process that may open no more gets fewer, and would do without what it was to have.
+        // A process at its limit of open files receives fewer, and must not go on without them.
         if descriptors.len() != enclosed {
-            return Err(refused("what it needs: too many open files", Errno::MFILE));
+            return Err(refused("receive descriptors: too many open files", Errno::MFILE));
         }
         Ok((letter, descriptors))
     }
 
-    /// What the new process said before it closed its end.
+    /// Returns the error that the new process sent before it closed its end.
     fn why_it_died(&self) -> Error {
         match self.hear() {
             SetupReply::Failed(error) => error,
@@ -151,15 +150,15 @@ impl SetupChannel {
         }
     }
 
-    /// Tells the supervisor that everything is done. An error when there is no supervisor any more.
+    /// Reports to the supervisor that the setup is complete. Fails when the supervisor is gone.
     pub(super) fn ready(&self) -> Result<(), Error> {
         self.say(b"ready")
     }
 
-    /// Tells the supervisor why there will be no sandbox.
+    /// Reports to the supervisor why the setup failed.
     pub(super) fn failed(&self, error: &Error) {
         let told = serde_json::to_vec(error).unwrap_or_default();
-        // Whoever does not hear it sees the end of the line, which says the same with fewer words.
+        // Without the message the supervisor sees the channel close, which means the same.
         let _ = self.say(told.get(..MESSAGE).unwrap_or(&told));
     }
 
@@ -167,11 +166,11 @@ impl SetupChannel {
         match retry_on_intr(|| write(&self.0, message)) {
             Ok(_) => Ok(()),
             Err(Errno::PIPE) => Err(died()),
-            Err(errno) => Err(refused("a message between its processes", errno)),
+            Err(errno) => Err(refused("send a message", errno)),
         }
     }
 }
 
 fn died() -> Error {
-    Error::new(ErrorKind::Gone, "the sandbox cannot start: a process of it ended while it was being made")
+    Error::new(ErrorKind::Gone, "the sandbox cannot start: one of its processes ended during setup")
 }

@@ -1,18 +1,17 @@
-//! The tables of system calls: what programs need, and what is refused although programs may ask for
-//! it. What is in neither does not exist, as far as a program in the sandbox can tell; so it is with
-//! the old asynchronous input and output, of which all of the machine together has so much: programs
-//! do without when it is not there, and fail when somebody has taken it all.
+//! The tables of system calls: those that programs need, and those that are refused. A call in neither table answers
+//! that it does not exist. That includes the old asynchronous I/O, whose resources are limited per machine: programs
+//! work without it, but fail when another program has used it up.
 
 /// The numbers of these calls on this architecture.
 macro_rules! calls {
     ($($name:ident)*) => { &[$(libc::$name),*] };
 }
 
-/// What programs need, group by group.
+/// The calls that programs need, by group.
 pub(super) const NEEDED: [&[libc::c_long]; 10] =
     [FILES, &[FCHMODAT2], MEMORY, PROCESSES, SIGNALS, TIME, WAITING, NETWORK, MESSAGES, OF_OLD];
 
-/// `fchmodat2`, which has the same number everywhere, and a name in `libc` only here and there.
+/// `fchmodat2`, which has the same number on every architecture; not every `libc` names it.
 pub(super) const FCHMODAT2: libc::c_long = 452;
 
 const FILES: &[libc::c_long] = calls! {
@@ -78,7 +77,7 @@ pub(super) const MESSAGES: &[libc::c_long] = calls! {
     SYS_mq_open SYS_mq_unlink SYS_mq_timedsend SYS_mq_timedreceive SYS_mq_notify SYS_mq_getsetattr
 };
 
-/// What newer architectures do by other calls.
+/// Calls that newer architectures replace by others.
 #[cfg(target_arch = "x86_64")]
 const OF_OLD: &[libc::c_long] = calls! {
     SYS_open SYS_creat SYS_stat SYS_lstat SYS_access SYS_readlink SYS_getdents SYS_mkdir SYS_rmdir SYS_mknod
@@ -89,8 +88,8 @@ const OF_OLD: &[libc::c_long] = calls! {
 #[cfg(not(target_arch = "x86_64"))]
 const OF_OLD: &[libc::c_long] = &[];
 
-/// What is refused: ways to other namespaces and mounts, into the kernel, into other processes, to
-/// devices and clocks, and around path checks. A program is told that it may not.
+/// The calls that are refused: ways to other namespaces and mounts, into the kernel, into other processes, to devices
+/// and clocks, and around path checks. The answer is "not permitted".
 pub(super) const REFUSED: [&[libc::c_long]; 2] = [EVERYWHERE_REFUSED, REFUSED_OF_OLD];
 
 const EVERYWHERE_REFUSED: &[libc::c_long] = calls! {

@@ -1,4 +1,4 @@
-//! PID 1 of a sandbox for one command: it starts the command, reaps, obeys its owner, and ends.
+//! PID 1 of a one-shot sandbox: it starts the command, reaps, follows the orders of its owner, and exits.
 
 use std::{
     collections::BTreeMap,
@@ -33,15 +33,15 @@ use crate::{
     sys::{self, BorrowedStack, ExecImage, ForkInto},
 };
 
-/// How many descendants are signalled at a time.
+/// The most descendants that are signalled at a time.
 const ROOM: usize = 4096;
 
-/// Runs the command and ends this process; comes back only with the reason why there is none.
+/// Runs the command and exits. Returns only with the reason why the command did not start.
 pub(super) fn run(config: KeeperConfig, command: &Command, line: BorrowedFd<'_>, supervisor: &OwnedFd) -> Error {
     match start(&config, command) {
         Err(error) => error,
         Ok(started) => {
-            // They end with the last who can print, and that is not this process.
+            // The streams end with the last process that can print, which is not this one.
             supervisor::let_go_of_streams();
             sys::forget_used_pages();
             let ended = match started {
@@ -49,12 +49,12 @@ pub(super) fn run(config: KeeperConfig, command: &Command, line: BorrowedFd<'_>,
                 StartedCommand::Unrunnable(ended) => ended,
             };
             end_all_others();
-            // Its groups are new, and counted nothing before.
+            // The groups are new: their counters started at zero.
             let hits = limits_hit::between(LimitCounts::default(), counts(&config), ended, &config.limits);
-            // What its groups counted is read: they may go, while this process does.
+            // The counters are read, so the supervisor can remove the groups while this process exits.
             let _ = send(supervisor, LAST_WORD, SendFlags::NOSIGNAL);
             say(line, &InitMessage::Ended(ended, hits));
-            // With the first process ends everything that is left.
+            // Everything that is left ends with PID 1.
             sys::exit_now(0)
         }
     }
@@ -62,7 +62,7 @@ pub(super) fn run(config: KeeperConfig, command: &Command, line: BorrowedFd<'_>,
 
 enum StartedCommand {
     Running(Pid, OwnedFd),
-    /// There is no such program; what there was to say is said.
+    /// The program does not exist; the message is printed.
     Unrunnable(Ended),
 }
 
@@ -71,11 +71,11 @@ fn counts(config: &KeeperConfig) -> LimitCounts {
 }
 
 fn start(config: &KeeperConfig, command: &Command) -> Result<StartedCommand> {
-    let broken = |_| Error::new(ErrorKind::Io, "the sandbox cannot start its command");
+    let broken = |_| Error::new(ErrorKind::Io, "cannot start the command of the sandbox");
     let environment = prepare::merged(&config.environment, const { &BTreeMap::new() });
     let image = ExecImage::new(prepare::program(command, &environment)?);
     let directory = CString::new(config.directory.as_os_str().as_bytes())
-        .map_err(|_| Error::new(ErrorKind::InvalidPath, "the directory has a NUL byte in its name"))?;
+        .map_err(|_| Error::new(ErrorKind::InvalidPath, "invalid directory: its name contains a NUL byte"))?;
     let children = sys::child_signals().map_err(broken)?;
     let (ours, theirs) =
         socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(broken)?;
@@ -108,7 +108,7 @@ fn start(config: &KeeperConfig, command: &Command) -> Result<StartedCommand> {
         None => Ok(StartedCommand::Running(leader, children)),
         Some((stage, why)) => match failure::failure(stage, why, command) {
             failure::StartFailure::Unrunnable(sentence, ended) => {
-                // Where the command itself would have complained.
+                // On the stream on which the command would have complained.
                 let _ = rustix::io::write(rustix::stdio::stderr(), sentence.as_bytes());
                 Ok(StartedCommand::Unrunnable(ended))
             }
@@ -117,13 +117,13 @@ fn start(config: &KeeperConfig, command: &Command) -> Result<StartedCommand> {
     }
 }
 
-/// Listens until the command is itself, or cannot be.
+/// Waits until the command is executed, or has failed.
 fn failed(reports: &OwnedFd) -> Option<(crate::reaper::message::StartStage, Errno)> {
     loop {
         let mut report = [0; REPORT_BYTES];
         match recv(reports, &mut report, RecvFlags::empty()) {
             Err(Errno::INTR) => {}
-            // Its end of the line closes when it becomes the program.
+            // The command's end of the channel closes on exec.
             Err(_) | Ok((0, _)) => return None,
             Ok(_) => {
                 if let Some(ReaperReport::Failed(stage, why)) = ReaperReport::decode(report) {
@@ -134,7 +134,7 @@ fn failed(reports: &OwnedFd) -> Option<(crate::reaper::message::StartStage, Errn
     }
 }
 
-/// Reaps and obeys until the command has ended, or is not waited for any more.
+/// Reaps and follows orders until the command has ended, or its owner is gone.
 fn attend(leader: Pid, children: &OwnedFd, line: BorrowedFd<'_>) -> Ended {
     let mut room = Vec::new();
     let mut end_at = None;
@@ -165,21 +165,21 @@ fn attend(leader: Pid, children: &OwnedFd, line: BorrowedFd<'_>) -> Ended {
                         }
                     }
                 }
-                // Nobody waits any more.
+                // The owner is gone.
                 _ => sys::exit_now(0),
             }
         }
     }
 }
 
-/// Ends whatever the command left running, and waits until it is gone.
+/// Kills the processes that the command left, and waits until they are gone.
 fn end_all_others() {
     while sys::kill_all_others() {
         while let Ok(Some(_)) = rustix::process::wait(WaitOptions::empty()) {}
     }
 }
 
-/// Reaps all that have ended; how the command did, if it is among them.
+/// Reaps all children that have ended. Returns how the command ended, if it is among them.
 fn reap(leader: Pid) -> Option<Ended> {
     let mut ended = None;
     while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {

@@ -1,4 +1,4 @@
-//! What the PID 1 of a one-shot sandbox reports to its owner, and the clock that both poll by.
+//! The message of a one-shot sandbox's PID 1 to its owner, and the timeout by which both poll.
 
 use std::{os::fd::BorrowedFd, time::Instant};
 
@@ -12,7 +12,7 @@ use workden_core::{
     sandbox::{Ended, LimitHit},
 };
 
-/// What PID 1 says to the owner.
+/// A message of PID 1 to the owner.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum InitMessage {
     /// There is no sandbox, or no command.
@@ -21,7 +21,7 @@ pub(super) enum InitMessage {
 }
 
 pub(super) fn say(line: BorrowedFd<'_>, said: &InitMessage) {
-    // Whoever does not hear it sees the end of the line.
+    // Without the message the owner sees the channel close.
     let _ = send(line, &serde_json::to_vec(said).unwrap_or_default(), SendFlags::NOSIGNAL);
 }
 

@@ -1,10 +1,9 @@
-//! One command in a confinement of its own, and no keeper: nobody but the command needs the place.
-//! PID 1 starts it, waits for it and ends; this process carries its streams.
+//! One command in a sandbox of its own, without a keeper. PID 1 starts it, waits for it and exits; this process
+//! carries its streams.
 //!
-//! Invariant: it ends as every sandbox does. PID 1 ends when its line to the owner does, with all that
-//! is in its namespaces; when the command has ended, it first ends and awaits whatever else still runs.
-//! The supervisor tidies up behind it, and both are waited for. Nothing of the host that is open is
-//! handed in: the streams are pipes of the command's own.
+//! Invariant: it ends as every sandbox does. PID 1 exits when its channel to the owner closes, with everything in its
+//! namespaces; when the command has ended, it first kills and reaps all other processes. The supervisor cleans up,
+//! and this process waits for both. No open file of the host gets inside: the streams are pipes made for the command.
 
 mod init;
 mod init_message;
@@ -39,30 +38,30 @@ use crate::{
     sys::{self, ForkInto},
 };
 
-/// What the standard input of the command is.
+/// The standard input of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OneShotInput {
-    /// That of this process.
+    /// The standard input of this process.
     Passed,
-    /// Nothing.
+    /// Empty.
     Empty,
 }
 
-/// How it ended.
+/// How a one-shot command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OneShotEnd {
-    /// The command did, and these limits had a part in it.
+    /// The command ended, and hit these limits.
     Command(Ended, Vec<LimitHit>),
-    /// Its time was over.
+    /// The timeout expired.
     TimedOut,
-    /// This process was told to end, by this signal.
+    /// This process received this signal.
     Told(i32),
-    /// What the command printed cannot be written; as the kernel says it.
+    /// The output of the command could not be written, with this errno.
     NoOutput(i32),
 }
 
-/// Runs a command to its end. To be called in a process that has one thread, and ends soon after:
-/// signals that would end it are held back from here on.
+/// Runs a command to its end. For a process with one thread that exits soon after: signals that would end it are
+/// blocked from here on.
 ///
 /// # Errors
 ///
@@ -74,10 +73,10 @@ pub fn run(
     timeout: Option<Duration>,
 ) -> Result<OneShotEnd> {
     if confinement.level == Level::Landlock {
-        // Without namespaces it is a reaper that leaves nothing behind, and nobody here has one.
-        return Err(Error::new(ErrorKind::Unsupported, "a command at the level `landlock` needs a keeper"));
+        // Without namespaces only a reaper cleans up after a command, and a one-shot sandbox has none.
+        return Err(Error::new(ErrorKind::Unsupported, "the level `landlock` is not supported without a keeper"));
     }
-    let lost = |_| Error::new(ErrorKind::Io, "the sandbox cannot start: there is no process for it");
+    let lost = |_| Error::new(ErrorKind::Io, "the sandbox cannot start: the system has no process to spare");
     let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(lost);
     let (ours, theirs) =
         socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(lost)?;
@@ -103,10 +102,10 @@ pub fn run(
     };
     let first = outside.first();
     let mut outside = Some(outside);
-    // Whoever tidies up must outlive this process, which can be killed.
+    // The supervisor must outlive this process, which can be killed.
     let supervisor = sys::fork_into(&ForkInto::Here, || {
         let Some(outside) = outside.take() else { sys::exit_now(125) };
-        // There are no other threads here: this child may do what it likes.
+        // This child may allocate: there are no other threads.
         let keep = [theirs.as_fd()];
         say(
             theirs.as_fd(),
@@ -130,10 +129,10 @@ pub fn run(
         Some(outside) => attend(&ours, outside.process(), &signals, pumps, timeout),
         None => Err(gone()),
     };
-    // The end of the line is the end of what is left.
+    // Closing the channel ends everything that is left.
     drop(ours);
     if !matches!(end, Ok(OneShotEnd::Command(..))) {
-        // It has had its time, and may not be where it sees the line. Somebody may even have stopped them.
+        // PID 1 had its time, and may be stopped or not read the channel.
         let _ = kill_process(first, Signal::KILL);
         let _ = kill_process(supervisor, Signal::CONT);
     }
@@ -143,9 +142,9 @@ pub fn run(
     end
 }
 
-/// Carries the streams and waits for the end, and brings it about when it is time.
+/// Carries the streams until the command has ended, and ends it when it is time.
 ///
-/// What PID 1 says comes with its end and is heard then: to listen for it would be to wake up twice.
+/// PID 1 sends its message just before it exits, so it is read then: waiting for it would wake this process twice.
 fn attend(
     line: &OwnedFd,
     first: BorrowedFd<'_>,
@@ -157,7 +156,7 @@ fn attend(
     let mut why = None;
     let mut heard = None;
     loop {
-        // What was printed is carried to its end, which comes when the last who could print is gone.
+        // Output is carried to its end, which comes when the last process that can print is gone.
         if let (Some(heard), true) = (&heard, pumps.iter().skip(1).all(Pump::is_over)) {
             return Ok(why.unwrap_or_else(|| OneShotEnd::clone(heard)));
         }
@@ -172,7 +171,7 @@ fn attend(
         drop(watched);
         match ready {
             Ok(0) => match why {
-                // It was told, and does not listen.
+                // PID 1 got its order and did not follow it.
                 Some(why) => return Ok(why),
                 None => {
                     order(line, ReaperOrder::Terminate);
@@ -192,11 +191,11 @@ fn attend(
                 }
                 if first_pump == 2 && came.get(1) == Some(&true) {
                     heard = Some(hear(line)?);
-                    // A command that has ended has not run out of time, however slow its reader is.
+                    // A command that has ended has not timed out, however slow its reader is.
                     deadline = deadline.filter(|_| why.is_some());
                 }
                 if came.first() == Some(&true) {
-                    // Taken also when it changes nothing: one that stays would be ready for ever.
+                    // Read in any case: an unread signal would keep the descriptor ready.
                     let mut record = sys::SIGNAL_RECORD;
                     if rustix::io::read(signals, &mut record).is_ok() && why.is_none() {
                         let number = sys::signal_number(&record);
@@ -214,14 +213,14 @@ fn attend(
 }
 
 fn order(line: &OwnedFd, order: ReaperOrder) {
-    // Whoever is gone needs no order.
+    // A process that is gone needs no order.
     let _ = send(line, &[order.encode()], SendFlags::NOSIGNAL);
 }
 
 fn hear(line: &OwnedFd) -> Result<OneShotEnd> {
     let message = loop {
         match receive(line) {
-            // The other end is closed with an order unread; what it said comes behind that.
+            // The other end closed with an unread order. Its message is still in the queue.
             Err(Errno::CONNRESET) => {}
             heard => break heard.unwrap_or_default(),
         }

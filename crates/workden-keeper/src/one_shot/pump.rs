@@ -1,8 +1,7 @@
-//! `Pump`: carries bytes from one descriptor to another as far as both are ready, without ever waiting
-//! for either.
+//! `Pump`: carries bytes from one descriptor to another while both are ready, and never blocks.
 //!
-//! A command gets pipes that were made for it: who holds a pipe of the host could open it again through
-//! /proc, at its other end, too.
+//! A command gets pipes that were made for it: through /proc it could reopen a pipe of the host, including its other
+//! end.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -14,23 +13,23 @@ use rustix::{
 
 /// Bytes that are carried at a time.
 const AT_A_TIME: usize = 64 * 1024;
-/// Bytes that a pipe which is ready takes without waiting.
+/// Bytes that a ready pipe accepts without blocking.
 const SURELY: usize = 4096;
 
-/// From where to where. One end is a pipe of ours, the other a stream of this process.
+/// A source and a sink: one is a pipe of the command, the other a stream of this process.
 pub(super) struct Pump<'a> {
-    /// Until it has ended.
+    /// `None` after the end.
     ends: Option<PumpEnds<'a>>,
-    /// What is waited for: something to carry, or room for it.
+    /// The side to wait for.
     waits_for: PumpWait,
-    /// Whether the kernel carries between these two by itself.
+    /// Whether `splice` works for this pair.
     spliced: bool,
 }
 
 pub(super) enum PumpEnds<'a> {
-    /// What the command prints, to a stream of ours.
+    /// Output of the command, to a stream of this process.
     Out(OwnedFd, BorrowedFd<'a>),
-    /// A stream of ours, to what the command reads.
+    /// A stream of this process, to the input of the command.
     In(BorrowedFd<'a>, OwnedFd),
 }
 
@@ -49,7 +48,7 @@ impl<'a> Pump<'a> {
         self.ends.is_none()
     }
 
-    /// What is to be waited for; nothing when it has ended.
+    /// Returns the descriptor to poll; `None` after the end.
     pub(super) fn wanted(&self) -> Option<PollFd<'_>> {
         let (source, sink) = self.descriptors()?;
         Some(match self.waits_for {
@@ -58,7 +57,7 @@ impl<'a> Pump<'a> {
         })
     }
 
-    /// Goes on, now that what was waited for has come. An error is that of our own stream.
+    /// Continues, when the polled descriptor is ready. An error is one of this process's stream.
     pub(super) fn go_on(&mut self) -> Result<(), Errno> {
         if self.waits_for == PumpWait::Source {
             self.waits_for = PumpWait::Sink;
@@ -70,7 +69,7 @@ impl<'a> Pump<'a> {
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
             Err(Errno::INVAL) if self.spliced => self.spliced = false,
             Err(errno) => {
-                // A command that does not read is no failure of ours.
+                // A command that does not read its input is not an error.
                 let ours = matches!(self.ends, Some(PumpEnds::Out(..)));
                 self.ends = None;
                 return if ours { Err(errno) } else { Ok(()) };
@@ -79,7 +78,7 @@ impl<'a> Pump<'a> {
         Ok(())
     }
 
-    /// How many bytes were carried; none is the end.
+    /// Returns how many bytes were carried; zero is the end.
     fn carry(&self) -> Result<usize, Errno> {
         let Some((source, sink)) = self.descriptors() else { return Ok(0) };
         if self.spliced {

@@ -1,11 +1,11 @@
-//! What one command prints: head and tail for its answer, and a log as soon as those are not all.
+//! The output of one command: head and tail for the answer, and a log as soon as those are not everything.
 
 use workden_core::sandbox::{FullLog, JobId, Output};
 
 use super::{log::OutputLog, output::BoundedOutput};
 use crate::config::Logs;
 
-/// The output of a command as it comes.
+/// The output of a running command.
 pub(crate) struct Capture<'a> {
     kept: BoundedOutput,
     log: Option<OutputLog>,
@@ -17,7 +17,7 @@ impl<'a> Capture<'a> {
         Self { kept: BoundedOutput::new(most_chars), log: None, logs }
     }
 
-    /// Takes what was printed.
+    /// Adds output.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.log.is_none() && !self.kept.has_room_for(bytes.len()) {
             self.begin_log();
@@ -28,7 +28,7 @@ impl<'a> Capture<'a> {
         self.kept.push(bytes);
     }
 
-    /// Begins the log with all that came so far, which is all still here.
+    /// Starts the log with all output so far, which is still complete.
     fn begin_log(&mut self) -> &mut OutputLog {
         let mut log = OutputLog::unseen(self.logs);
         if self.log.is_none() {
@@ -37,7 +37,7 @@ impl<'a> Capture<'a> {
         self.log.get_or_insert(log)
     }
 
-    /// The answer, and the log if something was left out or more may come.
+    /// Returns the answer, and the log if output was left out or more may come.
     pub(crate) fn finish(mut self, id: &JobId, more: MoreOutput) -> (Output, Option<OutputLog>) {
         if self.log.is_none() && (more == MoreOutput::Possible || self.kept.leaves_out()) {
             self.begin_log();
@@ -54,7 +54,7 @@ impl<'a> Capture<'a> {
     }
 }
 
-/// Whether something that a command left may still print.
+/// Whether a background process of the command may still print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MoreOutput {
     Possible,

@@ -1,4 +1,4 @@
-//! `Engine`: starts commands, and knows those that run.
+//! `Engine`: starts commands, and tracks those that run.
 
 use std::{
     ffi::{CStr, CString},
@@ -28,7 +28,7 @@ use crate::{
     reaper::{Reporting, Terminal},
 };
 
-/// Starts processes, and knows those that there are.
+/// Starts commands, and tracks those that run.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(super) config: Arc<KeeperConfig>,
@@ -39,18 +39,18 @@ pub(crate) struct Engine {
     records: Mutex<JobRecords>,
 }
 
-/// The trees that there are.
+/// The running process trees.
 #[derive(Debug, Default)]
 struct RunningTrees {
     trees: Vec<Weak<ProcessTree>>,
-    /// Nothing is started any more.
+    /// No command can be started any more.
     stopped: bool,
 }
 
-/// What to start, but for its streams.
+/// A command to start, without its streams.
 pub(crate) struct CommandSpec<'a> {
     pub(crate) command: &'a Command,
-    /// Where, as this process sees it; the usual directory unless named.
+    /// Its directory, as this process sees it; the default one unless named.
     pub(crate) directory: Option<&'a Path>,
     pub(crate) environment: &'a std::collections::BTreeMap<String, String>,
 }
@@ -87,19 +87,19 @@ impl Engine {
         let mut running = self.running();
         running.may_start()?;
         let started = self.reapers.start(ReaperStart { program, directory, streams, terminal, reporting });
-        let (link, reaper) = started.map_err(|why| broken("make a process", why))?;
+        let (link, reaper) = started.map_err(|why| broken("start a process", why))?;
         let tree = ProcessTree::follow(link, reaper, Arc::clone(&self.reapers))
             .map_err(|error| broken("watch a socket", Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
         running.trees.push(Arc::downgrade(&tree));
         Ok(tree)
     }
 
-    /// How many commands run, or something that they started.
+    /// Returns how many trees have a running process.
     pub(crate) fn running_trees(&self) -> usize {
         self.running().alive().len()
     }
 
-    /// Ends everything, for good. Returns when nothing is left.
+    /// Ends all trees, for good. Returns when none is left.
     pub(crate) async fn stop(&self) {
         let trees = {
             let mut running = self.running();
@@ -115,7 +115,7 @@ impl Engine {
         self.reapers.sweep(None).await;
     }
 
-    /// Reaps what has ended, where all children are commands'.
+    /// Reaps children that have ended, in a process that has only those of commands.
     pub(crate) fn reap(&self) {
         self.reapers.reap_all();
     }
@@ -152,11 +152,9 @@ impl RunningTrees {
         match self.alive().len() {
             running if running >= limits::RUNNING_COMMANDS => Err(Error::new(
                 ErrorKind::Busy,
-                format!(
-                    "cannot start another command: {running} run already, what they left in the background included"
-                ),
+                format!("cannot start another command: {running} are running, background processes included"),
             )
-            .hint("wait for some, or kill background jobs")),
+            .hint("wait for commands to end, or kill background jobs")),
             _ => Ok(()),
         }
     }
@@ -164,5 +162,5 @@ impl RunningTrees {
 
 fn c_path(path: &Path) -> Result<CString> {
     CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| Error::new(ErrorKind::InvalidPath, "the directory of a command has a NUL byte in its name"))
+        .map_err(|_| Error::new(ErrorKind::InvalidPath, "invalid directory: its name contains a NUL byte"))
 }

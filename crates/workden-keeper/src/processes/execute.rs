@@ -1,4 +1,4 @@
-//! `execute`: a command run to its end, with one pipe for all that it prints.
+//! `execute`: runs a command to its end, with one pipe for its output and its errors.
 
 use std::{future::pending, os::fd::AsFd, pin::pin, sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::reaper::{Reporting, Terminal};
 
-/// The most that a timeout can be: a month, so that clocks do not overflow.
+/// The longest timeout: a month, so that clocks do not overflow.
 const MOST_TIME: Duration = Duration::from_secs(31 * 24 * 60 * 60);
 
 impl Engine {
@@ -69,7 +69,7 @@ impl Engine {
         Ok(Executed { output, ended, duration, limits_hit: hits(ended) })
     }
 
-    /// Counts from here on; what it is asked at the end says which limits were hit since.
+    /// Reads the counters of hit limits now. The returned function compares them with those at the end.
     pub(super) fn limits_hit_from_now(&self) -> impl FnOnce(Ended) -> Vec<LimitHit> + Send + 'static {
         let watch = self.config.watch.clone();
         let limits = self.config.limits.clone();
@@ -79,8 +79,8 @@ impl Engine {
     }
 }
 
-/// Takes what is printed until the command has ended, or its time is over and its tree is no more. Returns what is
-/// known of the tree, and whether the command ran out of time.
+/// Captures output until the command has ended, or timed out and its tree is gone. Returns the state of the tree, and
+/// whether the command timed out.
 async fn run(
     tree: &ProcessTree,
     pipe: &Watched,
@@ -92,7 +92,7 @@ async fn run(
         loop {
             buffer.clear();
             if pipe.read(&mut buffer, READ_BYTES).await == 0 {
-                // Closed by a command that goes on.
+                // A command closed its output and still runs.
                 pending::<()>().await;
             }
             capture.push(&buffer);
@@ -117,8 +117,8 @@ async fn run(
     (tree.state(), true)
 }
 
-/// Ends a tree for which nobody waits any more. Until its end somebody reads what it prints: who says
-/// goodbye to a pipe that nobody reads dies of that before it has done what it spec to.
+/// Ends a tree when its caller stops waiting. Its output is read until then: a process that prints its last words to
+/// a closed pipe would die before it has cleaned up.
 pub(crate) struct EndedWhenDropped {
     pub(crate) tree: Arc<ProcessTree>,
     outputs: Vec<Arc<Watched>>,
@@ -136,7 +136,7 @@ impl EndedWhenDropped {
         Self { tree, outputs: outputs.into_iter().collect(), wait: WaitState::Waiting }
     }
 
-    /// The tree may live on from now on.
+    /// Lets the tree live on.
     pub(crate) fn release(&mut self) {
         self.wait = WaitState::Over;
         self.outputs.clear();
@@ -155,7 +155,7 @@ impl Drop for EndedWhenDropped {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let unread = join_all(outputs.iter().map(|output| output.discard()));
-                // The end comes also when somebody of another tree holds an output.
+                // The tree ends even if a process of another tree holds an output open.
                 select(pin!(tree.finish_end(EndMode::Graceful)), pin!(unread.then(|_| pending::<()>()))).await;
             });
         }

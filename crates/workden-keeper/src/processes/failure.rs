@@ -1,4 +1,4 @@
-//! Commands that never came to be: what is said, and which exit code a shell would give.
+//! Errors of commands that did not start: the message, and the exit code that a shell would return.
 
 use rustix::io::Errno;
 use workden_core::{
@@ -9,22 +9,21 @@ use workden_core::{
 use super::tree::TreeState;
 use crate::reaper::message::StartStage;
 
-/// Why a command never was.
+/// Why a command did not start.
 pub(crate) enum StartFailure {
-    /// The program is not there, or cannot be run: an end like any other, with a sentence in its
-    /// output.
+    /// The program does not exist, or cannot be executed: an ordinary end, with a message in the output.
     Unrunnable(String, Ended),
-    /// The place or the sandbox could not have it.
+    /// The directory, or the sandbox, did not allow it.
     Refused(Error),
 }
 
-/// Why a command never was, if so.
+/// Returns why a command did not start, if it did not.
 pub(crate) fn of(state: &TreeState, command: &Command) -> Option<StartFailure> {
     let (stage, why) = state.failed?;
     Some(failure(stage, why, command))
 }
 
-/// What became of a command that came as far as this.
+/// Returns the failure of a start that came this far.
 pub(crate) fn failure(stage: StartStage, why: Errno, command: &Command) -> StartFailure {
     match (stage, why) {
         (StartStage::Exec, why) => {
@@ -45,11 +44,13 @@ pub(crate) fn failure(stage: StartStage, why: Errno, command: &Command) -> Start
                 Errno::ACCESS | Errno::PERM => ErrorKind::PermissionDenied,
                 _ => ErrorKind::Io,
             };
-            let sentence = format!("cannot run a command in its directory: {}", words(why));
-            StartFailure::Refused(Error::new(kind, sentence).hint("name a directory that exists and may be entered"))
+            let sentence = format!("cannot enter the directory of the command: {}", words(why));
+            StartFailure::Refused(
+                Error::new(kind, sentence).hint("name a directory that exists and that you may enter"),
+            )
         }
         (StartStage::Fork, Errno::AGAIN) => StartFailure::Refused(
-            Error::new(ErrorKind::Busy, "cannot start another process: the process limit of the sandbox is reached")
+            Error::new(ErrorKind::Busy, "cannot start a process: the process limit of the sandbox is reached")
                 .hint("wait for commands to end, or kill background jobs"),
         ),
         (StartStage::Fork, why) => {
@@ -57,24 +58,24 @@ pub(crate) fn failure(stage: StartStage, why: Errno, command: &Command) -> Start
         }
         (StartStage::Prepare, why) => StartFailure::Refused(Error::new(
             ErrorKind::Io,
-            format!("cannot give a command what every command gets: {}", words(why)),
+            format!("cannot prepare the process of a command: {}", words(why)),
         )),
     }
 }
 
-/// What the system calls an error, without its number.
+/// Returns the system's message for an error, without its number.
 pub(crate) fn words(why: Errno) -> String {
     let text = std::io::Error::from(why).to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     text.to_lowercase()
 }
 
-/// The sandbox is no more.
+/// Returns the error for calls after the end of the sandbox.
 pub(crate) fn gone() -> Error {
-    Error::new(ErrorKind::Gone, "the sandbox has been stopped").hint("create another one")
+    Error::new(ErrorKind::Gone, "the sandbox has been stopped").hint("start another sandbox")
 }
 
-/// What the keeper itself needed for a command could not be had.
+/// Returns the error for a resource that the keeper could not get.
 pub(super) fn broken(what: &str, why: Errno) -> Error {
     let kind = match why {
         Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE => ErrorKind::Busy,

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::reaper::{Reporting, Terminal};
 
-/// The longest that a read waits.
+/// The longest wait of a read.
 const MOST_WAIT: Duration = Duration::from_secs(600);
 
 impl Engine {
@@ -33,7 +33,7 @@ impl Engine {
         let Some(pid) = state.pid else {
             return Err(match failure::of(&state, spec.command) {
                 Some(StartFailure::Refused(error)) => error,
-                _ => Error::new(ErrorKind::Io, "the job was killed before it began"),
+                _ => Error::new(ErrorKind::Io, "the job was killed before it started"),
             });
         };
         let record = {
@@ -50,22 +50,22 @@ impl Engine {
         Ok(job)
     }
 
-    /// The jobs that there are and were.
+    /// Returns all jobs, running and ended.
     pub(crate) fn jobs(&self) -> Vec<Job> {
         self.records().jobs()
     }
 
-    /// How many jobs run.
+    /// Returns how many jobs run.
     pub(crate) fn running_jobs(&self) -> usize {
         self.jobs().iter().filter(|job| job.state == JobState::Running).count()
     }
 
-    /// Reads what a job printed.
+    /// Reads the output of a job.
     pub(crate) async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput> {
         let record = self.record(id)?;
         let mut progress = record.progress();
         let until = Instant::now() + read.wait.min(MOST_WAIT);
-        // A character always fits, so that whoever reads on gets on.
+        // Room for one character at least, so that repeated reads make progress.
         let most = read.most.clamp(4, limits::JOB_READ_BYTES);
         loop {
             let over = {
@@ -73,7 +73,7 @@ impl Engine {
                 progress.closed && progress.ended.is_some()
             };
             let (from, bytes) = record.log().read(read.offset, most);
-            // At the very end nothing completes a character any more.
+            // At the end of the output an incomplete character stays incomplete.
             let at_end = over && from + bytes.len() as u64 >= record.log().printed();
             let shown = if at_end { bytes.len() } else { complete(&bytes) };
             if shown > 0 || over || timeout_at(until, progress.changed()).await.is_err() {
@@ -87,12 +87,12 @@ impl Engine {
         }
     }
 
-    /// Ends a job with all that it started.
+    /// Ends a job with all its processes.
     pub(crate) async fn kill_job(&self, id: &JobId) -> Result<Killed> {
         let record = self.record(id)?;
         let Some(tree) = record.tree() else { return Ok(Killed::AlreadyOver) };
         tree.end(EndMode::Graceful).await;
-        // What it printed last is in the log when this returns.
+        // The last output is in the log when this returns.
         let mut progress = record.progress();
         let over = progress.wait_for(|progress| progress.closed && progress.ended.is_some());
         let _ = timeout(Duration::from_secs(1), over).await;
@@ -100,7 +100,7 @@ impl Engine {
     }
 
     fn record(&self, id: &JobId) -> Result<Arc<JobRecord>> {
-        // In two steps: the hint looks at the records as well.
+        // In two steps: the hint locks the records as well.
         let found = self.records().find(id);
         found.ok_or_else(|| {
             let known: Vec<String> = self.jobs().iter().map(|job| job.id.to_string()).collect();
@@ -108,12 +108,12 @@ impl Engine {
                 0 => "there are no background jobs".to_owned(),
                 count => format!("jobs: {}", known[count.saturating_sub(20)..].join(", ")),
             };
-            Error::new(ErrorKind::NotFound, format!("there is no job `{id}`")).hint(hint)
+            Error::new(ErrorKind::NotFound, format!("job `{id}` not found")).hint(hint)
         })
     }
 }
 
-/// Follows a job to its end and beyond: what it left may still print.
+/// Follows a job to its end and beyond: its background processes may still print.
 async fn follow(record: &JobRecord, tree: &ProcessTree, pipe: &Watched, command: &Command) {
     let mut at_end = AtEnd::No;
     let mut buffer = Vec::new();

@@ -1,4 +1,4 @@
-//! Which limits a command ran into, in sentences.
+//! The limits that a command hit, as messages.
 
 use workden_core::{
     sandbox::{Ended, LimitHit, LimitName, Limits},
@@ -10,7 +10,7 @@ use crate::config::LimitCounts;
 const SIGKILL: i32 = 9;
 const SIGXFSZ: i32 = 25;
 
-/// The limits that were hit between two counts, by a command that ended so.
+/// Returns the limits that were hit between two counts, by a command that ended in this way.
 pub(crate) fn between(before: LimitCounts, after: LimitCounts, ended: Ended, limits: &Limits) -> Vec<LimitHit> {
     let mut hits = Vec::new();
     let mut hit = |limit: LimitName, what: &str, value: Option<String>| {

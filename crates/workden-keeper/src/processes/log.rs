@@ -1,8 +1,8 @@
-//! The log of a command: the last so many bytes of its output, in a file as soon as they are more than a few. Most
-//! logs are of commands that left something in the background which prints nothing, and a file is a descriptor.
+//! The log of a command: the last bytes of its output, in a file once they exceed a few KB. Most logs belong to
+//! background processes that print nothing, and a file costs a descriptor.
 //!
-//! Invariant: it never grows past its ceiling, nobody but the keeper can write it, what it is shown by
-//! is whole, and nothing remains of it when the keeper ends, however that happens.
+//! Invariant: a log never exceeds its size limit, only the keeper can write it, a named log is complete, and nothing
+//! of it remains when the keeper ends, for any reason.
 
 use std::{
     fs::File,
@@ -23,36 +23,36 @@ use workden_core::{VirtualPath, limits, sandbox::JobId};
 
 use crate::config::Logs;
 
-/// Bytes of which there need be no file.
+/// The most bytes that are kept without a file.
 const FEW: usize = 16 * 1024;
 
-/// What the file of an output is called, in a directory of its own.
+/// The name of an output file, in a directory of its own.
 const OUTPUT: &str = "output";
 
-/// The last bytes of an output, in a file.
+/// The last bytes of an output.
 #[derive(Debug)]
 pub(crate) struct OutputLog {
     held: LogStore,
-    /// The name of the file, as long as it holds all that came.
+    /// The name of the file, while it holds the complete output.
     name: Option<LinkedName>,
     ceiling: u64,
-    /// Bytes that came, also those that are gone.
+    /// Bytes that were printed, including lost ones.
     printed: u64,
-    /// The first byte that is still to be had.
+    /// The offset of the first byte that is kept.
     first: u64,
 }
 
-/// Where the bytes are.
+/// Where the bytes are stored.
 #[derive(Debug)]
 enum LogStore {
-    /// Here, since they are few; with the place for a file.
+    /// In memory; with the directory for a file later.
     Few(Vec<u8>, LogDirectory),
     File(File),
-    /// Nowhere: they are counted.
+    /// Not at all: they are only counted.
     Lost,
 }
 
-/// Where a file can be.
+/// A directory for files.
 #[derive(Clone, Debug)]
 enum LogDirectory {
     At(PathBuf),
@@ -60,7 +60,7 @@ enum LogDirectory {
 }
 
 impl OutputLog {
-    /// A log without a name. One that cannot be made counts, and holds nothing.
+    /// Creates a log without a name. A log whose file cannot be created only counts.
     pub(crate) fn unseen(logs: &Logs) -> Self {
         let place = match logs {
             Logs::Unseen(directory) => LogDirectory::At(directory.clone()),
@@ -70,7 +70,7 @@ impl OutputLog {
         Self { held, name: None, ceiling: limits::LOG_BYTES, printed: 0, first: 0 }
     }
 
-    /// Puts what is here into a file.
+    /// Moves the bytes from memory into a file.
     fn write_out(&mut self) {
         let LogStore::Few(bytes, place) = &self.held else { return };
         let file = match place {
@@ -83,20 +83,20 @@ impl OutputLog {
         }
     }
 
-    /// Gives it a name under which commands can read it, where there are such. The name of the command
-    /// is in it, and something that cannot be guessed: who was not told does not find it.
+    /// Gives the file a name under which commands can read it, if there is such a directory. The name contains the id
+    /// of the command and a random part that cannot be guessed.
     pub(crate) fn show(&mut self, logs: &Logs, id: &JobId) {
         self.write_out();
         let (Logs::Shown { directory, at }, LogStore::File(file), 0) = (logs, &self.held, self.first) else { return };
         self.name = LinkedName::give(file, directory, at, id).ok();
     }
 
-    /// Where commands can read all of it.
+    /// Returns the path at which commands can read the complete output.
     pub(crate) fn path(&self) -> Option<&VirtualPath> {
         self.name.as_ref().map(|name| &name.path)
     }
 
-    /// Adds to the end; the oldest goes when there is no room.
+    /// Appends bytes; the oldest are dropped when the log is full.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if let LogStore::Few(few, _) = &mut self.held {
             if few.len() + bytes.len() <= FEW.min(usize::try_from(self.ceiling).unwrap_or(FEW)) {
@@ -110,7 +110,7 @@ impl OutputLog {
         self.printed += bytes.len() as u64;
         self.first = self.first.max(self.printed.saturating_sub(self.ceiling));
         if self.first > 0 {
-            // What is in the file does not begin at its beginning any more.
+            // The file no longer starts with the start of the output.
             self.name = None;
         }
         let LogStore::File(file) = &self.held else {
@@ -124,7 +124,7 @@ impl OutputLog {
             let place = at % self.ceiling;
             let fits = usize::try_from(self.ceiling - place).unwrap_or(usize::MAX).min(rest.len());
             if file.write_all_at(&rest[..fits], place).is_err() {
-                // No room on the disk. What is there is not to be trusted, nor what comes.
+                // The disk is full: neither old nor new content of the file is reliable.
                 self.forget();
                 return;
             }
@@ -133,23 +133,23 @@ impl OutputLog {
         }
     }
 
-    /// Gives up what is here; what was printed stays counted.
+    /// Drops the content; the bytes stay counted.
     pub(crate) fn forget(&mut self) {
         (self.held, self.name) = (LogStore::Lost, None);
         self.first = self.printed;
     }
 
-    /// Bytes that came.
+    /// Returns how many bytes were printed.
     pub(crate) fn printed(&self) -> u64 {
         self.printed
     }
 
-    /// Bytes that are here.
+    /// Returns how many bytes are kept.
     pub(crate) fn kept(&self) -> u64 {
         self.printed - self.first
     }
 
-    /// What is here from an offset on, at most so much; with the offset at which it begins.
+    /// Reads at most `most` bytes from an offset on. Returns them with the offset of the first.
     pub(crate) fn read(&self, offset: u64, most: u64) -> (u64, Vec<u8>) {
         let from = offset.max(self.first);
         let wanted = self.printed.saturating_sub(from).min(most);
@@ -173,17 +173,17 @@ impl OutputLog {
     }
 }
 
-/// A file that is in no directory.
+/// Creates a file without a name.
 fn nameless(base: impl AsFd, directory: &Path) -> Result<File, Errno> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     match openat(base, directory, flags | OFlags::TMPFILE, Mode::RUSR) {
         Ok(file) => Ok(file.into()),
-        // A file system that cannot do that: a file in memory then, as small as the ceiling.
+        // The file system does not support that: a file in memory, limited by the size of the log.
         Err(_) => rustix::fs::memfd_create(c"log", rustix::fs::MemfdFlags::CLOEXEC).map(File::from),
     }
 }
 
-/// The name of a file that commands can read, in a directory of its own. Both go when this does.
+/// The name of a file that commands can read, in a directory of its own. Dropping it removes both.
 #[derive(Debug)]
 struct LinkedName {
     logs: Arc<OwnedFd>,
@@ -195,7 +195,7 @@ impl LinkedName {
     fn give(file: &File, logs: &Arc<OwnedFd>, at: &VirtualPath, id: &JobId) -> Result<Self, Errno> {
         let mut random = [0; 8];
         getrandom(&mut random, GetRandomFlags::empty())?;
-        // File calls list the directory that a file is in, which is why it is not the one of all logs.
+        // File calls list the directory of a file, so it is not the directory of all logs.
         let directory = format!("{id}-{:016x}", u64::from_ne_bytes(random));
         let path = VirtualPath::parse(&format!("{at}/{directory}/{OUTPUT}")).map_err(|_| Errno::INVAL)?;
         mkdirat(logs, directory.as_str(), Mode::RWXU)?;

@@ -1,14 +1,13 @@
-//! `BoundedOutput`: the head and the tail of what a command prints, in bounded memory whatever it prints.
+//! `BoundedOutput`: the head and the tail of an output, in bounded memory.
 //!
-//! Bytes are kept as they came; they become text at the end, so that a character that was split
-//! between two reads is whole again. A character has at most four bytes, so four times as many bytes
-//! as characters are wanted always suffice.
+//! Bytes are decoded at the end, so that a character split between two reads is whole again. A character has at most
+//! four bytes, so the buffers hold four bytes per character.
 
 use std::collections::VecDeque;
 
 use workden_core::sandbox::{FullLog, LeftOut, Output};
 
-/// The most characters that are kept, whatever was asked for.
+/// The most characters that are kept, whatever the request asks for.
 const MOST_CHARS: usize = 4 * workden_core::limits::OUTPUT_CHARS;
 
 /// The head and the tail of an output.
@@ -22,7 +21,7 @@ pub(crate) struct BoundedOutput {
 }
 
 impl BoundedOutput {
-    /// Keeps at most so many characters.
+    /// Creates an output that keeps at most this many characters.
     pub(crate) fn new(most_chars: usize) -> Self {
         let most_chars = most_chars.min(MOST_CHARS);
         Self { most_chars, head: Vec::new(), tail: VecDeque::new(), printed: 0, line_ends: 0 }
@@ -36,7 +35,7 @@ impl BoundedOutput {
         self.most_chars - self.head_chars()
     }
 
-    /// Takes what was printed.
+    /// Adds output.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.printed += bytes.len() as u64;
         self.line_ends += count_line_ends(bytes);
@@ -50,14 +49,14 @@ impl BoundedOutput {
         self.tail.extend(rest);
     }
 
-    /// Whether all of it is still here when so many bytes more have come.
+    /// Returns whether the output would still be complete after this many more bytes.
     pub(crate) fn has_room_for(&self, bytes: usize) -> bool {
         self.is_whole() && self.head.len() + self.tail.len() + bytes <= 4 * self.most_chars
     }
 
-    /// Whether the text will not be all that came.
+    /// Returns whether the text will be incomplete.
     pub(crate) fn leaves_out(&self) -> bool {
-        // A character has at least one byte: few bytes need not be counted.
+        // A character has at least one byte: short outputs need no counting.
         !self.is_whole() || (self.printed > self.most_chars as u64 && self.too_many_chars())
     }
 
@@ -66,18 +65,18 @@ impl BoundedOutput {
         chars(&all).count() > self.most_chars
     }
 
-    /// Whether everything that came is still here.
+    /// Returns whether the output is still complete.
     fn is_whole(&self) -> bool {
         self.printed == (self.head.len() + self.tail.len()) as u64
     }
 
-    /// What is here, in order, as it came.
+    /// Returns the kept bytes, in order.
     pub(crate) fn slices(&self) -> [&[u8]; 3] {
         let (first, second) = self.tail.as_slices();
         [&self.head, first, second]
     }
 
-    /// The text, with what was left out of it. `log` says where all of it is.
+    /// Returns the text, and what was left out. `log` returns where the complete output is.
     pub(crate) fn into_output(mut self, log: impl FnOnce() -> Option<FullLog>) -> Output {
         let whole = self.is_whole();
         let (head_chars, tail_chars) = (self.head_chars(), self.tail_chars());
@@ -97,7 +96,7 @@ impl BoundedOutput {
         let head_length: usize = chars(&self.head).take(head_chars).sum();
         let head = &self.head[..head_length];
         let tail = self.tail.make_contiguous();
-        // The ring may begin in the middle of a character.
+        // The ring may start in the middle of a character.
         let torn = if whole { 0 } else { tail.iter().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count() };
         let tail = &tail[torn..];
         let too_many = chars(tail).count().saturating_sub(tail_chars);
@@ -115,7 +114,7 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// How many bytes each character of a lossy text is made of.
+/// Returns the number of bytes of each character of a lossy text.
 fn chars(bytes: &[u8]) -> impl Iterator<Item = usize> {
     bytes.utf8_chunks().flat_map(|chunk| {
         let broken = chunk.invalid().len();
@@ -127,8 +126,7 @@ fn count_line_ends(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-/// How many bytes at the start of a slice can be shown now: all but a character at its end that is
-/// not complete yet.
+/// Returns how many bytes at the start of a slice form complete characters.
 pub(crate) fn complete(bytes: &[u8]) -> usize {
     let tail_start = bytes.len().saturating_sub(3);
     for at in (tail_start..bytes.len()).rev() {

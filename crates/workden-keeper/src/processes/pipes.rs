@@ -1,4 +1,4 @@
-//! One end of a pipe or terminal that the runtime watches, and reads from it that never block.
+//! Ends of pipes and terminals, watched by the runtime. Reads never block.
 
 use std::os::fd::OwnedFd;
 
@@ -9,22 +9,22 @@ use workden_core::Result;
 use super::failure::broken;
 use crate::sys;
 
-/// Bytes that one read takes: as many as a pipe holds.
+/// Bytes of one read: the capacity of a pipe.
 pub(crate) const READ_BYTES: usize = 64 * 1024;
 
 /// An end of a pipe or a terminal that this process reads from or writes to.
 #[derive(Debug)]
 pub(crate) struct Watched(AsyncFd<OwnedFd>);
 
-/// A pipe whose reading end is ours, and the other end for a command.
+/// Creates a pipe to read from. Returns our end, and the one for the command.
 pub(crate) fn from_command() -> Result<(Watched, OwnedFd)> {
-    let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|why| broken("make a pipe", why))?;
+    let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|why| broken("open a pipe", why))?;
     Ok((Watched::new(reader)?, writer))
 }
 
-/// A pipe whose writing end is ours, and the other end for a command.
+/// Creates a pipe to write to. Returns our end, and the one for the command.
 pub(crate) fn to_command() -> Result<(Watched, OwnedFd)> {
-    let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|why| broken("make a pipe", why))?;
+    let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|why| broken("open a pipe", why))?;
     Ok((Watched::new(writer)?, reader))
 }
 
@@ -39,21 +39,21 @@ impl Watched {
         self.0.get_ref()
     }
 
-    /// Waits for bytes, and adds them to the buffer; how many, and none at the end.
+    /// Waits for bytes, and appends them to the buffer. Returns how many; zero is the end.
     pub(crate) async fn read(&self, buffer: &mut Vec<u8>, most: usize) -> usize {
         loop {
             let Ok(mut ready) = self.0.readable().await else { return 0 };
             match ready.try_io(|fd| Ok(read_into(fd.get_ref(), buffer, most)?)) {
                 Ok(Ok(read)) => return read,
                 Ok(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                // A terminal that nobody has open any more answers with an error.
+                // A terminal that no process has open answers with an error.
                 Ok(Err(_)) => return 0,
                 Err(_not_ready) => {}
             }
         }
     }
 
-    /// Reads to the end, for nobody.
+    /// Reads to the end, and discards everything.
     pub(crate) async fn discard(&self) {
         let mut nobodys = Vec::new();
         while self.read(&mut nobodys, READ_BYTES).await > 0 {
@@ -61,10 +61,10 @@ impl Watched {
         }
     }
 
-    /// Takes what is in a pipe at this moment, and not what comes later; says whether it ended.
+    /// Reads what is in the pipe now, not what comes later. Returns whether the pipe has ended.
     pub(crate) fn drain(&self, mut each: impl FnMut(&[u8])) -> AtEnd {
         let pipe = self.fd();
-        // A command that never stops printing must not keep us here.
+        // A command that never stops printing must not keep the loop going.
         let mut left = usize::try_from(rustix::io::ioctl_fionread(pipe).unwrap_or(0)).unwrap_or(0);
         let mut buffer = Vec::new();
         loop {
@@ -85,7 +85,7 @@ impl Watched {
         }
     }
 
-    /// Writes all of it, as fast as the other side takes it.
+    /// Writes all bytes, as fast as the other side reads.
     pub(crate) async fn write_all(&self, mut bytes: &[u8]) -> Result<(), Errno> {
         while !bytes.is_empty() {
             let mut ready = self.0.writable().await.map_err(|_| Errno::IO)?;
@@ -100,16 +100,16 @@ impl Watched {
     }
 }
 
-/// Whether a pipe has come to its end: nobody can write to it any more.
+/// Whether a pipe has ended: no process can write to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtEnd {
     Yes,
     No,
 }
 
-/// Adds what is in a pipe to a buffer; how much that is, and none at the end.
+/// Appends the content of a pipe to a buffer. Returns how many bytes; zero is the end.
 fn read_into(fd: &OwnedFd, buffer: &mut Vec<u8>, most: usize) -> Result<usize, Errno> {
-    // Room for as much as there is, and not for more: most commands print little.
+    // Reserve what is available, not more: most commands print little.
     let there = usize::try_from(rustix::io::ioctl_fionread(fd).unwrap_or(0)).unwrap_or(0);
     buffer.reserve(there.clamp(1, most));
     rustix::io::read(fd, spare_capacity(buffer))

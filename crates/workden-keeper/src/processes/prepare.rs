@@ -1,4 +1,5 @@
-//! A command as the kernel wants it: files to try, arguments, environment, all made before a fork.
+//! Turns a command into what the kernel needs: files to try, arguments and environment, all allocated before the
+//! fork.
 
 use std::{collections::BTreeMap, ffi::CString};
 
@@ -6,29 +7,29 @@ use workden_core::{Error, ErrorKind, Result, sandbox::Command};
 
 use crate::sys::ExecProgram;
 
-/// Where programs are looked for when the environment has no `PATH`.
+/// The search path when the environment has no `PATH`.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 const SHELL: &str = "/bin/sh";
 
-/// The program of a command, with its arguments and its environment.
+/// Returns the program of a command, with its arguments and its environment.
 pub(crate) fn program(command: &Command, environment: &BTreeMap<&str, &str>) -> Result<ExecProgram> {
     let (files, words) = match command {
         Command::Shell(line) => (vec![SHELL.to_owned()], vec!["sh", "-c", line]),
         Command::Program(words) => {
             let program = words.first().filter(|program| !program.is_empty()).ok_or_else(|| {
-                Error::new(ErrorKind::InvalidArgument, "cannot run a command without a program")
+                Error::new(ErrorKind::InvalidArgument, "invalid command: the program is missing")
                     .hint("name the program first, then its arguments")
             })?;
             (files_to_try(program, environment), words.iter().map(String::as_str).collect())
         }
     };
-    let files = files.iter().map(|file| c_string("the program", file)).collect::<Result<_>>()?;
-    let arguments = words.iter().map(|word| c_string("an argument", word)).collect::<Result<_>>()?;
+    let files = files.iter().map(|file| c_string("program", file)).collect::<Result<_>>()?;
+    let arguments = words.iter().map(|word| c_string("argument", word)).collect::<Result<_>>()?;
     let environment = environment.iter().map(|(name, value)| variable(name, value)).collect::<Result<_>>()?;
     Ok(ExecProgram { files, arguments, environment })
 }
 
-/// What commands get from the sandbox, with what a request adds or changes.
+/// Returns the environment of the sandbox, overridden by that of a request.
 pub(crate) fn merged<'a>(
     base: &'a BTreeMap<String, String>,
     added: &'a BTreeMap<String, String>,
@@ -36,7 +37,7 @@ pub(crate) fn merged<'a>(
     base.iter().chain(added).map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
-/// The files that a program may be in. A name with a slash is a path.
+/// Returns the files to try for a program. A name with a slash is a path.
 fn files_to_try(program: &str, environment: &BTreeMap<&str, &str>) -> Vec<String> {
     if program.contains('/') {
         return vec![program.to_owned()];
@@ -51,16 +52,16 @@ fn files_to_try(program: &str, environment: &BTreeMap<&str, &str>) -> Vec<String
 
 fn variable(name: &str, value: &str) -> Result<CString> {
     if name.is_empty() || name.contains('=') {
-        return Err(Error::new(ErrorKind::InvalidArgument, format!("`{name}` cannot be the name of a variable"))
-            .hint("the name of an environment variable is not empty and has no `=`"));
+        return Err(Error::new(ErrorKind::InvalidArgument, format!("invalid variable name `{name}`"))
+            .hint("use a name that is not empty and has no `=`"));
     }
-    c_string("an environment variable", &format!("{name}={value}"))
+    c_string("environment variable", &format!("{name}={value}"))
 }
 
 fn c_string(what: &str, text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| {
-        Error::new(ErrorKind::InvalidArgument, format!("{what} has a NUL byte in it"))
-            .hint("the system ends texts at NUL; write such data to a file instead")
+        Error::new(ErrorKind::InvalidArgument, format!("invalid {what}: it contains a NUL byte"))
+            .hint("write binary data to a file instead")
     })
 }
 

@@ -1,7 +1,7 @@
 //! The reapers of this process: which ids may be signalled, which are reaped, and which children are strays.
 //!
-//! Invariant: a process id is in the set from the fork until it is reaped, both under one lock, so
-//! that no signal ever goes to an id that was given out again.
+//! Invariant: a process id is in the set from the fork until it is reaped, both under one lock, so that a signal
+//! never reaches a process that reuses an id.
 
 use std::{
     collections::BTreeSet,
@@ -23,9 +23,9 @@ use crate::{
     sys::{BorrowedStack, ExecImage, ExecProgram},
 };
 
-/// Ids of descendants that one scan of a reaper takes; more are taken by the next.
+/// The most descendants that one scan of a reaper finds; the next scan finds more.
 const ROOM: usize = 32 * 1024;
-/// How often strays are killed again, and how many times before they are given up.
+/// The interval at which strays are killed again, and the number of attempts.
 const SWEEP_AGAIN: Duration = Duration::from_millis(2);
 const SWEEPS: u32 = 1000;
 

@@ -1,5 +1,5 @@
-//! What is remembered of jobs and of commands with a log: who they are, how they are, what they
-//! printed. Bounded: the logs of those that ended long ago go, and in the end the records too.
+//! Records of jobs, and of commands with a log: id, state and output. The number is bounded: old logs are dropped
+//! first, then the records.
 
 use std::{
     collections::VecDeque,
@@ -19,9 +19,9 @@ use super::{
     tree::{ProcessTree, TreeState},
 };
 
-/// Jobs that ended and are still listed.
+/// Ended jobs that are still listed.
 const ENDED_JOBS: usize = 1000;
-/// Bytes of a command's line that a record keeps.
+/// The most bytes of a command line that a record keeps.
 const LINE_BYTES: usize = 4096;
 
 /// A job, or a command with a log.
@@ -33,28 +33,28 @@ pub(crate) struct JobRecord {
     began: Instant,
     log: Mutex<OutputLog>,
     progress: watch::Sender<RecordProgress>,
-    /// Alive as long as something of the tree is.
+    /// Upgradable while a process of the tree is left.
     tree: Weak<ProcessTree>,
 }
 
-/// How far a record has come.
+/// The progress of a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordProgress {
     /// Bytes that were printed.
     pub(crate) printed: u64,
     /// How the command ended, and after how long.
     pub(crate) ended: Option<(Ended, Duration)>,
-    /// Nobody can print any more.
+    /// No process can print any more.
     pub(crate) closed: bool,
 }
 
 impl JobRecord {
-    /// A job that was just started.
+    /// Creates the record of a job that was just started.
     pub(crate) fn started(id: JobId, line: String, pid: u32, log: OutputLog, tree: &Arc<ProcessTree>) -> Arc<Self> {
         Self::new(id, line, pid, log, tree, None)
     }
 
-    /// A command that has ended, with a log.
+    /// Creates the record of a command that has ended, with a log.
     pub(crate) fn finished(
         id: JobId,
         line: String,
@@ -92,7 +92,7 @@ impl JobRecord {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds what was printed.
+    /// Adds output.
     pub(crate) fn push(&self, bytes: &[u8]) {
         let printed = {
             let mut log = self.log();
@@ -102,13 +102,13 @@ impl JobRecord {
         self.progress.send_modify(|progress| progress.printed = printed);
     }
 
-    /// The command itself has ended.
+    /// Records the end of the command itself.
     pub(crate) fn end(&self, ended: Ended) {
         let duration = self.began.elapsed();
         self.progress.send_modify(|progress| progress.ended = Some((ended, duration)));
     }
 
-    /// Whether somebody may print.
+    /// Records whether a process can still print.
     pub(crate) fn set_closed(&self, closed: bool) {
         self.progress.send_modify(|progress| progress.closed = closed);
     }
@@ -117,12 +117,12 @@ impl JobRecord {
         self.progress.subscribe()
     }
 
-    /// What is left of its processes.
+    /// Returns the tree, if a process of it is left.
     pub(crate) fn tree(&self) -> Option<Arc<ProcessTree>> {
         self.tree.upgrade().filter(|tree| !tree.state().gone)
     }
 
-    /// The job as it is now.
+    /// Returns the job as it is now.
     pub(crate) fn job(&self) -> Job {
         let progress = *self.progress.borrow();
         let (state, duration) = match progress.ended {
@@ -138,7 +138,7 @@ impl JobRecord {
     }
 }
 
-/// Takes what is printed into a record's log until nobody can print any more.
+/// Reads output into a record's log until no process can print any more.
 pub(crate) async fn drain_into(record: &JobRecord, pipe: &Watched) {
     record.set_closed(false);
     let mut buffer = Vec::new();
@@ -155,7 +155,7 @@ pub(crate) async fn drain_into(record: &JobRecord, pipe: &Watched) {
     record.set_closed(true);
 }
 
-/// All that is remembered, oldest first.
+/// All records, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct JobRecords {
     jobs: VecDeque<Arc<JobRecord>>,
@@ -175,7 +175,7 @@ impl JobRecords {
         JobId(format!("exec_{}", self.executions_begun))
     }
 
-    /// Remembers one more, and forgets what is too old.
+    /// Adds a record, and drops those that are too old.
     pub(crate) fn add(&mut self, record: Arc<JobRecord>) {
         if record.id.0.starts_with("bg_") {
             self.jobs.push_back(record);
@@ -200,7 +200,7 @@ impl JobRecords {
     }
 }
 
-/// Takes so many of those that are over out, from the oldest on.
+/// Removes this many ended records, the oldest first.
 fn forget(records: &mut VecDeque<Arc<JobRecord>>, mut count: usize) {
     records.retain(|record| {
         let goes = count > 0 && record.is_over();

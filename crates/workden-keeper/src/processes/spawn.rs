@@ -1,7 +1,6 @@
-//! `spawn`: a command with streams of its own, pipes or a terminal.
+//! `spawn`: starts a command with streams of its own, pipes or a terminal.
 //!
-//! Invariant: what was read from the command and not taken by anybody is bounded, so that who does
-//! not read slows the command down.
+//! Invariant: output that was read and not taken is bounded, so that a slow reader slows the command down.
 
 use std::{
     os::fd::{AsFd, OwnedFd},
@@ -33,11 +32,11 @@ use super::{
 };
 use crate::reaper::{Reporting, Terminal};
 
-/// Pieces of output that wait for somebody to take them.
+/// Pieces of output that wait to be taken.
 const WAITING_PIECES: usize = 4;
 /// Bytes of such a piece.
 const PIECE_BYTES: usize = 16 * 1024;
-/// What ends the input of a terminal: ^D.
+/// The byte that ends the input of a terminal: ^D.
 const END_OF_INPUT: &[u8] = b"\x04";
 
 impl Engine {
@@ -67,7 +66,7 @@ impl Engine {
         let Some(pid) = state.pid else {
             return Err(match failure::of(&state, spec.command) {
                 Some(StartFailure::Refused(error)) => error,
-                _ => Error::new(ErrorKind::Io, "the process was killed before it began"),
+                _ => Error::new(ErrorKind::Io, "the process was killed before it started"),
             });
         };
         let (sender, receiver) = mpsc::channel(WAITING_PIECES);
@@ -77,7 +76,7 @@ impl Engine {
     }
 }
 
-/// A terminal of this size: our side, and the command's.
+/// Opens a terminal of this size: our side, and the command's.
 fn terminal(size: WindowSize) -> Result<(Watched, OwnedFd)> {
     let failed = |why: Errno| broken("open a terminal", why);
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
@@ -92,8 +91,7 @@ fn set_size(terminal: &OwnedFd, size: WindowSize) -> Result<(), Errno> {
     tcsetwinsize(terminal, Winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 })
 }
 
-/// Hands on what comes out, and at last how it ended. What is left of the tree then may go on
-/// printing, to nobody.
+/// Forwards output, and then the end. Processes that are left may go on printing; their output is discarded.
 async fn forward(
     tree: Arc<ProcessTree>,
     outputs: Vec<(Stream, Arc<Watched>)>,
@@ -139,7 +137,7 @@ async fn forward(
     }
 }
 
-/// Hands on one stream until it ends, or the command has ended and all that it printed was taken.
+/// Forwards one stream until it ends, or the command has ended and all its output was read.
 async fn read(
     stream: Stream,
     pipe: Arc<Watched>,
@@ -147,7 +145,7 @@ async fn read(
     mut ended: watch::Receiver<bool>,
 ) -> AtEnd {
     loop {
-        // First a place for it, then the bytes: what nobody takes stays in the pipe.
+        // Reserve a slot before reading: output that is not taken stays in the pipe.
         let Ok(place) = sender.reserve().await else { return AtEnd::No };
         let mut piece = Vec::new();
         tokio::select! {
@@ -173,7 +171,7 @@ async fn command_ended(ended: &mut watch::Receiver<bool>) {
     let _ = ended.wait_for(|&ended| ended).await;
 }
 
-/// What comes out of a process; ends its tree when it is dropped before the end was seen.
+/// The events of a process. Dropping it before the end event ends the process tree.
 struct SpawnEvents {
     receiver: mpsc::Receiver<Result<ProcessEvent>>,
     waiting: EndedWhenDropped,
@@ -191,7 +189,7 @@ impl futures_util::Stream for SpawnEvents {
     }
 }
 
-/// Where the input of a process goes.
+/// Where input is written.
 enum SpawnInput {
     Pipe(Mutex<Option<Watched>>),
     Terminal(Arc<Watched>),
@@ -206,7 +204,7 @@ struct SpawnControl {
 #[deny(clippy::missing_trait_methods)]
 impl ProcessControl for SpawnControl {
     async fn write(&self, bytes: Bytes) -> Result<()> {
-        let no_more = || Error::new(ErrorKind::Gone, "the process reads no more input");
+        let no_more = || Error::new(ErrorKind::Gone, "the process has closed its input");
         let written = match &self.input {
             SpawnInput::Pipe(pipe) => pipe.lock().await.as_ref().ok_or_else(no_more)?.write_all(&bytes).await,
             SpawnInput::Terminal(terminal) => tokio::select! {
@@ -221,7 +219,7 @@ impl ProcessControl for SpawnControl {
         match &self.input {
             SpawnInput::Pipe(pipe) => drop(pipe.lock().await.take()),
             SpawnInput::Terminal(terminal) => {
-                // One that has ended needs no end of its input.
+                // A process that has ended needs no end of input.
                 let _ = terminal.write_all(END_OF_INPUT).await;
             }
         }
@@ -247,7 +245,9 @@ impl ProcessControl for SpawnControl {
 
     async fn resize(&self, size: WindowSize) -> Result<()> {
         match &self.input {
-            SpawnInput::Pipe(_) => Err(Error::new(ErrorKind::Unsupported, "the process has no terminal to resize")),
+            SpawnInput::Pipe(_) => {
+                Err(Error::new(ErrorKind::Unsupported, "resizing is not supported without a terminal"))
+            }
             SpawnInput::Terminal(terminal) => {
                 set_size(terminal.fd(), size).map_err(|why| broken("resize a terminal", why))
             }

@@ -1,7 +1,7 @@
-//! `ProcessTree`: a command with all that it started, seen from the keeper through its reaper.
+//! `ProcessTree`: a command with all its descendants, seen from the keeper through its reaper.
 //!
-//! Invariant: a tree is gone only when nothing of it is left: its reaper has said so, or is dead and
-//! what it left was swept.
+//! Invariant: a tree is gone only when no process of it is left: its reaper reported that, or is dead and its
+//! children were swept.
 
 use std::{os::fd::OwnedFd, sync::Arc, time::Duration};
 
@@ -19,10 +19,10 @@ use crate::{
     sys,
 };
 
-/// How long a reaper may take, besides the time that its tree has to end by itself.
+/// The time that a reaper gets beyond the grace period of its tree.
 const REAPER_TIME: Duration = Duration::from_secs(2);
 
-/// A command with all that it started.
+/// A command with all its descendants.
 #[derive(Debug)]
 pub(crate) struct ProcessTree {
     link: AsyncFd<OwnedFd>,
@@ -31,30 +31,30 @@ pub(crate) struct ProcessTree {
     state: watch::Sender<TreeState>,
 }
 
-/// What is known about a tree.
+/// The state of a tree.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TreeState {
-    /// The command's process.
+    /// The process id of the command.
     pub(crate) pid: Option<u32>,
-    /// Why there is no command.
+    /// Why the command did not start.
     pub(crate) failed: Option<(StartStage, Errno)>,
     /// How the command itself ended.
     pub(crate) ended: Option<Ended>,
-    /// Nothing is left.
+    /// No process is left.
     pub(crate) gone: bool,
 }
 
 /// How to end a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EndMode {
-    /// `TERM`, and `KILL` to what is left after a while.
+    /// `TERM`, and `KILL` after a grace period.
     Graceful,
     /// `KILL`.
     Immediate,
 }
 
 impl ProcessTree {
-    /// Follows the tree of a reaper that was just started, until nothing is left of it.
+    /// Follows the tree of a reaper that was just started, until no process is left.
     pub(crate) fn follow(link: OwnedFd, reaper: Pid, reapers: Arc<Reapers>) -> std::io::Result<Arc<Self>> {
         let tree = Arc::new(Self { link: sys::watched(link)?, reaper, reapers, state: watch::Sender::default() });
         let followed = Arc::clone(&tree);
@@ -101,22 +101,22 @@ impl ProcessTree {
         ReaperReport::decode(bytes)
     }
 
-    /// What is known now.
+    /// Returns the current state.
     pub(crate) fn state(&self) -> TreeState {
         *self.state.borrow()
     }
 
-    /// Waits until the command's process is there, or never will be.
+    /// Waits until the command's process exists, or cannot start.
     pub(crate) async fn started(&self) -> TreeState {
         self.wait(|state| state.pid.is_some() || state.gone).await
     }
 
-    /// Waits until the command itself has ended, whatever it left.
+    /// Waits until the command itself has ended, whatever processes it left.
     pub(crate) async fn ended(&self) -> TreeState {
         self.wait(|state| state.ended.is_some() || state.gone).await
     }
 
-    /// Waits until nothing is left.
+    /// Waits until no process is left.
     pub(crate) async fn gone(&self) {
         self.wait(|state| state.gone).await;
     }
@@ -127,12 +127,12 @@ impl ProcessTree {
         changes.wait_for(until).await.map_or_else(|_| self.state(), |state| *state)
     }
 
-    /// Signals the group of the command.
+    /// Signals the process group of the command.
     pub(crate) fn signal(&self, signal: Signal) {
         self.order(ReaperOrder::Signal(signal));
     }
 
-    /// Begins to end the tree.
+    /// Starts ending the tree.
     pub(crate) fn begin_end(&self, how: EndMode) {
         self.order(match how {
             EndMode::Graceful => ReaperOrder::Terminate,
@@ -142,20 +142,20 @@ impl ProcessTree {
         self.reapers.signal(self.reaper, Signal::CONT);
     }
 
-    /// Ends the tree; returns when nothing is left.
+    /// Ends the tree. Returns when no process is left.
     pub(crate) async fn end(&self, how: EndMode) {
         self.begin_end(how);
         self.finish_end(how).await;
     }
 
-    /// Waits for the end that has begun, and helps where that does not come.
+    /// Waits for an end that was started. Kills a reaper that does not follow its order.
     pub(crate) async fn finish_end(&self, how: EndMode) {
         let grace = match how {
             EndMode::Graceful => limits::TERM_TIME,
             EndMode::Immediate => Duration::ZERO,
         };
         if timeout(grace + REAPER_TIME, self.gone()).await.is_err() {
-            // Stopped again, or something that cannot be killed: what it leaves is swept.
+            // The reaper was stopped again, or waits for a process that cannot be killed: its children are swept.
             self.reapers.signal(self.reaper, Signal::KILL);
             let _ = timeout(REAPER_TIME, self.gone()).await;
         }
@@ -166,7 +166,7 @@ impl ProcessTree {
     }
 }
 
-/// A status of `wait` in our words.
+/// Converts a `wait` status.
 fn ended(status: i32) -> Ended {
     match status & 0x7f {
         0 => Ended::Exited((status >> 8) & 0xff),

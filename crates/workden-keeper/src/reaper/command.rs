@@ -1,5 +1,5 @@
-//! The last steps of a command before it is itself: session, terminal, control groups, limits,
-//! directory, streams, signals, Landlock, the last filter, exec.
+//! The last steps of a command before exec: session, terminal, control groups, limits, directory, streams, signals,
+//! Landlock, and the command's filter.
 
 use std::convert::Infallible;
 
@@ -19,10 +19,10 @@ use crate::{
     sys,
 };
 
-/// Becomes the program, or says why not and ends.
+/// Executes the program, or reports why not and exits.
 pub(crate) fn exec_command(plan: &mut SpawnPlan<'_>) -> Infallible {
     if plan.reporting == Reporting::StartAndEnd {
-        // By the command's own process, and before it can do anything: a command may stop its reaper.
+        // Reported by the command's own process before it runs any program: a command may stop its reaper.
         let here = ReaperReport::Started(rustix::process::getpid().as_raw_pid());
         let _ = rustix::net::send(plan.link, &here.encode(), SendFlags::NOSIGNAL);
     }
@@ -42,7 +42,7 @@ fn prepare(plan: &SpawnPlan<'_>) -> Result<(), (StartStage, Errno)> {
     }
     if let CgroupJoin::Tasks(files) = plan.join {
         for file in files {
-            // To version 1 of control groups `0` is whoever writes it; to be written at the start.
+            // In version 1 of control groups `0` means the writing process; it must be written at offset 0.
             rustix::io::pwrite(file, b"0", 0).map_err(preparing)?;
         }
     }
@@ -55,7 +55,7 @@ fn prepare(plan: &SpawnPlan<'_>) -> Result<(), (StartStage, Errno)> {
     rustix::stdio::dup2_stdout(output).map_err(preparing)?;
     rustix::stdio::dup2_stderr(error).map_err(preparing)?;
     for &(resource, most) in plan.rlimits {
-        // What is stricter already stays so.
+        // A stricter limit stays.
         let most = getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most));
         let limit = Rlimit { current: Some(most), maximum: Some(most) };
         setrlimit(resource, limit).map_err(preparing)?;
@@ -71,8 +71,8 @@ fn prepare(plan: &SpawnPlan<'_>) -> Result<(), (StartStage, Errno)> {
     Ok(())
 }
 
-/// Makes this process one that the kernel takes before the keeper when memory runs out. Where that cannot be
-/// done it takes whoever has most, which is seldom the keeper.
+/// Makes the kernel kill this process before the keeper when memory runs out. If that fails, the kernel kills the
+/// largest process, which is rarely the keeper.
 fn go_first() {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     if let Ok(file) = rustix::fs::open(c"/proc/self/oom_score_adj", flags, Mode::empty()) {

@@ -1,6 +1,6 @@
-//! Who descends from a process, by what the kernel lists in `/proc/<pid>/task/<tid>/children`.
+//! The descendants of a process, as the kernel lists them in `/proc/<pid>/task/<tid>/children`.
 //!
-//! No allocation: reapers use this after their fork.
+//! Nothing here allocates: reapers use it after their fork.
 
 use std::{
     ffi::CStr,
@@ -13,8 +13,8 @@ use rustix::{
     process::{Pid, Signal, kill_process},
 };
 
-/// Fills the room with the ids of all descendants of this process, children before grandchildren;
-/// how many they are. Those for which there is no room are left for the next time.
+/// Fills `room` with the ids of all descendants of this process, children before grandchildren, and returns their
+/// number. Ids beyond its length are left for the next call.
 pub(crate) fn list(room: &mut [i32]) -> usize {
     let mut found = 0;
     let add = |room: &mut [i32], found: &mut usize, pid: i32| {
@@ -33,19 +33,19 @@ pub(crate) fn list(room: &mut [i32]) -> usize {
     found
 }
 
-/// Sends signals to all descendants of this process for which there is room; how many they are.
+/// Signals all descendants of this process that fit into `room`, and returns their number.
 pub(crate) fn signal_all(room: &mut [i32], signals: &[Signal]) -> usize {
     let found = list(room);
     for pid in room.iter().take(found).filter_map(|&pid| Pid::from_raw(pid)) {
         for &signal in signals {
-            // Whoever is gone needs no signal.
+            // The process may have exited.
             let _ = kill_process(pid, signal);
         }
     }
     found
 }
 
-/// The children of a process, of this one when none is named; of each of its threads.
+/// Calls `each` with the children of a process, or of this one, for each of its threads.
 pub(crate) fn children(of: Option<i32>, each: &mut impl FnMut(i32)) {
     let mut path = PathBuffer::new();
     path.text(b"/proc/");
@@ -69,7 +69,7 @@ pub(crate) fn children(of: Option<i32>, each: &mut impl FnMut(i32)) {
     }
 }
 
-/// The numbers in a file.
+/// Calls `each` with the numbers in a file.
 fn listed(directory: BorrowedFd<'_>, file: &CStr, each: &mut impl FnMut(i32)) {
     let Ok(file) = openat(directory, file, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) else { return };
     let mut number: i32 = 0;
@@ -89,7 +89,7 @@ fn listed(directory: BorrowedFd<'_>, file: &CStr, each: &mut impl FnMut(i32)) {
     }
 }
 
-/// A short path that is put together without allocating.
+/// A short path, built without allocating.
 struct PathBuffer {
     bytes: [u8; 64],
     length: usize,
@@ -100,7 +100,7 @@ impl PathBuffer {
         Self { bytes: [0; 64], length: 0 }
     }
 
-    /// Adds text, as far as there is room for it and the byte that ends it.
+    /// Appends text, as far as it fits with the final NUL.
     fn text(&mut self, text: &[u8]) {
         for &byte in text {
             if self.length < self.bytes.len() - 1 {

@@ -1,18 +1,18 @@
-//! What a keeper and a reaper say to each other: an order is a byte, a report is eight.
+//! The messages between a keeper and a reaper: an order is one byte, a report is eight.
 
 use rustix::{io::Errno, process::Signal};
 
 /// Bytes of a report.
 pub(crate) const REPORT_BYTES: usize = 8;
 
-/// What a keeper wants of a reaper.
+/// An order of the keeper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReaperOrder {
-    /// `TERM` to all descendants, and `KILL` to what is left after a while.
+    /// `TERM` to all descendants, and `KILL` after a grace period.
     Terminate,
     /// `KILL` to all descendants.
     Kill,
-    /// A signal to the group of the command.
+    /// A signal to the process group of the command.
     Signal(Signal),
 }
 
@@ -34,32 +34,32 @@ impl ReaperOrder {
     }
 }
 
-/// What a reaper reporting its keeper.
+/// A report to the keeper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReaperReport {
-    /// The command's process is there. Told by itself, to who wants to know.
+    /// The command's process exists. Sent by that process, if the caller asked for it.
     Started(i32),
-    /// There is no command, and why. Told by the child that would have been it.
+    /// The command did not start. Sent by its process.
     Failed(StartStage, Errno),
-    /// The command's process has ended, with this status of `wait`.
+    /// The command's process has ended, with this `wait` status.
     Ended(i32),
-    /// It has ended so, and left nothing. One report: between two, a caller would see processes of a
-    /// command that has none. The last report.
+    /// The command has ended with this status and left no process. One report: between two, a caller would see a
+    /// process that is gone. The last report.
     EndedWhole(i32),
     /// No descendant is left. The last report.
     Empty,
 }
 
-/// How far the start of a command came.
+/// The stage at which a start failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StartStage {
-    /// No process could be made.
+    /// Creating the process.
     Fork,
-    /// Something that every command gets could not be given to it.
+    /// Preparing what every command gets.
     Prepare,
-    /// Its directory could not be entered.
+    /// Entering the directory.
     Directory,
-    /// The program could not be run.
+    /// Executing the program.
     Exec,
 }
 

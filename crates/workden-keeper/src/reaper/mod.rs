@@ -1,10 +1,8 @@
-//! The reaper: a tiny process between the keeper and one command. It is the subreaper of all that
-//! the command starts, reporting the keeper how the command ended, and kills on demand until nothing is
-//! left.
+//! The reaper: a tiny process between the keeper and one command. It is the child subreaper of everything that the
+//! command starts, reports to the keeper how the command ended, and kills on demand until no process is left.
 //!
-//! Invariant: after the fork only system calls. No allocation, no lock, no panic: the keeper may
-//! have had threads, and what those held stays held here for ever. A reaper ends when it has no
-//! descendant; when the keeper is gone it kills them all at once.
+//! Invariant: only system calls after the fork. No allocation, no lock, no panic: locks that the keeper's threads
+//! held stay held here. A reaper exits when it has no descendants; when the keeper is gone it kills them all at once.
 
 pub(crate) mod command;
 pub(crate) mod descendants;
@@ -30,12 +28,13 @@ use crate::{
     sys::{self, ForkInto},
 };
 
-/// Descriptors that a reaper is given at most: its link, three streams, rules, a file for each controller.
+/// The most descriptors of a reaper: its link, three streams, a ruleset, and a file per controller.
 const MOST_DESCRIPTORS: usize = 24;
 
 static NO_GROUP: CgroupJoin = CgroupJoin::None;
 
-/// Starts a reaper, which starts the command. There is room for the ids of descendants; each reaper has its own copy.
+/// Starts a reaper, which starts the command. `room` is scratch space for the ids of descendants, of which each
+/// reaper gets a copy.
 pub(crate) fn start(mut plan: SpawnPlan<'_>, room: &mut [i32]) -> Result<Pid, Errno> {
     sys::fork_into(&ForkInto::Here, move || {
         close_but(&plan, None);
@@ -49,7 +48,7 @@ pub(crate) fn start(mut plan: SpawnPlan<'_>, room: &mut [i32]) -> Result<Pid, Er
         };
         (plan.streams, plan.join, plan.domain) = ([link; 3], &NO_GROUP, None);
         close_but(&plan, Some(children.as_fd()));
-        // Dropping frees memory, which takes a lock.
+        // Dropping would free memory, which takes a lock.
         std::mem::forget(plan);
         Reaper::new(link, &children, leader, room).run();
         sys::exit_now(0)
@@ -67,15 +66,15 @@ fn begin(plan: &mut SpawnPlan<'_>) -> Result<Pid, Errno> {
     }
 }
 
-/// What every reaper does first; comes back with what reporting of its children.
+/// Makes this process a subreaper. Returns a descriptor that becomes readable when a child changes.
 fn settle() -> Result<OwnedFd, Errno> {
-    // Both can only fail on kernels that know neither; a tree is then killed less surely.
+    // Both fail only on kernels without them; killing a tree is less reliable then.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     sys::child_signals()
 }
 
-/// Closes what neither the plan nor the reaper needs.
+/// Closes all descriptors that neither the plan nor the reaper needs.
 fn close_but(plan: &SpawnPlan<'_>, also: Option<BorrowedFd<'_>>) {
     let mut keep: [RawFd; MOST_DESCRIPTORS] = [-1; MOST_DESCRIPTORS];
     let joined: &[OwnedFd] = match plan.join {
@@ -97,7 +96,7 @@ fn close_but(plan: &SpawnPlan<'_>, also: Option<BorrowedFd<'_>>) {
     sys::close_all_but(&mut keep);
 }
 
-/// Says that there is no process for a command.
+/// Reports that there is no process for the command.
 fn report_none(link: BorrowedFd<'_>, why: Errno) {
     for report in [ReaperReport::Failed(StartStage::Fork, why), ReaperReport::Empty] {
         let _ = rustix::net::send(link, &report.encode(), SendFlags::NOSIGNAL);

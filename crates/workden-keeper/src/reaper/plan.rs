@@ -16,42 +16,42 @@ pub(crate) struct SpawnPlan<'a> {
     pub(crate) link: BorrowedFd<'a>,
     /// Standard input, output and error of the command.
     pub(crate) streams: [BorrowedFd<'a>; 3],
-    /// Whether those are a terminal that the command is to lead.
+    /// Whether the streams are the controlling terminal of the command.
     pub(crate) terminal: Terminal,
-    /// What to run.
+    /// The program to execute.
     pub(crate) image: ExecImage,
-    /// Where.
+    /// Its directory.
     pub(crate) directory: &'a CStr,
-    /// Limits of each process.
+    /// The resource limits of each process.
     pub(crate) rlimits: &'a [(Resource, u64)],
-    /// The control groups to be in.
+    /// The control groups to join.
     pub(crate) join: &'a CgroupJoin,
-    /// The last filter of system calls.
+    /// The command's seccomp filter.
     pub(crate) filter: BpfProgramRef<'a>,
-    /// The Landlock rules to be under.
+    /// The Landlock ruleset to enter.
     pub(crate) domain: Option<BorrowedFd<'a>>,
-    /// Who goes first when memory runs out.
+    /// Which processes the kernel kills first when memory runs out.
     pub(crate) oom_preference: OomPreference,
-    /// What is reported of it.
+    /// Which reports are sent.
     pub(crate) reporting: Reporting,
-    /// The stack on which the command begins; each reaper has its own copy.
+    /// The stack on which the command starts; each reaper has its own copy.
     pub(crate) stack: Option<&'a mut BorrowedStack>,
 }
 
-/// What is reported of a command.
+/// Which reports are sent about a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reporting {
     /// Its start and its end.
     StartAndEnd,
-    /// Its end, or why there is none: to be told of the start costs who waits for the end.
+    /// Its end, or why it did not start: a report of the start would wake a caller that only waits for the end.
     EndOnly,
 }
 
-/// What the standard streams of a command are.
+/// The kind of the standard streams of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Terminal {
     /// Pipes and files.
     None,
-    /// A terminal, which becomes its controlling one.
+    /// A terminal, which becomes the controlling one.
     Controlling,
 }

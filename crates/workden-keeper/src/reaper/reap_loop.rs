@@ -1,4 +1,4 @@
-//! Minding: the life of a reaper while there is something of its command. Only system calls, as everywhere here.
+//! The loop of a reaper while a process of its command is left. Only system calls, as in the whole module.
 
 use std::{
     os::fd::{BorrowedFd, OwnedFd},
@@ -18,7 +18,7 @@ use super::{
     message::{ReaperOrder, ReaperReport},
 };
 
-/// How often what is left is killed again.
+/// The interval at which remaining processes are killed again.
 const KILL_AGAIN: Duration = Duration::from_millis(5);
 
 /// A reaper with its command.
@@ -44,7 +44,7 @@ impl<'a> Reaper<'a> {
         Self { link, children, leader: Some(leader), kill_at: None, room }
     }
 
-    /// Reaps, reports and obeys until nothing is left.
+    /// Reaps, reports and follows orders until no process is left.
     pub(super) fn run(&mut self) {
         while self.reap() == Remaining::Something {
             let wait = self.kill_at.map(|at| at.saturating_duration_since(Instant::now()));
@@ -61,7 +61,7 @@ impl<'a> Reaper<'a> {
         }
     }
 
-    /// Does what the keeper wants.
+    /// Follows an order of the keeper.
     fn obey(&mut self) {
         let mut order = [0_u8; 1];
         match rustix::net::recv(self.link, &mut order, RecvFlags::DONTWAIT) {
@@ -72,7 +72,7 @@ impl<'a> Reaper<'a> {
                 }
                 Some(ReaperOrder::Kill) => self.kill_at = Some(Instant::now()),
                 Some(ReaperOrder::Signal(signal)) => {
-                    // The leader's id is its own as long as it is not reaped.
+                    // The id of the leader is not reused before it is reaped.
                     if let Some(leader) = self.leader {
                         let _ = kill_process_group(leader, signal);
                     }
@@ -80,12 +80,12 @@ impl<'a> Reaper<'a> {
                 None => {}
             },
             Err(Errno::AGAIN | Errno::INTR) => {}
-            // The keeper is no more.
+            // The keeper is gone.
             Ok(_) | Err(_) => self.kill_at = Some(Instant::now()),
         }
     }
 
-    /// Stops what can still fork, and kills it, again and again until nothing is left.
+    /// Stops all descendants and kills them, repeatedly, until none is left.
     fn kill_all(&mut self) {
         loop {
             self.freeze();
@@ -102,7 +102,7 @@ impl<'a> Reaper<'a> {
         }
     }
 
-    /// Stops all descendants, until there are no new ones: who forks faster than it is killed is
+    /// Stops all descendants until no new ones appear: a process that forks faster than it is killed has to be
     /// stopped first.
     fn freeze(&mut self) {
         let mut before = 0;
@@ -115,12 +115,12 @@ impl<'a> Reaper<'a> {
         }
     }
 
-    /// Sends signals to all descendants; how many there are.
+    /// Signals all descendants, and returns their number.
     fn signal_all(&mut self, signals: &[Signal]) -> usize {
         descendants::signal_all(self.room, signals)
     }
 
-    /// Reaps who has ended, and reporting what there is to tell.
+    /// Reaps children that have ended, and reports.
     fn reap(&mut self) -> Remaining {
         let mut ended = None;
         loop {
@@ -153,8 +153,8 @@ impl<'a> Reaper<'a> {
 
     fn report(&self, report: ReaperReport) {
         let _ = rustix::net::send(self.link, &report.encode(), SendFlags::NOSIGNAL);
-        // On the host a command can stop the keeper, which would never read this. To a process that runs the
-        // signal means nothing.
+        // On the host a command can stop the keeper, which would then never read the report. A running process
+        // ignores the signal.
         if let Some(keeper) = getppid() {
             let _ = kill_process(keeper, Signal::CONT);
         }

@@ -8,46 +8,46 @@ use workden_wire::TokenHash;
 const USAGE: &str = "usage: keeper serve --socket PATH --token-sha256 HEX --directory DIR [--ttl SECONDS] [--attached]\n       \
                      keeper connect --socket PATH\n       keeper file-ids PATH...\n       keeper --version";
 
-/// What the keeper is to do.
+/// The task of the keeper.
 #[derive(Debug)]
 pub(super) enum KeeperTask {
-    /// Say which version it is.
+    /// Print the version.
     Version,
-    /// What its launcher says.
+    /// Serve as the launcher asks.
     Launched,
     /// Serve a socket in a container.
     Serve(ServeArguments),
     /// Relay to a socket.
     Connect {
-        /// Which.
+        /// The socket.
         socket: PathBuf,
     },
-    /// Say what is at these places.
+    /// Print the device and inode numbers of these paths.
     FileIds(Vec<PathBuf>),
 }
 
-/// Where and whom to serve.
+/// How to serve a socket.
 #[derive(Debug)]
 pub(super) struct ServeArguments {
     pub(super) socket: PathBuf,
     pub(super) token: TokenHash,
-    /// Whether somebody is attached to the standard streams, and is to be served there.
+    /// Whether a client is attached to the standard streams.
     pub(super) standard_streams: StandardStreams,
     /// How long to live without a connection; `None` for ever.
     pub(super) ttl: Option<Duration>,
     pub(super) directory: PathBuf,
 }
 
-/// Whose the standard streams of a keeper are.
+/// The use of the standard streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StandardStreams {
-    /// Nobody's.
+    /// None.
     Unused,
-    /// A client's, from the start.
+    /// A client, from the start.
     Attached,
 }
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<KeeperTask> {
     let mut arguments = arguments.into_iter();
     let Some(task) = arguments.next() else { return Ok(KeeperTask::Launched) };
@@ -64,30 +64,30 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Kee
             standard_streams = StandardStreams::Attached;
             continue;
         }
-        let value = arguments.next().ok_or_else(|| wrong(&format!("`{}` wants a value", name.display())))?;
-        let text = || value.to_str().ok_or_else(|| wrong("an argument is not UTF-8"));
+        let value = arguments.next().ok_or_else(|| wrong(&format!("`{}` requires a value", name.display())))?;
+        let text = || value.to_str().ok_or_else(|| wrong("invalid argument: not UTF-8"));
         match name.to_str() {
             Some("--socket") => socket = Some(PathBuf::from(value)),
             Some("--directory") => directory = Some(PathBuf::from(value)),
             Some("--token-sha256") => token = Some(TokenHash::parse(text()?)?),
             Some("--ttl") => {
-                let seconds = text()?.parse().map_err(|_| wrong("`--ttl` wants a number of seconds"))?;
+                let seconds = text()?.parse().map_err(|_| wrong("invalid `--ttl`: use a number of seconds"))?;
                 ttl = Some(Duration::from_secs(seconds));
             }
-            _ => return Err(wrong(&format!("there is no option `{}`", name.display()))),
+            _ => return Err(wrong(&format!("unknown option `{}`", name.display()))),
         }
     }
-    let socket = socket.ok_or_else(|| wrong("`--socket` is missing"))?;
+    let socket = socket.ok_or_else(|| wrong("`--socket` is required"))?;
     match task.to_str() {
         Some("connect") => Ok(KeeperTask::Connect { socket }),
         Some("serve") => Ok(KeeperTask::Serve(ServeArguments {
             socket,
-            token: token.ok_or_else(|| wrong("`--token-sha256` is missing"))?,
+            token: token.ok_or_else(|| wrong("`--token-sha256` is required"))?,
             standard_streams,
             ttl,
-            directory: directory.ok_or_else(|| wrong("`--directory` is missing"))?,
+            directory: directory.ok_or_else(|| wrong("`--directory` is required"))?,
         })),
-        _ => Err(wrong(&format!("there is no task `{}`", task.display()))),
+        _ => Err(wrong(&format!("unknown command `{}`", task.display()))),
     }
 }
 

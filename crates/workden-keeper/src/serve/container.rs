@@ -1,5 +1,5 @@
-//! A keeper that was started in a container: it serves a socket to whoever has the token, and first of all, on its
-//! standard streams, whoever was attached when it began.
+//! A keeper in a container: it serves a socket to clients with the token, and on its standard streams a client that
+//! was attached at the start.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{keeper::Keeper, sys};
 
-/// Serves a socket until the lease is over, or somebody says that it is enough.
+/// Serves a socket until the lease ends, or the keeper is stopped.
 pub(super) fn run(place: ServeArguments) -> Result<()> {
     sys::give_memory_back();
     let listener = lease::listen(&place.socket)?;
@@ -43,11 +43,9 @@ pub(super) fn run(place: ServeArguments) -> Result<()> {
     done
 }
 
-/// The standard streams as one stream. They are let go of: commands have their own.
+/// Joins the standard streams into one stream, and replaces them by /dev/null.
 fn attached(token: TokenHash) -> Result<LauncherStream<Join<Receiver, Sender>>> {
-    let failed = |_: std::io::Error| {
-        Error::new(ErrorKind::Io, "the keeper cannot serve its standard streams: they are no pipes")
-    };
+    let failed = |_: std::io::Error| Error::new(ErrorKind::Io, "`--attached` requires pipes as standard streams");
     let input = rustix::io::fcntl_dupfd_cloexec(stdin(), 3).map_err(|errno| failed(errno.into()))?;
     let output = rustix::io::fcntl_dupfd_cloexec(stdout(), 3).map_err(|errno| failed(errno.into()))?;
     let input = Receiver::from_owned_fd(input).map_err(failed)?;

@@ -1,6 +1,6 @@
-//! What is at a place, by device and number: how a launcher finds out whether what was mounted is what it meant.
+//! Prints the device and inode numbers of paths, by which a launcher checks that a mount is the intended one.
 //!
-//! Invariant: no link is followed, so that what is said of a place is of that place.
+//! Invariant: no link is followed, so that the answer is about the path itself.
 
 use std::{
     io::Write,
@@ -14,8 +14,8 @@ use rustix::{
 };
 use workden_core::{Error, ErrorKind, Result};
 
-/// Says what is at each of these places, a line each: `DEVICE:NUMBER`, `-` where there is nothing, or a link on
-/// the way, and `?` where this user may not look.
+/// Prints one line per path: `DEVICE:INODE`, `-` where nothing exists or a link is on the way, and `?` where this
+/// user may not look.
 pub(super) fn run(places: &[PathBuf]) -> Result<()> {
     let mut said = String::new();
     for place in places {
@@ -27,7 +27,7 @@ pub(super) fn run(places: &[PathBuf]) -> Result<()> {
     }
     std::io::stdout()
         .write_all(said.as_bytes())
-        .map_err(|error| Error::new(ErrorKind::Io, format!("nobody listens: {}", error.kind())))
+        .map_err(|error| Error::new(ErrorKind::Io, format!("cannot write to standard output: {}", error.kind())))
 }
 
 fn look(place: &Path) -> std::result::Result<Stat, Errno> {

@@ -1,4 +1,4 @@
-//! The target on which commands run: from what a launcher wants to a `KeeperConfig`.
+//! Turns the target of a launch into a `KeeperConfig`.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -15,8 +15,8 @@ use crate::{
     confine,
 };
 
-/// Prepares the target. `owner` is the process with which the sandbox ends, if it ends with one, and
-/// `directory` one of the host's that ends with the sandbox.
+/// Prepares the target. The sandbox ends with the process `owner`, if one is given; `directory` is a directory of the
+/// host that is removed with the sandbox.
 pub(super) fn prepare(target: LaunchTarget, owner: Option<Pid>, directory: Option<PathBuf>) -> Result<KeeperConfig> {
     match target {
         LaunchTarget::Host { root, directory, environment } => {
@@ -34,7 +34,7 @@ pub(super) fn prepare(target: LaunchTarget, owner: Option<Pid>, directory: Optio
     }
 }
 
-/// A container as it is.
+/// Returns the configuration of a container as it is.
 pub(super) fn container(directory: PathBuf, environment: BTreeMap<String, String>) -> KeeperConfig {
     let first = getpid().is_init();
     let lacking = "the keeper is not PID 1 of its container: commands can kill it".to_owned();
@@ -55,9 +55,9 @@ pub(super) fn container(directory: PathBuf, environment: BTreeMap<String, String
     }
 }
 
-/// Makes this process one that cannot be looked into, and to which orphans come.
+/// Makes this process opaque to commands, and the subreaper of orphans.
 fn adopt() -> Children {
-    // No more than a hint where it is not allowed: the first process is a subreaper anyway.
+    // Not dumpable is best effort. PID 1 adopts orphans anyway.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     match set_child_subreaper(Some(getpid())) {
         Ok(()) => Children::CommandsOnly,

@@ -1,5 +1,5 @@
-//! A keeper that was started by its launcher: its standard input is the stream on which it is told
-//! what to be, and which it then serves.
+//! A keeper that a launcher started: it reads the launch request from its standard input, and then serves that
+//! stream.
 
 use std::{
     io::{Read, Write},
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{keeper::Keeper, sys};
 
-/// Does what the launcher says, and serves until the end.
+/// Reads the launch request, and serves until the end.
 pub(super) fn run() -> Result<()> {
     sys::give_memory_back();
     match prepare() {
@@ -41,7 +41,7 @@ pub(super) fn run() -> Result<()> {
 struct PreparedKeeper {
     keeper: Arc<Keeper>,
     runtime: Runtime,
-    /// The socket and its token, of a sandbox that is leased.
+    /// The socket of a leased sandbox, and its token.
     lease: Option<(UnixListener, TokenHash)>,
     ends: EndConditions,
 }
@@ -57,14 +57,14 @@ fn prepare() -> Result<PreparedKeeper> {
             directory.clone_from(own);
             ends.lease = Some(*ttl);
             token = Some(TokenHash::parse(token_sha256)?);
-            // To be reached from the host it is made there; the target keeps nothing open but the
-            // standard streams.
+            // The socket is created on the host, from where it is reached. Entering a confinement closes everything
+            // but the standard streams.
             let listener = lease::listen(socket)?;
             rustix::stdio::dup2_stdout(&listener).map_err(|_| broken("keep its socket"))?;
         }
     }
     let owner = owner.filter(|_| ends.with_stream);
-    // Where namespaces are made, somebody outside of them watches the owner.
+    // With namespaces the supervisor watches the owner.
     if let (LaunchTarget::Host { .. } | LaunchTarget::Container { .. }, Some(owner)) = (&launch.target, owner) {
         ends.owner = pidfd_open(owner, PidfdFlags::NONBLOCK).ok();
     }
@@ -88,15 +88,15 @@ fn serve(prepared: PreparedKeeper) -> Result<()> {
     let stream = UnixStream::from(taken(stdin())?);
     let null = rustix::fs::open(c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
         .map_err(|_| broken("open the null device"))?;
-    rustix::stdio::dup2_stdin(&null).map_err(|_| broken("let go of its input"))?;
+    rustix::stdio::dup2_stdin(&null).map_err(|_| broken("close its input"))?;
     if lease.is_some() {
-        rustix::stdio::dup2_stdout(&null).map_err(|_| broken("let go of its socket"))?;
+        rustix::stdio::dup2_stdout(&null).map_err(|_| broken("close its socket"))?;
     }
     drop(null);
     let done = runtime.block_on(async {
         let ready = stream.set_nonblocking(true).and_then(|()| tokio::net::UnixStream::from_std(stream));
         let stream = ready.map_err(|_| broken("serve its stream"))?;
-        // Whoever has this stream needs no token.
+        // The owner of this stream needs no token.
         let own = LauncherStream { stream, options: ServeOptions::default() };
         lifetime::serve_until_end(keeper, Some(own), lease, ends).await
     });
@@ -104,26 +104,26 @@ fn serve(prepared: PreparedKeeper) -> Result<()> {
     done
 }
 
-/// A standard stream as a descriptor of its own.
+/// Duplicates a standard stream.
 fn taken(stream: impl AsFd) -> Result<OwnedFd> {
-    stream.as_fd().try_clone_to_owned().map_err(|_| broken("take its stream"))
+    stream.as_fd().try_clone_to_owned().map_err(|_| broken("open its stream"))
 }
 
 fn broken(what: &str) -> Error {
     Error::new(ErrorKind::Io, format!("the keeper cannot {what}"))
 }
 
-/// Standard input in both directions: it is a socket. A line is taken at once, and nothing behind it.
+/// Standard input in both directions: it is a socket. Reads stop at the end of a line.
 #[derive(Default)]
 struct StandardInput {
-    /// What was taken of a line.
+    /// The current line.
     line: Vec<u8>,
-    /// How much of that has been read.
+    /// How much of it was read.
     read: usize,
 }
 
 impl StandardInput {
-    /// Takes what has come, up to the end of a line.
+    /// Receives up to the end of a line.
     fn take(&mut self) -> Result<(), Errno> {
         let mut seen = vec![0; 16 * 1024];
         let (_, length) = recv(stdin(), &mut seen[..], RecvFlags::PEEK)?;
@@ -141,7 +141,7 @@ impl Read for StandardInput {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if self.read >= self.line.len() {
             match self.take() {
-                // Somebody started a keeper by hand.
+                // The keeper was started by hand, without a socket.
                 Err(Errno::NOTSOCK) => return Ok(rustix::io::read(stdin(), buffer)?),
                 taken => taken?,
             }

@@ -1,5 +1,5 @@
-//! A socket that serves several clients with a token, and how long none has been there. A connection is a client's
-//! from the first call on that was let in, and holds the lease only from then on.
+//! Serves a socket to several clients with a token, and tracks how long there has been none. A connection counts as a
+//! client, and holds the lease, from its first admitted call on.
 
 use std::{
     os::unix::{fs::FileTypeExt, net::UnixListener},
@@ -24,37 +24,37 @@ use workden_wire::{ServeOptions, TokenHash};
 
 use super::pending::PendingConnections;
 
-/// How long a client may be silent before it is asked whether it is there, and then again until it is not.
+/// The interval at which a silent client is asked whether it is still there.
 const HEARTBEAT: Duration = Duration::from_secs(20);
 /// The most clients at a time.
 const CLIENTS: usize = 64;
 
-/// A socket that nobody but this user can open. One that is left over from before is replaced.
+/// Creates a socket that only this user can open. Replaces a stale one.
 pub(super) fn listen(path: &Path) -> Result<UnixListener> {
     if std::fs::symlink_metadata(path).is_ok_and(|there| there.file_type().is_socket()) {
         let _ = std::fs::remove_file(path);
     }
-    // The process has one thread yet, or makes no files beside.
+    // The process has one thread yet, or creates no other files meanwhile.
     let before = umask(Mode::from_raw_mode(0o177));
     let listener = UnixListener::bind(path);
     umask(before);
     let failed = |error: std::io::Error| {
-        Error::new(ErrorKind::Io, format!("the keeper cannot listen on its socket: {}", error.kind()))
-            .hint("its directory must exist, and the path be short: 100 bytes at most")
+        Error::new(ErrorKind::Io, format!("cannot listen on the socket of the keeper: {}", error.kind()))
+            .hint("use an existing directory, and a path of at most 100 bytes")
     };
     let listener = listener.map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     Ok(listener)
 }
 
-/// Who is connected, and since when nobody is.
+/// The connected clients, and the time of the last disconnection.
 #[derive(Debug)]
 pub(super) struct Clients {
     connected: AtomicUsize,
     last: Mutex<Instant>,
 }
 
-/// A client that is connected.
+/// A connected client.
 struct ClientGuard(Arc<Clients>);
 
 impl Drop for ClientGuard {
@@ -69,15 +69,15 @@ impl Clients {
         Arc::new(Self { connected: AtomicUsize::new(0), last: Mutex::new(Instant::now()) })
     }
 
-    /// One more, if there is a place.
+    /// Adds a client, if the limit allows.
     fn add(self: &Arc<Self>) -> Option<ClientGuard> {
         let more = |connected| (connected < CLIENTS).then_some(connected + 1);
         let added = self.connected.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         added.is_ok().then(|| ClientGuard(Arc::clone(self)))
     }
 
-    /// Serves a stream to its end. It is that of a client from the first call on that is let in; until then it is
-    /// closed when `wait` is over.
+    /// Serves a stream to its end. It counts as a client from the first admitted call on; until then it is closed
+    /// when `wait` is over.
     pub(super) async fn serve<S>(
         self: &Arc<Self>,
         sandbox: Arc<dyn Sandbox>,
@@ -102,7 +102,7 @@ impl Clients {
         }
     }
 
-    /// Waits until nobody has been connected for so long.
+    /// Waits until no client has been connected for `ttl`.
     pub(super) async fn absent_for(&self, ttl: Duration) {
         loop {
             let absent = match self.connected.load(Ordering::Relaxed) {
@@ -117,24 +117,26 @@ impl Clients {
     }
 }
 
-/// How a client that may be far away is served: one that is gone without a word must not hold the lease.
+/// Returns the options for clients with a token. The heartbeat detects those that vanished, which must not hold the
+/// lease.
 pub(super) fn options(token: TokenHash) -> ServeOptions {
     ServeOptions::default().token(token).heartbeat(HEARTBEAT)
 }
 
-/// Serves whoever connects and knows the token, for ever.
+/// Serves clients with the token, for ever.
 pub(super) async fn serve(
     listener: UnixListener,
     token: TokenHash,
     sandbox: Arc<dyn Sandbox>,
     clients: Arc<Clients>,
 ) -> Result<()> {
-    let listener = tokio::net::UnixListener::from_std(listener)
-        .map_err(|error| Error::new(ErrorKind::Io, format!("the keeper cannot watch its socket: {}", error.kind())))?;
+    let listener = tokio::net::UnixListener::from_std(listener).map_err(|error| {
+        Error::new(ErrorKind::Io, format!("cannot watch the socket of the keeper: {}", error.kind()))
+    })?;
     let mut waiting = PendingConnections::default();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // Out of descriptors: some will be free again.
+            // Out of descriptors: wait until some are free.
             sleep(Duration::from_millis(50)).await;
             continue;
         };
@@ -142,7 +144,8 @@ pub(super) async fn serve(
         let (clients, sandbox, options) = (Arc::clone(&clients), Arc::clone(&sandbox), options(token.clone()));
         tokio::spawn(async move {
             let mut over = pin!(wait.over());
-            // A flood costs little: nothing is made ready for who says nothing, or had to go at once.
+            // Nothing is allocated for a connection that sends nothing or is evicted at once, so that a flood costs
+            // little.
             tokio::select! {
                 biased;
                 () = &mut over => return,
@@ -150,7 +153,7 @@ pub(super) async fn serve(
             }
             clients.serve(sandbox, stream, options, over).await;
         });
-        // However many come at once: who had to go is gone, descriptor and all, before the next is let in.
+        // An evicted connection is closed before the next one is accepted.
         yield_now().await;
     }
 }

@@ -1,5 +1,5 @@
-//! The life of a keeper: it serves, reaps, and ends for one of a few reasons, never without ending
-//! everything that it started.
+//! The lifetime of a keeper: it serves and reaps until one of its end conditions is met, and then ends everything
+//! that it started.
 
 use std::{
     future::pending,
@@ -21,31 +21,31 @@ use super::{
 };
 use crate::{keeper::Keeper, sys};
 
-/// How long the answer to a stop has to get through.
+/// The time for the answer to a stop to arrive.
 const LAST_ANSWER: Duration = Duration::from_secs(1);
 
-/// For which reasons a keeper ends, besides being told to.
+/// When a keeper ends, besides being stopped.
 #[derive(Debug, Default)]
 pub(super) struct EndConditions {
     /// The stream of its launcher ends.
     pub(super) with_stream: bool,
     /// The process that owns it ends.
     pub(super) owner: Option<OwnedFd>,
-    /// Nobody has been connected for so long.
+    /// No client has been connected for this long.
     pub(super) lease: Option<Duration>,
-    /// It has lived so long.
+    /// It has lived this long.
     pub(super) wall_clock: Option<Duration>,
-    /// Nobody has asked anything for so long, and nothing ran.
+    /// There were neither calls nor running commands for this long.
     pub(super) idle: Option<Duration>,
 }
 
-/// The stream of whoever started the keeper, and how they are served there.
+/// The stream of the launcher, and how it is served.
 pub(super) struct LauncherStream<S> {
     pub(super) stream: S,
     pub(super) options: ServeOptions,
 }
 
-/// Serves until the end, and ends everything.
+/// Serves until an end condition is met, and ends everything.
 pub(super) async fn serve_until_end<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     keeper: Arc<Keeper>,
     stream: Option<LauncherStream<S>>,
@@ -83,7 +83,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let Some(LauncherStream { stream, options }) = own else { return };
-    // There is one such stream, and nobody else comes by it: it may wait as long as it likes, and holds no lease.
+    // There is only one such stream, and no other process can open it: it may wait for ever, and holds no lease.
     clients.serve(sandbox, stream, options, pending()).await;
 }
 

@@ -1,4 +1,4 @@
-//! The program: what its arguments ask for, and how it begins and ends.
+//! The keeper as a program: its arguments, its start and its end.
 //!
 //! - Without arguments it was started by a launcher: its standard input is the stream.
 //! - `serve` serves a socket in a container.
@@ -23,8 +23,8 @@ use workden_core::{Error, ErrorKind, Result};
 
 use self::arguments::KeeperTask;
 
-/// Runs the keeper as a program; `arguments` are those after its name. To be called first in a
-/// process, before any thread is started.
+/// Runs the keeper as a program; `arguments` are those after its name. Must be called first in a process, before any
+/// thread is started.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = arguments::parse(arguments).and_then(|task| match task {
         KeeperTask::Version => version(),
@@ -44,5 +44,5 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn version() -> Result<()> {
     writeln!(std::io::stdout(), "workden-keeper {}", env!("CARGO_PKG_VERSION"))
-        .map_err(|error| Error::new(ErrorKind::Io, format!("the version cannot be said: {}", error.kind())))
+        .map_err(|error| Error::new(ErrorKind::Io, format!("cannot print the version: {}", error.kind())))
 }

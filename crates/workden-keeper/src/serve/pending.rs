@@ -1,8 +1,8 @@
-//! Connections on which nobody has shown the token yet.
+//! Connections that have not shown the token yet.
 //!
-//! Whatever runs in the sandbox may be able to connect, so these are worth nothing: they hold no lease, take the slot
-//! of no client, are few at a time and end soon. When one is too many, the one that goes is of the process with the
-//! most of them: a flood closes its own, and an honest client gets in.
+//! Any process in the sandbox may be able to connect, so pending connections are limited: they hold no lease, take no
+//! slot of a client, are few at a time and time out soon. When there are too many, the process with the most loses
+//! its oldest: a flood evicts itself, and an honest client gets in.
 
 use std::{collections::BTreeMap, convert::Infallible, time::Duration};
 
@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The most such connections at a time.
 const SLOTS: usize = 64;
 
-/// Who waits, the longest first.
+/// The pending connections, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct PendingConnections {
     slots: Vec<PendingSlot>,
@@ -21,24 +21,24 @@ pub(super) struct PendingConnections {
 
 #[derive(Debug)]
 struct PendingSlot {
-    /// Whose connection it is, as far as that is known.
+    /// The process of the connection, if known.
     process: Option<i32>,
-    /// Dropped, it ends the wait. Closed, the wait is over.
+    /// Dropping it ends the wait. It is closed when the wait is over.
     hold: oneshot::Sender<Infallible>,
 }
 
-/// The wait of one connection. Who drops it gives the slot to the next.
+/// The wait of one connection. Dropping it frees the slot.
 pub(super) struct PendingWait(oneshot::Receiver<Infallible>);
 
 impl PendingWait {
-    /// Returns when the connection has waited for too long, or others need its slot.
+    /// Returns when the connection has timed out, or was evicted.
     pub(super) async fn over(self) {
         let _ = timeout(PATIENCE, self.0).await;
     }
 }
 
 impl PendingConnections {
-    /// A slot for a connection of this process, if need be at the cost of another.
+    /// Adds a connection of this process, and evicts another if there are too many.
     pub(super) fn enter(&mut self, process: Option<i32>) -> PendingWait {
         self.slots.retain(|slot| !slot.hold.is_closed());
         if self.slots.len() >= SLOTS {
@@ -50,7 +50,7 @@ impl PendingConnections {
         PendingWait(wait)
     }
 
-    /// The oldest of the process that has the most.
+    /// Returns the oldest connection of the process with the most.
     fn one_too_many(&self) -> usize {
         let mut of_process = BTreeMap::<_, usize>::new();
         for slot in &self.slots {

@@ -1,10 +1,9 @@
-//! The relay: what comes in on standard input goes to the socket of a keeper, and what that answers
-//! to standard output. It understands nothing of it.
+//! The relay: copies standard input to the socket of a keeper, and the answers to standard output, without
+//! interpreting them.
 //!
-//! It is one thread: where processes have run out there is no second to be had. Invariant: it waits nowhere but in
-//! one place, for all of its descriptors at once. The standard streams stay as they are, for whether they block
-//! belongs to everybody who has them open: so they are read and written only when they are ready, and no more is
-//! written than a pipe that is ready takes for sure.
+//! It has one thread, so that it works where the process limit is reached. Invariant: it blocks only in `poll`, for
+//! all descriptors at once. The flags of the standard streams are shared with other processes and stay unchanged, so
+//! the streams are read and written only when they are ready, and a write never exceeds what a ready pipe accepts.
 
 use std::{
     io,
@@ -28,27 +27,27 @@ use rustix::{
 };
 use workden_core::{Error, ErrorKind, Result};
 
-/// How long a keeper may take from its start until it listens.
+/// The time a keeper gets from its start until it listens.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Bytes that are read at a time, and held at most each way.
+/// Bytes of one read, and the most that is buffered in each direction.
 const PIECE: usize = 64 * 1024;
-/// Bytes that can be written to a pipe that is ready, without waiting.
+/// Bytes that a ready pipe accepts without blocking.
 const SURE: usize = PIPE_BUF;
 
-/// Relays until the keeper has said everything.
+/// Relays until the keeper has closed its side.
 pub(super) fn run(socket: &Path) -> Result<()> {
     let failed = |error: io::Error| {
         Error::new(ErrorKind::Gone, format!("cannot connect to the keeper: {}", error.kind()))
-            .hint("it may have ended: its lease is over, or it was stopped")
+            .hint("its lease has ended, or it was stopped: start another sandbox")
     };
-    // The token passes through: commands must not look into it.
+    // The token passes through: commands must not read it.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let keeper = connect(socket).map_err(failed)?;
     keeper.set_nonblocking(true).map_err(failed)?;
     relay(&keeper).map_err(|error| Error::new(ErrorKind::Io, format!("cannot relay to the keeper: {}", error.kind())))
 }
 
-/// Connects, also to a keeper that is about to listen: whoever starts a container is not told when that is.
+/// Connects, also to a keeper that is about to listen: the start of a container does not report when that is.
 fn connect(socket: &Path) -> io::Result<UnixStream> {
     let began = Instant::now();
     loop {
@@ -63,12 +62,12 @@ fn is_early(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
 }
 
-/// One of the two ways through the relay. What was read is passed on before more is read.
+/// One direction of the relay. Bytes are passed on before more are read.
 struct RelayBuffer {
     bytes: Box<[u8]>,
-    /// What was read and not passed on.
+    /// Bytes that were read and not passed on.
     left: Range<usize>,
-    /// Nothing more will be read.
+    /// The source has ended.
     ended: bool,
 }
 
@@ -81,12 +80,12 @@ impl RelayBuffer {
         self.left.is_empty() && !self.ended
     }
 
-    /// What to wait for at the source.
+    /// Returns the events to wait for at the source.
     fn to_read(&self) -> PollFlags {
         if self.wants_more() { PollFlags::IN } else { PollFlags::empty() }
     }
 
-    /// What to wait for where it goes.
+    /// Returns the events to wait for at the sink.
     fn to_write(&self) -> PollFlags {
         if self.left.is_empty() { PollFlags::empty() } else { PollFlags::OUT }
     }
@@ -105,7 +104,7 @@ impl RelayBuffer {
         }
     }
 
-    /// Writes once. Where nobody takes it, there is no use in reading more.
+    /// Writes once. When the sink is closed, nothing more is read.
     fn write(&mut self, to: impl AsFd, most: usize) {
         let end = self.left.end.min(self.left.start + most);
         match rustix::io::write(to, &self.bytes[self.left.start..end]) {
@@ -116,7 +115,7 @@ impl RelayBuffer {
     }
 }
 
-/// Relays both ways until the keeper has said everything, or nobody listens to it any more.
+/// Relays both ways until the keeper has closed its side, or the output is closed.
 fn relay(keeper: &UnixStream) -> io::Result<()> {
     let (input, output) = (stdin(), stdout());
     let (mut there, mut back) = (RelayBuffer::new(), RelayBuffer::new());
@@ -138,7 +137,7 @@ fn relay(keeper: &UnixStream) -> io::Result<()> {
         if !from_input.is_empty() && there.wants_more() {
             there.read(input);
         }
-        // The socket never blocks: to try is enough.
+        // The socket never blocks, so the write is simply tried.
         if !there.left.is_empty() {
             there.write(keeper, PIECE);
         }
@@ -149,8 +148,8 @@ fn relay(keeper: &UnixStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until something can be done. Of what nothing is wanted nothing is heard either, not even that it ended: that
-/// would be said again and again. In its place stands the output, whose end matters always.
+/// Waits until something can be done. A descriptor without wanted events is replaced by the output: `poll` would
+/// report its end again and again, while the end of the output always matters.
 fn wait(wanted: [(BorrowedFd<'_>, PollFlags); 3], output: BorrowedFd<'_>) -> io::Result<[PollFlags; 3]> {
     let mut polled = wanted
         .map(|(descriptor, flags)| PollFd::from_borrowed_fd(if flags.is_empty() { output } else { descriptor }, flags));

@@ -5,15 +5,14 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use workden_core::{Error, ErrorKind, Result};
 
-/// How long a thread for file calls stays when there is nothing to do.
+/// How long an idle thread for file calls stays.
 const THREAD_TIME: Duration = Duration::from_millis(500);
-/// Stack of such a thread. Only what is touched is taken.
+/// Stack of such a thread. Only touched pages use memory.
 const THREAD_STACK: usize = 1024 * 1024;
 /// The most of those threads.
 const THREADS: usize = 16;
 
-/// One thread for everything but file calls, which have a few of their own for as long as they are
-/// busy.
+/// Builds a runtime with one thread for everything but file calls, which have a few threads while they are busy.
 pub(super) fn build() -> Result<Runtime> {
     Builder::new_current_thread()
         .enable_all()
@@ -21,5 +20,5 @@ pub(super) fn build() -> Result<Runtime> {
         .thread_stack_size(THREAD_STACK)
         .max_blocking_threads(THREADS)
         .build()
-        .map_err(|error| Error::new(ErrorKind::Io, format!("the keeper has no runtime: {}", error.kind())))
+        .map_err(|error| Error::new(ErrorKind::Io, format!("cannot start the runtime of the keeper: {}", error.kind())))
 }

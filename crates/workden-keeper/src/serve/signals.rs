@@ -1,7 +1,7 @@
-//! The signals that a keeper listens to: children that ended, and being told to end.
+//! The signals of a keeper: ended children, and the request to end.
 //!
-//! Invariant: a command cannot end its keeper. The first process of a namespace gets only the signals
-//! that it asks for, and of these it heeds those that come from outside.
+//! Invariant: a command cannot end its keeper. PID 1 of a namespace receives only the signals that it handles, and of
+//! these it obeys those from outside.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -19,19 +19,19 @@ pub(super) struct Signals {
     ending: EndSignals,
 }
 
-/// How a keeper learns that it is to end.
+/// How a keeper learns that it has to end.
 enum EndSignals {
-    /// With the sender: that is 0 for whoever is outside of our namespace of processes.
+    /// Signals with their sender, which is 0 for a process outside of our PID namespace.
     FromOutside(AsyncFd<OwnedFd>),
-    /// From anybody. An interrupt is meant for the foreground of a terminal, which the owner is and
-    /// we are not.
+    /// Signals of any process. An interrupt is meant for the foreground of a terminal, which the owner is and the
+    /// keeper is not.
     FromAnybody { terminate: Signal, hang_up: Signal, interrupt: Signal },
 }
 
 impl Signals {
-    /// To be made before there are other threads.
+    /// Must be called before there are other threads.
     pub(super) fn new() -> Result<Self> {
-        let failed = || Error::new(ErrorKind::Io, "the keeper cannot listen to signals");
+        let failed = || Error::new(ErrorKind::Io, "cannot watch the signals of the keeper");
         let listen = |kind| signal(kind).map_err(|_| failed());
         let ending = if getpid().is_init() {
             let signals = sys::ending_signals().map_err(|_| failed())?;

@@ -12,15 +12,15 @@ use rustix::{
     process::Pid,
 };
 
-/// Which side of a clone one is on.
+/// The two sides of a clone.
 pub(crate) enum CloneSide {
-    /// The caller, with the new process and a descriptor of it.
+    /// The calling process, with the id of the new one and its descriptor.
     Parent(Pid, OwnedFd),
     /// The new process.
     Child,
 }
 
-/// The namespaces that a new process can have of its own.
+/// The namespaces that a new process can get.
 pub(crate) mod new {
     pub(crate) const USER: u64 = libc::CLONE_NEWUSER as u64;
     pub(crate) const MOUNT: u64 = libc::CLONE_NEWNS as u64;
@@ -39,7 +39,7 @@ const INTO_CGROUP: u64 = 0x2_0000_0000;
 pub(crate) fn clone_process(namespaces: u64, group: Option<BorrowedFd<'_>>) -> Result<CloneSide> {
     let mut descriptor: libc::c_int = -1;
     let pid = match group {
-        // The older call where it will do: many containers forbid the newer.
+        // The older call where possible: many containers forbid the newer one.
         None => {
             let flags = namespaces | (libc::CLONE_PIDFD | libc::SIGCHLD) as u64;
             // SAFETY: without CLONE_VM and with no stack given this is a fork: the child runs on a
@@ -62,25 +62,25 @@ pub(crate) fn clone_process(namespaces: u64, group: Option<BorrowedFd<'_>>) -> R
         0 => Ok(CloneSide::Child),
         pid if pid > 0 => {
             let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(Errno::INVAL)?;
-            // SAFETY: the kernel has just opened this descriptor for us, and nobody else has it.
+            // SAFETY: the kernel has just opened this descriptor for this process, so it has no other owner.
             Ok(CloneSide::Parent(pid, unsafe { OwnedFd::from_raw_fd(descriptor) }))
         }
         _ => Err(last_error()),
     }
 }
 
-/// Leaves the network namespace for a new one.
+/// Moves this process into a new network namespace.
 pub(crate) fn new_network_namespace() -> Result<()> {
     // SAFETY: the call takes flags only and touches no memory of ours.
     done(unsafe { libc::unshare(libc::CLONE_NEWNET) }.into())
 }
 
-/// How far a change of mount attributes reaches.
+/// The scope of a change of mount attributes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MountScope {
-    /// This mount.
+    /// This mount only.
     Mount,
-    /// All that are mounted below it, too.
+    /// This mount and all below it.
     Tree,
 }
 
@@ -112,14 +112,14 @@ pub(crate) fn set_mount_attributes(
     })
 }
 
-/// The attributes of a mount that are used here.
+/// The mount attributes that are used here.
 pub(crate) mod attribute {
     pub(crate) const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
     pub(crate) const NO_SETUID: u64 = libc::MOUNT_ATTR_NOSUID;
     pub(crate) const NO_DEVICES: u64 = libc::MOUNT_ATTR_NODEV;
 }
 
-/// Brings the loopback interface of the current network namespace up.
+/// Brings up the loopback interface of the current network namespace.
 pub(crate) fn loopback_up(socket: impl AsFd) -> Result<()> {
     // SAFETY: all-zero bytes are a valid value of this struct.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
@@ -130,7 +130,7 @@ pub(crate) fn loopback_up(socket: impl AsFd) -> Result<()> {
     done(unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) }.into())
 }
 
-/// Acts as another user towards files until it is dropped.
+/// Uses another user for file access until it is dropped.
 pub(crate) struct FileIds(());
 
 impl FileIds {
@@ -155,13 +155,13 @@ impl Drop for FileIds {
     }
 }
 
-/// Takes every capability out of the bounding set, those that this program does not know included.
+/// Drops every capability from the bounding set, including those unknown to this program.
 pub(crate) fn drop_bounding_set() -> Result<()> {
     for capability in 0..64 {
         // SAFETY: the call takes numbers only.
         match done(unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) }.into()) {
             Ok(()) => {}
-            // Past the last one that the kernel has.
+            // Past the last capability of the kernel.
             Err(Errno::INVAL) if capability > 0 => return Ok(()),
             Err(errno) => return Err(errno),
         }
@@ -169,7 +169,7 @@ pub(crate) fn drop_bounding_set() -> Result<()> {
     Ok(())
 }
 
-/// The version of Landlock that the kernel has.
+/// Returns the Landlock version of the kernel.
 pub(crate) fn landlock_version() -> Result<u32> {
     const VERSION: u32 = 1;
     // SAFETY: with this flag the kernel answers a number, and takes no pointer and no size.
@@ -178,23 +178,22 @@ pub(crate) fn landlock_version() -> Result<u32> {
     Ok(u32::try_from(answer).unwrap_or(0))
 }
 
-/// Puts this thread, and all that come from it, under a Landlock ruleset. It must have given up new
-/// privileges.
+/// Puts this thread and its descendants under a Landlock ruleset. Requires `no_new_privs`.
 pub(crate) fn landlock_restrict(rules: BorrowedFd<'_>) -> Result<()> {
     // SAFETY: the call takes a descriptor and flags, and touches no memory of ours.
     done(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0_u32) })
 }
 
-/// Closes every descriptor from the fourth on: whatever the starter of this program left open.
+/// Closes every descriptor from 3 on, which the starting process left open.
 ///
-/// To be called before this program has opened anything itself.
+/// Must be called before this program has opened anything.
 pub(crate) fn close_inherited() {
-    // SAFETY: nothing of this program is open yet besides the standard streams, so that no owned
-    // descriptor is closed behind its owner's back. A kernel without the call changes nothing.
+    // SAFETY: this program has opened nothing yet besides the standard streams, so no owned descriptor is closed. A
+    // kernel without the call changes nothing.
     unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32) };
 }
 
-/// Holds back the signals that end a program, and hands them out by a descriptor instead.
+/// Blocks the signals that end a program, and returns a descriptor that delivers them.
 pub(crate) fn ending_signals() -> Result<OwnedFd> {
     // SAFETY: a signal set is plain data, emptied before use; the calls read it and touch nothing
     // else of ours.
@@ -211,13 +210,13 @@ pub(crate) fn ending_signals() -> Result<OwnedFd> {
     }
 }
 
-/// Puts what `descriptor` is in the place of a standard stream.
+/// Replaces a standard stream by a duplicate of `descriptor`.
 pub(crate) fn replace_stream(descriptor: BorrowedFd<'_>, stream: RawFd) -> Result<()> {
-    // SAFETY: standard streams are nobody's property: who holds one holds it by its number.
+    // SAFETY: standard streams are used by number and have no owner.
     done(unsafe { libc::dup2(descriptor.as_raw_fd(), stream) }.into())
 }
 
-/// What the kernel said of a call that answers -1 on failure.
+/// Converts the result of a call that returns -1 on failure.
 fn done(answer: libc::c_long) -> Result<()> {
     if answer < 0 { Err(last_error()) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! Exec: everything that it needs is made before the fork, so that the child only has to call it.
+//! Exec. Everything is allocated before the fork, so that the child only makes the call.
 
 use std::{
     ffi::{CStr, CString, c_char},
@@ -7,10 +7,10 @@ use std::{
 
 use rustix::io::Errno;
 
-/// The shell that runs a file which is executable and has no format that the kernel knows.
+/// The shell that runs an executable file without a format known to the kernel.
 const SHELL: &CStr = c"/bin/sh";
 
-/// A program in words: the files that it may be in, tried in order, its arguments and its environment.
+/// A program: the files to try in order, its arguments and its environment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ExecProgram {
     pub(crate) files: Vec<CString>,
@@ -18,19 +18,19 @@ pub(crate) struct ExecProgram {
     pub(crate) environment: Vec<CString>,
 }
 
-/// A program to become.
+/// A program, ready for exec.
 pub(crate) struct ExecImage {
     files: Vec<CString>,
     arguments: Vec<*const c_char>,
-    /// `sh`, a place for the file, the arguments after the first.
+    /// `sh`, a slot for the file, and the arguments after the first.
     shell_arguments: Vec<*const c_char>,
     environment: Vec<*const c_char>,
-    /// What the pointers point into.
+    /// The strings that the pointers refer to.
     _strings: [Vec<CString>; 2],
 }
 
 impl ExecImage {
-    /// The image of a program.
+    /// Prepares a program.
     pub(crate) fn new(program: ExecProgram) -> Self {
         let ExecProgram { files, arguments, environment } = program;
         let end = [ptr::null()];
@@ -43,13 +43,13 @@ impl ExecImage {
             shell_arguments,
             arguments: [&argument_pointers[..], &end].concat(),
             environment: [&pointers(&environment)[..], &end].concat(),
-            // Moved, not copied: the pointers stay right.
+            // Moving the vectors keeps the pointers valid.
             _strings: [arguments, environment],
         }
     }
 
-    /// Becomes the program; comes back only when that fails, with the reason that `execvp` would
-    /// give: a file that may not be run counts more than one that is not there.
+    /// Executes the program. Returns only on failure, with the error that `execvp` would return: "permission denied"
+    /// takes precedence over "not found".
     pub(crate) fn exec(&mut self) -> Errno {
         let mut refused = None;
         for file in &self.files {

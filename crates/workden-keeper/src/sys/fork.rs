@@ -1,4 +1,4 @@
-//! Forking, and what a forked child does first and last.
+//! Forking, and the first and last steps of a forked child.
 
 use std::{
     convert::Infallible,
@@ -13,22 +13,22 @@ use rustix::{
 
 use super::signals;
 
-/// As the kernel has it; the constant of `libc` is too narrow for it.
+/// The kernel's value; the constant of `libc` is too narrow.
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
-/// Where a forked child begins.
+/// Where a forked child starts.
 pub(crate) enum ForkInto<'a> {
-    /// Where its parent is.
+    /// In the groups of its parent.
     Here,
     /// In a control group (version 2), given by its directory.
     Cgroup(BorrowedFd<'a>),
 }
 
-/// Forks. The child runs `child`, with all signals blocked, and never comes back: `child` ends with
-/// [`exit_now`] or an exec, and if it returned or panicked, it would end there.
+/// Forks. The child runs `child`, with all signals blocked, and never returns: `child` ends with [`exit_now`] or an
+/// exec, and a child that returned or panicked would exit.
 ///
-/// This process may have threads, and what they held locked stays locked in the child for ever. So
-/// `child` may neither allocate nor take a lock nor panic: system calls only.
+/// This process may have threads, and locks that they hold stay locked in the child. So `child` may neither allocate
+/// nor take a lock nor panic: system calls only.
 pub(crate) fn fork_into<Never>(place: &ForkInto<'_>, child: impl FnOnce() -> Never) -> Result<Pid, Errno> {
     /// Ends a child that would unwind into the code of its parent.
     struct NoWayBack;
@@ -38,8 +38,8 @@ pub(crate) fn fork_into<Never>(place: &ForkInto<'_>, child: impl FnOnce() -> Nev
         }
     }
 
-    // A handler of the parent must not run in the child: it would write into descriptors that the
-    // child has closed, and perhaps opened as something else.
+    // A handler of the parent must not run in the child: it would write to descriptors that the child has closed or
+    // reused.
     let before = signals::block_all();
     let forked = match place {
         // SAFETY: fork has no preconditions. The child calls only what `child` calls, and cannot
@@ -58,33 +58,33 @@ pub(crate) fn fork_into<Never>(place: &ForkInto<'_>, child: impl FnOnce() -> Nev
     forked.and_then(|pid| Pid::from_raw(pid).ok_or(Errno::CHILD))
 }
 
-/// Room for the stack of a process that makes two system calls.
+/// Stack of a process that makes two system calls.
 const HOLDERS_STACK: usize = 16 * 1024;
 
-/// The stack of a child that borrows the memory of its parent.
+/// The stack of a child that shares the memory of its parent.
 #[derive(Debug)]
 pub(crate) struct BorrowedStack(Vec<u128>);
 
 impl BorrowedStack {
-    /// Bytes of it: for a few system calls and the search for a program.
+    /// Its size: for a few system calls and the search for a program.
     const BYTES: usize = 128 * 1024;
 
-    /// A new one. What is not used of it costs nothing.
+    /// Allocates a stack. Unused pages cost nothing.
     pub(crate) fn new() -> Self {
         Self(vec![0; Self::BYTES / size_of::<u128>()])
     }
 }
 
-/// Starts a child that borrows the memory of this process, which stands still until the child execs or
-/// ends: no memory is copied for the sake of a few system calls. It is as `fork_into` otherwise.
+/// Starts a child that shares the memory of this process, which is suspended until the child execs or exits, so that
+/// no memory is copied. Otherwise like `fork_into`.
 ///
-/// This process must have one thread only, and `child` may change nothing that is of use afterwards.
+/// This process must have one thread only, and `child` may not change anything that is used afterwards.
 pub(crate) fn start_borrowing<Child: FnOnce() -> Infallible>(
     stack: &mut BorrowedStack,
     child: Child,
 ) -> Result<Pid, Errno> {
     extern "C" fn run<Child: FnOnce() -> Infallible>(child: *mut libc::c_void) -> libc::c_int {
-        // SAFETY: the pointer is to the place of this type below, in a frame that stands still.
+        // SAFETY: the pointer refers to the value below, in a frame that is suspended.
         let child = unsafe { (*child.cast::<Option<Child>>()).take() };
         match child.map(|child| child()) {
             Some(never) => match never {},
@@ -95,9 +95,9 @@ pub(crate) fn start_borrowing<Child: FnOnce() -> Infallible>(
     let BorrowedStack(stack) = stack;
     let mut child = Some(child);
     let before = signals::block_all();
-    // SAFETY: the stack is aligned to 16 bytes and grows down from its end; it and `child` live
-    // longer than this call, during which nobody but the child runs. The child cannot return into
-    // these frames: it has a stack of its own, and `run` does not unwind out of an `extern "C"`.
+    // SAFETY: the stack is aligned to 16 bytes and grows down from its end; it and `child` outlive this call, during
+    // which only the child runs. The child cannot return into these frames: it has a stack of its own, and `run` does
+    // not unwind out of an `extern "C"`.
     let pid = unsafe {
         let top = stack.as_mut_ptr().add(stack.len()).cast();
         libc::clone(run::<Child>, top, libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD, (&raw mut child).cast())
@@ -107,22 +107,22 @@ pub(crate) fn start_borrowing<Child: FnOnce() -> Infallible>(
     forked
 }
 
-/// A process that does nothing but be in a user namespace of its own, until this is dropped. It borrows
-/// the memory of this process, so that none is copied for it.
+/// A process that only holds a user namespace, until this is dropped. It shares the memory of this process, so that
+/// none is copied.
 pub(crate) struct NamespaceHolder {
     pid: Pid,
     _stack: Vec<u128>,
 }
 
 impl NamespaceHolder {
-    /// Starts it.
+    /// Starts the process.
     pub(crate) fn start() -> Result<Self, Errno> {
         extern "C" fn hold(parent: *mut libc::c_void) -> libc::c_int {
-            // SAFETY: the calls take numbers only, and so is `parent` one. They write no memory of the
-            // process whose memory this is, unless they fail, and there is no way to.
+            // SAFETY: the calls take numbers only, and `parent` is one. They write no memory of the process whose
+            // memory this is, except on failure, and they cannot fail.
             unsafe {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
-                // Whoever was killed before that cannot be waited for.
+                // The parent was killed before the signal was set.
                 if libc::getppid() as usize != parent.addr() {
                     libc::_exit(1);
                 }
@@ -146,7 +146,7 @@ impl NamespaceHolder {
         Ok(Self { pid: Pid::from_raw(pid).ok_or(Errno::CHILD)?, _stack: stack })
     }
 
-    /// Its number.
+    /// Returns its process id.
     pub(crate) fn pid(&self) -> Pid {
         self.pid
     }
@@ -159,7 +159,7 @@ impl Drop for NamespaceHolder {
     }
 }
 
-/// `clone3` with nothing shared, as `fork`, into a control group.
+/// Like `fork`, by `clone3`, into a control group.
 fn clone_into(cgroup: BorrowedFd<'_>) -> Result<libc::pid_t, Errno> {
     // SAFETY: all fields of `clone_args` are integers, for which zero is a value and means `none`.
     let mut arguments: libc::clone_args = unsafe { mem::zeroed() };
@@ -175,16 +175,16 @@ fn clone_into(cgroup: BorrowedFd<'_>) -> Result<libc::pid_t, Errno> {
     }
 }
 
-/// Ends this process at once, without running what a normal exit runs.
+/// Exits at once, without running exit handlers.
 pub(crate) fn exit_now(code: i32) -> ! {
     // SAFETY: `_exit` has no preconditions.
     unsafe { libc::_exit(code) }
 }
 
-/// Closes all descriptors but these, which are put in order on the way.
+/// Closes all descriptors but these, which are sorted in place.
 ///
-/// Only for a process that has just been forked and whose other descriptors nobody will use: it
-/// closes what other owners in this address space still believe to own.
+/// Only for a process that has just been forked and does not use its other descriptors: it closes those of other
+/// owners in this address space.
 pub(crate) fn close_all_but(keep: &mut [RawFd]) {
     keep.sort_unstable();
     let mut from: u32 = 0;

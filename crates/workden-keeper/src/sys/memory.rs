@@ -1,16 +1,16 @@
-//! Memory that was needed once: what the allocator does with it, and the program itself.
+//! Returns memory to the kernel: freed heap, and unused pages of the program.
 
-/// Bytes from which on memory is the kernel's again as soon as it is free. A connection reads into
-/// buffers that are a little smaller; those would cost a fault for every page of every one.
+/// Allocations from this size on are returned to the kernel when they are freed. The buffers of a connection are a
+/// little smaller; returning those would cost a fault for every page.
 #[cfg(target_env = "gnu")]
 const GIVEN_BACK: libc::c_int = 256 * 1024;
 
-/// Tells the allocator to give memory back after a flood, instead of keeping it for the next one,
-/// and to keep one heap for all threads. For the beginning of a keeper.
+/// Configures the allocator to return memory after a flood, and to use one heap for all threads. For the start of a
+/// keeper.
 pub(crate) fn give_memory_back() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: `mallopt` takes any numbers; these are parameters that it documents. Naming a
-    // threshold also stops it from growing by itself.
+    // SAFETY: `mallopt` takes any numbers; these are documented parameters. A fixed threshold also stops it from
+    // growing.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
         libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK);
@@ -18,21 +18,21 @@ pub(crate) fn give_memory_back() {
     }
 }
 
-/// Bytes that a page has at most, on any machine.
+/// The largest page size of any machine.
 const LARGEST_PAGE: usize = 64 * 1024;
 
-/// Forgets which pages of the program this process has used; they stay in the kernel's memory, and the
-/// next use of one finds it there. For a process that waits now and needs few of them: at its end the
-/// kernel would go through all, while somebody waits for that.
+/// Unmaps the pages of the program that this process has used; they stay in the page cache, and the next use maps
+/// them again. For a process that only waits from now on: at its exit the kernel would have to unmap all of them
+/// while its parent waits.
 pub(crate) fn forget_used_pages() {
     unsafe extern "C" {
-        // Where the linker put the beginning of the program, and the end of its code.
+        // The start of the program and the end of its code, as the linker defines them.
         static __executable_start: u8;
         static etext: u8;
     }
-    // SAFETY: only the addresses of the two are taken. What is between them is mapped from the program's
-    // file for reading or execution and never written, so that to forget a page changes nothing but when
-    // it is looked up; where nothing is mapped, the call fails, which is as good.
+    // SAFETY: only the addresses of the two are taken. The range between them is mapped from the program's file for
+    // reading or execution and never written, so dropping a page only delays its next use; where nothing is mapped,
+    // the call fails without harm.
     unsafe {
         let (start, end) = ((&raw const __executable_start).addr(), (&raw const etext).addr());
         let (start, end) = (start.next_multiple_of(LARGEST_PAGE), end - end % LARGEST_PAGE);

@@ -1,8 +1,8 @@
-//! The one place with unsafe code: fork, exec and signals, which the safe libraries leave out.
+//! The one module with unsafe code: fork, exec and signals, which the safe libraries do not offer.
 //!
-//! Invariant: every function here is safe to call with whatever its types let in. What a forked
-//! child must not do (allocate, take locks, return) is asked of the callers in words, and a child
-//! that would return or unwind ends instead.
+//! Invariant: every function here is safe to call with any arguments of its types. The rules for a forked child (no
+//! allocation, no locks, no return) are documented for the callers, and a child that would return or unwind exits
+//! instead.
 
 #![expect(
     unsafe_code,

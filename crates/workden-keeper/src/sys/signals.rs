@@ -8,7 +8,7 @@ use std::{
 
 use rustix::io::Errno;
 
-/// Blocks every signal that can be; what was blocked before comes back.
+/// Blocks every signal that can be blocked, and returns the previous mask.
 pub(super) fn block_all() -> libc::sigset_t {
     let mut before = MaybeUninit::uninit();
     // SAFETY: `sigfillset` makes a valid set of the first, and `pthread_sigmask` fills the second.
@@ -20,7 +20,7 @@ pub(super) fn block_all() -> libc::sigset_t {
     }
 }
 
-/// Blocks every signal that can be, for good: for a first process, which hears of signals otherwise.
+/// Blocks every signal that can be blocked, for good. For a PID 1, which reads signals from a descriptor.
 pub(crate) fn hold_all_signals() {
     block_all();
 }
@@ -31,8 +31,8 @@ pub(super) fn set_mask(mask: &libc::sigset_t) {
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, ptr::null_mut()) };
 }
 
-/// Gives every signal its default meaning, and blocks none: what a program may expect to start with.
-/// For a child that is about to exec.
+/// Restores the default disposition of every signal and unblocks all, as a program expects at its start. For a child
+/// that is about to exec.
 pub(crate) fn default_signals() {
     // SAFETY: a zeroed `sigaction` is the default disposition with no flags and an empty mask.
     // Numbers that cannot be changed are refused without harm. No handler is installed.
@@ -47,11 +47,11 @@ pub(crate) fn default_signals() {
     }
 }
 
-/// A descriptor that is readable when a child has changed. SIGCHLD must be blocked, and must not be
-/// ignored: its default meaning is restored here.
+/// Returns a descriptor that is readable when a child has changed. SIGCHLD must be blocked; its default disposition
+/// is restored here, in case it is ignored.
 pub(crate) fn child_signals() -> Result<OwnedFd, Errno> {
-    // SAFETY: the set is made by `sigemptyset`; the disposition is the default one; the descriptor
-    // is new and owned by nobody else.
+    // SAFETY: the set is made by `sigemptyset`; the disposition is the default one; the descriptor is new and has no
+    // other owner.
     unsafe {
         let default: libc::sigaction = mem::zeroed();
         libc::sigaction(libc::SIGCHLD, &raw const default, ptr::null_mut());
@@ -65,17 +65,17 @@ pub(crate) fn child_signals() -> Result<OwnedFd, Errno> {
     }
 }
 
-/// Bytes of what a descriptor of signals says of one signal.
+/// A zeroed record of a signal descriptor.
 pub(crate) const SIGNAL_RECORD: [u8; 128] = [0; 128];
 
-/// Which signal it is.
+/// Returns the number of the signal.
 pub(crate) fn signal_number(signal: &[u8; 128]) -> i32 {
     number_at(signal, mem::offset_of!(libc::signalfd_siginfo, ssi_signo))
 }
 
-/// Whether somebody outside of our namespace of processes sent a signal, by `kill`: the kernel then
-/// names no process. It names none either for a signal about a descriptor, and with `sigqueue` senders
-/// name whom they like; both say so in the code.
+/// Returns whether a process outside of our PID namespace sent the signal, by `kill`: the kernel then reports no
+/// sender. It reports none for a signal about a descriptor either, and `sigqueue` lets the sender choose; both have
+/// another code.
 pub(crate) fn is_from_outside(signal: &[u8; 128]) -> bool {
     let code = number_at(signal, mem::offset_of!(libc::signalfd_siginfo, ssi_code));
     let sender = number_at(signal, mem::offset_of!(libc::signalfd_siginfo, ssi_pid));
@@ -86,11 +86,11 @@ fn number_at(signal: &[u8; 128], at: usize) -> i32 {
     i32::from_ne_bytes([signal[at], signal[at + 1], signal[at + 2], signal[at + 3]])
 }
 
-/// Kills every other process that this one may signal. Whether there was any.
+/// Kills every other process that this one may signal. Returns whether there was any.
 ///
-/// Only for PID 1 of a namespace: for anybody else that is more than it started.
+/// Only for PID 1 of a namespace: any other process would kill more than its descendants.
 pub(crate) fn kill_all_others() -> bool {
-    // SAFETY: the call takes numbers only. Nobody but a first process gets through here, to whom
-    // there are no others than those of its namespace.
+    // SAFETY: the call takes numbers only. The check lets only a PID 1 through, which can only signal processes of
+    // its namespace.
     unsafe { libc::getpid() == 1 && libc::kill(-1, libc::SIGKILL) == 0 }
 }

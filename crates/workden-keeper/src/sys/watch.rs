@@ -4,9 +4,8 @@ use std::os::fd::OwnedFd;
 
 use tokio::io::unix::AsyncFd;
 
-/// A descriptor that the runtime watches for reading and writing.
+/// Registers a descriptor with the runtime, for reading and writing.
 pub(crate) fn watched(fd: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
-    // SAFETY: an `OwnedFd` is the same open descriptor for as long as it lives, and the runtime has
-    // it now.
+    // SAFETY: an `OwnedFd` refers to the same open descriptor while it lives, and the runtime owns it now.
     unsafe { AsyncFd::register(fd) }.map_err(Into::into)
 }

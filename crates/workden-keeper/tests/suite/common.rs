@@ -35,7 +35,7 @@ impl TestKeeper {
     }
 }
 
-/// The processes with this word in their command line or environment, zombies left out.
+/// Returns the processes with this word in their command line or environment, except zombies.
 pub(crate) fn survivors(word: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
@@ -56,7 +56,7 @@ pub(crate) fn survivors(word: &str) -> Vec<String> {
 /// How long an event may take on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !is_so() {
@@ -65,7 +65,7 @@ pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// How often a loop runs: a tenth of the full count, unless `WORKDEN_TEST_LONG=1` is set.
+/// Returns how often a loop runs: a tenth of the full count, unless `WORKDEN_TEST_LONG=1` is set.
 pub(crate) fn rounds(full: usize) -> usize {
     match std::env::var("WORKDEN_TEST_LONG").as_deref() {
         Ok("1") => full,

@@ -1,4 +1,4 @@
-//! Who connects without the token: they hold no lease, take nobody's place, and are not kept.
+//! Connections without the token: they hold no lease, take no slot of a client, and are closed.
 
 use std::{
     io::{Read, Write},
@@ -20,7 +20,7 @@ use workden_wire::{RemoteSandbox, TokenHash};
 use crate::common::{PATIENCE, until};
 
 const KEEPER: &str = env!("CARGO_BIN_EXE_workden-keeper");
-/// How HTTP/2 begins: its preface, and settings that set nothing.
+/// The start of HTTP/2: its preface, and empty settings.
 const HELLO: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
 /// A keeper that serves a socket as in a container.
@@ -42,7 +42,7 @@ impl Serving {
             .stdout(output)
             .spawn()
             .unwrap();
-        // The file is there a moment before anybody listens. A connection that only looks is closed at once.
+        // The file exists a moment before the keeper listens. A connection that sends nothing is closed at once.
         let began = Instant::now();
         while StdStream::connect(&socket).is_err() {
             assert!(began.elapsed() < PATIENCE, "the keeper does not listen");
@@ -51,7 +51,7 @@ impl Serving {
         Self { _directory: directory, socket, process }
     }
 
-    /// A connection that greets, and shows no token.
+    /// Opens a connection that greets, and shows no token.
     fn stranger(&self) -> StdStream {
         let mut stream = StdStream::connect(&self.socket).unwrap();
         stream.write_all(HELLO).unwrap();
@@ -62,7 +62,7 @@ impl Serving {
         RemoteSandbox::connect(UnixStream::connect(&self.socket).await.unwrap(), Some("secret")).await.unwrap()
     }
 
-    /// Waits for its end, and does something again and again meanwhile.
+    /// Waits for its end, and calls `meanwhile` repeatedly.
     fn wait_for_end(&mut self, mut meanwhile: impl FnMut(&Self)) {
         let began = Instant::now();
         while self.process.try_wait().unwrap().is_none() {
@@ -87,7 +87,7 @@ async fn a_connection_without_the_token_holds_no_lease() {
     let greeting = serving.stranger();
     let refused = UnixStream::connect(&serving.socket).await.unwrap();
     let _ = RemoteSandbox::connect(refused, Some("wrong")).await.unwrap_err();
-    // The keeper closes strangers after a while: there is always a new one.
+    // The keeper closes strangers after a while, so a new one comes again and again.
     let mut strangers = Vec::new();
     serving.wait_for_end(|serving| strangers.extend(StdStream::connect(&serving.socket)));
     drop((silent, greeting));
@@ -124,7 +124,7 @@ async fn many_connections_without_the_token_keep_nobody_out() {
     drop(strangers);
 }
 
-/// Connections that a thread makes as fast as it can.
+/// Connections that a thread opens as fast as it can.
 #[derive(Default)]
 struct Flood {
     connected: AtomicUsize,
@@ -141,7 +141,7 @@ impl Flood {
     }
 }
 
-/// Whether a process is connected: it waits in `poll` for its streams.
+/// Returns whether the relay has connected.
 fn is_relay(pid: u32) -> bool {
     let sockets = std::fs::read_dir(format!("/proc/{pid}/fd"))
         .into_iter()

@@ -10,7 +10,7 @@ use crate::{
     program::Program,
 };
 
-/// Ways to leave something behind, each of which goes on for minutes. `UP` says that everything is there.
+/// Ways to leave processes behind, each of which runs for minutes. `UP` marks that all of them run.
 const CASES: &[(&str, &str)] = &[
     ("a child", "UP; sleep 300"),
     ("children in the background", "sleep 300 & sleep 300 & UP; sleep 300"),
@@ -29,17 +29,17 @@ const CASES: &[(&str, &str)] = &[
     ("its reaper stopped", "setsid sleep 300 & UP; kill -STOP $PPID; sleep 300"),
 ];
 
-/// Keeps its reaper from being reaped, which the kernel allows to root at most.
+/// Traces its reaper, so that it cannot be reaped. The kernel allows that to root at most.
 const TRACES: &str = "exec python3 -c 'import ctypes, os, signal, time; signal.signal(15, signal.SIG_IGN); \
                       ctypes.CDLL(None).ptrace(16, os.getppid(), 0, 0); open(os.environ[\"MARK\"], \"w\"); \
                       time.sleep(300)'";
 
-/// A word that only the processes of one case have in their environment.
+/// Returns a word that only the processes of one case have in their environment.
 fn mark(way: &str, case: usize) -> String {
     format!("workden_{way}_{case}_{}_", std::process::id())
 }
 
-/// The line of a case: when everything is there, it makes a file that is called as the mark.
+/// Returns the line of a case. At `UP` it creates a file with the name of the mark.
 fn line_of(case: &str) -> String {
     case.replace("UP", ": > \"$MARK\"")
 }
@@ -61,7 +61,7 @@ async fn none_left(mark: &str, case: &str) {
     until(&format!("nothing is left of {case}"), || survivors(mark).is_empty()).await;
 }
 
-/// Waits until everything of a case is there.
+/// Waits until all processes of a case run.
 async fn up<S>(program: &Program<S>, mark: &str, case: &str) {
     let file = program.directory.path().join(mark);
     until(&format!("{case} is up"), || file.exists()).await;
@@ -75,7 +75,7 @@ async fn none_after_a_timeout() {
         async move {
             let mark = mark(way, number);
             let executed = sandbox.execute(&request(line, &mark).timeout(Duration::from_millis(500))).await.unwrap();
-            // Who kills its reaper is not waited for any longer.
+            // A command that killed its reaper is not waited for.
             assert!([124, 137].contains(&executed.exit_code()), "{case}: {executed:?}");
             assert_eq!(survivors(&mark), Vec::<String>::new(), "{case}");
         }
@@ -119,7 +119,7 @@ async fn none_after_a_job_was_killed() {
     });
     futures_util::future::join_all(all).await;
     let missing = program.sandbox.kill_job(&JobId::from("bg_99")).await.unwrap_err();
-    assert_eq!(missing.sentence(), "there is no job `bg_99`");
+    assert_eq!(missing.sentence(), "job `bg_99` not found");
 }
 
 #[tokio::test]
@@ -170,7 +170,7 @@ async fn none_after_the_sandbox_was_stopped() {
 
 #[tokio::test]
 async fn none_after_the_stream_has_ended() {
-    // As when the owner dies: the kernel closes what it had open.
+    // The kernel closes the descriptors of an owner that dies.
     with_all_running("stream", Program::start().await, async |program| program.sandbox = None).await;
 }
 

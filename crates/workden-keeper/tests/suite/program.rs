@@ -24,12 +24,12 @@ pub(crate) struct Program<S = RemoteSandbox> {
 }
 
 impl Program {
-    /// Started by this process, which owns it.
+    /// Starts a keeper that this process owns.
     pub(crate) async fn start() -> Self {
         Self::start_by(Command::new(env!("CARGO_BIN_EXE_workden-keeper"))).await
     }
 
-    /// Started by a shell, which owns it.
+    /// Starts a keeper that a shell owns.
     pub(crate) async fn start_by_another() -> Self {
         let mut shell = Command::new("sh");
         shell.args(["-c", BY_ANOTHER, env!("CARGO_BIN_EXE_workden-keeper")]);
@@ -45,7 +45,7 @@ impl Program {
     }
 }
 
-/// A shell that starts what is named in the background, and lets go of its input.
+/// A shell that starts its arguments in the background, and closes its own input.
 const BY_ANOTHER: &str = "exec 3<&0; \"$0\" \"$@\" <&3 & exec 3<&- 0<&-; wait";
 
 impl<S> Program<S> {
@@ -62,7 +62,7 @@ fn started(mut command: Command) -> (Child, UnixStream) {
     (process, UnixStream::from_std(ours).unwrap())
 }
 
-/// This machine, as a container is taken: as it is.
+/// Returns a launch on this machine, treated as a container.
 fn here(directory: &std::path::Path, lifetime: Lifetime) -> Launch {
     let target = LaunchTarget::Container { directory: directory.into(), environment: environment() };
     Launch { protocol: PROTOCOL, target, lifetime }
@@ -139,7 +139,7 @@ async fn a_launch_that_makes_no_sense_is_refused_in_words() {
     }
 }
 
-/// A keeper with a lease, a connection to it, and the directory with its socket.
+/// Starts a keeper with a lease. Returns it with a connection, and the directory with its socket.
 async fn leased(ttl: Duration) -> (Child, RemoteSandbox, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let lifetime = Lifetime::Leased {
@@ -226,7 +226,7 @@ async fn in_a_container_a_relay_leads_to_the_socket() {
     assert!(!socket.exists());
 }
 
-/// A number of kB in the status of a process.
+/// Returns a number of kB in the status of a process.
 fn kilobytes(process: &Child, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
@@ -246,8 +246,7 @@ async fn a_flood_is_bounded_and_leaves_no_memory_behind() {
     }
     let peak = kilobytes(&program.process, "VmHWM:");
     assert!(peak < 100 * 1024, "{peak} kB at the most");
-    // Threads that have nothing to do end after a while. The allocator keeps a few buffers for the next call,
-    // however much came through.
+    // Idle threads end after a while. The allocator keeps a few buffers for the next call, however much came through.
     until("memory is given back", || kilobytes(&program.process, "RssAnon:") < before + 2048).await;
 }
 

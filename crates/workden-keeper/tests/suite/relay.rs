@@ -54,7 +54,7 @@ fn bytes(seed: u32) -> Vec<u8> {
     (0..2 * 1024 * 1024 + seed).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).collect()
 }
 
-/// Hundredths of a second that a process has computed.
+/// Returns the CPU time of a process, in hundredths of a second.
 fn computed(process: &Child) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.id())).unwrap();
     let (_, fields) = stat.rsplit_once(") ").unwrap();
@@ -91,11 +91,11 @@ fn it_is_one_thread_that_nobody_looks_into_and_that_waits_without_computing() {
     keeper.read_exact(&mut [0]).unwrap();
     let of_process = format!("/proc/{}", process.id());
     assert_eq!(std::fs::read_dir(format!("{of_process}/task")).unwrap().count(), 1);
-    // What cannot be looked into belongs to root.
+    // A process that is not dumpable belongs to root.
     let own = rustix::process::geteuid();
     assert!(own.is_root() || std::fs::metadata(format!("{of_process}/stat")).unwrap().uid() != own.as_raw());
 
-    // The end of the input is passed on, and the way back is full: nobody reads it.
+    // The end of the input is passed on, and the way back fills up: the output is not read.
     drop(input);
     assert_eq!(keeper.read(&mut [0]).unwrap(), 0);
     keeper.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
@@ -115,7 +115,7 @@ fn it_is_one_thread_that_nobody_looks_into_and_that_waits_without_computing() {
 fn it_ends_when_nobody_listens_or_the_keeper_is_gone() {
     let Relay { mut process, input, output, keeper } = started();
     drop(output);
-    assert!(ended(&mut process), "nobody listens");
+    assert!(ended(&mut process), "the output is closed");
     drop((input, keeper));
     let Relay { mut process, input, output, keeper } = started();
     drop(keeper);

@@ -105,7 +105,7 @@ async fn who_does_not_take_output_slows_the_command_down() {
 async fn a_signal_reaches_the_group() {
     let place = TestKeeper::new();
     for (signal, ended) in [(Signal::Term, 15), (Signal::Int, 2), (Signal::Usr1, 10), (Signal::Kill, 9)] {
-        // No shell that waits for a pipeline: one that is interrupted in between goes on.
+        // No shell with a pipeline: one that is interrupted in between goes on.
         let mut process = piped(&place, "echo ready; exec sleep 300").await;
         let ready = process.events.next().await.unwrap().unwrap();
         assert!(matches!(ready, ProcessEvent::Printed(..)), "{ready:?}");
@@ -160,7 +160,7 @@ async fn control_c_ends_the_job_in_the_foreground_and_control_d_the_input() {
     let sleep = format!("sleep 3{:07}", std::process::id());
     let mut process = in_terminal(&place, &format!("echo ready; {sleep}; echo not reached")).await;
     until(&mut process, "ready").await;
-    // A shell that is just about to start its child waits for that, whatever it was told before.
+    // A shell that is about to start its child waits for it, whatever signal came before.
     common::until("the child runs", || survivors(&sleep).iter().any(|line| line.ends_with(&format!(": {sleep} "))))
         .await;
     process.control.write(Bytes::from_static(b"\x03")).await.unwrap();

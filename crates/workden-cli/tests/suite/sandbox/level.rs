@@ -53,13 +53,13 @@ fn without_a_landlock_that_is_new_enough_it_refuses_and_runs_nothing() {
     let project = project();
     let words = ["run", "--level", "landlock", "--", "touch", "made"];
     for (errno, why) in [
-        (0, "and this kernel's Landlock is of version 0"),
-        (38, "and this kernel has no Landlock"),
-        (95, "and this kernel's Landlock is switched off"),
+        (0, "this kernel has Landlock version 0"),
+        (38, "this kernel has no Landlock"),
+        (95, "Landlock is disabled in this kernel"),
     ] {
         let ran = with_landlock_answering(errno, &words, &project);
         assert_eq!((ran.code, ran.out.as_str()), (Some(125), ""), "{ran:?}");
-        assert!(ran.err.contains("needs Landlock of version 6 or newer") && ran.err.contains(why), "{ran:?}");
+        assert!(ran.err.contains("requires Landlock version 6 or newer") && ran.err.contains(why), "{ran:?}");
         assert!(ran.err.contains("\nhint: ") && !project.at("made").exists(), "{ran:?}");
         let doctor = with_landlock_answering(errno, &["doctor", "--json"], &project);
         let document: Value = serde_json::from_str(&doctor.out).unwrap();
@@ -104,7 +104,7 @@ fn the_report_says_which_walls_stand_and_which_do_not() {
     assert_eq!(isolation["walls"], serde_json::json!(["no_capabilities", "seccomp", "landlock"]));
     let lacking: Vec<&str> = isolation["lacking"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     for words in
-        ["no root, users, processes", "sizes and times", "modes and times", ".git/hooks", "end the whole sandbox"]
+        ["share root, users, processes", "size and times", "modes and times", ".git/hooks", "end the whole sandbox"]
     {
         assert!(lacking.iter().any(|sentence| sentence.contains(words)), "{words}: {lacking:#?}");
     }
@@ -118,10 +118,10 @@ fn what_cannot_be_had_is_refused() {
     let elsewhere = format!("{}:/data", roots.path().display());
     let inside = format!("{0}/notes.md:{0}/notes.md:ro", ours.path().display());
     for (project, words, told) in [
-        (&ours, &["--mount", &elsewhere][..], "showing something at `/data` that is elsewhere"),
-        (&ours, &["--mount", &inside], "as a read-only place in a writable one"),
-        (&ours, &["--root", "/"], "it is the machine itself"),
-        (&ours, &["--root", "/proc/self"], "it is the machine itself"),
+        (&ours, &["--mount", &elsewhere][..], "mounting at `/data` a path that is elsewhere"),
+        (&ours, &["--mount", &inside], "in a writable one"),
+        (&ours, &["--root", "/"], "it is a system directory"),
+        (&ours, &["--root", "/proc/self"], "it is a system directory"),
         (&ours, &["--sandbox", "host"], "`--level` cannot be had with `--sandbox host`"),
         (&roots, &[], "commands never run as user 0"),
     ] {

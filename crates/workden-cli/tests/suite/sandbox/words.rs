@@ -114,10 +114,10 @@ fn a_sandbox_in_a_sandbox_is_refused_for_what_it_is() {
     let program = format!("{}:/opt/workden:ro", env!("CARGO_BIN_EXE_workden"));
     let inside = |words: &[&str]| project.run(&[&["--mount", &program, "--", "/opt/workden"], words].concat());
     let nested = inside(&["run", "--", "true"]);
-    let expected = "error: the sandbox cannot start: this is the inside of one, and there can be none in another\n\
-                    hint: run the command as it is, it is isolated here; or start the other sandbox beside this one, outside\n";
+    let expected = "error: the sandbox cannot start: sandboxes cannot be nested\n\
+                    hint: run the command directly, it is isolated already; or start another sandbox on the host\n";
     assert_eq!((nested.code, nested.err.as_str()), (Some(125), expected));
     let doctor = inside(&["doctor"]);
-    assert!(doctor.out.contains("this is the inside of one") && !doctor.out.contains("container"), "{doctor:?}");
+    assert!(doctor.out.contains("sandboxes cannot be nested") && !doctor.out.contains("container"), "{doctor:?}");
     assert_eq!(inside(&["run", "--sandbox", "host", "--", "echo", "as it is"]).printed(), "as it is\n");
 }

@@ -116,7 +116,7 @@ fn try_all(runner: &Runner) {
         count += 1;
         let tried = host.try_in_sandbox(attempt, Way::Keeper);
         // A limit that cannot be held for an ordinary user is refused, and nothing was run.
-        if !tried.held() && !tried.is_refused("nobody can hold the process limit") {
+        if !tried.held() && !tried.is_refused("cannot enforce the process limit") {
             failures.push(format!("{}: {tried}", attempt.name));
         }
     }

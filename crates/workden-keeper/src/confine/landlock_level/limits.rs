@@ -1,5 +1,5 @@
-//! Who holds which limit without namespaces: a control group where there is one, the kernel for each
-//! process; but there is no user namespace to count processes in, and no file system for /tmp.
+//! Enforces limits without namespaces: by a control group where there is one, and by the kernel for each process.
+//! There is no user namespace to count processes in, and no file system for /tmp.
 
 use workden_core::{
     Error, ErrorKind,
@@ -9,18 +9,18 @@ use workden_core::{
 
 use crate::{
     cgroup::Group,
-    confine::limits::{self, EnforcedLimits, nobody_holds},
+    confine::limits::{self, EnforcedLimits, not_enforced},
 };
 
-/// Decides who holds each limit.
+/// Decides how each limit is enforced.
 pub(super) fn hold(limits: &Limits, group: &Group) -> Result<EnforcedLimits, Error> {
     let mut held_by_others = limits.clone();
     let mut unheld = Vec::new();
     if let (Some(limit), false) = (limits.processes, matches!(group.processes, Some(Ok(())))) {
         let reason = group.processes.as_ref().and_then(|held| held.as_ref().err());
-        let reason = reason.map_or("no control group was made", String::as_str);
+        let reason = reason.map_or("no control group was created", String::as_str);
         let value = limit.value.to_string();
-        refuse_required(limit, || nobody_holds(LimitName::Processes, &value, reason))?;
+        refuse_required(limit, || not_enforced(LimitName::Processes, &value, reason))?;
         unheld.push((LimitName::Processes, value, reason.to_owned()));
         held_by_others.processes = None;
     }
@@ -32,7 +32,7 @@ pub(super) fn hold(limits: &Limits, group: &Group) -> Result<EnforcedLimits, Err
     }
     let mut holding = limits::hold(&held_by_others, group)?;
     for (name, value, reason) in unheld {
-        holding.report(name, value, Enforcement::Nobody(reason));
+        holding.report(name, value, Enforcement::NotEnforced(reason));
     }
     Ok(holding)
 }
@@ -45,7 +45,7 @@ fn refuse_required<T>(limit: Limit<T>, refusal: impl FnOnce() -> Error) -> Resul
 }
 
 fn no_size_of_tmp() -> Error {
-    let sentence = "the sandbox cannot start: nobody can hold a size of /tmp at the level `landlock`";
+    let sentence = "the sandbox cannot start: a size limit of /tmp is not supported at the level `landlock`";
     Error::new(ErrorKind::LimitNotHeld, sentence)
         .hint("leave it out, make the limit best effort, or choose the level `namespaces`")
 }
@@ -56,12 +56,12 @@ mod tests {
 
     #[test]
     fn what_only_namespaces_hold_is_refused_when_it_is_named_and_reported_when_not() {
-        let nobody = Group::default();
+        let none = Group::default();
         for required in [
             Limits { processes: Some(Limit::required(64)), ..Limits::default() },
             Limits { tmp_size: Some(Limit::required(64)), ..Limits::default() },
         ] {
-            assert_eq!(hold(&required, &nobody).unwrap_err().kind(), ErrorKind::LimitNotHeld);
+            assert_eq!(hold(&required, &none).unwrap_err().kind(), ErrorKind::LimitNotHeld);
         }
         let effort = Limits {
             processes: Some(Limit::best_effort(64)),
@@ -69,10 +69,10 @@ mod tests {
             open_files: Some(Limit::required(64)),
             ..Limits::default()
         };
-        let reports = hold(&effort, &nobody).unwrap().reports;
+        let reports = hold(&effort, &none).unwrap().reports;
         let unheld = |name| {
             let mut of_limit = reports.iter().filter(|report| report.limit == name);
-            of_limit.next().is_some_and(|report| matches!(report.enforcement, Enforcement::Nobody(_)))
+            of_limit.next().is_some_and(|report| matches!(report.enforcement, Enforcement::NotEnforced(_)))
         };
         assert!(unheld(LimitName::Processes) && unheld(LimitName::TmpSize), "{reports:?}");
         assert!(!unheld(LimitName::OpenFiles) && reports.len() == 3, "{reports:?}");

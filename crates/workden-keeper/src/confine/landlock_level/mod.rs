@@ -1,14 +1,13 @@
-//! A sandbox without namespaces, for where nobody may make any: Landlock around files, sockets and
-//! signals, a filter of system calls around what Landlock leaves open, and a user without rights.
-//! Nobody gets it who does not name it (`Level::Landlock`).
+//! A sandbox without namespaces, for machines that forbid them: Landlock around files, sockets and signals, a seccomp
+//! filter for what Landlock does not cover, and an unprivileged user. It has to be chosen by name
+//! (`Level::Landlock`).
 //!
-//! Two sets of rules. The keeper and all that come from it are under one that lets no signal and no
-//! connection out, so that commands reach each other and nobody else. Every command is under one of
-//! files and ports besides, which the keeper and the reapers are not.
+//! There are two rulesets. The keeper and all its descendants are under one that blocks signals and connections to
+//! the outside, so that commands reach only each other. Commands are under a second one about files and ports, which
+//! the keeper and the reapers are not.
 //!
-//! Invariant: the supervisor is under neither and out of reach, and every descendant of the keeper is
-//! its own, in the end. Whoever kills a reaper, or finds a way to kill the keeper, ends what they
-//! started themselves, and nothing outlives the sandbox.
+//! Invariant: the supervisor is under neither and out of reach, and adopts every descendant of the keeper in the end.
+//! A command that kills its reaper or the keeper ends its own processes, and nothing outlives the sandbox.
 
 mod limits;
 mod paths;
@@ -43,17 +42,16 @@ use crate::{
     },
 };
 
-/// What this level does not hold, each in a sentence.
+/// The gaps of this level, each in a sentence.
 pub const LACKS: [&str; 5] = [
-    "commands have no root, users, processes, host name and network of their own: they run on this machine's paths, as \
-     one of its users",
-    "that files outside exist, their sizes and times can be asked for by name, though they can be neither read nor listed",
-    "modes and times of files outside can be changed where the user may change them",
-    "nothing inside of the workspace can be read-only or masked, `.git/hooks` and `.git/config` included",
-    "a command that sets out to can end the whole sandbox, itself included: its keeper is a process of the same user",
+    "commands share root, users, processes, host name and network with this machine, and run as one of its users",
+    "commands can query existence, size and times of files outside by name, though they can neither read nor list them",
+    "commands can change modes and times of files outside where the user may",
+    "no path inside of the workspace can be read-only or masked, `.git/hooks` and `.git/config` included",
+    "a command can end the whole sandbox, itself included: the keeper is a process of the same user",
 ];
 
-/// Enters a confinement of this level. Returns in the new process, the keeper-to-be; the calling process
+/// Enters a confinement of this level. Returns in the new process, which becomes the keeper; the calling process
 /// becomes the supervisor and returns only with an error.
 pub(super) fn enter(
     confinement: &Confinement,
@@ -75,7 +73,7 @@ pub(super) fn enter(
             return Err(error);
         }
     };
-    // What the keeper leaves behind when it is killed comes to this process.
+    // Processes that a killed keeper leaves are adopted by this process.
     let cloned = set_child_subreaper(Some(getpid())).and_then(|()| clone_process(0, group.keeper()));
     match cloned {
         Ok(CloneSide::Child) => {
@@ -114,23 +112,23 @@ pub(super) fn enter(
         Err(errno) => {
             scratch.remove();
             groups.remove();
-            Err(refused("a process", errno))
+            Err(refused("start a process", errno))
         }
     }
 }
 
-/// Lets go of every right, and makes the rules that commands will be under.
+/// Drops all privileges, and creates the ruleset of commands.
 fn become_keeper(
     confinement: &Confinement,
     places: &LandlockPaths,
     user: CommandUser,
     scratch: &Scratch,
 ) -> Result<std::os::fd::OwnedFd, Error> {
-    // A session of its own has no terminal that a command could type into.
-    setsid().map_err(|errno| refused("a session of its own", errno))?;
+    // A new session has no controlling terminal into which a command could type.
+    setsid().map_err(|errno| refused("create a session", errno))?;
     umask(Mode::from_raw_mode(0o022));
     raise_ceiling_for_cores();
-    set_child_subreaper(Some(getpid())).map_err(|errno| refused("adopting orphans", errno))?;
+    set_child_subreaper(Some(getpid())).map_err(|errno| refused("adopt orphans", errno))?;
     privileges::let_go(user)?;
     rules::keep_signals_in()?;
     let domain = rules::domain(places, scratch, confinement.network)?;
@@ -139,7 +137,7 @@ fn become_keeper(
     Ok(domain)
 }
 
-/// What commands are started with.
+/// Returns the configuration of commands.
 fn config(
     confinement: &Confinement,
     places: &LandlockPaths,
@@ -151,14 +149,14 @@ fn config(
     for (name, place) in [("HOME", scratch.home()), ("TMPDIR", scratch.tmp())] {
         environment.entry(name.to_owned()).or_insert_with(|| place.display().to_string());
     }
-    // To git a file that it may not read is an error, and one that is not there is none.
+    // Git fails on a file that it may not read, and ignores one that does not exist.
     environment.entry("GIT_CONFIG_NOSYSTEM".to_owned()).or_insert_with(|| "1".to_owned());
     environment
         .entry("PATH".to_owned())
         .or_insert_with(|| "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned());
     let mut lacking: Vec<String> = LACKS.map(str::to_owned).into();
     if confinement.network == Network::Host {
-        lacking.push("commands reach whatever the host reaches, its own loopback included".to_owned());
+        lacking.push("commands can use the host's network, including its loopback".to_owned());
     }
     KeeperConfig {
         rlimits: holding.rlimits,

@@ -1,5 +1,5 @@
-//! What of the host a sandbox without namespaces may use, and what cannot be had there: everything is
-//! where it is, so that nothing can be shown elsewhere, covered, or held in memory.
+//! The host paths that a sandbox without namespaces may use. Every path stays where it is on the host: nothing can be
+//! mounted elsewhere, covered, or kept in memory.
 
 use std::{
     os::unix::fs::MetadataExt,
@@ -14,34 +14,34 @@ use workden_core::{
 
 use crate::confine::errors::{at_place, errno_of};
 
-/// Paths of the machine that no sandbox gets as a whole.
+/// Directories of the machine that no sandbox gets as a whole.
 const OF_MACHINE: [&str; 9] = ["/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/var", "/tmp", "/home"];
-/// Paths of which no sandbox gets any part.
+/// Directories of which no sandbox gets any part.
 const OF_KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// What a sandbox may use, by the paths that it has on the host.
+/// The paths that a sandbox may use, as they are on the host.
 pub(super) struct LandlockPaths {
     /// The directory to work in.
     pub(super) work: PathBuf,
-    /// Whose it is: user and group.
+    /// Its owner: user and group.
     pub(super) owner: (u32, u32),
     pub(super) mounts: Vec<(PathBuf, MountAccess)>,
 }
 
 impl LandlockPaths {
-    /// Looks them up. What this level cannot give is refused.
+    /// Looks the paths up. Rejects everything that this level does not support.
     pub(super) fn look_up(confinement: &Confinement) -> Result<Self, Error> {
         if confinement.root != RootFiles::Host {
-            return Err(not_here("another root file system"));
+            return Err(not_supported("another root file system"));
         }
         if let Some(place) = confinement.masked.first() {
-            return Err(not_here(&format!("masking `{place}`")));
+            return Err(not_supported(&format!("masking `{place}`")));
         }
         if let Some(place) = confinement.read_only.first() {
-            return Err(not_here(&format!("`{place}` as a read-only place")));
+            return Err(not_supported(&format!("the read-only path `{place}`")));
         }
         let WorkFiles::Directory(work) = &confinement.work else {
-            return Err(not_here("a workspace in memory").hint("name a directory to work in"));
+            return Err(not_supported("a workspace in memory").hint("name a directory to work in"));
         };
         let (work, there) = real(work).map_err(|errno| at_place("/", errno))?;
         if !there.is_dir() {
@@ -49,7 +49,7 @@ impl LandlockPaths {
         }
         refuse_machine(&work, "/")?;
         let mounts = confinement.mounts.iter().map(mounted).collect::<Result<Vec<_>, _>>()?;
-        // Landlock cannot take back below what it gives above.
+        // Landlock cannot revoke below a directory what it grants above.
         let writable = |path: &Path| {
             let mut above =
                 mounts.iter().filter(|(_, access)| *access == MountAccess::ReadWrite).map(|(above, _)| above);
@@ -57,22 +57,21 @@ impl LandlockPaths {
         };
         for (mount, (path, access)) in confinement.mounts.iter().zip(&mounts) {
             if *access == MountAccess::ReadOnly && writable(path) {
-                return Err(not_here(&format!("`{}` as a read-only place in a writable one", mount.at)));
+                return Err(not_supported(&format!("the read-only path `{}` in a writable one", mount.at)));
             }
         }
         Ok(Self { work, owner: (there.uid(), there.gid()), mounts })
     }
 }
 
-/// A mount, which is where it is.
+/// Returns the path of a mount, which must be the same inside and outside.
 fn mounted(mount: &Mount) -> Result<(PathBuf, MountAccess), Error> {
     let at = mount.at.as_str();
-    let (source, _) = real(&mount.source).map_err(|errno| {
-        at_place(at, errno).hint("what is to be shown there must exist on the host, and be yours to read")
-    })?;
+    let (source, _) = real(&mount.source)
+        .map_err(|errno| at_place(at, errno).hint("name a path of the host that exists and that you may read"))?;
     if !real(Path::new(at)).is_ok_and(|(there, _)| there == source) {
-        return Err(not_here(&format!("showing something at `{at}` that is elsewhere on the host"))
-            .hint("name the path that it has there, `SRC:SRC`"));
+        return Err(not_supported(&format!("mounting at `{at}` a path that is elsewhere on the host"))
+            .hint("use the same path on both sides, `SRC:SRC`"));
     }
     refuse_machine(&source, at)?;
     Ok((source, mount.access))
@@ -84,21 +83,20 @@ fn real(path: &Path) -> Result<(PathBuf, std::fs::Metadata), Errno> {
     Ok((real, there))
 }
 
-/// Whoever is given all of these has no walls left.
+/// Rejects paths that would leave no wall standing.
 fn refuse_machine(path: &Path, at: &str) -> Result<(), Error> {
     let above = OF_MACHINE.iter().any(|place| Path::new(place).starts_with(path));
     if above || OF_KERNEL.iter().any(|place| path.starts_with(place)) {
-        let sentence =
-            format!("cannot give a sandbox at the level `landlock` what is at `{at}`: it is the machine itself");
+        let sentence = format!("cannot use `{at}` at the level `landlock`: it is a system directory");
         return Err(
-            Error::new(ErrorKind::InvalidArgument, sentence).hint("name a directory with nothing but the work in it")
+            Error::new(ErrorKind::InvalidArgument, sentence).hint("name a directory that contains only your work")
         );
     }
     Ok(())
 }
 
-fn not_here(what: &str) -> Error {
-    let sentence = format!("the sandbox cannot start: {what} cannot be had at the level `landlock`");
+fn not_supported(what: &str) -> Error {
+    let sentence = format!("the sandbox cannot start: {what} is not supported at the level `landlock`");
     Error::new(ErrorKind::Unsupported, sentence).hint("leave it out, or choose the level `namespaces`")
 }
 

@@ -1,5 +1,5 @@
-//! Whose commands they are, without namespaces: the starter's; or when root starts them, those of
-//! whoever owns the work directory. Never the machine's user 0.
+//! The user of commands without namespaces: the user who starts them, or, when root does, the owner of the work
+//! directory. Never the machine's user 0.
 
 use rustix::{
     fs::{Gid, Uid},
@@ -14,17 +14,17 @@ use crate::{
     sys::confine::drop_bounding_set,
 };
 
-/// Whose the commands are.
+/// The user of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::confine) enum CommandUser {
-    /// The starter's.
+    /// The user who started the sandbox.
     Starter { uid: u32, gid: u32 },
-    /// Root started it: the owner's of the work directory.
+    /// Root started it: the owner of the work directory.
     Owner { uid: u32, gid: u32 },
 }
 
 impl CommandUser {
-    /// Whose commands those of this process are, in a directory of this owner.
+    /// Returns the user of commands in a directory of this owner.
     pub(in crate::confine) fn for_directory((owner, group): (u32, u32)) -> Result<Self, Error> {
         let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
         if uid != 0 || !sees_all_ids() {
@@ -42,11 +42,11 @@ impl CommandUser {
         if !capabilities(None).is_ok_and(|sets| sets.effective.contains(wanted)) {
             return refuse("start it as an ordinary user, or with CAP_SETUID and CAP_SETGID");
         }
-        // Nor group 0, to whom more belongs than to everybody.
+        // Group 0 is replaced, too: it may own more than world-readable files.
         Ok(Self::Owner { uid: owner, gid: if group == 0 { owner } else { group } })
     }
 
-    /// User and group.
+    /// Returns user and group.
     pub(in crate::confine) fn ids(self) -> (u32, u32) {
         match self {
             Self::Starter { uid, gid } | Self::Owner { uid, gid } => (uid, gid),
@@ -54,14 +54,13 @@ impl CommandUser {
     }
 }
 
-/// Becomes that user, without any capability and with no way to get one.
+/// Becomes that user, without any capability and with no way to gain one.
 pub(super) fn let_go(user: CommandUser) -> Result<(), Error> {
-    try_let_go(user).map_err(|errno| refused("letting go of its rights", errno))
+    try_let_go(user).map_err(|errno| refused("drop its privileges", errno))
 }
 
 fn try_let_go(user: CommandUser) -> Result<(), Errno> {
-    // Only who has capabilities may do so. For everybody else there are none to be had from here on,
-    // which `no_new_privs` sees to.
+    // Only a process with capabilities may do this. For all others `no_new_privs` prevents gaining any.
     let _ = drop_bounding_set();
     if let CommandUser::Owner { uid, gid } = user {
         let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));

@@ -1,6 +1,5 @@
-//! The Landlock rules without namespaces: those of all processes of a sandbox, which let no signal and
-//! no connection to an abstract socket out; and those of commands besides: which files, and no port.
-//! What is not named here cannot be opened.
+//! The Landlock rulesets without namespaces: one for all processes of a sandbox, which blocks signals and abstract
+//! sockets to the outside, and one for commands, which lists the files they may open and blocks ports.
 
 use std::{os::fd::OwnedFd, path::Path};
 
@@ -16,24 +15,24 @@ use workden_core::{
 use super::{paths::LandlockPaths, scratch::Scratch};
 use crate::confine::{errors::ASK_DOCTOR, etc::shown_of_host};
 
-/// What is asked of Landlock: all that its sixth version has.
+/// The Landlock version whose features are used.
 const ASKED: ABI = ABI::V6;
 
 /// Programs and libraries.
 const PROGRAMS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/// Of /etc besides: users and names, which have no stand-ins here.
+/// Files of /etc in addition: users and names, which are not synthetic here.
 const NAMES: [&str; 5] = ["passwd", "group", "hosts", "hostname", "nsswitch.conf"];
-/// Of /proc: the machine, and none of its processes.
+/// Files of /proc about the machine, not about its processes.
 const MACHINE: [&str; 9] =
     ["cpuinfo", "meminfo", "stat", "loadavg", "uptime", "version", "filesystems", "devices", "sys"];
-/// Devices that everybody may use. No terminals: those in /dev/pts are somebody else's.
+/// Devices for all commands. No terminals: those in /dev/pts belong to other programs.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/// What the kernel, or who speaks to it, does not take.
+/// An error of the kernel, or of the library that talks to it.
 type Refused = Box<dyn std::error::Error>;
 
-/// Puts this process and all that come from it where signals and abstract sockets of others are out of
-/// reach. One for all: what one command has started can be ended by another.
+/// Confines signals and abstract sockets to this process and its descendants. All commands share one domain: one
+/// command can end processes of another.
 pub(super) fn keep_signals_in() -> Result<(), Error> {
     let restrict = || -> Result<bool, Refused> {
         let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
@@ -46,15 +45,15 @@ pub(super) fn keep_signals_in() -> Result<(), Error> {
     }
 }
 
-/// The rules of commands, as a descriptor that commands put themselves under. To be called with the rights of
-/// commands: what they cannot reach is not named.
+/// Creates the ruleset of commands, as a descriptor. Must be called with the rights of commands: paths that they
+/// cannot reach are left out.
 pub(super) fn domain(places: &LandlockPaths, scratch: &Scratch, network: Network) -> Result<OwnedFd, Error> {
     let made = rules(places, scratch, network).map(Option::<OwnedFd>::from);
     made.ok().flatten().ok_or_else(not_taken)
 }
 
 fn not_taken() -> Error {
-    Error::new(ErrorKind::Io, "the sandbox cannot start: the kernel refuses its Landlock rules").hint(ASK_DOCTOR)
+    Error::new(ErrorKind::Io, "the sandbox cannot start: the kernel refuses the Landlock rules").hint(ASK_DOCTOR)
 }
 
 fn rules(places: &LandlockPaths, scratch: &Scratch, network: Network) -> Result<RulesetCreated, Refused> {
@@ -62,7 +61,7 @@ fn rules(places: &LandlockPaths, scratch: &Scratch, network: Network) -> Result<
     let reading = AccessFs::from_read(ASKED);
     let changing = everything & !(AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev);
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
-    // Never best effort: what is not held here is held nowhere.
+    // Never best effort: no other wall enforces these rules.
     let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(everything)?;
     let ruleset = match network {
         Network::None => ruleset.handle_access(AccessNet::from_all(ASKED))?,
@@ -92,13 +91,13 @@ fn rules(places: &LandlockPaths, scratch: &Scratch, network: Network) -> Result<
     Ok(rules)
 }
 
-/// Allows something at a place, and below it.
+/// Allows access at a path, and below it.
 fn allow(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, Refused> {
     let access = if path.is_dir() { access } else { access & AccessFs::from_file(ASKED) };
     Ok(rules.add_rule(PathBeneath::new(PathFd::new(path)?, access))?)
 }
 
-/// The same for places that not every machine has.
+/// Like [`allow`], for paths that not every machine has.
 fn allow_if_there(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, Refused> {
     if path.exists() { allow(rules, path, access) } else { Ok(rules) }
 }

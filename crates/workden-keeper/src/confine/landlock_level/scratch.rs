@@ -1,6 +1,5 @@
-//! `Scratch`: a directory of the sandbox's own on the host, with a home, a place for temporary files
-//! and one for logs, which the supervisor removes. What a supervisor that was killed has left is removed
-//! by the next one of the same user.
+//! `Scratch`: a directory of the sandbox on the host, with a home, temporary files and logs. The supervisor removes
+//! it; the next supervisor of the same user removes what a killed one left.
 
 use std::{
     fs,
@@ -22,20 +21,20 @@ use crate::confine::errors::{errno_of, refused};
 
 const NAME: &str = "workden-landlock-";
 
-/// The directory. Removed by name, not when dropped: two processes have it.
+/// The directory. It is removed explicitly, not on drop: two processes hold it.
 pub(in crate::confine) struct Scratch {
     path: PathBuf,
-    /// The directory itself, locked for as long as its supervisor lives.
+    /// The directory itself, locked while its supervisor lives.
     _lock: Option<OwnedFd>,
 }
 
 impl Scratch {
-    /// Makes it, for commands of this user and group.
+    /// Creates the directory for commands of this user and group.
     pub(in crate::confine) fn make((uid, gid): (u32, u32)) -> Result<Self, Error> {
         let above = std::env::temp_dir();
         sweep(&above);
         let mut random = [0; 8];
-        let failed = |errno| refused("a directory for its temporary files", errno);
+        let failed = |errno| refused("create a directory for temporary files", errno);
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).map_err(failed)?;
         let name = format!("{NAME}{}-{:016x}", getpid().as_raw_pid(), u64::from_ne_bytes(random));
         let mut scratch = Self { path: above.join(name), _lock: None };
@@ -53,7 +52,7 @@ impl Scratch {
     }
 
     fn fill(&self, (uid, gid): (u32, u32)) -> std::io::Result<()> {
-        // The directory itself stays the starter's, so that it is known for ours later.
+        // The directory belongs to the user who starts the sandbox, so that a later sweep recognises it.
         fs::DirBuilder::new().mode(0o711).create(&self.path)?;
         for path in [self.home(), self.tmp(), self.logs()] {
             fs::DirBuilder::new().mode(0o700).create(&path)?;
@@ -72,18 +71,18 @@ impl Scratch {
         self.path.join("tmp")
     }
 
-    /// Commands are not given this one.
+    /// Returns the directory of logs, which commands cannot reach.
     pub(super) fn logs(&self) -> PathBuf {
         self.path.join("logs")
     }
 
-    /// Removes it, with what is in it. For when nobody is left who could put something there.
+    /// Removes the directory with its content. No process may be left that could write into it.
     pub(in crate::confine) fn remove(self) {
         remove_tree(&self.path);
     }
 }
 
-/// Locks a directory, unless somebody else has.
+/// Locks a directory. Fails if another process has locked it.
 fn lock(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = openat(CWD, path, flags, Mode::empty())?;
@@ -91,9 +90,9 @@ fn lock(path: &Path) -> Result<OwnedFd, Errno> {
     Ok(opened)
 }
 
-/// Removes a tree, also where directories in it were made unwritable.
+/// Removes a tree, including directories that were made unwritable.
 fn remove_tree(path: &Path) {
-    // Root needs no permission, and must not change any by a name that others could put a link at.
+    // Root needs no permission, and must not change one by a name that another user could replace with a link.
     if fs::remove_dir_all(path).is_err() && !geteuid().is_root() {
         open_directories(path);
         let _ = fs::remove_dir_all(path);
@@ -110,8 +109,8 @@ fn open_directories(path: &Path) {
     }
 }
 
-/// Removes what is left of supervisors of this user that are no more. The lock tells those that live in
-/// another namespace of processes, where their number means nothing to us.
+/// Removes the directories of dead supervisors of this user. The lock protects those of supervisors in another PID
+/// namespace, whose ids mean nothing here.
 fn sweep(above: &Path) {
     for entry in fs::read_dir(above).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -1,5 +1,5 @@
-//! The filter of system calls that commands get besides the keeper's, without namespaces: it refuses
-//! what Landlock does not look at, and what is otherwise kept apart by namespaces.
+//! The seccomp filter of commands without namespaces: it refuses what Landlock does not cover and what namespaces
+//! would separate otherwise.
 
 use rustix::process::Pid;
 use seccompiler::BpfProgram;
@@ -14,7 +14,7 @@ use crate::confine::{
     syscalls::MESSAGES,
 };
 
-/// The filter for the commands of this keeper.
+/// Returns the filter for the commands of this keeper.
 pub(super) fn for_commands(network: Network, keeper: Pid) -> BpfProgram {
     compile(&[], &table(network, keeper), &SyscallAction::Allow)
 }
@@ -26,12 +26,11 @@ fn table(network: Network, keeper: Pid) -> SyscallTable {
             table.insert(*call, SyscallAction::Fail(errno));
         }
     };
-    // Objects of System V and message queues of everybody who has the same user.
+    // System V objects and message queues are shared by all processes of the user.
     answer(MESSAGES, libc::ENOSYS);
-    // Watching would tell the names of files that may not be listed.
+    // Watching would reveal the names of files that may not be listed.
     answer(WATCHING, libc::ENOSYS);
-    // Owners and attributes of files by their path: those that may not be opened have one, too. By
-    // descriptor they can be changed.
+    // Owners and attributes by path would also reach files that may not be opened. By descriptor they can be changed.
     answer(ATTRIBUTES, libc::EOPNOTSUPP);
     answer(OWNERS, libc::EPERM);
     refuse(&mut table, libc::EPERM, other_processes());
@@ -58,7 +57,7 @@ const OWNERS: &[libc::c_long] = &[
     libc::SYS_lchown,
 ];
 
-/// The priority and the processors of others: of all that have the same user on this machine.
+/// The priority and the processors of other processes, which are all of the user's on this machine.
 fn other_processes() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     vec![
         (libc::SYS_sched_setaffinity, vec![IsNot(0, 0)]),
@@ -70,25 +69,25 @@ fn other_processes() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     ]
 }
 
-/// Signals to the keeper, by its number and to everybody at once. It keeps what is done by accident, or
-/// without thinking, from ending the sandbox: the numbers of its threads are not known here.
+/// Signals to the keeper, by its id or to all processes. This prevents accidents, not attacks: the ids of its threads
+/// are not known here.
 fn signals(keeper: Pid) -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     const SET_OWNER: u32 = 8;
     const SET_OWNER_OF_ANY_KIND: u32 = 15;
     let keeper = keeper.as_raw_pid();
-    let (itself, group, everybody) = (keeper.cast_unsigned(), (-keeper).cast_unsigned(), u32::MAX);
+    let (itself, group, all) = (keeper.cast_unsigned(), (-keeper).cast_unsigned(), u32::MAX);
     let by_number = [libc::SYS_tkill, libc::SYS_tgkill, libc::SYS_rt_sigqueueinfo, libc::SYS_rt_tgsigqueueinfo];
     let mut refused: Vec<_> = by_number.map(|call| (call, vec![Is(0, itself)])).into();
     refused.push((libc::SYS_pidfd_open, vec![Is(0, itself)]));
-    refused.extend([itself, group, everybody].map(|whom| (libc::SYS_kill, vec![Is(0, whom)])));
+    refused.extend([itself, group, all].map(|whom| (libc::SYS_kill, vec![Is(0, whom)])));
     refused.extend([itself, group].map(|whom| (libc::SYS_fcntl, vec![Is(1, SET_OWNER), Is(2, whom)])));
     refused.push((libc::SYS_fcntl, vec![Is(1, SET_OWNER_OF_ANY_KIND)]));
     refused
 }
 
-/// Landlock lets everybody connect to a Unix socket that has a path, behind which there may be a whole
-/// desktop, a Docker, a bus that starts programs. So there are none: pairs only, and of these none that
-/// can send to a path later. Without a network there are no others either.
+/// Landlock lets a process connect to any Unix socket with a path: a desktop, Docker, a bus that starts programs. So
+/// Unix sockets are refused except pairs, and datagram pairs, which could send to a path later, as well. Without a
+/// network all other sockets are refused, too.
 fn sockets(table: &mut SyscallTable, network: Network) {
     match network {
         Network::None => drop(table.insert(libc::SYS_socket, SyscallAction::Fail(libc::EPERM))),

@@ -25,27 +25,27 @@ pub(super) fn lacking(why: impl Into<String>, fix: impl Into<Option<String>>) ->
     Outcome::Lacking { why: why.into(), fix: fix.into() }
 }
 
-/// A sandbox from beginning to end.
+/// Checks a whole sandbox.
 pub(super) fn whole() -> Finding {
     let outcome = match dry_run() {
-        Ok(()) => Outcome::Works("a sandbox was made, and a program ran in it".to_owned()),
+        Ok(()) => Outcome::Works("a program ran in a sandbox".to_owned()),
         Err(error) => lacking(error.sentence(), error.hint_text().map(str::to_owned)),
     };
     finding("sandbox", "a whole sandbox", Need::Sandbox, outcome)
 }
 
-/// Makes a sandbox in a process of its own, and runs `true` in it.
+/// Sets up a sandbox in a process of its own, and runs `true` in it.
 fn dry_run() -> Result<(), Error> {
     dry_run_of(&minimal()?, |_| run_true())
 }
 
-/// Enters a confinement in a process of its own, and does something there.
+/// Enters a confinement in a process of its own, and calls `inside` there.
 pub(super) fn dry_run_of(
     confinement: &Confinement,
     inside: impl FnOnce(KeeperConfig) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let (here, there) = setup_channel::pair()?;
-    let forked = clone_process(0, None).map_err(|errno| refused("a process", errno))?;
+    let forked = clone_process(0, None).map_err(|errno| refused("start a process", errno))?;
     let CloneSide::Parent(pid, _process) = forked else {
         drop(here);
         match enter_with_open_files(confinement, getppid()).and_then(inside) {
@@ -65,7 +65,7 @@ pub(super) fn dry_run_of(
 pub(super) fn run_true() -> Result<(), Error> {
     match Command::new("/usr/bin/true").env_clear().status() {
         Ok(status) if status.success() => Ok(()),
-        _ => Err(Error::new(ErrorKind::Io, "the sandbox starts, but no program runs in it")),
+        _ => Err(Error::new(ErrorKind::Io, "the sandbox starts, but cannot run a program")),
     }
 }
 

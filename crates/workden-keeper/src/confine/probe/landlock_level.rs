@@ -1,5 +1,4 @@
-//! Whether this machine has the level `landlock`: a whole sandbox of it is made, and a program runs under
-//! its rules.
+//! Checks the level `landlock`: a whole sandbox of that level is set up, and a program runs under its rules.
 
 use std::os::fd::AsFd;
 
@@ -18,15 +17,15 @@ use crate::{
     sys::confine::{landlock_restrict, landlock_version},
 };
 
-/// Somebody who owns nothing, for a sandbox that root starts.
-const NOBODY: u32 = 65534;
+/// A user without files, for a sandbox that root starts.
+const UNASSIGNED: u32 = 65534;
 
-/// Looks, from beginning to end.
+/// Checks a whole sandbox of the level.
 pub(super) fn probe() -> Finding {
     let outcome = match dry_run() {
         Ok(()) => {
             let version = landlock_version().unwrap_or_default();
-            Outcome::Works(format!("Landlock of version {version}; a sandbox was made, and a program ran in it"))
+            Outcome::Works(format!("a program ran in a sandbox, with Landlock version {version}"))
         }
         Err(error) => lacking(error.sentence(), error.hint_text().map(str::to_owned)),
     };
@@ -35,8 +34,8 @@ pub(super) fn probe() -> Finding {
 
 fn dry_run() -> Result<(), Error> {
     check_version(landlock_version())?;
-    // Commands never are the machine's user 0; any other works on what is its own.
-    let place = Scratch::make(CommandUser::for_directory((NOBODY, NOBODY))?.ids())?;
+    // Commands never run as the machine's user 0; any other user works on its own files.
+    let place = Scratch::make(CommandUser::for_directory((UNASSIGNED, UNASSIGNED))?.ids())?;
     let ran = minimal().and_then(|minimal| {
         let work = WorkFiles::Directory(place.home());
         dry_run_of(&Confinement { level: Level::Landlock, work, ..minimal }, run_under_rules)
@@ -46,7 +45,7 @@ fn dry_run() -> Result<(), Error> {
 }
 
 fn run_under_rules(config: KeeperConfig) -> Result<(), Error> {
-    let refused = || Error::new(ErrorKind::Io, "the sandbox starts, but no command can be put under its rules");
+    let refused = || Error::new(ErrorKind::Io, "the sandbox starts, but cannot restrict a command");
     let domain = config.domain.ok_or_else(refused)?;
     landlock_restrict(domain.as_fd()).map_err(|_| refused())?;
     seccompiler::apply_filter(&config.last_filter).map_err(|_| refused())?;

@@ -1,5 +1,5 @@
-//! What this machine can isolate: a whole sandbox is made and a program run in it, and each part is
-//! looked at by itself, so that the reader learns which one is missing and how to get it.
+//! Checks which isolation this machine supports: a whole sandbox is set up and a program runs in it, and each part is
+//! checked alone, so that the report names the missing one and how to enable it.
 
 mod dry_run;
 mod landlock_level;
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Looks at everything. To be called before any thread is started: a process is forked.
+/// Runs all checks. Must be called before any thread is started: it forks.
 #[must_use]
 pub fn probe() -> Vec<Finding> {
     let mut findings = vec![dry_run::whole(), kernel(), user_namespaces()];
@@ -37,7 +37,7 @@ pub fn probe() -> Vec<Finding> {
     findings
 }
 
-/// The first kernel that has all the calls that are used to mount.
+/// The first kernel with all mount calls that are used.
 const OLDEST_KERNEL: (u32, u32) = (5, 12);
 
 fn kernel() -> Finding {
@@ -45,7 +45,7 @@ fn kernel() -> Finding {
     let outcome = if kernel_version(&release) >= OLDEST_KERNEL {
         Outcome::Works(format!("Linux {release}"))
     } else {
-        lacking(format!("Linux {release} is too old"), "Linux 5.12 or newer is needed, 5.14 for all limits".to_owned())
+        lacking(format!("Linux {release} is too old"), "use Linux 5.12 or newer, 5.14 for all limits".to_owned())
     };
     finding("kernel", "the kernel", Need::Sandbox, outcome)
 }
@@ -59,7 +59,7 @@ fn kernel_version(release: &str) -> (u32, u32) {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
-/// A setting of the kernel.
+/// Reads a kernel setting.
 fn sysctl(path: &str) -> Option<String> {
     fs::read_to_string(format!("/proc/sys/{path}")).ok().map(|text| text.trim().to_owned())
 }
@@ -67,20 +67,20 @@ fn sysctl(path: &str) -> Option<String> {
 fn user_namespaces() -> Finding {
     let is = |path, value: &str| sysctl(path).as_deref() == Some(value);
     let outcome = if matches!(Ids::of_this_process(), Ok(Ids::OfSandbox(_))) {
-        Outcome::Works("root makes them".to_owned())
+        Outcome::Works("available to root".to_owned())
     } else if is("user/max_user_namespaces", "0") {
-        lacking("there may be none", "sysctl -w user.max_user_namespaces=10000".to_owned())
+        lacking("the kernel allows none", "sysctl -w user.max_user_namespaces=10000".to_owned())
     } else if is("kernel/unprivileged_userns_clone", "0") {
-        lacking("ordinary users may make none", "sysctl -w kernel.unprivileged_userns_clone=1".to_owned())
+        lacking("the kernel allows none for ordinary users", "sysctl -w kernel.unprivileged_userns_clone=1".to_owned())
     } else {
         match clone_process(new::USER, None) {
             Ok(CloneSide::Child) => exit_now(0),
             Ok(CloneSide::Parent(pid, _process)) => {
                 let _ = waitpid(Some(pid), WaitOptions::empty());
                 if is("kernel/apparmor_restrict_unprivileged_userns", "1") {
-                    lacking("AppArmor lets ordinary users make them, but do nothing in them", apparmor_profile())
+                    lacking("AppArmor restricts them for ordinary users", apparmor_profile())
                 } else {
-                    Outcome::Works("ordinary users make them".to_owned())
+                    Outcome::Works("available to ordinary users".to_owned())
                 }
             }
             Err(errno) => {
@@ -92,13 +92,13 @@ fn user_namespaces() -> Finding {
     finding("user_namespaces", "user namespaces", Need::Sandbox, outcome)
 }
 
-/// What allows this program to make user namespaces where AppArmor restricts them. Whether it is
-/// there already shows in the whole sandbox.
+/// Returns an AppArmor profile that lets this program make user namespaces. The check of the whole sandbox shows
+/// whether it is needed.
 fn apparmor_profile() -> String {
     let program =
         std::env::current_exe().map_or("/usr/local/bin/workden".to_owned(), |path| path.display().to_string());
     format!(
-        "if the whole sandbox does not work, put this into /etc/apparmor.d/workden:\n\
+        "if the whole sandbox does not work, write this to /etc/apparmor.d/workden:\n\
          abi <abi/4.0>,\n\
          include <tunables/global>\n\
          profile workden {program} flags=(unconfined) {{\n  userns,\n  include if exists <local/workden>\n}}\n\
@@ -106,7 +106,7 @@ fn apparmor_profile() -> String {
     )
 }
 
-/// Whether root can show the files of a directory as the sandbox's own.
+/// Checks whether root can show the files of a directory as the sandbox's own.
 fn id_mapped_mounts() -> Option<Finding> {
     let ids = Ids::of_this_process().ok()?;
     let Ids::OfSandbox(_) = ids else { return None };
@@ -115,9 +115,9 @@ fn id_mapped_mounts() -> Option<Finding> {
     let mapped = clone_of(&here, MountAccess::ReadOnly)
         .and_then(|tree| owners.find((0, 0)).map_or(Err(Errno::PERM), |mapping| map_ids(&tree, mapping)));
     let outcome = match mapped {
-        Ok(()) => Outcome::Works("the file system of this directory has them".to_owned()),
+        Ok(()) => Outcome::Works("supported by the file system of this directory".to_owned()),
         _ => lacking(
-            "the file system of this directory does not have them, or something is mounted below that does not",
+            "not supported by the file system of this directory, or by one mounted below it",
             "start the sandbox as the user who owns the files, or put them on ext4, xfs, btrfs or tmpfs".to_owned(),
         ),
     };
@@ -126,8 +126,8 @@ fn id_mapped_mounts() -> Option<Finding> {
 
 fn seccomp() -> Finding {
     let outcome = match sysctl("kernel/seccomp/actions_avail") {
-        Some(actions) if actions.contains("errno") => Outcome::Works("filters of system calls".to_owned()),
-        _ => lacking("this kernel has no filters of system calls", None),
+        Some(actions) if actions.contains("errno") => Outcome::Works("available".to_owned()),
+        _ => lacking("not supported by this kernel", None),
     };
     finding("seccomp", "seccomp", Need::Sandbox, outcome)
 }
@@ -139,21 +139,21 @@ fn landlock() -> Finding {
         }
         Ok(version) => lacking(
             format!("version {version}: files, but neither signals nor abstract sockets"),
-            "Linux 6.12 or newer has all of it".to_owned(),
+            "use Linux 6.12 or newer".to_owned(),
         ),
-        Err(Errno::OPNOTSUPP) => lacking("it is switched off", "start the kernel with `lsm=landlock,...`".to_owned()),
-        Err(_) => lacking("this kernel does not have it", "Linux 6.12 or newer has all of it".to_owned()),
+        Err(Errno::OPNOTSUPP) => lacking("disabled", "start the kernel with `lsm=landlock,...`".to_owned()),
+        Err(_) => lacking("not supported by this kernel", "use Linux 6.12 or newer".to_owned()),
     };
     finding("landlock", "Landlock, the second wall", Need::Wall, outcome)
 }
 
-/// The version of Landlock that this kernel has, if it has one that is switched on.
+/// Returns the Landlock version of this kernel, if Landlock is enabled.
 #[must_use]
 pub fn landlock_version() -> Option<u32> {
     confine::landlock_version().ok()
 }
 
-/// Limits for all commands together: groups are made, and removed again.
+/// Checks limits for all commands together: groups are created, and removed again.
 fn control_groups() -> [Finding; 3] {
     let wanted = GroupLimits { memory: Some(1 << 26), cpus: Some(1.0), processes: Some(64) };
     let owner = Ids::of_this_process().map_or(0, |ids| ids.on_host().0);
@@ -161,28 +161,28 @@ fn control_groups() -> [Finding; 3] {
     group.take_made().remove();
     let told = |name, title, held: Option<&LimitOutcome>, instead: &str| {
         let outcome = match held {
-            Some(Ok(())) => Outcome::Works("a control group holds it".to_owned()),
+            Some(Ok(())) => Outcome::Works("enforced by a control group".to_owned()),
             Some(Err(reason)) => lacking(format!("{reason}; {instead}"), delegation()),
             None => lacking(instead, delegation()),
         };
         finding(name, title, Need::Limits, outcome)
     };
     [
-        told("memory_limit", "memory limit", group.memory.as_ref(), "each process can be limited by itself only"),
-        told("cpu_limit", "CPU limit", group.cpus.as_ref(), "nobody else can hold it"),
+        told("memory_limit", "memory limit", group.memory.as_ref(), "only each process alone can be limited"),
+        told("cpu_limit", "CPU limit", group.cpus.as_ref(), "nothing else can enforce it"),
         process_limit(group.processes.as_ref()),
     ]
 }
 
-/// The first kernel that counts the processes of a user in each user namespace.
+/// The first kernel that counts the processes of a user per user namespace.
 const COUNTS_BY_NAMESPACE: (u32, u32) = (5, 14);
 
-/// The one limit for all commands together that somebody else than a group can hold.
+/// Checks the one limit for all commands together that needs no group.
 fn process_limit(held: Option<&LimitOutcome>) -> Finding {
     let outcome = match held {
-        Some(Ok(())) => Outcome::Works("a control group holds it".to_owned()),
+        Some(Ok(())) => Outcome::Works("enforced by a control group".to_owned()),
         _ if kernel_version(&kernel_release()) >= COUNTS_BY_NAMESPACE => {
-            Outcome::Works("the user namespace holds it".to_owned())
+            Outcome::Works("enforced by the user namespace".to_owned())
         }
         _ => lacking("this kernel counts the processes of a user, not those of a sandbox", delegation()),
     };

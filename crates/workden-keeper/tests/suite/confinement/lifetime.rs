@@ -1,4 +1,4 @@
-//! Ends of a sandbox: whatever ends it, nothing of it is left.
+//! The end of a sandbox: for whatever reason, nothing of it is left.
 
 use std::{
     path::Path,
@@ -12,7 +12,7 @@ use workden_core::sandbox::{Confinement, Limit, Limits};
 use super::run::{TestSandbox, starters};
 use crate::common::PATIENCE;
 
-/// A length of sleep that no other process has.
+/// Returns a length of sleep that no other process has.
 fn mark(number: u32) -> String {
     format!("{}", 8_000_000 + 10 * std::process::id() + number)
 }
@@ -33,7 +33,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// A sandbox with limits, in which something sleeps that has left its parent.
+/// Starts a sandbox with limits, in which a process sleeps that has left its parent.
 fn started(sandbox: &TestSandbox, mark: &str) -> Child {
     let limits = Limits { processes: Some(Limit::best_effort(50)), ..Limits::default() };
     let confinement = Confinement { limits, ..sandbox.confinement() };
@@ -83,7 +83,7 @@ fn a_sandbox_whose_supervisor_is_killed_ends_as_well() {
         child.kill().unwrap();
         child.wait().unwrap();
         wait_until("all of it ended", || !sleeps(&mark(number)));
-        // The groups it could not remove are removed by the next one.
+        // The next supervisor removes the groups that a killed one left.
         let mut next = started(&sandbox, &mark(number + 2));
         wait_until("its groups are swept up", || groups_of(child.id()).is_empty());
         kill_process(pid(&next), Signal::TERM).unwrap();

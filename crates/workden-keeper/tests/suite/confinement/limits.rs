@@ -1,4 +1,4 @@
-//! Limits that are run into: the sandbox holds them, and is gone without a trace afterwards.
+//! Limits that are hit: the sandbox enforces them, and leaves nothing behind.
 
 use workden_core::sandbox::{Confinement, Limit, Limits};
 
@@ -54,7 +54,7 @@ fn a_memory_bomb_is_killed_or_refused_and_never_let_go_off() {
         let ran = sandbox.run(&required, bomb);
         assert_eq!(ran.output, "", "started by {starter:?}: {ran:?}");
         if starter == Starter::Ordinary {
-            let sentence = "the sandbox cannot start: nobody can hold the memory limit of 64 MB";
+            let sentence = "the sandbox cannot start: cannot enforce the memory limit of 64 MB";
             assert!(ran.errors.starts_with(sentence) || ran.code != 125, "{ran:?}");
         }
     }

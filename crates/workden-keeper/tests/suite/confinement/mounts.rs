@@ -1,4 +1,4 @@
-//! What is shown where: mounts, read-only places, masked places, and errors about them.
+//! Mounts, read-only paths, masked paths, and errors about them.
 
 use workden_core::{
     VirtualPath,
@@ -85,9 +85,9 @@ fn a_place_that_cannot_be_shown_is_named_as_commands_would_see_it() {
             Confinement { mounts: vec![mount], ..sandbox.confinement() }
         };
         for (confinement, sentence) in [
-            (missing("/no/such/thing", "/data"), "cannot mount `/data`: there is no such file or directory"),
-            (missing("/usr", "/proc/x"), "cannot mount `/proc/x`: the sandbox has that place of its own"),
-            (missing("/usr", "/workspace"), "cannot mount `/workspace`: two things are to be shown there"),
+            (missing("/no/such/thing", "/data"), "cannot mount `/data`: no such file or directory"),
+            (missing("/usr", "/proc/x"), "cannot mount `/proc/x`: the sandbox provides this path itself"),
+            (missing("/usr", "/workspace"), "cannot mount `/workspace`: two mounts have the same path"),
         ] {
             let ran = sandbox.run(&confinement, "true");
             assert_eq!(ran.code, 125, "{ran:?}");
@@ -105,7 +105,7 @@ fn a_link_in_the_workspace_leads_no_mount_elsewhere() {
         let mount = Mount { source: "/usr".into(), at: at("/workspace/link/x"), access: MountAccess::ReadOnly };
         let confinement = Confinement { mounts: vec![mount], ..sandbox.confinement() };
         let ran = sandbox.run(&confinement, "true");
-        assert!(ran.errors.starts_with("cannot mount `/workspace/link/x`: a symbolic link is in the way"), "{ran:?}");
+        assert!(ran.errors.starts_with("cannot mount `/workspace/link/x`: a symbolic link is on the path"), "{ran:?}");
     }
 }
 

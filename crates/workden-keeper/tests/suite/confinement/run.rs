@@ -1,5 +1,5 @@
-//! Running a line in a confinement, by the example `confined`, as whoever runs the tests and, when
-//! that is root, as an ordinary user as well.
+//! Runs a line in a confinement, by the example `confined`, as the user who runs the tests and, when that is root, as
+//! an ordinary user as well.
 
 use std::{
     collections::BTreeMap,
@@ -18,19 +18,19 @@ use workden_core::{
     sandbox::{Confinement, Level, Limits, Network, RootFiles, WorkFiles},
 };
 
-/// Somebody who is nobody in particular.
+/// An unassigned user id.
 const ORDINARY: u32 = 54321;
 
-/// Who starts a sandbox.
+/// The user who starts a sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Starter {
-    /// Whoever runs the tests.
+    /// The user who runs the tests.
     Tester,
     /// An ordinary user, when the tests are run by root.
     Ordinary,
 }
 
-/// Everybody who can start one here.
+/// Returns the users who can start a sandbox here.
 pub(crate) fn starters() -> Vec<Starter> {
     if rustix::process::geteuid().is_root() { vec![Starter::Tester, Starter::Ordinary] } else { vec![Starter::Tester] }
 }
@@ -66,12 +66,12 @@ impl TestSandbox {
         }
     }
 
-    /// Runs a line, and says what came of it.
+    /// Runs a line, and returns its outcome.
     pub(crate) fn run(&self, confinement: &Confinement, line: &str) -> Ran {
         Ran::from(self.command(confinement, line).output().unwrap())
     }
 
-    /// What runs a line.
+    /// Returns the process that runs a line.
     pub(crate) fn command(&self, confinement: &Confinement, line: &str) -> Command {
         let mut command = Command::new(program());
         command.arg(serde_json::to_string(confinement).unwrap()).args(["sh", "-c", line]);
@@ -82,7 +82,7 @@ impl TestSandbox {
         command
     }
 
-    /// Writes a file into the workspace, as its owner's.
+    /// Writes a file into the workspace, as its owner.
     pub(crate) fn write(&self, name: &str, content: &str) {
         let path = self.workspace.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -95,7 +95,7 @@ impl TestSandbox {
     }
 }
 
-/// What came of a line.
+/// The outcome of a line.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -113,8 +113,8 @@ impl From<Output> for Ran {
     }
 }
 
-/// The example, which cargo builds beside the tests, as a name that an ordinary user can run it by:
-/// the directory of the build may be private, but an open file is there for whoever inherits it.
+/// Returns the path of the example, which cargo builds beside the tests, as an inherited descriptor: an ordinary user
+/// may not be able to enter the build directory.
 fn program() -> String {
     static OPENED: LazyLock<File> = LazyLock::new(|| {
         let test = std::env::current_exe().unwrap();

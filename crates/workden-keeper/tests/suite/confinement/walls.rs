@@ -2,7 +2,7 @@
 
 use super::run::{TestSandbox, starters};
 
-/// Attempts in shell: each must fail, and print nothing of the host's.
+/// Attempts in shell: each must fail, and print nothing of the host.
 const IN_SHELL: &[(&str, &str)] = &[
     ("reading the passwords", "cat /etc/shadow"),
     ("reading root's home", "ls /root/"),
@@ -51,7 +51,7 @@ const IN_SHELL: &[(&str, &str)] = &[
     ("the logs of others", "ls /run/ | grep -v -E '^(workden|nothing|empty)$'"),
 ];
 
-/// Attempts by system calls: each must answer an error.
+/// Attempts by system calls: each must return an error.
 const BY_CALL: &[(&str, &str)] = &[
     ("ptrace of the keeper", "c(101, 16, 1, 0, 0)"),
     ("reading the keeper's memory", "c(310, 1, 0, 0, 0, 0, 0)"),

@@ -1,4 +1,4 @@
-//! `Broken`: a keeper that is right but for one thing, to see the exec part of the suite fail.
+//! `Broken`: a keeper with one defect, to see the exec part of the suite fail.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use workden_core::{
 };
 use workden_keeper::Keeper;
 
-/// What is wrong with a [`Broken`] sandbox.
+/// The defect of a [`Broken`] sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spoil {
-    /// Nothing is.
+    /// None.
     Nothing,
     ExitCodesAreZero,
     SignalsAreExitCodes,
@@ -45,7 +45,7 @@ pub(crate) enum Spoil {
     StoppingDoesNothing,
 }
 
-/// A keeper with something wrong.
+/// A keeper with a defect.
 #[derive(Debug)]
 pub(crate) struct Broken {
     inner: Arc<Keeper>,
@@ -57,7 +57,7 @@ impl Broken {
         Self { inner: Arc::new(inner), spoil }
     }
 
-    /// Ends it for real.
+    /// Stops the inner keeper.
     pub(crate) async fn end(&self) {
         self.inner.stop().await.unwrap();
     }
@@ -77,7 +77,7 @@ impl Broken {
         match self.spoil {
             Spoil::EnvironmentIsLost => request.environment.clear(),
             Spoil::DirectoryIsIgnored => request.directory = None,
-            // Who waits for input waits for ever, which is too long for a test.
+            // A command that waits for input waits for ever, which is too long for a test.
             Spoil::InputIsOpen => request.timeout = Some(std::time::Duration::from_secs(1)),
             _ => {}
         }

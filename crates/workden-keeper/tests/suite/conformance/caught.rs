@@ -1,5 +1,5 @@
-//! The exec part of the suite fails when it should: each way of being wrong is caught by the checks
-//! named beside it, and the same sandbox with nothing wrong passes them.
+//! The exec part of the suite fails when it should: each defect is caught by the checks named beside it, and the same
+//! sandbox without a defect passes them.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use super::{
 /// Checks that run at a time: most of them wait for something.
 const AT_A_TIME: usize = 6;
 
-/// What is wrong, and some of the checks that must notice.
+/// The defects, and some of the checks that must notice them.
 const CAUGHT: &[(Spoil, &[&str])] = &[
     (ExitCodesAreZero, &["executing::a_line_prints_and_ends_with_its_exit_code"]),
     (SignalsAreExitCodes, &["executing::a_signal_is_128_and_its_number"]),
@@ -52,7 +52,7 @@ const CAUGHT: &[(Spoil, &[&str])] = &[
     (StoppingDoesNothing, &["stopping::later_calls_are_gone"]),
 ];
 
-/// Whether this check, on a sandbox that is wrong in this way, is content.
+/// Returns whether this check passes on a sandbox with this defect.
 async fn is_content(host: &Host, check: &SandboxCheck, spoil: Spoil) -> bool {
     let sandbox = Broken::new(host.keeper(), spoil);
     let outcome = check.run(&sandbox).await;
