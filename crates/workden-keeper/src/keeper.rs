@@ -101,11 +101,11 @@ impl Keeper {
         if self.engine.running_trees() > 0 {
             *self.activity.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         }
-        self.unasked()
+        self.since_last_call()
     }
 
     /// Returns how long there were no calls.
-    fn unasked(&self) -> Duration {
+    fn since_last_call(&self) -> Duration {
         match self.activity.now.load(Ordering::Relaxed) {
             0 => self.activity.last.lock().unwrap_or_else(PoisonError::into_inner).elapsed(),
             _ => Duration::ZERO,
@@ -211,7 +211,7 @@ impl Sandbox for Keeper {
             cpu: used.cpu,
             processes: used.processes,
             age: self.began.elapsed(),
-            idle: self.unasked(),
+            idle: self.since_last_call(),
             jobs: self.engine.running_jobs() as u64,
         })
     }

@@ -102,7 +102,7 @@ pub(crate) enum Leftovers {
 pub(crate) fn supervise(charge: SupervisedSandbox) -> ! {
     let SupervisedSandbox { first, process, mut last_word, owner, wall_clock, groups, left, directory } = charge;
     let signals = ending_signals().ok();
-    let_go_of_streams();
+    release_streams();
     groups.sweep();
     forget_used_pages();
     // The keeper ends by itself at its wall clock limit; this is the fallback.
@@ -183,7 +183,7 @@ fn end_descendants() {
 }
 
 /// Releases the streams, directory and terminal of the starting process.
-pub(crate) fn let_go_of_streams() {
+pub(crate) fn release_streams() {
     // Best effort: whatever is not released is held only as long as the sandbox lives.
     let _ = chdir("/");
     let _ = setsid();

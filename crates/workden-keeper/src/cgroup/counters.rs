@@ -52,12 +52,12 @@ pub(super) struct Counter {
 
 impl Counter {
     /// Splits the counter into its file, its key and its unit.
-    pub(super) fn apart(self) -> (OwnedFd, Option<Cow<'static, str>>, u64) {
+    pub(super) fn into_parts(self) -> (OwnedFd, Option<Cow<'static, str>>, u64) {
         (self.file, self.key, self.unit)
     }
 
-    /// Builds the counter from the parts of [`Self::apart`].
-    pub(super) fn together(file: OwnedFd, key: Option<Cow<'static, str>>, unit: u64) -> Self {
+    /// Builds the counter from the parts of [`Self::into_parts`].
+    pub(super) fn from_parts(file: OwnedFd, key: Option<Cow<'static, str>>, unit: u64) -> Self {
         Self { file, key, unit }
     }
 

@@ -43,7 +43,7 @@ fn numbers(watch: &mut GroupCounters) -> [&mut Option<Counter>; 6] {
 
 impl Group {
     /// Splits the group into what another process needs. The duty to remove it stays here.
-    pub(crate) fn apart(mut self) -> (GroupParts, Vec<OwnedFd>) {
+    pub(crate) fn into_parts(mut self) -> (GroupParts, Vec<OwnedFd>) {
         let (join, mut files) = match self.join {
             CgroupJoin::None => (JoinPart::None, Vec::new()),
             CgroupJoin::Tasks(files) => (JoinPart::Tasks(files.len()), files),
@@ -51,7 +51,7 @@ impl Group {
         };
         let counted = numbers(&mut self.watch).map(|source| {
             source.take().map(|source| {
-                let (file, key, unit) = source.apart();
+                let (file, key, unit) = source.into_parts();
                 files.push(file);
                 CounterPart { key, unit }
             })
@@ -66,8 +66,8 @@ impl Group {
         (parts, files)
     }
 
-    /// Builds the group from the parts of [`Self::apart`].
-    pub(crate) fn together(parts: GroupParts, files: Vec<OwnedFd>) -> Self {
+    /// Builds the group from the parts of [`Self::into_parts`].
+    pub(crate) fn from_parts(parts: GroupParts, files: Vec<OwnedFd>) -> Self {
         let mut files = files.into_iter();
         let join = match parts.join {
             JoinPart::None => CgroupJoin::None,
@@ -76,7 +76,7 @@ impl Group {
         };
         let mut watch = GroupCounters::default();
         for (place, number) in numbers(&mut watch).into_iter().zip(parts.counted) {
-            *place = number.and_then(|CounterPart { key, unit }| Some(Counter::together(files.next()?, key, unit)));
+            *place = number.and_then(|CounterPart { key, unit }| Some(Counter::from_parts(files.next()?, key, unit)));
         }
 
         Self { join, watch, memory: parts.memory, cpus: parts.cpus, processes: parts.processes, ..Self::default() }

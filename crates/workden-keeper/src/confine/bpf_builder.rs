@@ -53,7 +53,7 @@ impl BpfBuilder {
     }
 
     /// Makes this step the first one.
-    pub(super) fn begin_with(&mut self, target: JumpTarget) {
+    pub(super) fn start_with(&mut self, target: JumpTarget) {
         if target != JumpTarget::Step(self.steps.len().saturating_sub(1)) || self.steps.is_empty() {
             self.bring_near(target);
         }

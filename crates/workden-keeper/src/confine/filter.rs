@@ -69,7 +69,7 @@ pub(super) fn compile(
     let ranges = ranges(plain, table, otherwise);
     let mut program = BpfBuilder::default();
     let search = search(&ranges, &mut program);
-    program.begin_with(search);
+    program.start_with(search);
     let number = program.step(LOAD, NUMBER_AT);
     program.branch(IF_EQUAL, ARCHITECTURE, number, JumpTarget::Return(libc::SECCOMP_RET_KILL_PROCESS));
     program.step(LOAD, ARCHITECTURE_AT);

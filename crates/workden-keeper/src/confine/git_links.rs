@@ -13,12 +13,12 @@ use super::{
     detached_mounts::{attach, clone_of_open},
     errors::at_place,
     ids::Ids,
-    protected_paths::held_in_place,
+    protected_paths::pin_in_place,
 };
 use crate::sys::confine::{MountScope, attribute, set_mount_attributes};
 
 /// Covers these links, in the current root, which is still writable.
-pub(super) fn hold(places: &[VirtualPath], ids: Ids) -> Result<(), Error> {
+pub(super) fn protect(places: &[VirtualPath], ids: Ids) -> Result<(), Error> {
     for (number, path) in places.iter().enumerate() {
         cover(number, path, ids).map_err(|errno| at_place(path.as_str(), errno))?;
     }
@@ -51,5 +51,5 @@ fn cover(number: usize, path: &VirtualPath, ids: Ids) -> Result<(), Errno> {
     }
     let tree = clone_of_open(openat(CWD, &cover, as_it_is, Mode::empty())?)?;
     set_mount_attributes(&tree, MountScope::Mount, attribute::READ_ONLY, None)?;
-    attach(tree, held_in_place(link)?)
+    attach(tree, pin_in_place(link)?)
 }

@@ -146,12 +146,12 @@ impl OwnerNamespaces {
     }
 
     /// Returns the owners, and their namespaces in the same order.
-    pub(super) fn apart(self) -> (Vec<(u32, u32)>, Vec<OwnedFd>) {
+    pub(super) fn into_parts(self) -> (Vec<(u32, u32)>, Vec<OwnedFd>) {
         self.0.into_iter().unzip()
     }
 
-    /// Builds the value from the parts of [`Self::apart`].
-    pub(super) fn together(owners: Vec<(u32, u32)>, namespaces: Vec<OwnedFd>) -> Self {
+    /// Builds the value from the parts of [`Self::into_parts`].
+    pub(super) fn from_parts(owners: Vec<(u32, u32)>, namespaces: Vec<OwnedFd>) -> Self {
         Self(owners.into_iter().zip(namespaces).collect())
     }
 }

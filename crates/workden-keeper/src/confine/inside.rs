@@ -57,18 +57,18 @@ pub(super) fn become_first(
     let logs = build_root(confinement, purpose, ids, sources, supervisor)?;
     sethostname(HOST_NAME.as_bytes()).map_err(|errno| refused("set the host name", errno))?;
     match (confinement.network, ids) {
-        (Network::None, Ids::OfSandbox(_)) => network::enter(&supervisor.network()?)?,
+        (Network::None, Ids::OfSandbox(_)) => network::enter(&supervisor.receive_network()?)?,
         (Network::None, Ids::OfStarter { .. }) => network::raise_loopback()?,
         (Network::Host, _) => {}
     }
     if let Ids::OfSandbox(_) = ids {
-        ids::enter(&supervisor.user_namespace()?)?;
+        ids::enter(&supervisor.receive_user_namespace()?)?;
     }
-    privileges::let_go(ids)?;
+    privileges::drop_all(ids)?;
     let walls = close_doors(confinement, purpose)?;
     privileges::protect()?;
     // The control groups come last: they take the supervisor longest to make.
-    let group = supervisor.group()?;
+    let group = supervisor.receive_group()?;
     Ok(InitState { walls, logs, group })
 }
 
@@ -146,7 +146,7 @@ fn build_root(
     if let WorkFiles::Ephemeral { most_bytes } = confinement.work {
         scratch::workspace(&root, ids, confinement.directory.as_str(), most_bytes)?;
     }
-    let owners = supervisor.owners()?;
+    let owners = supervisor.receive_owners()?;
     for source in shown {
         source.map(&owners)?;
         let at = source.at.as_str();
@@ -156,7 +156,7 @@ fn build_root(
     }
     root.enter()?;
     protected_paths::make_read_only(&confinement.read_only)?;
-    git_links::hold(&confinement.git_links, ids)?;
+    git_links::protect(&confinement.git_links, ids)?;
     empty.mask(&confinement.masked)?;
     root::seal()?;
     Ok(logs)

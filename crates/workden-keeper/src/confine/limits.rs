@@ -33,49 +33,49 @@ pub(super) fn for_group(limits: &Limits) -> GroupLimits {
 }
 
 /// Decides how each limit is enforced.
-pub(super) fn hold(limits: &Limits, group: &Group) -> Result<EnforcedLimits, Error> {
-    let mut holding = EnforcedLimits::default();
-    holding.rlimits.push((Resource::Core, CORE_BYTES));
+pub(super) fn enforce(limits: &Limits, group: &Group) -> Result<EnforcedLimits, Error> {
+    let mut enforced = EnforcedLimits::default();
+    enforced.rlimits.push((Resource::Core, CORE_BYTES));
     if let Some(limit) = limits.memory {
         let value = limit.value;
-        let instead = |holding: &mut EnforcedLimits, _: &str| {
-            holding.rlimits.push((Resource::Data, value));
+        let instead = |enforced: &mut EnforcedLimits, _: &str| {
+            enforced.rlimits.push((Resource::Data, value));
             Enforcement::EachProcess
         };
-        holding.by_group(LimitName::Memory, limit, show_size(value), group.memory.as_ref(), instead)?;
+        enforced.by_group(LimitName::Memory, limit, show_size(value), group.memory.as_ref(), instead)?;
     }
     if let Some(limit) = limits.cpus {
         let not_enforced = |_: &mut EnforcedLimits, reason: &str| Enforcement::NotEnforced(reason.to_owned());
-        holding.by_group(LimitName::Cpus, limit, format!("{}", limit.value), group.cpus.as_ref(), not_enforced)?;
+        enforced.by_group(LimitName::Cpus, limit, format!("{}", limit.value), group.cpus.as_ref(), not_enforced)?;
     }
     if let Some(limit) = limits.processes {
         let enforcement = match group.processes.as_ref() {
             Some(Ok(())) => Enforcement::Cgroup,
             // The kernel counts the processes of a user per user namespace, and this sandbox has its own.
             _ => {
-                holding.rlimits.push((Resource::Nproc, limit.value.saturating_add(OF_KEEPER)));
+                enforced.rlimits.push((Resource::Nproc, limit.value.saturating_add(OF_KEEPER)));
                 Enforcement::UserNamespace
             }
         };
-        holding.report(LimitName::Processes, limit.value.to_string(), enforcement);
+        enforced.report(LimitName::Processes, limit.value.to_string(), enforcement);
     }
     if let Some(limit) = limits.open_files {
-        holding.each_process(Resource::Nofile, limit.value);
-        holding.report(LimitName::OpenFiles, limit.value.to_string(), Enforcement::EachProcess);
+        enforced.each_process(Resource::Nofile, limit.value);
+        enforced.report(LimitName::OpenFiles, limit.value.to_string(), Enforcement::EachProcess);
     }
     if let Some(limit) = limits.file_size {
-        holding.each_process(Resource::Fsize, limit.value);
-        holding.report(LimitName::FileSize, show_size(limit.value), Enforcement::EachProcess);
+        enforced.each_process(Resource::Fsize, limit.value);
+        enforced.report(LimitName::FileSize, show_size(limit.value), Enforcement::EachProcess);
     }
     if let Some(limit) = limits.tmp_size {
-        holding.report(LimitName::TmpSize, show_size(limit.value), Enforcement::FileSystem);
+        enforced.report(LimitName::TmpSize, show_size(limit.value), Enforcement::FileSystem);
     }
     for (name, limit) in [(LimitName::WallClock, limits.wall_clock), (LimitName::Idle, limits.idle)] {
         if let Some(limit) = limit {
-            holding.report(name, format!("{} s", limit.value.as_secs_f64()), Enforcement::Keeper);
+            enforced.report(name, format!("{} s", limit.value.as_secs_f64()), Enforcement::Keeper);
         }
     }
-    Ok(holding)
+    Ok(enforced)
 }
 
 impl EnforcedLimits {
@@ -140,20 +140,20 @@ mod tests {
         let mut none = Group::default();
         none.memory = Some(Err("it may not".to_owned()));
         let required = Limits { memory: Some(Limit::required(1 << 20)), ..Limits::default() };
-        let error = hold(&required, &none).unwrap_err();
+        let error = enforce(&required, &none).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::LimitNotHeld);
         assert!(error.sentence().ends_with("cannot enforce the memory limit of 1 MB: it may not"), "{error}");
 
         let effort = Limits { memory: Some(Limit::best_effort(1 << 20)), ..Limits::default() };
-        let holding = hold(&effort, &none).unwrap();
-        assert_eq!(holding.reports[0].enforcement, Enforcement::EachProcess);
-        assert!(holding.rlimits.contains(&(Resource::Data, 1 << 20)));
+        let enforced = enforce(&effort, &none).unwrap();
+        assert_eq!(enforced.reports[0].enforcement, Enforcement::EachProcess);
+        assert!(enforced.rlimits.contains(&(Resource::Data, 1 << 20)));
     }
 
     #[test]
     fn processes_without_a_group_are_counted_by_user() {
         let limits = Limits { processes: Some(Limit::required(10)), ..Limits::default() };
-        let holding = hold(&limits, &Group::default()).unwrap();
-        assert_eq!(holding.reports[0].enforcement, Enforcement::UserNamespace);
+        let enforced = enforce(&limits, &Group::default()).unwrap();
+        assert_eq!(enforced.reports[0].enforcement, Enforcement::UserNamespace);
     }
 }

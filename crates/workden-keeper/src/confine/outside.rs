@@ -66,22 +66,22 @@ impl OutsideSetup {
         let in_group = group.as_ref().is_some_and(|group| group.keeper().is_some());
         let make = || {
             let (owners, makers) = OwnerNamespaces::for_all(owners, ids)?;
-            link.give_owners(owners)?;
+            link.send_owners(owners)?;
             if let (Network::None, Ids::OfSandbox(_)) = (confinement.network, ids) {
-                link.give_network(network::make()?)?;
+                link.send_network(network::make()?)?;
             }
             let mut makers = vec![makers];
             if let Ids::OfSandbox(_) = ids {
                 let (made, maker) = ids::namespace_of_commands(ids)?;
                 makers.push(maker);
-                link.give_user_namespace(made)?;
+                link.send_user_namespace(made)?;
             }
             let group = group.unwrap_or_else(|| {
                 let mut group = groups.make();
                 made = group.take_made();
                 group
             });
-            link.give_group(group)?;
+            link.send_group(group)?;
             if purpose == Purpose::OneCommand {
                 let own = [Some(process.as_fd()), Some(link.descriptor()), owner.as_ref().map(Owner::descriptor)];
                 let kept = own.into_iter().flatten().chain(keep.iter().copied());

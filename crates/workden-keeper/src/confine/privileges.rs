@@ -15,11 +15,11 @@ use super::{errors::refused, ids::Ids, layout::INSIDE};
 use crate::sys::confine::drop_bounding_set;
 
 /// Becomes the user of the commands, without any capability and with no way to gain one.
-pub(super) fn let_go(ids: Ids) -> Result<(), Error> {
-    try_let_go(ids).map_err(|errno| refused("drop its privileges", errno))
+pub(super) fn drop_all(ids: Ids) -> Result<(), Error> {
+    try_drop_all(ids).map_err(|errno| refused("drop its privileges", errno))
 }
 
-fn try_let_go(ids: Ids) -> Result<(), Errno> {
+fn try_drop_all(ids: Ids) -> Result<(), Errno> {
     drop_bounding_set()?;
     let bits = CapabilitiesSecureBits::NO_ROOT
         | CapabilitiesSecureBits::NO_ROOT_LOCKED

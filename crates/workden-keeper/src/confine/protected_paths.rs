@@ -45,7 +45,7 @@ impl EmptyMounts {
     pub(super) fn mask(&self, places: &[VirtualPath]) -> Result<(), Error> {
         for path in places {
             let covered = open(path).and_then(|place| {
-                let Some(place) = place.map(held_in_place).transpose()? else { return Ok(()) };
+                let Some(place) = place.map(pin_in_place).transpose()? else { return Ok(()) };
                 let cover = match FileType::from_raw_mode(fstat(&place)?.st_mode) {
                     FileType::Directory => self.directory.as_fd(),
                     _ => self.file.as_fd(),
@@ -72,7 +72,7 @@ fn read_only(root: &NewRoot, path: &str) -> Result<OwnedFd, Errno> {
 pub(super) fn make_read_only(places: &[VirtualPath]) -> Result<(), Error> {
     for path in places {
         let covered = open_or_what_is_above(path).and_then(|place| {
-            let Some(place) = place.map(held_in_place).transpose()? else { return Ok(()) };
+            let Some(place) = place.map(pin_in_place).transpose()? else { return Ok(()) };
             let tree = clone_of_open(&place)?;
             set_mount_attributes(&tree, MountScope::Tree, attribute::READ_ONLY, None)?;
             attach(tree, place)
@@ -84,7 +84,7 @@ pub(super) fn make_read_only(places: &[VirtualPath]) -> Result<(), Error> {
 
 /// Mounts the directories above a path onto themselves, and opens the path again. A mount point cannot be renamed,
 /// but a directory above it could be, and another put in its place.
-pub(super) fn held_in_place(place: OwnedFd) -> Result<OwnedFd, Errno> {
+pub(super) fn pin_in_place(place: OwnedFd) -> Result<OwnedFd, Errno> {
     // The path without links, which lead to the place but are not above it.
     let path = readlinkat(CWD, format!("/proc/self/fd/{}", place.as_raw_fd()), Vec::new())?;
     let path = Path::new(OsStr::from_bytes(path.as_bytes()));

@@ -147,8 +147,8 @@ impl InsideSetup {
     pub(crate) fn finish(self, confinement: &Confinement, purpose: Purpose) -> (KeeperConfig, OwnedFd) {
         let Self { ids, sources, supervisor } = self;
         let finished = inside::become_first(confinement, purpose, ids, sources, &supervisor).and_then(|first| {
-            let holding = limits::hold(&confinement.limits, &first.group)?;
-            let config = config(confinement, purpose, holding, first)?;
+            let enforced = limits::enforce(&confinement.limits, &first.group)?;
+            let config = config(confinement, purpose, enforced, first)?;
             supervisor.ready().map(|()| config)
         });
         match finished {
@@ -183,7 +183,7 @@ fn namespaces(confinement: &Confinement, ids: Ids, keeper_in_group: bool) -> u64
 fn config(
     confinement: &Confinement,
     purpose: Purpose,
-    holding: EnforcedLimits,
+    enforced: EnforcedLimits,
     first: InitState,
 ) -> Result<KeeperConfig, Error> {
     let InitState { walls, logs, group } = first;
@@ -205,7 +205,7 @@ fn config(
         directory: confinement.directory.as_str().into(),
         logs,
         environment,
-        rlimits: holding.rlimits,
+        rlimits: enforced.rlimits,
         join: group.join,
         last_filter: match purpose {
             Purpose::Keeper => seccomp::for_commands(),
@@ -222,7 +222,7 @@ fn config(
             level: IsolationLevel::Namespaces,
             walls: walls.standing,
             lacking: walls.lacking,
-            limits: holding.reports,
+            limits: enforced.reports,
         },
     })
 }

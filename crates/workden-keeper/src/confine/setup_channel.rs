@@ -50,14 +50,14 @@ impl SetupChannel {
 
     /// Waits until the new process is ready. Returns its error otherwise.
     pub(super) fn wait_until_ready(&self) -> Result<(), Error> {
-        match self.hear() {
+        match self.receive_reply() {
             SetupReply::Ready => Ok(()),
             SetupReply::Failed(error) => Err(error),
         }
     }
 
     /// Waits for the next message of the new process.
-    fn hear(&self) -> SetupReply {
+    fn receive_reply(&self) -> SetupReply {
         let message = loop {
             match receive(&self.0) {
                 // The other end closed with unread data. Its message is still in the queue.
@@ -67,110 +67,110 @@ impl SetupChannel {
         };
         match message.as_slice() {
             b"ready" => SetupReply::Ready,
-            told => SetupReply::Failed(serde_json::from_slice(told).unwrap_or_else(|_| died())),
+            told => SetupReply::Failed(serde_json::from_slice(told).unwrap_or_else(|_| ended_during_setup())),
         }
     }
 
     /// Sends the namespaces for mounts.
-    pub(super) fn give_owners(&self, owners: OwnerNamespaces) -> Result<(), Error> {
-        let (owners, namespaces) = owners.apart();
-        self.give(&owners, &namespaces)
+    pub(super) fn send_owners(&self, owners: OwnerNamespaces) -> Result<(), Error> {
+        let (owners, namespaces) = owners.into_parts();
+        self.send(&owners, &namespaces)
     }
 
     /// Receives the namespaces for mounts.
-    pub(super) fn owners(&self) -> Result<OwnerNamespaces, Error> {
-        let (owners, namespaces) = self.take()?;
-        Ok(OwnerNamespaces::together(owners, namespaces))
+    pub(super) fn receive_owners(&self) -> Result<OwnerNamespaces, Error> {
+        let (owners, namespaces) = self.receive()?;
+        Ok(OwnerNamespaces::from_parts(owners, namespaces))
     }
 
     /// Sends the network namespace.
-    pub(super) fn give_network(&self, made: OwnedFd) -> Result<(), Error> {
-        self.give(&(), &[made])
+    pub(super) fn send_network(&self, made: OwnedFd) -> Result<(), Error> {
+        self.send(&(), &[made])
     }
 
     /// Receives the network namespace.
-    pub(super) fn network(&self) -> Result<OwnedFd, Error> {
-        self.take_one()
+    pub(super) fn receive_network(&self) -> Result<OwnedFd, Error> {
+        self.receive_one()
     }
 
     /// Sends the user namespace of commands.
-    pub(super) fn give_user_namespace(&self, made: OwnedFd) -> Result<(), Error> {
-        self.give(&(), &[made])
+    pub(super) fn send_user_namespace(&self, made: OwnedFd) -> Result<(), Error> {
+        self.send(&(), &[made])
     }
 
     /// Receives the user namespace of commands.
-    pub(super) fn user_namespace(&self) -> Result<OwnedFd, Error> {
-        self.take_one()
+    pub(super) fn receive_user_namespace(&self) -> Result<OwnedFd, Error> {
+        self.receive_one()
     }
 
-    fn take_one(&self) -> Result<OwnedFd, Error> {
-        let ((), descriptors) = self.take()?;
-        descriptors.into_iter().next().ok_or_else(died)
+    fn receive_one(&self) -> Result<OwnedFd, Error> {
+        let ((), descriptors) = self.receive()?;
+        descriptors.into_iter().next().ok_or_else(ended_during_setup)
     }
 
     /// Sends the control groups.
-    pub(super) fn give_group(&self, group: Group) -> Result<(), Error> {
-        let (letter, descriptors) = group.apart();
-        self.give(&letter, &descriptors)
+    pub(super) fn send_group(&self, group: Group) -> Result<(), Error> {
+        let (message, descriptors) = group.into_parts();
+        self.send(&message, &descriptors)
     }
 
     /// Receives the control groups.
-    pub(super) fn group(&self) -> Result<Group, Error> {
-        let (letter, descriptors) = self.take()?;
-        Ok(Group::together(letter, descriptors))
+    pub(super) fn receive_group(&self) -> Result<Group, Error> {
+        let (message, descriptors) = self.receive()?;
+        Ok(Group::from_parts(message, descriptors))
     }
 
-    fn give(&self, letter: &impl Serialize, descriptors: &[OwnedFd]) -> Result<(), Error> {
-        let letter = serde_json::to_vec(&(descriptors.len(), letter)).unwrap_or_default();
+    fn send(&self, message: &impl Serialize, descriptors: &[OwnedFd]) -> Result<(), Error> {
+        let message = serde_json::to_vec(&(descriptors.len(), message)).unwrap_or_default();
         let descriptors: Vec<BorrowedFd<'_>> = descriptors.iter().map(AsFd::as_fd).collect();
-        match send_with(&self.0, &letter, &descriptors) {
+        match send_with(&self.0, &message, &descriptors) {
             Ok(()) => Ok(()),
-            Err(Errno::PIPE | Errno::CONNRESET) => Err(self.why_it_died()),
+            Err(Errno::PIPE | Errno::CONNRESET) => Err(self.last_reply()),
             Err(errno) => Err(refused("send descriptors", errno)),
         }
     }
 
-    fn take<T: DeserializeOwned>(&self) -> Result<(T, Vec<OwnedFd>), Error> {
+    fn receive<T: DeserializeOwned>(&self) -> Result<(T, Vec<OwnedFd>), Error> {
         let length = length_of_next(&self.0).unwrap_or(0);
-        let (letter, descriptors) = receive_with(&self.0, length).unwrap_or_default();
-        let letter = serde_json::from_slice(&letter).ok();
-        let (enclosed, letter): (usize, T) = letter.ok_or_else(died)?;
+        let (message, descriptors) = receive_with(&self.0, length).unwrap_or_default();
+        let message = serde_json::from_slice(&message).ok();
+        let (enclosed, message): (usize, T) = message.ok_or_else(ended_during_setup)?;
         // A process at its limit of open files receives fewer, and must not go on without them.
         if descriptors.len() != enclosed {
             return Err(refused("receive descriptors: too many open files", Errno::MFILE));
         }
-        Ok((letter, descriptors))
+        Ok((message, descriptors))
     }
 
     /// Returns the error that the new process sent before it closed its end.
-    fn why_it_died(&self) -> Error {
-        match self.hear() {
+    fn last_reply(&self) -> Error {
+        match self.receive_reply() {
             SetupReply::Failed(error) => error,
-            SetupReply::Ready => died(),
+            SetupReply::Ready => ended_during_setup(),
         }
     }
 
     /// Reports to the supervisor that the setup is complete. Fails when the supervisor is gone.
     pub(super) fn ready(&self) -> Result<(), Error> {
-        self.say(b"ready")
+        self.send_reply(b"ready")
     }
 
     /// Reports to the supervisor why the setup failed.
     pub(super) fn failed(&self, error: &Error) {
         let told = serde_json::to_vec(error).unwrap_or_default();
         // Without the message the supervisor sees the channel close, which means the same.
-        let _ = self.say(told.get(..MESSAGE).unwrap_or(&told));
+        let _ = self.send_reply(told.get(..MESSAGE).unwrap_or(&told));
     }
 
-    fn say(&self, message: &[u8]) -> Result<(), Error> {
+    fn send_reply(&self, message: &[u8]) -> Result<(), Error> {
         match retry_on_intr(|| write(&self.0, message)) {
             Ok(_) => Ok(()),
-            Err(Errno::PIPE) => Err(died()),
+            Err(Errno::PIPE) => Err(ended_during_setup()),
             Err(errno) => Err(refused("send a message", errno)),
         }
     }
 }
 
-fn died() -> Error {
+fn ended_during_setup() -> Error {
     Error::new(ErrorKind::Gone, "the sandbox cannot start: one of its processes ended during setup")
 }

@@ -21,7 +21,7 @@ use workden_core::{
     sandbox::{Command, Ended},
 };
 
-use super::init_message::{InitMessage, left_until, say};
+use super::init_message::{InitMessage, left_until, send_message};
 use crate::{
     config::{CgroupJoin, KeeperConfig, LimitCounts, OomPreference},
     processes::{failure, limits_hit, prepare},
@@ -42,10 +42,10 @@ pub(super) fn run(config: KeeperConfig, command: &Command, line: BorrowedFd<'_>,
         Err(error) => error,
         Ok(started) => {
             // The streams end with the last process that can print, which is not this one.
-            supervisor::let_go_of_streams();
+            supervisor::release_streams();
             sys::forget_used_pages();
             let ended = match started {
-                StartedCommand::Running(leader, children) => attend(leader, &children, line),
+                StartedCommand::Running(leader, children) => follow(leader, &children, line),
                 StartedCommand::Unrunnable(ended) => ended,
             };
             end_all_others();
@@ -53,7 +53,7 @@ pub(super) fn run(config: KeeperConfig, command: &Command, line: BorrowedFd<'_>,
             let hits = limits_hit::between(LimitCounts::default(), counts(&config), ended, &config.limits);
             // The counters are read, so the supervisor can remove the groups while this process exits.
             let _ = send(supervisor, LAST_WORD, SendFlags::NOSIGNAL);
-            say(line, &InitMessage::Ended(ended, hits));
+            send_message(line, &InitMessage::Ended(ended, hits));
             // Everything that is left ends with PID 1.
             sys::exit_now(0)
         }
@@ -135,7 +135,7 @@ fn failed(reports: &OwnedFd) -> Option<(crate::reaper::message::StartStage, Errn
 }
 
 /// Reaps and follows orders until the command has ended, or its owner is gone.
-fn attend(leader: Pid, children: &OwnedFd, line: BorrowedFd<'_>) -> Ended {
+fn follow(leader: Pid, children: &OwnedFd, line: BorrowedFd<'_>) -> Ended {
     let mut room = Vec::new();
     let mut end_at = None;
     loop {

@@ -20,7 +20,7 @@ pub(super) enum InitMessage {
     Ended(Ended, Vec<LimitHit>),
 }
 
-pub(super) fn say(line: BorrowedFd<'_>, said: &InitMessage) {
+pub(super) fn send_message(line: BorrowedFd<'_>, said: &InitMessage) {
     // Without the message the owner sees the channel close.
     let _ = send(line, &serde_json::to_vec(said).unwrap_or_default(), SendFlags::NOSIGNAL);
 }

@@ -27,7 +27,7 @@ use workden_core::{
 };
 
 use self::{
-    init_message::{InitMessage, left_until, say},
+    init_message::{InitMessage, left_until, send_message},
     pump::{Pump, PumpEnds},
 };
 use crate::{
@@ -95,7 +95,7 @@ pub fn run(
             sys::close_all_but(&mut kept);
             let (config, supervisor) = inside.finish(confinement, Purpose::OneCommand);
             let refused = init::run(config, command, theirs.as_fd(), &supervisor);
-            say(theirs.as_fd(), &InitMessage::Refused(refused));
+            send_message(theirs.as_fd(), &InitMessage::Refused(refused));
             sys::exit_now(125)
         }
         SetupSide::Outside(outside) => outside,
@@ -107,7 +107,7 @@ pub fn run(
         let Some(outside) = outside.take() else { sys::exit_now(125) };
         // This child may allocate: there are no other threads.
         let keep = [theirs.as_fd()];
-        say(
+        send_message(
             theirs.as_fd(),
             &InitMessage::Refused(outside.oversee(confinement, Purpose::OneCommand, SandboxTies::to(owner), &keep)),
         );
@@ -126,7 +126,7 @@ pub fn run(
     ];
     sys::forget_used_pages();
     let end = match outside.as_ref() {
-        Some(outside) => attend(&ours, outside.process(), &signals, pumps, timeout),
+        Some(outside) => follow(&ours, outside.process(), &signals, pumps, timeout),
         None => Err(gone()),
     };
     // Closing the channel ends everything that is left.
@@ -145,7 +145,7 @@ pub fn run(
 /// Carries the streams until the command has ended, and ends it when it is time.
 ///
 /// PID 1 sends its message just before it exits, so it is read then: waiting for it would wake this process twice.
-fn attend(
+fn follow(
     line: &OwnedFd,
     first: BorrowedFd<'_>,
     signals: &OwnedFd,
@@ -190,7 +190,7 @@ fn attend(
                     }
                 }
                 if first_pump == 2 && came.get(1) == Some(&true) {
-                    heard = Some(hear(line)?);
+                    heard = Some(receive_end(line)?);
                     // A command that has ended has not timed out, however slow its reader is.
                     deadline = deadline.filter(|_| why.is_some());
                 }
@@ -217,7 +217,7 @@ fn order(line: &OwnedFd, order: ReaperOrder) {
     let _ = send(line, &[order.encode()], SendFlags::NOSIGNAL);
 }
 
-fn hear(line: &OwnedFd) -> Result<OneShotEnd> {
+fn receive_end(line: &OwnedFd) -> Result<OneShotEnd> {
     let message = loop {
         match receive(line) {
             // The other end closed with an unread order. Its message is still in the queue.

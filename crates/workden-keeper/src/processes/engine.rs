@@ -90,6 +90,7 @@ impl Engine {
         let (link, reaper) = started.map_err(|why| broken("start a process", why))?;
         let tree = ProcessTree::follow(link, reaper, Arc::clone(&self.reapers))
             .map_err(|error| broken("watch a socket", Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+        tracing::debug!(reaper = reaper.as_raw_pid(), "command started");
         running.trees.push(Arc::downgrade(&tree));
         Ok(tree)
     }
@@ -107,7 +108,7 @@ impl Engine {
             running.alive()
         };
         for tree in &trees {
-            tree.begin_end(EndMode::Immediate);
+            tree.start_end(EndMode::Immediate);
         }
         for tree in trees {
             tree.end(EndMode::Immediate).await;
@@ -132,7 +133,7 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         for tree in self.running().alive() {
-            tree.begin_end(EndMode::Immediate);
+            tree.start_end(EndMode::Immediate);
         }
     }
 }

@@ -37,7 +37,7 @@ impl Engine {
         let tree = self.start(&spec, streams, Terminal::None, Reporting::EndOnly)?;
         drop(theirs);
         let pipe = Arc::new(pipe);
-        let mut waiting = EndedWhenDropped::new(Arc::clone(&tree), [Arc::clone(&pipe)]);
+        let mut waiting = EndOnDrop::new(Arc::clone(&tree), [Arc::clone(&pipe)]);
         let mut capture = Capture::new(request.most_chars, &self.config.logs);
         let (state, timed_out) = run(&tree, &pipe, &mut capture, deadline).await;
         let at_end = pipe.drain(|bytes| capture.push(bytes));
@@ -119,7 +119,7 @@ async fn run(
 
 /// Ends a tree when its caller stops waiting. Its output is read until then: a process that prints its last words to
 /// a closed pipe would die before it has cleaned up.
-pub(crate) struct EndedWhenDropped {
+pub(crate) struct EndOnDrop {
     pub(crate) tree: Arc<ProcessTree>,
     outputs: Vec<Arc<Watched>>,
     wait: WaitState,
@@ -131,7 +131,7 @@ enum WaitState {
     Over,
 }
 
-impl EndedWhenDropped {
+impl EndOnDrop {
     pub(crate) fn new(tree: Arc<ProcessTree>, outputs: impl IntoIterator<Item = Arc<Watched>>) -> Self {
         Self { tree, outputs: outputs.into_iter().collect(), wait: WaitState::Waiting }
     }
@@ -143,14 +143,14 @@ impl EndedWhenDropped {
     }
 }
 
-impl Drop for EndedWhenDropped {
+impl Drop for EndOnDrop {
     fn drop(&mut self) {
         if self.wait == WaitState::Over || self.tree.state().gone {
             return;
         }
         let tree = Arc::clone(&self.tree);
         let outputs = std::mem::take(&mut self.outputs);
-        tree.begin_end(EndMode::Graceful);
+        tree.start_end(EndMode::Graceful);
         // Without a runtime the link closes soon, and the reaper kills.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {

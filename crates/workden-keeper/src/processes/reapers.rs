@@ -144,6 +144,7 @@ impl Reapers {
             }
             tokio::time::sleep(SWEEP_AGAIN).await;
         }
+        tracing::warn!("processes that cannot be killed are left behind");
     }
 
     fn kill_strays(&self) -> usize {

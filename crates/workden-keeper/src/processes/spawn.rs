@@ -25,7 +25,7 @@ use workden_core::{
 
 use super::{
     engine::{CommandSpec, Engine},
-    execute::EndedWhenDropped,
+    execute::EndOnDrop,
     failure::{self, StartFailure, broken},
     pipes::{self, AtEnd, Watched},
     tree::ProcessTree,
@@ -60,7 +60,7 @@ impl Engine {
                 (tree, SpawnInput::Terminal(Arc::clone(&ours)), vec![(Stream::Output, ours)])
             }
         };
-        let waiting = EndedWhenDropped::new(tree, outputs.iter().map(|(_, output)| Arc::clone(output)));
+        let waiting = EndOnDrop::new(tree, outputs.iter().map(|(_, output)| Arc::clone(output)));
         let tree = Arc::clone(&waiting.tree);
         let state = tree.started().await;
         let Some(pid) = state.pid else {
@@ -174,7 +174,7 @@ async fn command_ended(ended: &mut watch::Receiver<bool>) {
 /// The events of a process. Dropping it before the end event ends the process tree.
 struct SpawnEvents {
     receiver: mpsc::Receiver<Result<ProcessEvent>>,
-    waiting: EndedWhenDropped,
+    waiting: EndOnDrop,
 }
 
 impl futures_util::Stream for SpawnEvents {

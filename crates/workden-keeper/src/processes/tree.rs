@@ -72,11 +72,13 @@ impl ProcessTree {
                 ReaperReport::Empty => state.gone = true,
             });
             if self.state().gone {
+                tracing::debug!(reaper = self.reaper.as_raw_pid(), "command and its processes ended");
                 // The reaper exits now. Callers do not wait for that.
                 return self.reapers.reap(self.reaper).await;
             }
         }
         // The link closed without a last report: a command has killed the reaper.
+        tracing::warn!(reaper = self.reaper.as_raw_pid(), "reaper was killed: its processes are swept");
         self.reapers.signal(self.reaper, Signal::KILL);
         self.reapers.sweep(Some(self.reaper)).await;
         self.state.send_modify(|state| {
@@ -133,7 +135,7 @@ impl ProcessTree {
     }
 
     /// Starts ending the tree.
-    pub(crate) fn begin_end(&self, how: EndMode) {
+    pub(crate) fn start_end(&self, how: EndMode) {
         self.order(match how {
             EndMode::Graceful => ReaperOrder::Terminate,
             EndMode::Immediate => ReaperOrder::Kill,
@@ -144,7 +146,7 @@ impl ProcessTree {
 
     /// Ends the tree. Returns when no process is left.
     pub(crate) async fn end(&self, how: EndMode) {
-        self.begin_end(how);
+        self.start_end(how);
         self.finish_end(how).await;
     }
 
@@ -155,6 +157,7 @@ impl ProcessTree {
             EndMode::Immediate => Duration::ZERO,
         };
         if timeout(grace + REAPER_TIME, self.gone()).await.is_err() {
+            tracing::warn!(reaper = self.reaper.as_raw_pid(), "reaper did not end its processes in time: killed");
             // The reaper was stopped again, or waits for a process that cannot be killed: its children are swept.
             self.reapers.signal(self.reaper, Signal::KILL);
             let _ = timeout(REAPER_TIME, self.gone()).await;

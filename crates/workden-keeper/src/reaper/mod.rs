@@ -39,8 +39,9 @@ pub(crate) fn start(mut plan: SpawnPlan<'_>, room: &mut [i32]) -> Result<Pid, Er
     sys::fork_into(&ForkInto::Here, move || {
         close_but(&plan, None);
         let link = plan.link;
-        let (children, leader) = match settle().and_then(|children| Ok((children, begin(&mut plan)?))) {
-            Ok(begun) => begun,
+        let (children, leader) = match become_subreaper().and_then(|children| Ok((children, start_command(&mut plan)?)))
+        {
+            Ok(started) => started,
             Err(why) => {
                 report_none(link, why);
                 sys::exit_now(1)
@@ -56,7 +57,7 @@ pub(crate) fn start(mut plan: SpawnPlan<'_>, room: &mut [i32]) -> Result<Pid, Er
 }
 
 /// Starts the command.
-fn begin(plan: &mut SpawnPlan<'_>) -> Result<Pid, Errno> {
+fn start_command(plan: &mut SpawnPlan<'_>) -> Result<Pid, Errno> {
     match (plan.join, plan.stack.take()) {
         (CgroupJoin::CloneInto(group), _) => {
             sys::fork_into(&ForkInto::Cgroup(group.as_fd()), || command::exec_command(plan))
@@ -67,7 +68,7 @@ fn begin(plan: &mut SpawnPlan<'_>) -> Result<Pid, Errno> {
 }
 
 /// Makes this process a subreaper. Returns a descriptor that becomes readable when a child changes.
-fn settle() -> Result<OwnedFd, Errno> {
+fn become_subreaper() -> Result<OwnedFd, Errno> {
     // Both fail only on kernels without them; killing a tree is less reliable then.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);

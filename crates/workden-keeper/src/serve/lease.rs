@@ -97,8 +97,14 @@ impl Clients {
             () = admitted.notified() => self.add(),
             () = wait => return,
         };
-        if client.is_some() {
-            let _ = served.await;
+        if client.is_none() {
+            tracing::warn!(most = CLIENTS, "too many clients: connection closed");
+            return;
+        }
+        tracing::debug!("client connected");
+        match served.await {
+            Ok(()) => tracing::debug!("client disconnected"),
+            Err(error) => tracing::debug!(%error, "connection to a client lost"),
         }
     }
 

@@ -62,18 +62,24 @@ pub(super) async fn serve_until_end<S: AsyncRead + AsyncWrite + Unpin + Send + '
         }
     };
     let mut signals = Signals::new()?;
-    tokio::select! {
-        _ = &mut own_stream, if ends.with_stream => {}
-        failed = shared => failed?,
-        () = signals.reap_until_told_to_end(&keeper) => {}
-        () = owner_gone(ends.owner) => {}
-        () = after(ends.wall_clock) => {}
-        () = idle(&keeper, ends.idle) => {}
-        () = unleased(&clients, ends.lease) => {}
+    tracing::info!(pid = std::process::id(), "keeper serves");
+    let reason = tokio::select! {
+        _ = &mut own_stream, if ends.with_stream => "the launcher's stream closed",
+        failed = shared => {
+            failed?;
+            "its socket closed"
+        }
+        () = signals.reap_until_told_to_end(&keeper) => "a signal",
+        () = owner_gone(ends.owner) => "the owning process exited",
+        () = after(ends.wall_clock) => "the wall clock limit",
+        () = idle(&keeper, ends.idle) => "the idle limit",
+        () = unleased(&clients, ends.lease) => "the lease ended",
         () = keeper.stopped() => {
             let _ = timeout(LAST_ANSWER, own_stream).await;
+            "a call of stop"
         }
-    }
+    };
+    tracing::info!(reason, "keeper ends");
     keeper.stop().await
 }
 

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Decides how each limit is enforced.
-pub(super) fn hold(limits: &Limits, group: &Group) -> Result<EnforcedLimits, Error> {
+pub(super) fn enforce(limits: &Limits, group: &Group) -> Result<EnforcedLimits, Error> {
     let mut held_by_others = limits.clone();
     let mut unheld = Vec::new();
     if let (Some(limit), false) = (limits.processes, matches!(group.processes, Some(Ok(())))) {
@@ -30,11 +30,11 @@ pub(super) fn hold(limits: &Limits, group: &Group) -> Result<EnforcedLimits, Err
         unheld.push((LimitName::TmpSize, value, "temporary files are in a directory of the host".to_owned()));
         held_by_others.tmp_size = None;
     }
-    let mut holding = limits::hold(&held_by_others, group)?;
+    let mut enforced = limits::enforce(&held_by_others, group)?;
     for (name, value, reason) in unheld {
-        holding.report(name, value, Enforcement::NotEnforced(reason));
+        enforced.report(name, value, Enforcement::NotEnforced(reason));
     }
-    Ok(holding)
+    Ok(enforced)
 }
 
 fn refuse_required<T>(limit: Limit<T>, refusal: impl FnOnce() -> Error) -> Result<(), Error> {
@@ -61,7 +61,7 @@ mod tests {
             Limits { processes: Some(Limit::required(64)), ..Limits::default() },
             Limits { tmp_size: Some(Limit::required(64)), ..Limits::default() },
         ] {
-            assert_eq!(hold(&required, &none).unwrap_err().kind(), ErrorKind::LimitNotHeld);
+            assert_eq!(enforce(&required, &none).unwrap_err().kind(), ErrorKind::LimitNotHeld);
         }
         let effort = Limits {
             processes: Some(Limit::best_effort(64)),
@@ -69,7 +69,7 @@ mod tests {
             open_files: Some(Limit::required(64)),
             ..Limits::default()
         };
-        let reports = hold(&effort, &none).unwrap().reports;
+        let reports = enforce(&effort, &none).unwrap().reports;
         let unheld = |name| {
             let mut of_limit = reports.iter().filter(|report| report.limit == name);
             of_limit.next().is_some_and(|report| matches!(report.enforcement, Enforcement::NotEnforced(_)))

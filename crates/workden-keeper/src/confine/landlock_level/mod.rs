@@ -64,9 +64,9 @@ pub(super) fn enter(
     let user = CommandUser::for_directory(places.owner)?;
     let mut group = GroupPlan::new(super::limits::for_group(&confinement.limits), Counted::Usage, user.ids().0).make();
     let groups = group.take_made();
-    let prepared = limits::hold(&confinement.limits, &group)
-        .and_then(|holding| Ok((holding, Scratch::make(user.ids())?, setup_channel::pair()?)));
-    let (holding, scratch, (here, there)) = match prepared {
+    let prepared = limits::enforce(&confinement.limits, &group)
+        .and_then(|enforced| Ok((enforced, Scratch::make(user.ids())?, setup_channel::pair()?)));
+    let (enforced, scratch, (here, there)) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => {
             groups.remove();
@@ -79,7 +79,7 @@ pub(super) fn enter(
         Ok(CloneSide::Child) => {
             drop((here, owner));
             become_keeper(confinement, &places, user, &scratch)
-                .map(|domain| config(confinement, &places, &scratch, (group, holding), domain))
+                .map(|domain| config(confinement, &places, &scratch, (group, enforced), domain))
                 .and_then(|config| there.ready().map(|()| config))
                 .or_else(|error| {
                     there.failed(&error);
@@ -87,7 +87,7 @@ pub(super) fn enter(
                 })
         }
         Ok(CloneSide::Parent(first, process)) => {
-            drop((there, group, holding));
+            drop((there, group, enforced));
             if let Err(error) = here.wait_until_ready() {
                 let _ = pidfd_send_signal(&process, Signal::KILL);
                 let _ = waitpid(Some(first), WaitOptions::empty());
@@ -129,7 +129,7 @@ fn become_keeper(
     umask(Mode::from_raw_mode(0o022));
     raise_ceiling_for_cores();
     set_child_subreaper(Some(getpid())).map_err(|errno| refused("adopt orphans", errno))?;
-    privileges::let_go(user)?;
+    privileges::drop_all(user)?;
     rules::keep_signals_in()?;
     let domain = rules::domain(places, scratch, confinement.network)?;
     seccomp::install()?;
@@ -142,7 +142,7 @@ fn config(
     confinement: &Confinement,
     places: &LandlockPaths,
     scratch: &Scratch,
-    (group, holding): (Group, EnforcedLimits),
+    (group, enforced): (Group, EnforcedLimits),
     domain: std::os::fd::OwnedFd,
 ) -> KeeperConfig {
     let mut environment = confinement.environment.clone();
@@ -159,7 +159,7 @@ fn config(
         lacking.push("commands can use the host's network, including its loopback".to_owned());
     }
     KeeperConfig {
-        rlimits: holding.rlimits,
+        rlimits: enforced.rlimits,
         join: group.join,
         logs: Logs::Unseen(scratch.logs()),
         last_filter: syscalls::for_commands(confinement.network, getpid()),
@@ -173,7 +173,7 @@ fn config(
             level: IsolationLevel::Landlock,
             walls: vec![Wall::NoCapabilities, Wall::Seccomp, Wall::Landlock],
             lacking,
-            limits: holding.reports,
+            limits: enforced.reports,
         },
         ..KeeperConfig::host(&places.work, environment)
     }

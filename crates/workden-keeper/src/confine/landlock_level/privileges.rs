@@ -55,11 +55,11 @@ impl CommandUser {
 }
 
 /// Becomes that user, without any capability and with no way to gain one.
-pub(super) fn let_go(user: CommandUser) -> Result<(), Error> {
-    try_let_go(user).map_err(|errno| refused("drop its privileges", errno))
+pub(super) fn drop_all(user: CommandUser) -> Result<(), Error> {
+    try_drop_all(user).map_err(|errno| refused("drop its privileges", errno))
 }
 
-fn try_let_go(user: CommandUser) -> Result<(), Errno> {
+fn try_drop_all(user: CommandUser) -> Result<(), Errno> {
     // Only a process with capabilities may do this. For all others `no_new_privs` prevents gaining any.
     let _ = drop_bounding_set();
     if let CommandUser::Owner { uid, gid } = user {
