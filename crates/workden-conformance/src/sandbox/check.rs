@@ -8,7 +8,7 @@ use workden_core::sandbox::Sandbox;
 use crate::{CheckFuture, Failure, Outcome, check::caught};
 
 /// How long a check may take, however slow the machine: what waits for ever has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// One sentence of the contract of sandboxes.
 #[derive(Clone, Copy)]

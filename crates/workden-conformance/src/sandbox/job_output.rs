@@ -65,7 +65,7 @@ pub async fn a_character_is_not_split_between_reads(sandbox: &dyn Sandbox) -> Ou
     let line = r"printf 'a\303'; : > half; while [ ! -e go ]; do sleep 0.05; done; printf '\251b'";
     let begun = job(sandbox, line).await?;
     until(sandbox, "[ -e half ]", AT_ONCE).await?;
-    let read = JobRead { wait: Duration::from_secs(5), ..JobRead::from(0) };
+    let read = JobRead { wait: AT_ONCE, ..JobRead::from(0) };
     let read = sandbox.read_job(&begun.id, &read).await?;
     equal("the first half", (read.text.as_str(), read.next), ("a", 1))?;
     until(sandbox, ": > go", AT_ONCE).await?;
@@ -86,9 +86,9 @@ pub async fn half_a_character_at_the_end_is_marked(sandbox: &dyn Sandbox) -> Out
 
 /// Not with the end of its time.
 pub async fn a_wait_ends_with_the_first_output(sandbox: &dyn Sandbox) -> Outcome {
-    let begun = job(sandbox, "sleep 0.5; echo first; sleep 20").await?;
+    let begun = job(sandbox, "sleep 0.5; echo first; sleep 600").await?;
     let started = Instant::now();
-    let read = JobRead { wait: Duration::from_secs(20), ..JobRead::from(0) };
+    let read = JobRead { wait: Duration::from_secs(600), ..JobRead::from(0) };
     equal("what came", sandbox.read_job(&begun.id, &read).await?.text, "first\n")?;
     ensure(started.elapsed() < AT_ONCE, format!("it took {:?}", started.elapsed()))
 }
@@ -97,7 +97,7 @@ pub async fn a_wait_ends_with_the_first_output(sandbox: &dyn Sandbox) -> Outcome
 pub async fn a_wait_ends_with_the_job(sandbox: &dyn Sandbox) -> Outcome {
     let begun = job(sandbox, "sleep 0.5").await?;
     let started = Instant::now();
-    let read = JobRead { wait: Duration::from_secs(20), ..JobRead::from(0) };
+    let read = JobRead { wait: Duration::from_secs(600), ..JobRead::from(0) };
     let read = sandbox.read_job(&begun.id, &read).await?;
     equal("what came", (read.text.as_str(), read.job.state), ("", JobState::Ended(Ended::Exited(0))))?;
     ensure(started.elapsed() < AT_ONCE, format!("it took {:?}", started.elapsed()))
@@ -105,7 +105,7 @@ pub async fn a_wait_ends_with_the_job(sandbox: &dyn Sandbox) -> Outcome {
 
 /// And one with a wait when its time is over.
 pub async fn without_a_wait_a_read_returns_at_once(sandbox: &dyn Sandbox) -> Outcome {
-    let begun = job(sandbox, "sleep 20").await?;
+    let begun = job(sandbox, "sleep 600").await?;
     let started = Instant::now();
     for wait in [Duration::ZERO, Duration::from_millis(200)] {
         let read = sandbox.read_job(&begun.id, &JobRead { wait, ..JobRead::from(0) }).await?;
@@ -139,7 +139,7 @@ pub async fn what_the_log_has_no_room_for_is_skipped_and_said(sandbox: &dyn Sand
         if read.job.state != JobState::Running {
             break read.job;
         }
-        ensure(started.elapsed() < Duration::from_secs(20), "a flood does not end")?;
+        ensure(started.elapsed() < 2 * AT_ONCE, "a flood does not end")?;
     };
     equal("what was printed", ended.printed, ALL)?;
     let (mut seen, mut offset) = (0, 0);

@@ -1,6 +1,6 @@
 //! Background jobs: they outlive the call that starts them, are listed, and can be killed.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use workden_core::{
     ErrorKind,
@@ -31,13 +31,13 @@ list_sandbox_checks! { jobs:
 /// Which returns at once.
 pub async fn a_job_outlives_the_call(sandbox: &dyn Sandbox) -> Outcome {
     let started = Instant::now();
-    let begun = job(sandbox, "echo $$ > pid; echo begun; sleep 20; echo over").await?;
+    let begun = job(sandbox, "echo $$ > pid; echo begun; sleep 600; echo over").await?;
     ensure(started.elapsed() < AT_ONCE, format!("starting it took {:?}", started.elapsed()))?;
     equal("its state", begun.state, JobState::Running)?;
-    equal("its line", begun.line.as_str(), "echo $$ > pid; echo begun; sleep 20; echo over")?;
+    equal("its line", begun.line.as_str(), "echo $$ > pid; echo begun; sleep 600; echo over")?;
     until(sandbox, "[ -s pid ]", AT_ONCE).await?;
     prints(sandbox, "kill -0 $(cat pid) && cat pid", &format!("{}\n", begun.pid)).await?;
-    let read = JobRead { wait: Duration::from_secs(5), ..JobRead::from(0) };
+    let read = JobRead { wait: AT_ONCE, ..JobRead::from(0) };
     let read = sandbox.read_job(&begun.id, &read).await?;
     equal("what it printed", read.text.as_str(), "begun\n")?;
     equal("what it is now", (read.job.state, read.job.printed), (JobState::Running, 6))
@@ -77,8 +77,8 @@ pub async fn the_input_of_a_job_is_at_its_end(sandbox: &dyn Sandbox) -> Outcome 
 pub async fn jobs_are_listed_oldest_first(sandbox: &dyn Sandbox) -> Outcome {
     equal("the jobs of a new sandbox", sandbox.jobs().await?, Vec::new())?;
     let first = job(sandbox, "exit 4").await?.id;
-    let second = job(sandbox, "sleep 20").await?.id;
-    let third = job(sandbox, "sleep 20").await?.id;
+    let second = job(sandbox, "sleep 600").await?.id;
+    let third = job(sandbox, "sleep 600").await?.id;
     outcome(sandbox, &first).await?;
     prints(sandbox, "echo a command is no job", "a command is no job\n").await?;
     let listed: Vec<_> = sandbox.jobs().await?.into_iter().map(|job| (job.id, job.state)).collect();
@@ -88,8 +88,8 @@ pub async fn jobs_are_listed_oldest_first(sandbox: &dyn Sandbox) -> Outcome {
 
 /// Its output can still be read.
 pub async fn a_killed_job_is_over(sandbox: &dyn Sandbox) -> Outcome {
-    let begun = job(sandbox, "echo begun; exec sleep 30").await?;
-    let read = JobRead { wait: Duration::from_secs(5), ..JobRead::from(0) };
+    let begun = job(sandbox, "echo begun; exec sleep 600").await?;
+    let read = JobRead { wait: AT_ONCE, ..JobRead::from(0) };
     equal("its output", sandbox.read_job(&begun.id, &read).await?.text, "begun\n")?;
     equal("the kill", sandbox.kill_job(&begun.id).await?, Killed::Stopped)?;
     equal("its end", outcome(sandbox, &begun.id).await?, ("begun\n".to_owned(), Ended::Signalled(15)))?;
@@ -101,7 +101,7 @@ pub async fn a_killed_job_is_over(sandbox: &dyn Sandbox) -> Outcome {
 
 /// It lived until then.
 pub async fn what_a_finished_job_left_behind_is_killed_with_it(sandbox: &dyn Sandbox) -> Outcome {
-    let begun = job(sandbox, "sleep 30 & echo $! > left; echo over").await?;
+    let begun = job(sandbox, "sleep 600 & echo $! > left; echo over").await?;
     equal("its end", outcome(sandbox, &begun.id).await?, ("over\n".to_owned(), Ended::Exited(0)))?;
     prints(sandbox, "kill -0 $(cat left) && echo lives", "lives\n").await?;
     equal("the kill", sandbox.kill_job(&begun.id).await?, Killed::Stopped)?;
@@ -126,8 +126,8 @@ pub async fn a_job_that_nobody_started_is_not_found(sandbox: &dyn Sandbox) -> Ou
 /// In the usage of the sandbox.
 pub async fn running_jobs_are_counted(sandbox: &dyn Sandbox) -> Outcome {
     equal("none", sandbox.usage().await?.jobs, 0)?;
-    let begun = job(sandbox, "sleep 20").await?;
-    job(sandbox, "sleep 20").await?;
+    let begun = job(sandbox, "sleep 600").await?;
+    job(sandbox, "sleep 600").await?;
     equal("two", sandbox.usage().await?.jobs, 2)?;
     sandbox.kill_job(&begun.id).await?;
     equal("one", sandbox.usage().await?.jobs, 1)

@@ -1,11 +1,9 @@
 //! A server in the background answers later commands on localhost. Needs `python3`.
 
-use std::time::Duration;
-
 use workden_core::sandbox::Sandbox;
 
 use super::{
-    calls::{job, printed, prints, until},
+    calls::{AT_ONCE, job, printed, prints, until},
     check::list_sandbox_checks,
 };
 use crate::Outcome;
@@ -32,7 +30,7 @@ print(urllib.request.urlopen('http://127.0.0.1:' + port + '/page.txt', timeout=5
 \"";
 
 async fn answers(sandbox: &dyn Sandbox) -> Outcome {
-    until(sandbox, "[ -s port ]", Duration::from_secs(20)).await?;
+    until(sandbox, "[ -s port ]", AT_ONCE).await?;
     prints(sandbox, FETCH, "served\n").await
 }
 

@@ -41,7 +41,7 @@ pub async fn a_signal_arrives_and_can_be_handled(sandbox: &dyn Sandbox) -> Outco
 /// And is how it is said to have ended.
 pub async fn a_signal_ends_a_process_that_does_not_handle_it(sandbox: &dyn Sandbox) -> Outcome {
     for (signal, number) in [(Signal::Kill, 9), (Signal::Term, 15), (Signal::Int, 2), (Signal::Usr1, 10)] {
-        let mut process = piped(sandbox, "echo ready; exec sleep 30").await?;
+        let mut process = piped(sandbox, "echo ready; exec sleep 600").await?;
         let mut printed = Printed::default();
         printed.until(&mut process.events, "ready\n").await?;
         process.control.signal(signal).await?;

@@ -36,7 +36,7 @@ pub async fn a_sandbox_says_what_it_is(sandbox: &dyn Sandbox) -> Outcome {
 pub async fn later_calls_are_gone(sandbox: &dyn Sandbox) -> Outcome {
     let file = work_file(sandbox, "f").await?;
     printed(sandbox, "echo x > f").await?;
-    let begun = job(sandbox, "sleep 30").await?;
+    let begun = job(sandbox, "sleep 600").await?;
     let started = Instant::now();
     sandbox.stop().await?;
     ensure(started.elapsed() < AT_ONCE, format!("stopping took {:?}", started.elapsed()))?;
@@ -56,8 +56,8 @@ pub async fn later_calls_are_gone(sandbox: &dyn Sandbox) -> Outcome {
 
 /// A call in flight comes back: it is gone, or its command was killed.
 pub async fn who_is_waiting_is_told(sandbox: &dyn Sandbox) -> Outcome {
-    let request = ExecuteRequest::shell("sleep 30").timeout(None);
-    let mut process = piped(sandbox, "echo ready; sleep 30").await?;
+    let request = ExecuteRequest::shell("sleep 600").timeout(None);
+    let mut process = piped(sandbox, "echo ready; sleep 600").await?;
     Printed::default().until(&mut process.events, "ready").await?;
     let started = Instant::now();
     let (waiting, stopped) = join(sandbox.execute(&request), async {

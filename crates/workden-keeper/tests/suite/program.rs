@@ -99,7 +99,7 @@ async fn on_the_host_files_are_below_the_root_and_commands_start_below_it() {
     let executed = sandbox.execute(&ExecuteRequest::shell("pwd")).await.unwrap();
     assert_eq!(executed.output.text(), format!("{}\n", root.join("project").display()));
     drop(sandbox);
-    assert_eq!(process.wait().unwrap().code(), Some(0));
+    assert_eq!(exit_code(&mut process).await, Some(0));
 }
 
 #[tokio::test]
