@@ -10,6 +10,8 @@ import pytest
 from waiting import is_running, long_sleep, timed_out, until_async, until_gone
 
 from workden import LinuxSandbox, LocalBackend, LocalSandbox
+from workden._files import PlaceFiles
+from workden._native import Failure
 from workden.backends import local
 from workden.permissions import OperationPermissions, PermissionRule, PermissionRuleset
 
@@ -70,6 +72,20 @@ def test_odd_windows_and_names_are_answers(backend: LocalBackend) -> None:
     assert backend.write("s", "\ud800").error == "the content cannot be written as UTF-8: surrogates not allowed"
     assert not backend.exists("s")
     assert backend.write("/etc/workden-test", "x").error.startswith("Access denied")  # type: ignore[union-attr]
+
+
+def test_a_file_that_vanishes_after_a_read_past_its_end() -> None:
+    class Vanishing:
+        kinds = ["out_of_range", "not_found"]
+
+        def read(self, path: str, offset: int, limit: int) -> None:
+            failure = Failure("cannot read")
+            failure.kind, failure.refusal = self.kinds.pop(0), None
+            raise failure
+
+    files = PlaceFiles()
+    files._place = Vanishing()  # type: ignore[assignment]
+    assert files.read("x", 5) == "Error: File 'x' not found"
 
 
 def test_links_that_lead_out_lead_nowhere(backend: LocalBackend, tmp_path: Path) -> None:
