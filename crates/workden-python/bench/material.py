@@ -1,4 +1,4 @@
-"""What is measured upon: made once, the same everywhere, and left for the next run."""
+"""Test data for the benchmarks: created once, identical everywhere, and reused by later runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WORDS = "value total index buffer request answer session handler import reader w
 
 
 def provide(home: Path) -> Path:
-    """The directory of it all. What an interrupted run left is made anew."""
+    """Returns the directory of the data. Incomplete data of an interrupted run is replaced."""
     place, unfinished = home / "material-1", home / "material-unfinished"
     if place.exists():
         return place
@@ -47,7 +47,7 @@ def _tree(root: Path) -> None:
 
 
 def source(chance: random.Random, lines: int) -> str:
-    """Lines that look like a program's."""
+    """Returns lines that resemble source code."""
     text: list[str] = []
     for number in range(lines):
         first, second, third = chance.choices(WORDS, k=3)

@@ -1,6 +1,6 @@
-"""`cargo xtask bench python`: this package beside the two libraries it stands in for, in one run.
+"""`cargo xtask bench python`: compares this package with its two reference libraries in one run.
 
-Each contender is a process of its own, and they take turns, so that a slow moment of the machine hits both.
+Each contender is a separate process, and they take turns, so that a slow moment of the machine affects both.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TITLES = ("what", "found", "theirs min / median", "ours min / median", "ours : t
 
 
 class Contender:
-    """A worker, and how it is spoken to."""
+    """A worker process, and its protocol."""
 
     def __init__(self, python: str, modules: tuple[str, str], ground: Path, scratch: Path, environment: Mapping[str, str]):
         command = [python, str(Path(__file__).with_name("worker.py")), *modules, str(ground), str(scratch)]
@@ -49,7 +49,7 @@ class Contender:
 
 @dataclass
 class Row:
-    """What came of a task."""
+    """The result of a task."""
 
     task: Task
     found: Any = None
@@ -60,7 +60,7 @@ class Row:
 
     @property
     def faster(self) -> float:
-        """How many times faster we are, by medians."""
+        """The ratio of the medians: how many times faster workden is."""
         return statistics.median(self.theirs) / statistics.median(self.ours)
 
     @property
@@ -99,7 +99,7 @@ def _time(seconds: float) -> str:
 
 
 def measure(task: Task, ours: Contender, theirs: Contender, rounds: int) -> Row:
-    """A task, done by both in turn."""
+    """Runs a task with both contenders in turn."""
     row = Row(task)
     prepared = [contender.tell({"prepare": task.name}) for contender in (ours, theirs)]
     for who, answer in zip(("ours", "theirs"), prepared):
@@ -125,7 +125,7 @@ def measure(task: Task, ours: Contender, theirs: Contender, rounds: int) -> Row:
 
 
 def compared(tasks: list[Task], wanted: argparse.Namespace, ground: Path, rounds: int, others_path: str) -> list[Row]:
-    """Tasks, done by two new contenders, of which theirs has this search path."""
+    """Runs tasks with two new contenders, of which the reference has this search path."""
     if not tasks:
         return []
     others = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"PATH": others_path}
@@ -150,7 +150,8 @@ def table(rows: list[Row]) -> str:
 
 @contextmanager
 def without_rg(path: str) -> Iterator[str]:
-    """A search path on which there is no `rg`. For a directory that has it, one with links to all else stands in."""
+    """Returns a search path without `rg`. A directory that contains it is replaced by one with links to everything
+    else."""
     with tempfile.TemporaryDirectory(prefix="without-rg-") as made:
         yield os.pathsep.join(
             str(_all_but_rg(Path(directory), Path(made, str(number)))) if Path(directory, "rg").exists() else directory

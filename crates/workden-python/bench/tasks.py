@@ -1,7 +1,7 @@
-"""What is measured: each task is written once, in the words that both libraries have in common.
+"""The tasks of the benchmarks: each is written once, with the names that both libraries share.
 
-A task prepares whatever it needs, and returns what is timed. What that returns must be the same for both: a time
-means nothing when less was done in it.
+A task prepares its inputs, and returns the function to time. Both libraries must return the same result: a time means
+nothing if less was done.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Timed = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Context:
-    """Where a task works, and with which library."""
+    """The directories of a task, and its library."""
 
     lib: Any
     """The backends: `workden` or `pydantic_ai_backends`."""
@@ -26,30 +26,30 @@ class Context:
     """The filesystem sandbox: `workden.filesystem` or `pydantic_ai_filesystem_sandbox`."""
     material: Path
     scratch: Path
-    """An empty directory of the contender's own."""
+    """An empty directory for this contender."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """Something that both can do."""
+    """A task that both libraries support."""
 
     name: str
     prepare: Callable[[Context], Timed]
     repeat: int = 1
-    """How often it is done for one time, which is then divided."""
+    """Number of repetitions per measurement, which is divided by it."""
     at_least: float = 1.0
-    """How many times faster than the other library it must be."""
+    """Required ratio to the other library."""
     slack: float = 0.0
-    """Seconds by which it may be slower nevertheless."""
+    """Seconds by which it may be slower regardless."""
     with_rg: bool = False
-    """Whether the other library finds `rg`, and uses it."""
+    """Whether the other library finds and uses `rg`."""
 
 
 TASKS: list[Task] = []
 
 
 def task(name: str, repeat: int = 1, at_least: float = 1.0, with_rg: bool = False, slack: float = 0.0) -> Any:
-    """Makes a task of the function that prepares it."""
+    """Registers a task from its preparing function."""
 
     def add(prepare: Callable[[Context], Timed]) -> Callable[[Context], Timed]:
         TASKS.append(Task(name, prepare, repeat, at_least, slack, with_rg))
@@ -260,7 +260,7 @@ def _(context: Context) -> Timed:
     return lambda: backend.read("/d7/file_7.py")
 
 
-# A command goes through the keeper, a process of its own: the price of no orphans.
+# A command runs under a reaper process, which prevents orphans.
 @task("execute true", repeat=20, slack=0.0005)
 def _(context: Context) -> Timed:
     backend = scratch(context)

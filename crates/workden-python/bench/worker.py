@@ -1,8 +1,8 @@
-"""One of the two contenders: a process that does what it is told, and says how long that took.
+"""One of the two contenders: a process that runs tasks on request, and reports the times.
 
     worker.py BACKENDS FILESYSTEM_SANDBOX MATERIAL SCRATCH
 
-Tasks come as lines of JSON, `{"prepare": NAME}` and then `{"times": N}`; so do the answers.
+Requests are lines of JSON, `{"prepare": NAME}` and then `{"times": N}`; so are the answers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
             else:
                 answer["peak"] = _peak()
             answer["peak"] = _peak()
-        except Exception as error:  # A contender that fails is a row that says so.
+        except Exception as error:  # A failure becomes a row of the table.
             answer["error"] = f"{type(error).__name__}: {error}"
         print(json.dumps(answer), file=answers, flush=True)
 
@@ -62,7 +62,7 @@ def _import(name: str) -> Any:
 
 
 class _Missing:
-    """A module that cannot be imported: using it says why."""
+    """A module that cannot be imported: using it raises the reason."""
 
     def __init__(self, why: str) -> None:
         self._why = why
@@ -72,7 +72,7 @@ class _Missing:
 
 
 def _forget_peak() -> None:
-    # The kernel's own counter begins anew; on a system without it the peak is that of the whole run.
+    # Resets the kernel's counter; without that, the peak is that of the whole run.
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -80,7 +80,7 @@ def _forget_peak() -> None:
 
 
 def _peak() -> int:
-    """The most memory this process held, in bytes."""
+    """Returns the peak memory of this process, in bytes."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
