@@ -1,4 +1,4 @@
-"""The model of these examples: a real one if you name it, and else one that plays a part that was written for it.
+"""The model of these examples: a real one if you name it, and otherwise a scripted one.
 
     WORKDEN_EXAMPLE_MODEL=openai:gpt-4o python examples/python/local_agent.py
 """
@@ -14,7 +14,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 
 def model(*calls: tuple[str, dict[str, Any]]) -> Model | str:
-    """A model that makes these calls of tools, one after the other, and ends with what the last one answered."""
+    """Returns a model that makes these tool calls one after the other, and returns the last answer."""
     named = os.environ.get("WORKDEN_EXAMPLE_MODEL")
     if named:
         return named
@@ -30,7 +30,7 @@ def model(*calls: tuple[str, dict[str, Any]]) -> Model | str:
 
 
 def last_answer(messages: list[ModelMessage]) -> str:
-    """What the last tool answered."""
+    """Returns the answer of the last tool."""
     requests = [message for message in messages if isinstance(message, ModelRequest)]
     answers = [part for request in requests for part in request.parts if isinstance(part, ToolReturnPart)]
     return str(answers[-1].content) if answers else "nothing was done"

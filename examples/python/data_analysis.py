@@ -1,8 +1,8 @@
-"""An agent that analyses data: it reads a table that it cannot change, and computes in a sandbox without a network.
+"""An agent that analyses data: it reads a read-only table, and computes in a sandbox without a network.
 
     python examples/python/data_analysis.py [TABLE.csv]
 
-Programs see the data at `/data`, read-only, and `/workspace`, in memory. What the agent leaves in `report.md` is kept.
+Programs see the data at `/data`, read-only, and `/workspace`, in memory. The agent's `report.md` is kept.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ with open("report.md", "w") as report:
 
 @dataclass
 class Deps:
-    """Where the tools of the console work."""
+    """Dependencies with the backend of the console tools."""
 
     backend: LinuxSandbox
 
@@ -45,13 +45,13 @@ agent = Agent(
         ("execute", {"command": "python3 analyse.py && cat report.md"}),
     ),
     deps_type=Deps,
-    # Whatever runs, runs in the sandbox: nobody has to be asked.
+    # Commands run in the sandbox, so they need no approval.
     toolsets=[create_console_toolset(require_execute_approval=False)],
 )
 
 
 def main(table: Path) -> str:
-    """The agent's report on a table."""
+    """Returns the agent's report on a table."""
     with tempfile.TemporaryDirectory() as data:
         (Path(data) / "sales.csv").write_bytes(table.read_bytes())
         with LinuxSandbox(volumes={data: "/data:ro"}, memory="1G") as sandbox:
@@ -60,7 +60,7 @@ def main(table: Path) -> str:
 
 
 def sample() -> str:
-    """The same on a small table."""
+    """Runs it on a small table."""
     with tempfile.TemporaryDirectory(prefix="workden-example-") as directory:
         table = Path(directory, "sales.csv")
         table.write_text("region,amount\nnorth,10.5\nsouth,20\nnorth,12\n")

@@ -1,8 +1,8 @@
-"""An agent for the command line: it works in a directory of this machine, and asks before it runs a command.
+"""A command-line agent: it works in a directory of this machine, and asks before it runs a command.
 
     python examples/python/local_agent.py [DIRECTORY [PROMPT]]
 
-With `--yes` nobody is asked.
+`--yes` approves every command.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FIBONACCI = "a, b = 0, 1\nfor _ in range(10):\n    print(a, end=' ')\n    a, b =
 
 @dataclass
 class Deps:
-    """Where the tools of the console work."""
+    """Dependencies with the backend of the console tools."""
 
     backend: LocalBackend
 
@@ -37,7 +37,7 @@ agent = Agent(
 
 
 def main(arguments: list[str]) -> str:
-    """Lets the agent work; what it says in the end."""
+    """Runs the agent, and returns its final answer."""
     words = [argument for argument in arguments if argument != "--yes"]
     prompt = words[1] if len(words) > 1 else "Create a Python script that calculates fibonacci and run it"
 

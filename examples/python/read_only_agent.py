@@ -1,8 +1,8 @@
-"""An agent that reviews code: it may look at everything but secrets, and change nothing.
+"""An agent that reviews code: it may read everything except secrets, and change nothing.
 
     python examples/python/read_only_agent.py [DIRECTORY]
 
-What it may not do it is not even offered.
+Tools that it may not use are not offered.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from workden.permissions import READONLY_RULESET
 
 
 def main(directory: Path) -> str:
-    """A review of the directory."""
+    """Returns a review of the directory."""
     agent = Agent(
         model(
             ("grep", {"pattern": "TODO", "output_mode": "content"}),
-            ("read_file", {"path": ".env"}),  # Refused, and the run goes on.
+            ("read_file", {"path": ".env"}),  # Refused, and the run continues.
             ("grep", {"pattern": "TODO", "output_mode": "content"}),
         ),
         capabilities=[ConsoleCapability(backend=LocalBackend(root_dir=directory), permissions=READONLY_RULESET)],
@@ -32,7 +32,7 @@ def main(directory: Path) -> str:
 
 
 def sample() -> str:
-    """The same, about a project with something left to do."""
+    """Reviews a project with an open TODO."""
     with tempfile.TemporaryDirectory(prefix="workden-example-") as directory:
         Path(directory, "app.py").write_text("def main():\n    pass  # TODO: say hello\n")
         Path(directory, ".env").write_text("KEY=secret\n")

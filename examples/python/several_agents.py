@@ -1,8 +1,8 @@
-"""Several agents over the same files, each with permissions of its own: a planner, a writer, and a tester.
+"""Several agents over the same files, each with its own permissions: a planner, a writer, and a tester.
 
     python examples/python/several_agents.py
 
-The planner reads; the writer writes below `src`, and nowhere else; the tester runs tests, in a sandbox.
+The planner reads; the writer writes only below `src`; the tester runs tests in a sandbox.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from workden.permissions import (
 
 @dataclass
 class Deps:
-    """Where the tools of the console work."""
+    """Dependencies with the backend of the console tools."""
 
     backend: LocalBackend
 
 
 def only_below(directory: str) -> PermissionRuleset:
-    """May read everything, and write below one directory."""
+    """Allows reading everything, and writing below one directory."""
     writing = OperationPermissions(
         default="deny",
         rules=[PermissionRule(pattern=f"**/{directory}/**", action="allow")],
@@ -51,7 +51,7 @@ PLANNER = Agent(
 )
 WRITER = Agent(
     model(
-        ("write_file", {"path": "README.md", "content": "mine"}),  # Refused: it is not below `src`.
+        ("write_file", {"path": "README.md", "content": "mine"}),  # Refused: the path is not below `src`.
         ("write_file", {"path": "src/double.py", "content": "def double(n):\n    return 2 * n\n"}),
     ),
     deps_type=Deps,
@@ -65,7 +65,7 @@ TESTER = Agent(
 
 
 def main(directory: Path) -> dict[str, str]:
-    """What each of them says, after their work in this directory."""
+    """Returns the answer of each agent after its work in this directory."""
     (directory / "README.md").write_text("A function that doubles is wanted.\n")
     runs_commands = create_ruleset(default="deny", allow_write=False, allow_execute=True)
     said: dict[str, str] = {}

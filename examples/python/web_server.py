@@ -1,11 +1,11 @@
-"""A web server in which every user has a sandbox of their own, over `SessionManager`.
+"""A web server with one sandbox per user, with `SessionManager`.
 
     python examples/python/web_server.py [--docker] [PORT]
 
     curl -d 'print(6 * 7)' localhost:8000/run/anna
 
-What users leave in their directory is there when they return. Sandboxes that nobody uses are ended. With `--docker`
-sessions are containers; without it they are sandboxes of this Linux, which need no daemon.
+Files in a user's directory persist. Unused sandboxes are ended. With `--docker` sessions are containers; without it
+they are Linux sandboxes, which need no daemon.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_BYTES = 1_000_000
 
 
 def manager(workspaces: Path, kind: str) -> SessionManager:
-    """One sandbox a user, with a directory that stays."""
+    """Creates one sandbox per user, with a persistent directory."""
     if kind == "docker":
         return SessionManager(default_runtime="python-minimal", workspace_root=workspaces)
 
@@ -35,13 +35,13 @@ def manager(workspaces: Path, kind: str) -> SessionManager:
 
 
 class Server:
-    """Answers `POST /run/USER` with what the program in the body prints."""
+    """Answers `POST /run/USER` with the output of the program in the body."""
 
     def __init__(self, sessions: SessionManager) -> None:
         self._sessions = sessions
 
     async def serve(self, port: int) -> asyncio.Server:
-        """Begins to listen."""
+        """Starts to listen."""
         self._sessions.start_cleanup_loop(interval=60)
         return await asyncio.start_server(self._answer, "127.0.0.1", port)
 
@@ -65,7 +65,7 @@ class Server:
             return "413 Content Too Large", {"error": "the program is too long"}
         program = await reader.readexactly(int(length[1]))
         sandbox = await self._sessions.get_or_create(user[1])
-        # Both wait for the sandbox, and neither holds up the others.
+        # Both wait for the sandbox without blocking other requests.
         await asyncio.to_thread(sandbox.write, "main.py", program)
         ran = await sandbox.async_execute("python3 main.py", timeout=30)
         return "200 OK", {"output": ran.output, "exit_code": ran.exit_code}
