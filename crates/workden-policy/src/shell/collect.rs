@@ -109,10 +109,6 @@ impl Collector {
     pub(super) fn text(&mut self, text: &str) -> After {
         match syntax::parse(text, &mut self.budget) {
             Ok(script) => {
-                #[cfg(feature = "second-reader")]
-                if let Err(Refused { kind, about }) = super::second_reader::agrees(text, &script) {
-                    self.doubt(kind, about);
-                }
                 self.script(&script)
             }
             Err(Refused { kind, about }) => {
@@ -132,8 +128,8 @@ impl Collector {
     }
 
     pub(super) fn script(&mut self, script: &Script) -> After {
-        if let Some(doubt) = script.doubt {
-            self.doubt(DoubtKind::Construct, doubt);
+        for doubt in &script.doubts {
+            self.doubt(DoubtKind::Construct, *doubt);
         }
         let mut after = After::same(&self.directories);
         for item in &script.items {
@@ -272,9 +268,6 @@ impl Collector {
     }
 
     fn simple(&mut self, simple: &Simple) -> After {
-        if let Some(dialect) = simple.dialect {
-            self.doubt(DoubtKind::Construct, dialect);
-        }
         let start = self.directories.clone();
         let assignments = simple.assignments.iter().map(|assign| self.assignment(assign)).collect();
         let after = if simple.words.is_empty() { After::same(&start) } else { self.program(simple, assignments) };

@@ -38,10 +38,7 @@ impl Collector {
                 self.repeated(condition, body)
             }
             Compound::Case { word, arms } => self.case(word, arms),
-            Compound::Test { words, doubt } => {
-                if let Some(doubt) = doubt {
-                    self.doubt(DoubtKind::Construct, *doubt);
-                }
+            Compound::Test(words) => {
                 words.iter().for_each(|word| self.parts(&word.parts));
                 After::same(&self.directories)
             }

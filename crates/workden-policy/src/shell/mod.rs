@@ -11,8 +11,6 @@ mod collect_compound;
 mod directories;
 mod environment;
 mod guard;
-#[cfg(feature = "second-reader")]
-mod second_reader;
 mod syntax;
 #[cfg(test)]
 mod tests;

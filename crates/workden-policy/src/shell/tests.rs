@@ -7,4 +7,4 @@ mod places;
 mod rendering;
 mod seen_through;
 
-use rendering::{check, check_alone};
+use rendering::check;

@@ -8,6 +8,7 @@ use workden_policy::shell::{Analysis, Directories, Input, Invocation, Word, anal
 
 use super::{
     driver::WORK,
+    oracle::{self, Reading, Text},
     sandbox::{Call, Ran, Trace},
 };
 
@@ -38,8 +39,12 @@ pub(crate) struct Tally {
     ran: usize,
     programs: usize,
     clear: usize,
+    /// Scripts without a doubt that the oracle reads as well.
+    compared: usize,
     findings: Vec<String>,
     caught: [usize; WEAKENED.len()],
+    /// Weakened analyses that the oracle alone notices.
+    caught_by_oracle: usize,
 }
 
 /// Compares one script; what is wrong with its analysis is returned and counted.
@@ -55,7 +60,11 @@ pub(crate) fn judge(script: &str, ran: &Ran, tally: &mut Tally) -> Vec<String> {
     tally.programs += programs;
     tally.ran += usize::from(programs > 0);
     tally.clear += usize::from(analysis.doubts.is_empty());
-    let findings = missed(&analysis, ran);
+    let reading = if analysis.doubts.is_empty() { oracle::read(script) } else { None };
+    tally.compared += usize::from(reading.is_some());
+    let unlike = |analysis: &Analysis| reading.as_ref().map(|reading| unlike(script, analysis, reading));
+    let mut findings = missed(&analysis, ran);
+    findings.extend(unlike(&analysis).into_iter().flatten());
     for finding in &findings {
         tally.findings.push(format!("{script:?}\n    {finding}\n    {analysis:?}"));
     }
@@ -63,6 +72,7 @@ pub(crate) fn judge(script: &str, ran: &Ran, tally: &mut Tally) -> Vec<String> {
         let mut analysis = analysis.clone();
         weaken(&mut analysis);
         *caught += usize::from(!missed(&analysis, ran).is_empty());
+        tally.caught_by_oracle += usize::from(unlike(&analysis).is_some_and(|found| !found.is_empty()));
     }
     findings
 }
@@ -84,6 +94,59 @@ fn missed(analysis: &Analysis, ran: &Ran) -> Vec<String> {
         missed.extend(files(analysis, trace).map(|file| format!("{shell} made {file}")));
     }
     missed
+}
+
+/// Programs that the analysis looks through, so that they may not be among its invocations.
+const LOOKED_THROUGH: &[&str] = &[
+    "env", "nice", "timeout", "nohup", "command", "exec", "eval", "setsid", "stdbuf", "builtin", "find", "xargs", "sh",
+    "bash", "dash", "trap", "time",
+];
+
+/// Where the analysis and the oracle read different commands or files.
+fn unlike(script: &str, analysis: &Analysis, reading: &Reading) -> Vec<String> {
+    let mut found = Vec::new();
+    for command in &reading.commands {
+        let through = command.first().and_then(Option::as_deref).is_none_or(|name| LOOKED_THROUGH.contains(&name));
+        if !through && !analysis.invocations.iter().any(|invocation| same_words(&invocation.argv, command)) {
+            found.push(format!("the oracle reads the command {command:?}"));
+        }
+    }
+    for file in &reading.files {
+        if !analysis.redirections.iter().any(|redirection| same_word(&redirection.target, file)) {
+            found.push(format!("the oracle reads the file {file:?}"));
+        }
+    }
+    // The oracle does not look for scripts in `${...}`.
+    if script.contains("${") {
+        return found;
+    }
+    for invocation in analysis.invocations.iter().filter(|invocation| invocation.through.is_empty()) {
+        if !reading.commands.iter().any(|command| same_words(&invocation.argv, command)) {
+            found.push(format!("the oracle does not read the command {:?}", invocation.argv));
+        }
+    }
+    found
+}
+
+/// Whether these are the same words, as far as the oracle can tell what they become. Braces make
+/// several words of one.
+fn same_words(argv: &[Word], command: &[Text]) -> bool {
+    let exact = argv.len() == command.len() && argv.iter().zip(command).all(|(word, text)| same_word(word, text));
+    let known = |text: &&Text| text.is_some();
+    let before = command.iter().take_while(known).count();
+    let after = command.iter().rev().take_while(known).count();
+    let braces = before < command.len()
+        && argv.len() + 1 >= command.len()
+        && before + after <= argv.len()
+        && argv.iter().zip(&command[..before]).all(|(word, text)| same_word(word, text))
+        && argv.iter().rev().zip(command.iter().rev().take(after)).all(|(word, text)| same_word(word, text));
+    exact || braces
+}
+
+fn same_word(word: &Word, text: &Text) -> bool {
+    let Some(text) = text else { return true };
+    // A text that only looks like a home has a dot in front.
+    word.literal().is_none_or(|word| word == text || word.strip_prefix("./") == Some(text) && text.starts_with('~'))
 }
 
 fn foresees(found: &Invocation, call: &Call, exact: bool) -> bool {
@@ -125,6 +188,8 @@ impl Tally {
         self.ran += other.ran;
         self.programs += other.programs;
         self.clear += other.clear;
+        self.compared += other.compared;
+        self.caught_by_oracle += other.caught_by_oracle;
         self.findings.extend(other.findings);
         self.caught.iter_mut().zip(other.caught).for_each(|(all, more)| *all += more);
     }
@@ -134,10 +199,11 @@ impl Tally {
     }
 
     pub(crate) fn summary(&self) -> String {
-        let Self { scripts, accepted, ran, programs, clear, .. } = self;
+        let Self { scripts, accepted, ran, programs, clear, compared, .. } = self;
         let mut text = format!(
             "differential: {scripts} scripts, {accepted} accepted by bash -n, {ran} of these ran programs ({programs} \
-             in all), {clear} without a doubt ({:.0} %), {} with a doubt; {} not foreseen",
+             in all), {clear} without a doubt ({:.0} %), {} with a doubt; {compared} compared with the oracle; {} \
+             findings",
             100.0 * self.clear_share(),
             accepted - clear,
             self.findings.len(),
@@ -145,6 +211,7 @@ impl Tally {
         for ((name, _), caught) in WEAKENED.iter().zip(self.caught) {
             text.push_str(&format!("\n    control: {name}: caught {caught} times"));
         }
+        text.push_str(&format!("\n    control: weakened analyses: caught {} times by the oracle", self.caught_by_oracle));
         text
     }
 
@@ -160,6 +227,9 @@ impl Tally {
         }
         if self.clear_share() < least_clear {
             return Err("nearly everything was doubted, which shows nothing".to_owned());
+        }
+        if self.compared * 2 < self.clear || self.caught_by_oracle == 0 {
+            return Err("the oracle read too little, which shows nothing".to_owned());
         }
         match WEAKENED.iter().zip(self.caught).find(|(_, caught)| *caught == 0) {
             Some(((name, _), _)) => Err(format!("an analysis {name} was not caught, so this test cannot fail")),

@@ -4,7 +4,8 @@
 //! as nobody, in a bubblewrap sandbox without network, with a read-only root and a `PATH` of harmless
 //! stand-ins that write down how they were called. Each program that ran must be among the
 //! invocations, with the same arguments and directory, and each file that appeared among the
-//! redirections, or the analysis must have a doubt.
+//! redirections, or the analysis must have a doubt. A script without a doubt is also read by
+//! another parser, the oracle, and both must find the same commands and files in all of its branches.
 //!
 //! `cargo test --release -p workden-policy --test differential -- --seconds 60 [--seed N] [--show]`
 
@@ -13,6 +14,7 @@
 mod driver;
 mod generate;
 mod judge;
+mod oracle;
 mod random;
 mod sandbox;
 mod stand_in;

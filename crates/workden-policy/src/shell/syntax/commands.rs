@@ -16,6 +16,8 @@ use super::{
 const CLOSING: &[&str] = &["then", "elif", "else", "fi", "do", "done", "esac", "}"];
 /// Builtins whose arguments may be assignments.
 const DECLARING: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
+/// A longer number before a redirection is a word to some versions of bash, and a descriptor to others.
+const MOST_DIGITS: usize = 4;
 
 impl Parser<'_, '_> {
     /// Reads commands as long as there are any.
@@ -23,7 +25,10 @@ impl Parser<'_, '_> {
         let mut script = Script::default();
         loop {
             self.skip_lines()?;
-            let Some(mut item) = self.item()? else { return Ok(script) };
+            let Some(mut item) = self.item()? else {
+                script.doubts.append(&mut self.doubts);
+                return Ok(script);
+            };
             self.skip_blanks();
             let ended = match (self.peek(), self.operator_after()) {
                 (Some(b';'), Some(b';' | b'&')) => false,
@@ -37,6 +42,7 @@ impl Parser<'_, '_> {
             };
             script.items.push(item);
             if !ended {
+                script.doubts.append(&mut self.doubts);
                 return Ok(script);
             }
         }
@@ -111,7 +117,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `time` as a word of the language, which it is not before an option other than `-p`.
+    /// `time` as a reserved word. Before an option other than `-p` it is a program to sh, and a
+    /// reserved word before a program of that name to bash.
     fn time(&mut self) -> Parsed<bool> {
         let start = self.at;
         if !self.keyword("time")? {
@@ -122,6 +129,7 @@ impl Parser<'_, '_> {
             self.skip_blanks();
         }
         if self.peek() == Some(b'-') {
+            self.doubts.push("an option of `time` that bash and sh read differently");
             self.at = start;
             return Ok(false);
         }
@@ -238,7 +246,7 @@ impl Parser<'_, '_> {
             let assigns = simple.words.is_empty() || declares;
             let Some(word) = self.word(if assigns { Place::Assignable } else { Place::Argument })? else { break };
             if matches!(self.peek(), Some(b'<' | b'>'))
-                && let Some(descriptor) = descriptor(&word)
+                && let Some(descriptor) = self.descriptor(&word)
             {
                 match self.redirect(descriptor)? {
                     Some((redirect, _)) => simple.redirects.push(redirect),
@@ -247,7 +255,7 @@ impl Parser<'_, '_> {
                 continue;
             }
             if split_by_sh {
-                simple.dialect = Some("words behind `&>`, which for sh are a command of their own");
+                self.doubts.push("words behind `&>`, which for sh are a command of their own");
             }
             match if simple.words.is_empty() { assignment(word) } else { Err(word) } {
                 Ok(assignment) => simple.assignments.push(assignment),
@@ -273,16 +281,22 @@ impl Parser<'_, '_> {
             _ => self.unexpected("a command that is not torn by `(`"),
         }
     }
-}
 
-/// A number or `{name}` right before a redirection.
-fn descriptor(word: &Word) -> Option<Descriptor> {
-    let text = word.plain()?;
-    if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Some(Descriptor::Number(text.to_owned()));
+    /// A number or `{name}` right before a redirection.
+    fn descriptor(&mut self, word: &Word) -> Option<Descriptor> {
+        let text = word.plain()?;
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            if text.len() > MOST_DIGITS {
+                self.doubts.push("a descriptor that no shell has");
+            }
+            return Some(Descriptor::Number(text.to_owned()));
+        }
+        let name = text.strip_prefix('{')?.strip_suffix('}')?;
+        is_name(name).then(|| {
+            self.doubts.push("`{name}` before a redirection, which sh takes for a word");
+            Descriptor::Variable(name.to_owned())
+        })
     }
-    let name = text.strip_prefix('{')?.strip_suffix('}')?;
-    is_name(name).then(|| Descriptor::Variable(name.to_owned()))
 }
 
 /// `name=value`, `name+=value`, `name[subscript]=value`; the word itself if it is none of these.

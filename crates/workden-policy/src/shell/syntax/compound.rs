@@ -18,7 +18,10 @@ impl Parser<'_, '_> {
             self.nested(Level::Other, Parser::branches)?
         } else if self.keyword("while")? || self.keyword("until")? {
             self.nested(Level::Loop, Parser::while_loop)?
-        } else if self.keyword("for")? || self.keyword("select")? {
+        } else if self.keyword("for")? {
+            self.nested(Level::Loop, Parser::for_loop)?
+        } else if self.keyword("select")? {
+            self.doubts.push("a `select` loop, which sh takes for a command");
             self.nested(Level::Loop, Parser::for_loop)?
         } else if self.keyword("case")? {
             self.nested(Level::Loop, Parser::cases)?
@@ -76,6 +79,7 @@ impl Parser<'_, '_> {
         if self.peek() == Some(b'(') {
             return match self.arithmetic()? {
                 Some(arithmetic) => {
+                    self.doubts.push("`for ((...))`, which sh does not know");
                     let body = self.loop_body()?;
                     Ok(Compound::Loop {
                         variable: None,
@@ -118,6 +122,7 @@ impl Parser<'_, '_> {
         self.take(b';');
         self.skip_lines()?;
         if self.keyword("{")? {
+            self.doubts.push("a loop with braces for `do` and `done`");
             let body = self.body()?;
             self.expect("}")?;
             return Ok(body);

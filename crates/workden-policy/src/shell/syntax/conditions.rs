@@ -14,7 +14,6 @@ impl Parser<'_, '_> {
     /// Reads the rest of a test.
     pub(super) fn test(&mut self) -> Parsed<Compound> {
         let mut words: Vec<Word> = Vec::new();
-        let mut doubt = None;
         let mut place = Place::Argument;
         let mut after_join = false;
         loop {
@@ -34,7 +33,7 @@ impl Parser<'_, '_> {
                 {
                     self.budget.token()?;
                     self.at += 1;
-                    doubt = Some("an operator in `[[ ]]` that sh takes for one of its own");
+                    self.doubts.push("an operator in `[[ ]]` that sh takes for one of its own");
                     continue;
                 }
                 _ => {}
@@ -42,16 +41,16 @@ impl Parser<'_, '_> {
             let Some(word) = self.word(place)? else { return self.unexpected("`]]`") };
             let text = word.plain().unwrap_or_default();
             if text == "]]" && place == Place::Argument {
-                return Ok(Compound::Test { words, doubt });
+                return Ok(Compound::Test(words));
             }
             if place == Place::TestRegex && word.parts.iter().any(has_pipe) {
-                doubt = Some("an operator in `[[ ]]` that sh takes for one of its own");
+                self.doubts.push("an operator in `[[ ]]` that sh takes for one of its own");
             }
             if after_join && !text.starts_with('-') && text != "!" {
-                doubt = Some("a word in `[[ ]]` that sh takes for a command");
+                self.doubts.push("a word in `[[ ]]` that sh takes for a command");
             }
             if ARITHMETIC.contains(&text) || VARIABLE.contains(&text) {
-                doubt = Some("arithmetic or a variable by name in `[[ ]]`");
+                self.doubts.push("arithmetic or a variable by name in `[[ ]]`");
             }
             after_join = false;
             place = match text {

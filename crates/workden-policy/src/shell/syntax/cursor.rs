@@ -21,11 +21,13 @@ pub(super) struct Parser<'text, 'budget> {
     pub(super) pending: Vec<Pending>,
     /// How many of them were read.
     pub(super) heredocs: usize,
+    /// Constructs that shells read differently; the next list that ends takes them.
+    pub(super) doubts: Vec<&'static str>,
 }
 
 impl<'text, 'budget> Parser<'text, 'budget> {
     pub(super) fn new(text: &'text str, budget: &'budget mut Budget) -> Self {
-        Self { text, at: 0, budget, pending: Vec::new(), heredocs: 0 }
+        Self { text, at: 0, budget, pending: Vec::new(), heredocs: 0, doubts: Vec::new() }
     }
 
     /// The byte at the position.

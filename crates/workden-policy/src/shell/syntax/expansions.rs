@@ -137,10 +137,8 @@ impl Parser<'_, '_> {
         let mut script = self.nested(Level::Other, Parser::list)?;
         if self.heredocs > heredocs && !script.is_one_command() {
             // Bash 5.2 writes a substitution down and parses that once more, and loses a `;` on the way.
-            script.doubt = Some("a here-document among commands in a substitution");
+            script.doubts.push("a here-document among commands in a substitution");
         }
-        #[cfg(feature = "second-reader")]
-        let script = Script { text: Some(self.since(start + 1).to_owned()), ..script };
         if self.peek() != Some(b')') {
             return self.unexpected("`)`");
         }
@@ -184,8 +182,6 @@ impl Parser<'_, '_> {
         self.at += 1;
         self.budget.enter(Level::Other)?;
         let script = super::parse(&text, self.budget)?;
-        #[cfg(feature = "second-reader")]
-        let script = Script { text: Some(text), ..script };
         self.budget.leave(Level::Other);
         parts.0.push(Part::Command(script));
         Ok(())

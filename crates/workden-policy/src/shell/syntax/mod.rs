@@ -31,9 +31,35 @@ pub(crate) fn parse(text: &str, budget: &mut Budget) -> Result<Script, Refused> 
     let place = budget.place();
     let mut parser = Parser::new(text, budget);
     let parsed = parser.list().and_then(|script| parser.finish().map(|()| script));
+    let parsed = parsed.map(|mut script| {
+        if has_torn_operator(text) {
+            script.doubts.push("an operator or an expansion that a joined line tears apart");
+        }
+        script
+    });
     // An error leaves in the middle of things.
     budget.return_to(place);
     parsed
+}
+
+/// Whether a backslash before a newline stands within `&&`, `$(` or the like, which some readers of
+/// the language put together again and others do not. Errs on the side of yes: it may be in quotes.
+fn has_torn_operator(text: &str) -> bool {
+    const JOIN: &str = "\\\n";
+    text.match_indices(JOIN).any(|(at, _)| {
+        let (before, after) = text.split_at(at);
+        let continues = match before.bytes().next_back() {
+            Some(b'$') => return true,
+            Some(b'&') => "&>",
+            Some(b'|') => "|&",
+            Some(b';') => ";&",
+            Some(b'<') => "<>&(-",
+            Some(b'>') => ">|&(",
+            Some(b'(') => "(",
+            _ => return false,
+        };
+        after.trim_start_matches(JOIN).starts_with(|first| continues.contains(first))
+    })
 }
 
 /// Whether this is the name of a variable.

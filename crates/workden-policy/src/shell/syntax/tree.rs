@@ -9,11 +9,8 @@ use std::{cell::OnceCell, rc::Rc};
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     pub(crate) items: Vec<Item>,
-    /// Why a shell may not run what is written here.
-    pub(crate) doubt: Option<&'static str>,
-    /// As it is written, if it is that of a substitution.
-    #[cfg(feature = "second-reader")]
-    pub(crate) text: Option<String>,
+    /// Constructs in it that shells read differently.
+    pub(crate) doubts: Vec<&'static str>,
 }
 
 /// One entry of a list.
@@ -60,8 +57,6 @@ pub(crate) struct Simple {
     pub(crate) assignments: Vec<Assign>,
     pub(crate) words: Vec<Word>,
     pub(crate) redirects: Vec<Redirect>,
-    /// Something in it that bash and sh read differently.
-    pub(crate) dialect: Option<&'static str>,
 }
 
 #[derive(Debug)]
@@ -92,11 +87,7 @@ pub(crate) enum Compound {
         arms: Vec<(Vec<Word>, Script)>,
     },
     /// `[[ ... ]]`.
-    Test {
-        words: Vec<Word>,
-        /// Why it is not only a comparison of texts.
-        doubt: Option<&'static str>,
-    },
+    Test(Vec<Word>),
     /// `((...))`.
     Arithmetic(Vec<Part>),
 }

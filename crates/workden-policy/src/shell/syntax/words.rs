@@ -89,7 +89,12 @@ impl Parser<'_, '_> {
             Some(b'|') => return Ok(false),
             Some(b'(') => match place {
                 Place::Assignable if parts.is_head_of_array() => parts.0.push(self.array()?),
-                Place::TestPattern | Place::TestRegex => parts.0.push(self.balanced()?),
+                Place::TestPattern | Place::TestRegex => {
+                    if place == Place::TestPattern {
+                        self.doubts.push("an extended pattern in `[[ ]]`");
+                    }
+                    parts.0.push(self.balanced()?);
+                }
                 Place::Assignable | Place::Argument => return Ok(false),
             },
             Some(b'<' | b'>') => {

@@ -1,6 +1,8 @@
 //! Ways to write a command so that it does not look like one.
 
-use super::{check, check_alone};
+use workden_core::VirtualPath;
+
+use super::{super::analyse, check};
 
 #[test]
 fn names_in_pieces_are_put_together() {
@@ -100,10 +102,11 @@ fn commands_in_odd_places_are_found() {
     check("echo 'it'\\''s'; rm x", "echo it's ; rm x");
     check("echo $(( 1 )); rm x", "echo ?$(( 1 ))? ; rm x ! unknown");
     check("a;\\\nrm x", "a ; rm x");
-    check_alone("a &\\\n& rm x", "a ; rm x");
-    check_alone("a |\\\n| rm x", "a ; rm x");
+    check("a &\\\n& rm x", "a ; rm x ! construct");
+    check("a |\\\n| rm x", "a ; rm x ! construct");
     check("i\\\nf a; then rm x; fi", "a ; rm x");
-    check_alone("$\\\n(rm x)", "?$\\\n(rm x)? ; rm x ! unknown");
+    check("$\\\n(rm x)", "?$\\\n(rm x)? ; rm x ! construct unknown");
+    check("a |\\\n  rm x", "a ; rm x <");
     check("a 2\\\n>f", "a | >f");
 }
 
@@ -112,7 +115,7 @@ fn what_bash_and_sh_read_differently_is_doubted() {
     check("echo $'\\'; rm x #'", "! syntax");
     check("((rm -rf /))", "! construct");
     check("[[ a || rm ]]", "! construct");
-    check_alone("[[ a\nrm ]]", "! construct");
+    check("[[ a\nrm ]]", "! construct");
     check("sh -c '~/a'", "sh>./~/a ! construct");
     check("eval a '~/b'", "eval>a ./~/b ! construct");
     check("echo &>f; rm x", "echo ; rm x | >f");
@@ -205,4 +208,41 @@ fn builtins_that_change_what_commands_mean_are_doubted() {
     check("hash -r", "hash -r");
     check("read -r x", "read -r x");
     check("declare -r x=1", "declare -r x=1");
+}
+
+/// Each is read in another way by another shell, version or parser: it is never understood, however
+/// deep it stands.
+#[test]
+fn what_readers_of_the_language_disagree_about_is_doubted_at_any_depth() {
+    for script in [
+        "select x in a b; do c; done",
+        "99999999999>x a",
+        "a {fd}>x",
+        "for x in a; { b; }",
+        "for ((;;)) do b; done",
+        "time -v a",
+        "a &\\\n& b",
+        "a |\\\n| b",
+        "a >\\\n> b",
+        "a <\\\n\\\n<E\nE\n",
+        "[[ a == @(b|c) ]]",
+        "[[ a\nrm ]]",
+        "((a))",
+    ] {
+        let quoted = format!("'{script}'");
+        for nested in [
+            script.to_owned(),
+            format!("echo $({script}\n)"),
+            format!("x=`{script}\n`"),
+            format!("{{ {script}\n}}"),
+            format!("if a; then {script}\nfi"),
+            format!("f() {{ {script}\n}}"),
+            format!("sh -c {quoted}"),
+            format!("eval {quoted}"),
+            format!("sh <<'EOF'\n{script}\nEOF\n"),
+        ] {
+            let analysis = analyse(&nested, &VirtualPath::root());
+            assert!(!analysis.doubts.is_empty(), "{nested:?} is understood: {analysis:?}");
+        }
+    }
 }

@@ -17,17 +17,6 @@ pub(super) fn check(script: &str, expected: &str) {
     assert_eq!(found, expected, "\nin: {script}");
 }
 
-/// The same where the second reader is known to see something else, which must be a doubt.
-#[track_caller]
-pub(super) fn check_alone(script: &str, expected: &str) {
-    let from = VirtualPath::parse("/w").unwrap();
-    let mut analysis = analyse(script, &from);
-    let all = analysis.doubts.len();
-    analysis.doubts.retain(|doubt| doubt.about != "two readers understand it differently");
-    assert_eq!(analysis.doubts.len() < all, cfg!(feature = "second-reader"), "\nin: {script}");
-    assert_eq!(rendered(&analysis), expected, "\nin: {script}");
-}
-
 pub(super) fn rendered(analysis: &Analysis) -> String {
     let invocations: Vec<String> = analysis.invocations.iter().map(invocation).collect();
     let mut text = invocations.join(" ; ");
