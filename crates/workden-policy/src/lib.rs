@@ -19,7 +19,6 @@ mod presets;
 mod rules;
 mod rules_gate;
 pub mod secrets;
-pub mod shell;
 mod sight;
 
 pub use action::{Action, Operation};
@@ -32,3 +31,4 @@ pub use mounts::{Access, Approval, MountRules, MountTable};
 pub use policy::{Policy, PolicyLayer};
 pub use presets::{BLOCKS_DANGEROUS, PROTECTS_SECRETS, PROTECTS_SYSTEM, Preset, RulesetOptions, Surroundings};
 pub use rules::{OperationRules, Rule, Ruleset};
+pub use workden_shell as shell;

@@ -6,10 +6,8 @@ use std::{
 };
 
 use workden_core::VirtualPath;
-use workden_policy::{
-    Policy, Preset,
-    shell::{Analysis, DoubtKind, Word, analyse, analyse_bytes},
-};
+use workden_policy::{Policy, Preset};
+use workden_shell::{Analysis, DoubtKind, Input, Word, analyse};
 
 use crate::in_time;
 
@@ -60,7 +58,7 @@ fn timed(script: &[u8], from: &VirtualPath) -> Analysis {
         // The whole decision, where there is a text to decide about.
         let analysis = match std::str::from_utf8(script) {
             Ok(text) => policy().judge_command(text, from).analysis,
-            Err(_) => analyse_bytes(script, from),
+            Err(_) => analyse(script, from, Input::Inherited),
         };
         (analysis, started.elapsed())
     };
@@ -87,7 +85,7 @@ fn check(analysis: &Analysis) {
 
 /// A script that is clear is as clear in a group, in a shell of its own, and evaluated.
 fn check_wrapped(script: &str, from: &VirtualPath) {
-    let plain = analyse(script, from);
+    let plain = analyse(script, from, Input::Inherited);
     // A tilde that is quoted is written differently.
     let clear = plain.doubts.is_empty() && !plain.invocations.is_empty();
     if !clear || script.contains('~') || script.len() > LONGEST / 8 {
@@ -95,7 +93,7 @@ fn check_wrapped(script: &str, from: &VirtualPath) {
     }
     let quoted = script.replace('\'', "'\\''");
     for wrapped in [format!("{{ {script}\n}}"), format!("eval -- '{quoted}'"), format!("bash -c -- '{quoted}'")] {
-        let found = analyse(&wrapped, from);
+        let found = analyse(&wrapped, from, Input::Inherited);
         if found.doubts.iter().any(|doubt| doubt.kind == DoubtKind::TooMuch) {
             continue;
         }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Action,
     shell::{
-        Analysis, Doubt, DoubtKind, Input, Invocation, Redirection, Use, Word, analyse, analyse_fed, doubt_of_setting,
+        Analysis, Doubt, DoubtKind, Input, Invocation, Redirection, Use, Word, analyse, doubt_of_variable,
     },
 };
 
@@ -37,7 +37,7 @@ const MOST_NAMED: usize = 2_048;
 impl CommandFacts {
     /// Finds out what a command line would do when it is run in a directory.
     pub(crate) fn of(script: &str, directory: &VirtualPath) -> Self {
-        Self::from_analysis(analyse(script, directory), directory)
+        Self::from_analysis(analyse(script, directory, Input::Inherited), directory)
     }
 
     /// Finds out what a command would do that is to be run like this: with its variables, and with an
@@ -47,8 +47,8 @@ impl CommandFacts {
             ExecutionInput::Nothing => Input::Inherited,
             ExecutionInput::Later => Input::Fed,
         };
-        let mut analysis = analyse_fed(&execution.script, directory, input);
-        analysis.doubts.extend(execution.environment.keys().filter_map(|name| doubt_of_setting(name)));
+        let mut analysis = analyse(&execution.script, directory, input);
+        analysis.doubts.extend(execution.environment.keys().filter_map(|name| doubt_of_variable(name)));
         Self::from_analysis(analysis, directory)
     }
 
@@ -129,7 +129,7 @@ impl Gathered<'_> {
         if self.texts > MOST_TEXT {
             return;
         }
-        let inside = analyse(text, self.directory);
+        let inside = analyse(text, self.directory, Input::Inherited);
         let denied = dangers_of(&inside).into_iter().filter(|danger| danger.action == Action::Deny);
         self.dangers.extend(denied.map(|danger| Danger { action: most, ..danger }));
         self.doubts.extend(inside.doubts.into_iter().filter(|doubt| doubt.kind == DoubtKind::ForeignCode));

@@ -7,7 +7,7 @@
 //! redirections, or the analysis must have a doubt. A script without a doubt is also read by
 //! another parser, the oracle, and both must find the same commands and files in all of its branches.
 //!
-//! `cargo test --release -p workden-policy --test differential -- --seconds 60 [--seed N] [--show]`
+//! `cargo test -p workden-shell --test differential -- --seconds 60 [--seed N] [--show]`
 
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a test that is a program of its own")]
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use workden_core::VirtualPath;
 
-use super::super::{Analysis, DoubtKind, analyse, analyse_bytes};
+use super::super::{Analysis, DoubtKind, Input, analyse};
 
 /// How long any input may take. Tests are built without optimisation and share the machine.
 const MOST_TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1_500 } else { 50 });
@@ -146,7 +146,7 @@ fn every_shape_is_answered_in_time() {
 fn in_time(script: &str) -> Duration {
     let timed = || {
         let started = Instant::now();
-        let analysis = analyse(script, &VirtualPath::root());
+        let analysis = analyse(script, &VirtualPath::root(), Input::Inherited);
         let took = started.elapsed();
         assert!(analysis.doubts.iter().all(|doubt| doubt.about.len() < 400), "a doubt that repeats its input");
         took
@@ -178,7 +178,7 @@ fn past_a_cap_there_is_a_doubt() {
         ("a".repeat(LENGTH), None),
         ("a".repeat(LENGTH + 1), Some(DoubtKind::TooMuch)),
     ] {
-        let analysis = analyse(&script, &VirtualPath::root());
+        let analysis = analyse(&script, &VirtualPath::root(), Input::Inherited);
         assert_eq!(only_doubt(&analysis), expected, "{:?}", script.chars().take(60).collect::<String>());
     }
 }
@@ -189,13 +189,13 @@ fn scripts_in_scripts_share_one_budget() {
     for _ in 0..40 {
         script = format!("sh <<'E{}'\n{script}\nE{}\n", script.len(), script.len());
     }
-    assert_eq!(only_doubt(&analyse(&script, &VirtualPath::root())), Some(DoubtKind::TooMuch));
+    assert_eq!(only_doubt(&analyse(&script, &VirtualPath::root(), Input::Inherited)), Some(DoubtKind::TooMuch));
 }
 
 #[test]
 fn bytes_that_are_no_text_are_doubted() {
     for bytes in [&b"ls \xff"[..], b"\xed\xa0\x80", b"ls\0 x", &[0xff; LENGTH]] {
-        let analysis = analyse_bytes(bytes, &VirtualPath::root());
+        let analysis = analyse(bytes, &VirtualPath::root(), Input::Inherited);
         assert_eq!(only_doubt(&analysis), Some(DoubtKind::Syntax));
         assert!(analysis.invocations.is_empty());
     }

@@ -2,7 +2,10 @@
 
 use workden_core::VirtualPath;
 
-use super::{super::analyse, check};
+use super::{
+    super::{Input, analyse},
+    check,
+};
 
 #[test]
 fn names_in_pieces_are_put_together() {
@@ -160,7 +163,7 @@ fn variables_that_change_what_runs_are_doubted() {
         "HOME=/ a",
     ] {
         let from = workden_core::VirtualPath::root();
-        let analysis = super::super::analyse(script, &from);
+        let analysis = super::super::analyse(script, &from, Input::Inherited);
         let doubted = analysis.doubts.iter().any(|doubt| doubt.kind == super::super::DoubtKind::Environment);
         assert!(doubted, "{script}: {analysis:?}");
     }
@@ -197,7 +200,7 @@ fn builtins_that_change_what_commands_mean_are_doubted() {
         "read 'a[$(b)]'",
     ] {
         let from = workden_core::VirtualPath::root();
-        let analysis = super::super::analyse(script, &from);
+        let analysis = super::super::analyse(script, &from, Input::Inherited);
         let doubted = analysis.doubts.iter().any(|doubt| doubt.kind == super::super::DoubtKind::Construct);
         assert!(doubted, "{script}: {analysis:?}");
     }
@@ -241,7 +244,7 @@ fn what_readers_of_the_language_disagree_about_is_doubted_at_any_depth() {
             format!("eval {quoted}"),
             format!("sh <<'EOF'\n{script}\nEOF\n"),
         ] {
-            let analysis = analyse(&nested, &VirtualPath::root());
+            let analysis = analyse(&nested, &VirtualPath::root(), Input::Inherited);
             assert!(!analysis.doubts.is_empty(), "{nested:?} is understood: {analysis:?}");
         }
     }

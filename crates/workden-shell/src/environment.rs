@@ -2,6 +2,11 @@
 //!
 //! Invariant: setting one of these, in whatever way, is a doubt; the list errs on the long side.
 
+use crate::{
+    analysis::{Doubt, DoubtKind},
+    syntax::is_name,
+};
+
 /// Variables by name.
 const NAMES: &[&str] = &[
     "BASHOPTS",
@@ -114,6 +119,14 @@ const BEGINNINGS: &[&str] = &[
     "NPM_CONFIG_",
     "npm_config_",
 ];
+
+/// Returns the doubt about a variable that a command is given, if the variable may change what runs.
+/// A name that shells do not allow may be an exported function, and is doubted as well.
+#[must_use]
+pub fn doubt_of_variable(name: &str) -> Option<Doubt> {
+    (!is_name(name) || decides_what_runs(name))
+        .then(|| Doubt { kind: DoubtKind::Environment, about: format!("`{name}` is set") })
+}
 
 /// Whether setting this variable changes which programs run.
 pub(super) fn decides_what_runs(name: &str) -> bool {

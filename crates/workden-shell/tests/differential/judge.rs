@@ -4,7 +4,7 @@
 //! purpose; each of these must be caught.
 
 use workden_core::VirtualPath;
-use workden_policy::shell::{Analysis, Directories, Input, Invocation, Word, analyse};
+use workden_shell::{Analysis, Directories, Input, Invocation, Word, analyse};
 
 use super::{
     driver::WORK,
@@ -54,7 +54,7 @@ pub(crate) fn judge(script: &str, ran: &Ran, tally: &mut Tally) -> Vec<String> {
         return Vec::new();
     }
     let from = VirtualPath::parse(WORK).expect("a path");
-    let analysis = analyse(script, &from);
+    let analysis = analyse(script, &from, Input::Inherited);
     tally.accepted += 1;
     let programs: usize = ran.shells.iter().map(|trace| trace.calls.len()).sum();
     tally.programs += programs;

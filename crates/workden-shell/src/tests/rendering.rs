@@ -13,7 +13,7 @@ use super::super::{Analysis, Directories, DoubtKind, Input, Invocation, Redirect
 #[track_caller]
 pub(super) fn check(script: &str, expected: &str) {
     let from = VirtualPath::parse("/w").unwrap();
-    let found = rendered(&analyse(script, &from));
+    let found = rendered(&analyse(script, &from, Input::Inherited));
     assert_eq!(found, expected, "\nin: {script}");
 }
 
