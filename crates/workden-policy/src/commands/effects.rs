@@ -4,9 +4,9 @@
 //! touch nothing that is known, but a word of theirs that names a protected file is a mention.
 
 use super::{
-    inline,
+    embedded_code,
     options::{Argument, told_apart},
-    programs::{Operands, Program, Value, program},
+    programs::{Operands, Options, Program, Value, names, program},
     special,
 };
 use crate::{
@@ -66,6 +66,26 @@ pub(crate) struct Effects {
     pub(crate) doubts: Vec<Doubt>,
 }
 
+impl Effects {
+    /// Adds what becomes of the value of an option, by the table of its program.
+    pub(crate) fn option(&mut self, program: &str, options: Options, option: &str, word: Word) {
+        match options.iter().find(|(name, _)| *name == option).map(|(_, value)| *value) {
+            Some(Value::File(touch) | Value::Destination(touch)) => self.files.push((touch, word)),
+            Some(Value::ReadWrite) => self.files.extend([(Touch::Read, word.clone()), (Touch::Write, word)]),
+            Some(Value::Upload) => {
+                mention(&word, self);
+                self.files.push((Touch::Read, word));
+            }
+            Some(Value::Data) => special::data(&word, self),
+            Some(Value::Url) => special::url(&word, self),
+            Some(Value::Runs) => self.doubts.push(runs(program, option, &word)),
+            Some(Value::Text) => {}
+            // Of an option that is not known, or not to take a value, it may be anything.
+            Some(Value::Plain) | None => mention(&word, self),
+        }
+    }
+}
+
 /// Programs by which it is told that the words of another are a command: nobody means anything else.
 const COMMANDS: &[&str] = &[
     "rm", "rmdir", "shred", "dd", "find", "awk", "gawk", "sed", "perl", "python", "python3", "node", "ruby", "php",
@@ -106,7 +126,7 @@ pub(crate) fn effects(invocation: &Invocation) -> Effects {
             }
         },
     }
-    inline::look_into(name, arguments, invocation, &mut effects);
+    embedded_code::look_into(name, arguments, invocation, &mut effects);
     effects
 }
 
@@ -138,7 +158,7 @@ fn known(program: &Program, name: &str, arguments: &[Word], effects: &mut Effect
     // What follows the script is the script's business.
     let is_script = matches!(program.operands, Operands::Script);
     let limit = if is_script { script_at(arguments, &value_of) } else { arguments.len() };
-    let valued: Vec<&'static str> = program.options.iter().map(|(name, _)| *name).collect();
+    let valued = names(program.options);
     for argument in told_apart(&arguments[..limit], &valued) {
         match argument {
             Argument::Operand(word) => {
@@ -150,12 +170,9 @@ fn known(program: &Program, name: &str, arguments: &[Word], effects: &mut Effect
             Argument::Option(option, value) => {
                 given.push(option);
                 match (value_of(option), value) {
-                    (Some(Value::File(touch)), Some(word)) => effects.files.push((touch, word)),
                     (Some(Value::Destination(touch)), Some(word)) => destination = Some((touch, word)),
-                    (Some(Value::Runs), Some(word)) => effects.doubts.push(runs(name, option, &word)),
-                    // Of an option that is not known, or not to take a value, it may be anything.
-                    (Some(Value::Plain) | None, Some(word)) => mention(&word, effects),
-                    (_, None) | (Some(Value::Text), Some(_)) => {}
+                    (_, Some(word)) => effects.option(name, program.options, option, word),
+                    (_, None) => {}
                 }
             }
         }

@@ -3,10 +3,11 @@
 
 mod danger;
 mod effects;
+mod embedded_code;
 mod facts;
-mod inline;
 mod judge;
 mod judgement;
+mod languages;
 mod layers;
 mod options;
 mod places;

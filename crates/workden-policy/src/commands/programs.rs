@@ -13,8 +13,11 @@ pub(crate) struct Program {
     /// What it does with the arguments that are no options.
     pub(crate) operands: Operands,
     /// Options that take a value, and what that is. Without dashes: one letter is a short option.
-    pub(crate) options: &'static [(&'static str, Value)],
+    pub(crate) options: Options,
 }
+
+/// Options that take a value, by name without dashes.
+pub(crate) type Options = &'static [(&'static str, Value)];
 
 /// What the arguments that are no options are.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +56,14 @@ pub(crate) enum Value {
     Destination(Touch),
     /// A program that is run.
     Runs,
+    /// A file that is read, and written when the program is done.
+    ReadWrite,
+    /// A file that `curl` sends, or several of them in braces.
+    Upload,
+    /// Text that `curl` sends, with files behind `@` or `<`.
+    Data,
+    /// An address, which may be that of a file.
+    Url,
 }
 
 use Operands::{AfterFirst, All, ArchiveFirst, Dd, Into, None as NoFiles, Script};
@@ -64,12 +75,17 @@ pub(crate) fn program(name: &str) -> Option<&'static Program> {
     PROGRAMS.iter().find(|program| program.names.contains(&name))
 }
 
-const fn of(names: &'static [&'static str], operands: Operands, options: &'static [(&'static str, Value)]) -> Program {
+/// The names of these options.
+pub(crate) fn names(options: Options) -> Vec<&'static str> {
+    options.iter().map(|(name, _)| *name).collect()
+}
+
+const fn of(names: &'static [&'static str], operands: Operands, options: Options) -> Program {
     Program { names, operands, options }
 }
 
 /// What compressors have in common.
-const COMPRESSOR: &[(&str, Value)] = &[("S", Plain), ("suffix", Plain), ("T", Plain), ("threads", Plain)];
+const COMPRESSOR: Options = &[("S", Plain), ("suffix", Plain), ("T", Plain), ("threads", Plain)];
 
 #[rustfmt::skip]
 const PROGRAMS: &[Program] = &[

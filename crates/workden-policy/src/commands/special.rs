@@ -3,6 +3,11 @@
 use super::{
     effects::{Effects, Touch, mention, runs},
     options::{Argument, told_apart},
+    programs::{
+        Options,
+        Value::{Data, File, Plain, ReadWrite, Runs, Text, Upload, Url},
+        names,
+    },
 };
 use crate::shell::{Doubt, DoubtKind, Word};
 
@@ -21,44 +26,19 @@ pub(crate) fn dd(arguments: &[Word], effects: &mut Effects) {
     }
 }
 
+#[rustfmt::skip]
+const TAR: Options = &[
+    ("f", Plain), ("C", Plain), ("T", File(Touch::Read)), ("X", File(Touch::Read)), ("I", Runs), ("F", Runs), ("g", ReadWrite),
+    ("b", Plain), ("N", Plain), ("V", Plain), ("K", Plain), ("H", Plain), ("listed-incremental", ReadWrite), ("newer", Plain),
+    ("label", Plain), ("add-file", ReadWrite), ("index-file", File(Touch::Write)), ("volno-file", File(Touch::Write)),
+    ("rmt-command", Runs), ("file", Plain), ("directory", Plain), ("files-from", File(Touch::Read)), ("exclude", Text),
+    ("exclude-from", File(Touch::Read)), ("transform", Text), ("to-command", Runs), ("use-compress-program", Runs),
+    ("checkpoint-action", Runs), ("owner", Text), ("group", Text), ("mode", Text), ("strip-components", Plain),
+    ("rsh-command", Runs), ("new-volume-script", Runs), ("info-script", Runs),
+];
+
+/// `tar`, whose operation decides what happens to the archive and in the directory.
 pub(crate) fn tar(arguments: &[Word], effects: &mut Effects) {
-    let valued = [
-        "f",
-        "C",
-        "T",
-        "X",
-        "I",
-        "F",
-        "g",
-        "b",
-        "N",
-        "V",
-        "K",
-        "H",
-        "listed-incremental",
-        "newer",
-        "label",
-        "add-file",
-        "index-file",
-        "volno-file",
-        "rmt-command",
-        "file",
-        "directory",
-        "files-from",
-        "exclude",
-        "exclude-from",
-        "transform",
-        "to-command",
-        "use-compress-program",
-        "checkpoint-action",
-        "owner",
-        "group",
-        "mode",
-        "strip-components",
-        "rsh-command",
-        "new-volume-script",
-        "info-script",
-    ];
     // The first word may be letters without a dash, and then the values of all of them follow it in
     // their order: `tar czf x.tar.gz src`.
     let dashed: Vec<Word> = match arguments.split_first() {
@@ -67,7 +47,7 @@ pub(crate) fn tar(arguments: &[Word], effects: &mut Effects) {
             let mut dashed = Vec::new();
             for letter in first.chars() {
                 dashed.push(Word::Literal(format!("-{letter}")));
-                if valued.iter().any(|option| option.strip_prefix(letter) == Some("")) {
+                if TAR.iter().any(|(option, _)| option.strip_prefix(letter) == Some("")) {
                     dashed.extend(rest.next());
                 }
             }
@@ -76,13 +56,14 @@ pub(crate) fn tar(arguments: &[Word], effects: &mut Effects) {
         }
         _ => arguments.to_vec(),
     };
-    let told = told_apart(&dashed, &valued);
+    let told = told_apart(&dashed, &names(TAR));
     let has = |wanted: &[&str]| {
         told.iter().any(|argument| matches!(argument, Argument::Option(option, _) if wanted.contains(option)))
     };
     let extracts = has(&["x", "extract", "get"]);
     let lists = has(&["t", "list"]);
     let archive = if extracts || lists { Touch::Read } else { Touch::Write };
+    let directory = if extracts { Touch::Write } else { Touch::List };
     let sources = if has(&["remove-files"]) { Touch::Move } else { Touch::Read };
     if extracts && has(&["P", "absolute-names"]) {
         let about = "an archive that says itself where its files go".to_owned();
@@ -91,128 +72,40 @@ pub(crate) fn tar(arguments: &[Word], effects: &mut Effects) {
     for argument in told {
         match argument {
             Argument::Option("f" | "file", Some(word)) => effects.files.push((archive, word)),
-            Argument::Option("C" | "directory", Some(word)) => {
-                effects.files.push((if extracts { Touch::Write } else { Touch::List }, word));
-            }
-            Argument::Option("T" | "files-from" | "X" | "exclude-from", Some(word)) => {
-                effects.files.push((Touch::Read, word));
-            }
-            Argument::Option(
-                option @ ("I"
-                | "F"
-                | "rmt-command"
-                | "to-command"
-                | "use-compress-program"
-                | "checkpoint-action"
-                | "rsh-command"
-                | "info-script"
-                | "new-volume-script"),
-                Some(word),
-            ) => effects.doubts.push(runs("tar", option, &word)),
-            Argument::Option("g" | "listed-incremental" | "add-file", Some(word)) => {
-                effects.files.push((Touch::Read, word.clone()));
-                effects.files.push((Touch::Write, word));
-            }
-            Argument::Option("index-file" | "volno-file", Some(word)) => effects.files.push((Touch::Write, word)),
+            Argument::Option("C" | "directory", Some(word)) => effects.files.push((directory, word)),
+            Argument::Option(option, Some(word)) => effects.option("tar", TAR, option, word),
             Argument::Operand(word) if !extracts && !lists => effects.files.push((sources, word.clone())),
-            Argument::Option("exclude" | "transform" | "owner" | "group" | "mode", _) => {}
-            Argument::Option(_, Some(word)) => mention(&word, effects),
             Argument::Operand(_) | Argument::Option(_, None) => {}
         }
     }
 }
 
+#[rustfmt::skip]
+const CURL: Options = &[
+    ("o", File(Touch::Write)), ("output", File(Touch::Write)), ("T", Upload), ("upload-file", Upload), ("d", Data), ("data", Data),
+    ("data-binary", Data), ("data-raw", Plain), ("data-urlencode", Data), ("F", Data), ("form", Data), ("H", Data),
+    ("header", Data), ("X", Plain), ("request", Plain), ("u", Plain), ("user", Plain), ("A", Plain), ("user-agent", Plain),
+    ("e", Plain), ("referer", Plain), ("b", Plain), ("cookie", Plain), ("c", File(Touch::Write)), ("cookie-jar", File(Touch::Write)),
+    ("K", Upload), ("config", Upload), ("E", Upload), ("cert", Upload), ("key", Upload), ("cacert", Upload), ("m", Plain),
+    ("max-time", Plain), ("connect-timeout", Plain), ("retry", Plain), ("w", Plain), ("write-out", Plain), ("x", Plain),
+    ("proxy", Plain), ("D", File(Touch::Write)), ("dump-header", File(Touch::Write)), ("output-dir", File(Touch::Write)), ("url", Url),
+    ("json", Data), ("resolve", Plain), ("trace", File(Touch::Write)), ("trace-ascii", File(Touch::Write)), ("netrc-file", Upload),
+    ("r", Plain), ("range", Plain),
+];
+
 pub(crate) fn curl(arguments: &[Word], effects: &mut Effects) {
-    let valued = [
-        "o",
-        "output",
-        "T",
-        "upload-file",
-        "d",
-        "data",
-        "data-binary",
-        "data-raw",
-        "data-urlencode",
-        "F",
-        "form",
-        "H",
-        "header",
-        "X",
-        "request",
-        "u",
-        "user",
-        "A",
-        "user-agent",
-        "e",
-        "referer",
-        "b",
-        "cookie",
-        "c",
-        "cookie-jar",
-        "K",
-        "config",
-        "E",
-        "cert",
-        "key",
-        "cacert",
-        "m",
-        "max-time",
-        "connect-timeout",
-        "retry",
-        "w",
-        "write-out",
-        "x",
-        "proxy",
-        "D",
-        "dump-header",
-        "output-dir",
-        "url",
-        "json",
-        "resolve",
-        "trace",
-        "trace-ascii",
-        "netrc-file",
-        "r",
-        "range",
-    ];
     let mut names_itself = false;
-    for argument in told_apart(arguments, &valued) {
+    for argument in told_apart(arguments, &names(CURL)) {
         match argument {
             Argument::Option("K" | "config", Some(Word::Literal(dash))) if dash == "-" => {
                 let about = "options of `curl` that come through its input".to_owned();
                 effects.doubts.push(Doubt { kind: DoubtKind::NotLiteral, about });
             }
-            Argument::Option(
-                "o" | "output" | "c" | "cookie-jar" | "D" | "dump-header" | "output-dir" | "trace" | "trace-ascii",
-                Some(word),
-            ) => {
-                effects.files.push((Touch::Write, word));
-            }
-            Argument::Option(
-                "T" | "upload-file" | "K" | "config" | "E" | "cert" | "key" | "cacert" | "netrc-file",
-                Some(word),
-            ) => {
-                // Braces stand for several files.
-                mention(&word, effects);
-                effects.files.push((Touch::Read, word));
-            }
-            Argument::Option(
-                "d" | "data" | "data-binary" | "data-urlencode" | "F" | "form" | "H" | "header" | "json",
-                Some(word),
-            ) => {
-                let files = word
-                    .shown()
-                    .split(['@', '<'])
-                    .skip(1)
-                    .flat_map(|text| [text].into_iter().chain(text.split([';', ','])));
-                let files = files.filter(|text| !text.is_empty());
-                effects.files.extend(files.map(|text| (Touch::Mention, Word::Literal(text.to_owned()))));
+            Argument::Option(option, Some(word)) => effects.option("curl", CURL, option, word),
+            Argument::Option(option, None) => {
+                names_itself |= matches!(option, "O" | "remote-name" | "remote-name-all");
             }
             Argument::Operand(word) => url(word, effects),
-            Argument::Option("O" | "remote-name" | "remote-name-all", None) => names_itself = true,
-            Argument::Option("url", Some(word)) => url(&word, effects),
-            Argument::Option(_, Some(word)) => mention(&word, effects),
-            Argument::Option(_, None) => {}
         }
     }
     if names_itself {
@@ -220,6 +113,14 @@ pub(crate) fn curl(arguments: &[Word], effects: &mut Effects) {
         let names = urls.filter_map(|text| text.split(['?', '#']).next()?.rsplit('/').next());
         effects.files.extend(names.map(|name| (Touch::Write, Word::Literal(name.to_owned()))));
     }
+}
+
+/// What `curl` sends: files behind `@` and `<`.
+pub(crate) fn data(word: &Word, effects: &mut Effects) {
+    let sent = word.shown().split(['@', '<']).skip(1);
+    let files = sent.flat_map(|text| [text].into_iter().chain(text.split([';', ','])));
+    let files = files.filter(|text| !text.is_empty());
+    effects.files.extend(files.map(|text| (Touch::Mention, Word::Literal(text.to_owned()))));
 }
 
 /// `fd`, which runs things, too; what it searches for comes first.
@@ -276,7 +177,7 @@ pub(crate) fn find(arguments: &[Word], effects: &mut Effects) {
 }
 
 /// Files have addresses, too: `file:///x`, in any letter case, with any of it in hexadecimal digits.
-fn url(word: &Word, effects: &mut Effects) {
+pub(crate) fn url(word: &Word, effects: &mut Effects) {
     let text = word.shown();
     let scheme = text.get(..5).unwrap_or("");
     if !scheme.eq_ignore_ascii_case("file:") {

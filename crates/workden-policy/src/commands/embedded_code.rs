@@ -1,0 +1,262 @@
+//! Code of other languages in a command: `python -c`, `perl -e`, `awk`, `sed`.
+//!
+//! The code is not understood, only searched: a name in it with which programs are run or files are
+//! removed is a doubt, and so is code that comes from elsewhere. Texts in it that name protected
+//! files are mentions, like words of an unknown program.
+
+use super::{
+    effects::{Effects, Touch},
+    languages::{Foreign, Interpreter, OPENERS, POWERS, foreign, interpreter},
+    options::{Argument, told_apart},
+    sed_script,
+};
+use crate::shell::{Doubt, DoubtKind, Input, Invocation, Word};
+
+/// Looks at the code that a command brings along.
+pub(crate) fn look_into(name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut Effects) {
+    match (name, arguments) {
+        ("sed" | "gsed", _) => SED.look_into(arguments, effects),
+        ("awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk", _) => AWK.look_into(arguments, effects),
+        // Filters that read files of their own.
+        ("jq" | "yq", _) => {
+            let reads = |text: &&str| ["load", "import", "include"].iter().any(|name| text.contains(name));
+            let texts = arguments.iter().filter_map(Word::literal).filter(reads).flat_map(strings);
+            effects.files.extend(texts.map(|text| (Touch::InCode, Word::Literal(text.to_owned()))));
+        }
+        ("deno", [Word::Literal(first), rest @ ..]) if first == "eval" => {
+            rest.iter().for_each(|word| code(name, word, effects));
+        }
+        _ => match (interpreter(name), foreign(name)) {
+            (Some(interpreter), _) => interpreted(interpreter, name, arguments, invocation, effects),
+            (None, Some(foreign)) => not_looked_into(foreign, name, arguments, invocation, effects),
+            (None, None) => {}
+        },
+    }
+}
+
+fn interpreted(of: &Interpreter, name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut Effects) {
+    let mut from_input = true;
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let Some(text) = word.literal().filter(|text| text.starts_with('-') && *text != "-") else {
+            // The script; what follows it is its own business.
+            from_input &= is_input(word);
+            break;
+        };
+        if let Some(long) = text.strip_prefix("--") {
+            let (option, value) = long.split_once('=').map_or((long, None), |(option, value)| (option, Some(value)));
+            if of.long_code.contains(&option) {
+                from_input = false;
+                match value {
+                    Some(value) => code(name, &Word::Literal(value.to_owned()), effects),
+                    None => words.by_ref().take(1).for_each(|word| code(name, word, effects)),
+                }
+            }
+            from_input &= !matches!(option, "version" | "help");
+            continue;
+        }
+        let mut given = text.char_indices().skip(1);
+        // Where one letter takes a value, that is the rest of the word, or else the next one.
+        let valued = given.find(|(_, letter)| of.code.contains(*letter) || of.values.contains(*letter) || *letter == 'm');
+        let Some((at, letter)) = valued else {
+            from_input &= !matches!(text, "-V" | "-v" | "-h");
+            continue;
+        };
+        let rest = &text[at + letter.len_utf8()..];
+        match letter {
+            'm' => {
+                from_input = false;
+                // Modules that take code, and others that do not.
+                let module = if rest.is_empty() { words.next().map_or("", Word::shown) } else { rest };
+                if matches!(module, "timeit" | "pdb" | "trace" | "profile" | "cProfile") {
+                    words.by_ref().for_each(|word| code(name, word, effects));
+                }
+                break;
+            }
+            letter if of.code.contains(letter) => {
+                from_input = false;
+                if !rest.is_empty() {
+                    code(name, &Word::Literal(rest.to_owned()), effects);
+                }
+                // `-pe code`: letters of both kinds.
+                if rest.is_empty() || rest.chars().all(|c| c.is_ascii_alphabetic()) {
+                    words.by_ref().take(1).for_each(|word| code(name, word, effects));
+                }
+            }
+            _ if rest.is_empty() => drop(words.next()),
+            _ => {}
+        }
+    }
+    if from_input && invocation.input == Input::Fed {
+        match &invocation.fed {
+            Some(text) => code(name, &Word::Literal(text.clone()), effects),
+            None => foreign_code(effects, format!("`{name}` runs code that comes through its input")),
+        }
+    }
+}
+
+fn is_input(word: &Word) -> bool {
+    matches!(word.literal(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
+}
+
+fn not_looked_into(of: &Foreign, name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut Effects) {
+    let does_more = |text: &str| of.signs.is_empty() || of.signs.iter().any(|sign| text.contains(sign));
+    let mut before = "";
+    let mut found = false;
+    for text in arguments.iter().map(Word::shown) {
+        let attached = text.split_once('=').is_some_and(|(option, _)| option.starts_with("--") && of.options.contains(&option));
+        found |= (attached || of.options.contains(&before) || of.options == ["*"]) && does_more(text);
+        before = text;
+    }
+    let is_make = matches!(name, "make" | "gmake");
+    let fed = invocation.input == Input::Fed
+        && (!is_make || arguments.iter().any(|word| word.shown().trim_start_matches("-f") == "-" || is_input(word)))
+        && invocation.fed.as_deref().is_none_or(does_more);
+    let elsewhere = is_make && arguments.iter().any(|word| word.shown().starts_with("SHELL="));
+    if found || fed || elsewhere {
+        foreign_code(effects, format!("what `{name}` is told to do, in a language of its own"));
+    }
+}
+
+fn foreign_code(effects: &mut Effects, about: String) {
+    effects.doubts.push(Doubt { kind: DoubtKind::ForeignCode, about });
+}
+
+fn code(language: &str, word: &Word, effects: &mut Effects) {
+    // What is not literal is a doubt already.
+    let Some(text) = word.literal() else { return };
+    let mut names = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let power = names.find(|name| POWERS.contains(name));
+    let quoted = matches!(language, "perl" | "ruby" | "php" | "julia") && text.contains(['`', '|'])
+        || language == "ruby" && text.contains("%x");
+    if let Some(power) = power.or(quoted.then_some("`")) {
+        foreign_code(effects, format!("`{language}` code that could run programs or remove files (`{power}`)"));
+    }
+    if let Some(opener) = opens_unnamed(text) {
+        let about = format!("which file `{language}` code opens (`{opener}`)");
+        effects.doubts.push(Doubt { kind: DoubtKind::NotLiteral, about });
+    }
+    effects.files.extend(strings(text).into_iter().map(|text| (Touch::InCode, Word::Literal(text.to_owned()))));
+}
+
+/// Something with which the code opens a file whose name is not written out: put together, computed,
+/// or in other characters than its own.
+fn opens_unnamed(code: &str) -> Option<&'static str> {
+    for opener in OPENERS {
+        for (at, _) in code.match_indices(opener) {
+            let rest = code[at + opener.len()..].trim_start();
+            let Some(quote) = rest.chars().next().filter(|c| "'\"`".contains(*c)) else {
+                // What the command is given is looked at as its words, and numbers are open already.
+                let known = ["sys.argv[", "process.argv[", "sys.stdin", ")"];
+                let number =
+                    rest.split([',', ')']).next().is_some_and(|name| name.trim().bytes().all(|b| b.is_ascii_digit()));
+                if number || known.iter().any(|known| rest.starts_with(known)) {
+                    continue;
+                }
+                return Some(opener);
+            };
+            let mut parts = rest[1..].splitn(2, quote);
+            let (name, after) = (parts.next().unwrap_or(""), parts.next().unwrap_or("").trim_start());
+            if name.contains(['\\', '$']) || !after.starts_with([',', ')']) {
+                return Some(opener);
+            }
+        }
+    }
+    None
+}
+
+/// The texts in quotes that a piece of code holds.
+fn strings(code: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = code;
+    while let Some(start) = rest.find(['\'', '"', '`']) {
+        let quote = &rest[start..=start];
+        let inside = &rest[start + 1..];
+        let end = inside.find(quote).unwrap_or(inside.len());
+        if end > 0 {
+            found.push(&inside[..end]);
+        }
+        rest = inside.get(end + 1..).unwrap_or("");
+    }
+    found
+}
+
+/// An editor of streams, whose script is an argument or the value of an option.
+struct StreamEditor {
+    /// What a script is called.
+    script: &'static str,
+    /// Options that take a value.
+    valued: &'static [&'static str],
+    /// Options whose value is a script.
+    scripts: &'static [&'static str],
+    /// Options that name a file with a script.
+    files: &'static [&'static str],
+    /// Whether options may follow the first operand.
+    permutes: bool,
+    does_more: fn(&str) -> bool,
+}
+
+const SED: StreamEditor = StreamEditor {
+    script: "a `sed` script",
+    valued: &["e", "expression", "f", "file", "l", "line-length"],
+    scripts: &["e", "expression"],
+    files: &["f", "file"],
+    permutes: true,
+    does_more: |script| !sed_script::only_prints_and_replaces(script),
+};
+
+#[rustfmt::skip]
+const AWK: StreamEditor = StreamEditor {
+    script: "an `awk` program",
+    valued: &["F", "v", "f", "i", "l", "E", "e", "field-separator", "assign", "file", "exec", "source", "include", "load"],
+    scripts: &["e", "source"],
+    files: &["f", "file", "E", "exec"],
+    permutes: false,
+    does_more: awk_does_more,
+};
+
+impl StreamEditor {
+    fn look_into(&self, arguments: &[Word], effects: &mut Effects) {
+        let (mut scripts, mut operand, mut given) = (Vec::new(), None, false);
+        for argument in told_apart(arguments, self.valued) {
+            match argument {
+                Argument::Option(option, Some(word)) if self.scripts.contains(&option) => {
+                    given = true;
+                    scripts.push(word);
+                }
+                Argument::Option(option, _) => given |= self.files.contains(&option),
+                Argument::Operand(word) => {
+                    operand.get_or_insert_with(|| word.clone());
+                    if !self.permutes {
+                        break;
+                    }
+                }
+            }
+        }
+        let scripts = scripts.into_iter().chain(operand.filter(|_| !given));
+        for script in scripts.filter(|word| word.literal().is_some_and(self.does_more)) {
+            let shown = shortened(script.shown());
+            foreign_code(effects, format!("{} that could write files or run programs: `{shown}`", self.script));
+        }
+    }
+}
+
+fn awk_does_more(program: &str) -> bool {
+    let pipes = program.replace("||", "").contains('|');
+    let calls = program.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let statements = program.split(['}', ';', '\n']);
+    let redirects =
+        statements.filter_map(|text| text.find("print").map(|at| &text[at..])).any(|rest| rest.contains('>'));
+    pipes
+        || redirects
+        || program.contains('@')
+        || calls.into_iter().any(|name| matches!(name, "system" | "getline" | "ARGV"))
+}
+
+fn shortened(text: &str) -> String {
+    let mut shown: String = text.chars().take(60).collect();
+    if text.chars().nth(60).is_some() {
+        shown.push_str("...");
+    }
+    shown
+}
