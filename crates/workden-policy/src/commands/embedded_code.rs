@@ -5,15 +5,16 @@
 //! files are mentions, like words of an unknown program.
 
 use super::{
-    effects::{Effects, Touch},
+    effects::CommandEffects,
+    file_effect::FileEffect,
     languages::{Foreign, Interpreter, OPENERS, POWERS, foreign, interpreter},
-    options::{Argument, told_apart},
+    options::{Argument, parse_arguments},
     sed_script,
 };
 use crate::shell::{Doubt, DoubtKind, Input, Invocation, Word};
 
 /// Looks at the code that a command brings along.
-pub(crate) fn look_into(name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut Effects) {
+pub(crate) fn look_into(name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut CommandEffects) {
     match (name, arguments) {
         ("sed" | "gsed", _) => SED.look_into(arguments, effects),
         ("awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk", _) => AWK.look_into(arguments, effects),
@@ -21,7 +22,7 @@ pub(crate) fn look_into(name: &str, arguments: &[Word], invocation: &Invocation,
         ("jq" | "yq", _) => {
             let reads = |text: &&str| ["load", "import", "include"].iter().any(|name| text.contains(name));
             let texts = arguments.iter().filter_map(Word::literal).filter(reads).flat_map(strings);
-            effects.files.extend(texts.map(|text| (Touch::InCode, Word::Literal(text.to_owned()))));
+            effects.files.extend(texts.map(|text| (FileEffect::InCode, Word::Literal(text.to_owned()))));
         }
         ("deno", [Word::Literal(first), rest @ ..]) if first == "eval" => {
             rest.iter().for_each(|word| code(name, word, effects));
@@ -34,7 +35,7 @@ pub(crate) fn look_into(name: &str, arguments: &[Word], invocation: &Invocation,
     }
 }
 
-fn interpreted(of: &Interpreter, name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut Effects) {
+fn interpreted(of: &Interpreter, name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut CommandEffects) {
     let mut from_input = true;
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -99,7 +100,7 @@ fn is_input(word: &Word) -> bool {
     matches!(word.literal(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
 }
 
-fn not_looked_into(of: &Foreign, name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut Effects) {
+fn not_looked_into(of: &Foreign, name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut CommandEffects) {
     let does_more = |text: &str| of.signs.is_empty() || of.signs.iter().any(|sign| text.contains(sign));
     let mut before = "";
     let mut found = false;
@@ -118,11 +119,11 @@ fn not_looked_into(of: &Foreign, name: &str, arguments: &[Word], invocation: &In
     }
 }
 
-fn foreign_code(effects: &mut Effects, about: String) {
+fn foreign_code(effects: &mut CommandEffects, about: String) {
     effects.doubts.push(Doubt { kind: DoubtKind::ForeignCode, about });
 }
 
-fn code(language: &str, word: &Word, effects: &mut Effects) {
+fn code(language: &str, word: &Word, effects: &mut CommandEffects) {
     // What is not literal is a doubt already.
     let Some(text) = word.literal() else { return };
     let mut names = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
@@ -136,7 +137,7 @@ fn code(language: &str, word: &Word, effects: &mut Effects) {
         let about = format!("which file `{language}` code opens (`{opener}`)");
         effects.doubts.push(Doubt { kind: DoubtKind::NotLiteral, about });
     }
-    effects.files.extend(strings(text).into_iter().map(|text| (Touch::InCode, Word::Literal(text.to_owned()))));
+    effects.files.extend(strings(text).into_iter().map(|text| (FileEffect::InCode, Word::Literal(text.to_owned()))));
 }
 
 /// Something with which the code opens a file whose name is not written out: put together, computed,
@@ -216,9 +217,9 @@ const AWK: StreamEditor = StreamEditor {
 };
 
 impl StreamEditor {
-    fn look_into(&self, arguments: &[Word], effects: &mut Effects) {
+    fn look_into(&self, arguments: &[Word], effects: &mut CommandEffects) {
         let (mut scripts, mut operand, mut given) = (Vec::new(), None, false);
-        for argument in told_apart(arguments, self.valued) {
+        for argument in parse_arguments(arguments, self.valued) {
             match argument {
                 Argument::Option(option, Some(word)) if self.scripts.contains(&option) => {
                     given = true;

@@ -5,8 +5,10 @@
 use workden_core::{Execution, ExecutionInput, VirtualPath};
 
 use super::{
-    danger::{Danger, dangers, dangers_of, is_harmless_device, said_once},
-    effects::{Effects, Touch, effects, handed_on},
+    danger::{Danger, dangers, dangers_of, is_harmless_device, deduplicated},
+    command_effects::{effects, handed_on},
+    effects::CommandEffects,
+    file_effect::FileEffect,
     places::{Place, places},
 };
 use crate::{
@@ -20,7 +22,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct CommandFacts {
     pub(crate) analysis: Analysis,
-    pub(crate) files: Vec<(Touch, Place)>,
+    pub(crate) files: Vec<(FileEffect, Place)>,
     pub(crate) doubts: Vec<Doubt>,
     pub(crate) dangers: Vec<Danger>,
 }
@@ -53,8 +55,8 @@ impl CommandFacts {
     }
 
     fn from_analysis(analysis: Analysis, directory: &VirtualPath) -> Self {
-        let done: Vec<Effects> = analysis.invocations.iter().map(effects).collect();
-        let mut gathered = Gathered {
+        let done: Vec<CommandEffects> = analysis.invocations.iter().map(effects).collect();
+        let mut gathered = FactCollector {
             directory,
             files: Vec::new(),
             doubts: analysis.doubts.clone(),
@@ -67,27 +69,27 @@ impl CommandFacts {
             gathered.invocation(invocation, done);
         }
         gathered.bound();
-        let Gathered { files, doubts, dangers, .. } = gathered;
-        Self { analysis, files, doubts, dangers: said_once(dangers) }
+        let FactCollector { files, doubts, dangers, .. } = gathered;
+        Self { analysis, files, doubts, dangers: deduplicated(dangers) }
     }
 }
 
 /// Facts while they are gathered.
-struct Gathered<'a> {
+struct FactCollector<'a> {
     directory: &'a VirtualPath,
-    files: Vec<(Touch, Place)>,
+    files: Vec<(FileEffect, Place)>,
     doubts: Vec<Doubt>,
     dangers: Vec<Danger>,
     /// What the texts cost that were taken for commands.
     texts: usize,
 }
 
-impl Gathered<'_> {
+impl FactCollector<'_> {
     fn redirection(&mut self, redirection: &Redirection) {
-        let touches: &[Touch] = match redirection.usage {
-            Use::Read => &[Touch::Read],
-            Use::Write => &[Touch::Write],
-            Use::ReadWrite => &[Touch::Read, Touch::Write],
+        let touches: &[FileEffect] = match redirection.usage {
+            Use::Read => &[FileEffect::Read],
+            Use::Write => &[FileEffect::Write],
+            Use::ReadWrite => &[FileEffect::Read, FileEffect::Write],
         };
         for place in places(&redirection.target, &redirection.directories) {
             self.files.extend(touches.iter().map(|touch| (*touch, place.clone())));
@@ -104,7 +106,7 @@ impl Gathered<'_> {
         self.doubts.extend(done.doubts);
     }
 
-    fn invocation(&mut self, invocation: &Invocation, done: Effects) {
+    fn invocation(&mut self, invocation: &Invocation, done: CommandEffects) {
         self.doubts.extend(done.doubts);
         for (touch, word) in done.files {
             let at = places(&word, &invocation.directories);
@@ -164,10 +166,10 @@ impl Gathered<'_> {
 }
 
 /// What a danger in a text is worth that may be a command, if it may be one.
-fn as_command(touch: Touch) -> Option<Action> {
+fn as_command(touch: FileEffect) -> Option<Action> {
     match touch {
-        Touch::InCode => Some(Action::Deny),
-        Touch::Mention | Touch::MentionedPath => Some(Action::Ask),
-        Touch::List | Touch::Read | Touch::Write | Touch::Edit | Touch::Delete | Touch::Move => None,
+        FileEffect::InCode => Some(Action::Deny),
+        FileEffect::Mention | FileEffect::MentionedPath => Some(Action::Ask),
+        FileEffect::List | FileEffect::Read | FileEffect::Write | FileEffect::Edit | FileEffect::Delete | FileEffect::Move => None,
     }
 }

@@ -4,7 +4,7 @@
 use workden_core::{VirtualPath, search::overlap::Shape};
 
 use super::{
-    effects::Touch,
+    file_effect::FileEffect,
     facts::CommandFacts,
     judgement::{Reason, ReasonKind},
     places::Place,
@@ -72,7 +72,7 @@ fn reason(decision: Decision<'_>, kind: ReasonKind, about: String) -> Reason {
     Reason { action: decision.action, kind, about, why, rule: decision.rule().map(|rule| rule.pattern.clone()) }
 }
 
-fn of_file(rules: &CompiledRuleset, operation: Operation, touch: Touch, place: &Place) -> Option<Reason> {
+fn of_file(rules: &CompiledRuleset, operation: Operation, touch: FileEffect, place: &Place) -> Option<Reason> {
     let about = |text: &str| format!("{operation} `{text}`");
     match place {
         // A doubt says so already.

@@ -3,7 +3,7 @@
 use workden_core::{Execution, VirtualPath};
 
 use super::{
-    effects::Touch,
+    file_effect::FileEffect,
     facts::CommandFacts,
     judge::{by_rules, doubts},
     judgement::{CommandJudgement, Reason, ReasonKind},
@@ -60,16 +60,16 @@ impl Policy {
 
     /// What a layer that knows places, but no commands, says of a file. What is moved or edited is read
     /// as well, as it is in a call on files.
-    fn by_place(&self, layer: &PolicyLayer, touch: Touch, place: &Place) -> Vec<Reason> {
+    fn by_place(&self, layer: &PolicyLayer, touch: FileEffect, place: &Place) -> Vec<Reason> {
         let needs: &[(Operation, Need)] = match touch {
-            Touch::List => &[(Operation::Ls, Need::List)],
-            Touch::Read => &[(Operation::Read, Need::Read)],
-            Touch::Write => &[(Operation::Write, Need::Write)],
-            Touch::Edit => &[(Operation::Read, Need::Read), (Operation::Edit, Need::Change)],
-            Touch::Delete => &[(Operation::Delete, Need::Remove)],
-            Touch::Move => &[(Operation::Read, Need::Read), (Operation::Delete, Need::Remove)],
+            FileEffect::List => &[(Operation::Ls, Need::List)],
+            FileEffect::Read => &[(Operation::Read, Need::Read)],
+            FileEffect::Write => &[(Operation::Write, Need::Write)],
+            FileEffect::Edit => &[(Operation::Read, Need::Read), (Operation::Edit, Need::Change)],
+            FileEffect::Delete => &[(Operation::Delete, Need::Remove)],
+            FileEffect::Move => &[(Operation::Read, Need::Read), (Operation::Delete, Need::Remove)],
             // Most words of an unknown program are no files.
-            Touch::Mention | Touch::MentionedPath | Touch::InCode => &[],
+            FileEffect::Mention | FileEffect::MentionedPath | FileEffect::InCode => &[],
         };
         needs.iter().filter_map(|(operation, need)| self.by_need(layer, *operation, *need, place)).collect()
     }

@@ -1,10 +1,12 @@
 //! What a command would do to files, and how dangerous it is: the meaning of what the shell
 //! analysis finds.
 
+mod command_effects;
 mod danger;
 mod effects;
 mod embedded_code;
 mod facts;
+mod file_effect;
 mod judge;
 mod judgement;
 mod languages;

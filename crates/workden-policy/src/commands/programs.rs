@@ -3,7 +3,7 @@
 //! What is not in it is unknown, not harmless: words that name a protected file are noticed for any
 //! program. An option that takes a value is listed, so that the value is not taken for a file.
 
-use super::effects::Touch;
+use super::file_effect::FileEffect;
 
 /// What a program does with its arguments.
 #[derive(Clone, Copy, Debug)]
@@ -23,15 +23,15 @@ pub(crate) type Options = &'static [(&'static str, Value)];
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operands {
     /// Files, all of them.
-    All(Touch),
+    All(FileEffect),
     /// Something else first (a pattern, a mode), then files; with one of these options all are files.
-    AfterFirst(Touch, &'static [&'static str]),
+    AfterFirst(FileEffect, &'static [&'static str]),
     /// Sources, and at last where they go.
     Into {
         /// What happens to the sources.
-        sources: Touch,
+        sources: FileEffect,
         /// What happens to the destination.
-        destination: Touch,
+        destination: FileEffect,
     },
     /// What is written, then what goes into it.
     ArchiveFirst,
@@ -51,9 +51,9 @@ pub(crate) enum Value {
     /// No file that is known of; if it names a protected one, it is a mention.
     Plain,
     /// A file.
-    File(Touch),
+    File(FileEffect),
     /// Where sources go, in place of the last argument.
-    Destination(Touch),
+    Destination(FileEffect),
     /// A program that is run.
     Runs,
     /// A file that is read, and written when the program is done.
@@ -67,7 +67,7 @@ pub(crate) enum Value {
 }
 
 use Operands::{AfterFirst, All, ArchiveFirst, Dd, Into, None as NoFiles, Script};
-use Touch::{Delete, Edit, List, Move, Read, Write};
+use FileEffect::{Delete, Edit, List, Move, Read, Write};
 use Value::{Destination, File, Plain, Runs, Text};
 
 /// The program of this name.

@@ -1,8 +1,9 @@
 //! Programs whose words follow rules of their own: `dd`, `tar`, `curl`, `find`.
 
 use super::{
-    effects::{Effects, Touch, mention, runs},
-    options::{Argument, told_apart},
+    effects::{CommandEffects, runs, url},
+    file_effect::FileEffect,
+    options::{Argument, parse_arguments},
     programs::{
         Options,
         Value::{Data, File, Plain, ReadWrite, Runs, Text, Upload, Url},
@@ -11,7 +12,7 @@ use super::{
 };
 use crate::shell::{Doubt, DoubtKind, Word};
 
-pub(crate) fn dd(arguments: &[Word], effects: &mut Effects) {
+pub(crate) fn dd(arguments: &[Word], effects: &mut CommandEffects) {
     for word in arguments {
         let Some((key, value)) = word.shown().split_once('=') else { continue };
         let value = match word {
@@ -19,8 +20,8 @@ pub(crate) fn dd(arguments: &[Word], effects: &mut Effects) {
             Word::Unknown(_) => Word::Unknown(value.to_owned()),
         };
         match key {
-            "if" => effects.files.push((Touch::Read, value)),
-            "of" => effects.files.push((Touch::Write, value)),
+            "if" => effects.files.push((FileEffect::Read, value)),
+            "of" => effects.files.push((FileEffect::Write, value)),
             _ => {}
         }
     }
@@ -28,17 +29,17 @@ pub(crate) fn dd(arguments: &[Word], effects: &mut Effects) {
 
 #[rustfmt::skip]
 const TAR: Options = &[
-    ("f", Plain), ("C", Plain), ("T", File(Touch::Read)), ("X", File(Touch::Read)), ("I", Runs), ("F", Runs), ("g", ReadWrite),
+    ("f", Plain), ("C", Plain), ("T", File(FileEffect::Read)), ("X", File(FileEffect::Read)), ("I", Runs), ("F", Runs), ("g", ReadWrite),
     ("b", Plain), ("N", Plain), ("V", Plain), ("K", Plain), ("H", Plain), ("listed-incremental", ReadWrite), ("newer", Plain),
-    ("label", Plain), ("add-file", ReadWrite), ("index-file", File(Touch::Write)), ("volno-file", File(Touch::Write)),
-    ("rmt-command", Runs), ("file", Plain), ("directory", Plain), ("files-from", File(Touch::Read)), ("exclude", Text),
-    ("exclude-from", File(Touch::Read)), ("transform", Text), ("to-command", Runs), ("use-compress-program", Runs),
+    ("label", Plain), ("add-file", ReadWrite), ("index-file", File(FileEffect::Write)), ("volno-file", File(FileEffect::Write)),
+    ("rmt-command", Runs), ("file", Plain), ("directory", Plain), ("files-from", File(FileEffect::Read)), ("exclude", Text),
+    ("exclude-from", File(FileEffect::Read)), ("transform", Text), ("to-command", Runs), ("use-compress-program", Runs),
     ("checkpoint-action", Runs), ("owner", Text), ("group", Text), ("mode", Text), ("strip-components", Plain),
     ("rsh-command", Runs), ("new-volume-script", Runs), ("info-script", Runs),
 ];
 
 /// `tar`, whose operation decides what happens to the archive and in the directory.
-pub(crate) fn tar(arguments: &[Word], effects: &mut Effects) {
+pub(crate) fn tar(arguments: &[Word], effects: &mut CommandEffects) {
     // The first word may be letters without a dash, and then the values of all of them follow it in
     // their order: `tar czf x.tar.gz src`.
     let dashed: Vec<Word> = match arguments.split_first() {
@@ -56,15 +57,15 @@ pub(crate) fn tar(arguments: &[Word], effects: &mut Effects) {
         }
         _ => arguments.to_vec(),
     };
-    let told = told_apart(&dashed, &names(TAR));
+    let told = parse_arguments(&dashed, &names(TAR));
     let has = |wanted: &[&str]| {
         told.iter().any(|argument| matches!(argument, Argument::Option(option, _) if wanted.contains(option)))
     };
     let extracts = has(&["x", "extract", "get"]);
     let lists = has(&["t", "list"]);
-    let archive = if extracts || lists { Touch::Read } else { Touch::Write };
-    let directory = if extracts { Touch::Write } else { Touch::List };
-    let sources = if has(&["remove-files"]) { Touch::Move } else { Touch::Read };
+    let archive = if extracts || lists { FileEffect::Read } else { FileEffect::Write };
+    let directory = if extracts { FileEffect::Write } else { FileEffect::List };
+    let sources = if has(&["remove-files"]) { FileEffect::Move } else { FileEffect::Read };
     if extracts && has(&["P", "absolute-names"]) {
         let about = "an archive that says itself where its files go".to_owned();
         effects.doubts.push(Doubt { kind: DoubtKind::NotLiteral, about });
@@ -82,20 +83,20 @@ pub(crate) fn tar(arguments: &[Word], effects: &mut Effects) {
 
 #[rustfmt::skip]
 const CURL: Options = &[
-    ("o", File(Touch::Write)), ("output", File(Touch::Write)), ("T", Upload), ("upload-file", Upload), ("d", Data), ("data", Data),
+    ("o", File(FileEffect::Write)), ("output", File(FileEffect::Write)), ("T", Upload), ("upload-file", Upload), ("d", Data), ("data", Data),
     ("data-binary", Data), ("data-raw", Plain), ("data-urlencode", Data), ("F", Data), ("form", Data), ("H", Data),
     ("header", Data), ("X", Plain), ("request", Plain), ("u", Plain), ("user", Plain), ("A", Plain), ("user-agent", Plain),
-    ("e", Plain), ("referer", Plain), ("b", Plain), ("cookie", Plain), ("c", File(Touch::Write)), ("cookie-jar", File(Touch::Write)),
+    ("e", Plain), ("referer", Plain), ("b", Plain), ("cookie", Plain), ("c", File(FileEffect::Write)), ("cookie-jar", File(FileEffect::Write)),
     ("K", Upload), ("config", Upload), ("E", Upload), ("cert", Upload), ("key", Upload), ("cacert", Upload), ("m", Plain),
     ("max-time", Plain), ("connect-timeout", Plain), ("retry", Plain), ("w", Plain), ("write-out", Plain), ("x", Plain),
-    ("proxy", Plain), ("D", File(Touch::Write)), ("dump-header", File(Touch::Write)), ("output-dir", File(Touch::Write)), ("url", Url),
-    ("json", Data), ("resolve", Plain), ("trace", File(Touch::Write)), ("trace-ascii", File(Touch::Write)), ("netrc-file", Upload),
+    ("proxy", Plain), ("D", File(FileEffect::Write)), ("dump-header", File(FileEffect::Write)), ("output-dir", File(FileEffect::Write)), ("url", Url),
+    ("json", Data), ("resolve", Plain), ("trace", File(FileEffect::Write)), ("trace-ascii", File(FileEffect::Write)), ("netrc-file", Upload),
     ("r", Plain), ("range", Plain),
 ];
 
-pub(crate) fn curl(arguments: &[Word], effects: &mut Effects) {
+pub(crate) fn curl(arguments: &[Word], effects: &mut CommandEffects) {
     let mut names_itself = false;
-    for argument in told_apart(arguments, &names(CURL)) {
+    for argument in parse_arguments(arguments, &names(CURL)) {
         match argument {
             Argument::Option("K" | "config", Some(Word::Literal(dash))) if dash == "-" => {
                 let about = "options of `curl` that come through its input".to_owned();
@@ -111,20 +112,12 @@ pub(crate) fn curl(arguments: &[Word], effects: &mut Effects) {
     if names_itself {
         let urls = arguments.iter().filter_map(Word::literal).filter(|text| !text.starts_with('-'));
         let names = urls.filter_map(|text| text.split(['?', '#']).next()?.rsplit('/').next());
-        effects.files.extend(names.map(|name| (Touch::Write, Word::Literal(name.to_owned()))));
+        effects.files.extend(names.map(|name| (FileEffect::Write, Word::Literal(name.to_owned()))));
     }
 }
 
-/// What `curl` sends: files behind `@` and `<`.
-pub(crate) fn data(word: &Word, effects: &mut Effects) {
-    let sent = word.shown().split(['@', '<']).skip(1);
-    let files = sent.flat_map(|text| [text].into_iter().chain(text.split([';', ','])));
-    let files = files.filter(|text| !text.is_empty());
-    effects.files.extend(files.map(|text| (Touch::Mention, Word::Literal(text.to_owned()))));
-}
-
 /// `fd`, which runs things, too; what it searches for comes first.
-pub(crate) fn fd(arguments: &[Word], effects: &mut Effects) {
+pub(crate) fn fd(arguments: &[Word], effects: &mut CommandEffects) {
     let is_exec = |word: &Word| {
         let text = word.shown();
         ["-x", "-X", "--exec"].iter().any(|option| text.starts_with(option))
@@ -137,17 +130,17 @@ pub(crate) fn fd(arguments: &[Word], effects: &mut Effects) {
 }
 
 /// `git`, whose subcommands are programs of their own.
-pub(crate) fn git(arguments: &[Word], effects: &mut Effects) {
+pub(crate) fn git(arguments: &[Word], effects: &mut CommandEffects) {
     let operands = || arguments.iter().skip(1).filter(|word| !word.shown().starts_with('-'));
     match arguments.first().and_then(Word::literal) {
-        Some("rm") => effects.files.extend(operands().map(|word| (Touch::Delete, word.clone()))),
-        Some("mv") => effects.files.extend(operands().map(|word| (Touch::Move, word.clone()))),
+        Some("rm") => effects.files.extend(operands().map(|word| (FileEffect::Delete, word.clone()))),
+        Some("mv") => effects.files.extend(operands().map(|word| (FileEffect::Move, word.clone()))),
         _ => {}
     }
 }
 
 /// Starting points come first; what `-exec` runs is an invocation of its own.
-pub(crate) fn find(arguments: &[Word], effects: &mut Effects) {
+pub(crate) fn find(arguments: &[Word], effects: &mut CommandEffects) {
     let is_expression = |word: &Word| word.literal().is_some_and(|text| text.starts_with(['-', '(', '!']));
     let starts: Vec<&Word> = arguments
         .iter()
@@ -157,41 +150,21 @@ pub(crate) fn find(arguments: &[Word], effects: &mut Effects) {
     let deletes = arguments.iter().any(|word| word.literal() == Some("-delete"));
     let here = Word::Literal(".".to_owned());
     let starts = if starts.is_empty() { vec![&here] } else { starts };
-    effects.files.extend(starts.iter().map(|word| (Touch::List, (*word).clone())));
+    effects.files.extend(starts.iter().map(|word| (FileEffect::List, (*word).clone())));
     if deletes {
         let mut named = arguments.windows(2).filter(|pair| matches!(pair[0].literal(), Some("-name" | "-iname")));
         let name = named.next().and_then(|pair| pair[1].literal());
         effects.files.extend(starts.iter().map(|start| match (name, start.literal()) {
-            (Some(name), Some(start)) => (Touch::Delete, Word::Pattern(format!("{start}/**/{name}"))),
-            _ => (Touch::Delete, (*start).clone()),
+            (Some(name), Some(start)) => (FileEffect::Delete, Word::Pattern(format!("{start}/**/{name}"))),
+            _ => (FileEffect::Delete, (*start).clone()),
         }));
     }
     for pair in arguments.windows(2) {
         match pair[0].literal() {
-            Some("-fprint" | "-fprintf" | "-fls" | "-fprint0") => effects.files.push((Touch::Write, pair[1].clone())),
-            Some("-files0-from") => effects.files.push((Touch::Read, pair[1].clone())),
-            Some("-newer" | "-anewer" | "-cnewer" | "-samefile") => effects.files.push((Touch::List, pair[1].clone())),
+            Some("-fprint" | "-fprintf" | "-fls" | "-fprint0") => effects.files.push((FileEffect::Write, pair[1].clone())),
+            Some("-files0-from") => effects.files.push((FileEffect::Read, pair[1].clone())),
+            Some("-newer" | "-anewer" | "-cnewer" | "-samefile") => effects.files.push((FileEffect::List, pair[1].clone())),
             _ => {}
         }
     }
-}
-
-/// Files have addresses, too: `file:///x`, in any letter case, with any of it in hexadecimal digits.
-pub(crate) fn url(word: &Word, effects: &mut Effects) {
-    let text = word.shown();
-    let scheme = text.get(..5).unwrap_or("");
-    if !scheme.eq_ignore_ascii_case("file:") {
-        // Without a scheme, what it is depends on other options.
-        if !text.contains("://") {
-            mention(word, effects);
-        }
-        return;
-    }
-    let path = &text[5..];
-    let path = path.strip_prefix("//").map_or(path, |rest| rest.find('/').map_or(rest, |at| &rest[at..]));
-    if path.contains(['[', '{', '%', '*', '?']) {
-        let about = format!("which file `{text}` is");
-        effects.doubts.push(Doubt { kind: DoubtKind::NotLiteral, about });
-    }
-    effects.files.push((Touch::Read, Word::Literal(path.to_owned())));
 }

@@ -1,0 +1,132 @@
+//! Commands that no agent should run unasked: those that destroy a machine or its owner's files,
+//! stop it, or open it to others.
+
+mod locations;
+mod programs;
+
+use workden_core::VirtualPath;
+
+use super::{
+    command_effects::effects,
+    effects::CommandEffects,
+    file_effect::FileEffect,
+    places::{Place, places},
+};
+use crate::{
+    Action,
+    shell::{Analysis, Directories, DoubtKind, Invocation, Use, Word},
+};
+pub(crate) use locations::is_harmless_device;
+use locations::{is_vital, reads_device};
+
+/// Something dangerous, and how dangerous.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Danger {
+    /// `Deny` for a command without a good use, `Ask` for one that could be meant.
+    pub(crate) action: Action,
+    /// What it is, in a few words.
+    pub(crate) why: String,
+}
+
+/// What is dangerous in what a command line would do.
+pub(crate) fn dangers_of(analysis: &Analysis) -> Vec<Danger> {
+    let done: Vec<CommandEffects> = analysis.invocations.iter().map(effects).collect();
+    dangers(analysis, &done)
+}
+
+/// The same, where it is known already what each command does to files.
+pub(crate) fn dangers(analysis: &Analysis, done: &[CommandEffects]) -> Vec<Danger> {
+    let mut found = Vec::new();
+    let endless = analysis.doubts.iter().filter(|doubt| doubt.kind == DoubtKind::Recursion);
+    found.extend(endless.map(|doubt| deny(doubt.about.clone())));
+    for redirection in &analysis.redirections {
+        if redirection.usage == Use::Read && reads_device(&redirection.target, &redirection.directories) {
+            found.push(ask(format!("it reads the device `{}`", redirection.target.shown())));
+        }
+        if redirection.usage != Use::Read {
+            devices(&redirection.target, &redirection.directories, &mut found);
+        } else if redirection.target.shown().starts_with("/dev/tcp/")
+            || redirection.target.shown().starts_with("/dev/udp/")
+        {
+            found.push(ask("it opens a network connection through `/dev/tcp`"));
+        }
+    }
+    for (invocation, done) in analysis.invocations.iter().zip(done) {
+        found.extend(programs::dangers(invocation));
+        for (touch, word) in &done.files {
+            match *touch {
+                FileEffect::Delete | FileEffect::Move => {
+                    devices(word, &invocation.directories, &mut found);
+                    destroyed(invocation, *touch, word, &mut found);
+                }
+                FileEffect::Write | FileEffect::Edit => {
+                    devices(word, &invocation.directories, &mut found);
+                    if places(word, &invocation.directories).contains(&Place::At(VirtualPath::root())) {
+                        found.push(ask("it writes into the root of the file system"));
+                    }
+                }
+                // A disk holds the files of all users, whatever they are called.
+                FileEffect::Read if reads_device(word, &invocation.directories) => {
+                    found.push(ask(format!("it reads the device `{}`", word.shown())));
+                }
+                FileEffect::List | FileEffect::Read | FileEffect::Mention | FileEffect::MentionedPath | FileEffect::InCode => {}
+            }
+        }
+    }
+    found
+}
+
+/// Each danger once, as its strictest.
+pub(crate) fn deduplicated(mut found: Vec<Danger>) -> Vec<Danger> {
+    // The sort keeps the order in which they were found among equally strict ones.
+    found.sort_by_key(|danger| std::cmp::Reverse(danger.action));
+    let mut said = std::collections::HashSet::new();
+    found.retain(|danger| said.insert(danger.why.clone()));
+    found
+}
+
+fn deny(why: impl Into<String>) -> Danger {
+    Danger { action: Action::Deny, why: why.into() }
+}
+
+fn ask(why: impl Into<String>) -> Danger {
+    Danger { action: Action::Ask, why: why.into() }
+}
+
+fn devices(word: &Word, directories: &Directories, found: &mut Vec<Danger>) {
+    for place in places(word, directories) {
+        let text = match &place {
+            Place::At(path) if is_harmless_device(path) => continue,
+            Place::At(path) => path.as_str(),
+            Place::Matching(text) | Place::Unknown(text) => text,
+        };
+        if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") {
+            found.push(deny(format!("it sends to the network through `{text}`")));
+        } else if text.starts_with("/dev/") {
+            found.push(deny(format!("it writes to the device `{text}`")));
+        }
+    }
+}
+
+fn destroyed(invocation: &Invocation, touch: FileEffect, word: &Word, found: &mut Vec<Danger>) {
+    let what = if touch == FileEffect::Delete { "removes" } else { "moves away" };
+    for place in places(word, &invocation.directories) {
+        match (&place, &invocation.directories) {
+            // The directory it runs in: `rm -rf *`, `rm -rf .`
+            (Place::At(path), Directories::AnyOf(all)) if all.contains(path) => {
+                found.push(ask(format!("it {what} the directory it runs in")));
+            }
+            (Place::At(path), Directories::AnyOf(all)) if all.iter().any(|directory| directory.is_within(path)) => {
+                found.push(deny(format!("it {what} `{}`, which is above where it runs", word.shown())));
+            }
+            (Place::Matching(_), _) if matches!(word.shown(), "*" | "./*" | ".*" | "**") => {
+                found.push(ask(format!("it {what} everything in the directory it runs in")));
+            }
+            (Place::At(path), _) if path.name() == Some(".git") => {
+                found.push(ask(format!("it {what} the history of a repository")));
+            }
+            (place, _) if is_vital(place) => found.push(deny(format!("it {what} `{}`", word.shown()))),
+            _ => {}
+        }
+    }
+}
