@@ -1,7 +1,7 @@
 //! `Draw`: reads arguments out of the bytes of a fuzz input. Any bytes will do; when they run out,
 //! everything drawn is empty or zero, so that a shorter input is a simpler case.
 
-/// What is left of an input.
+/// The rest of an input.
 #[derive(Debug)]
 pub struct Draw<'a> {
     bytes: &'a [u8],
@@ -72,5 +72,5 @@ impl<'a> Draw<'a> {
     }
 }
 
-/// What separates the pieces of an input.
+/// Separates the pieces of an input.
 pub const SEPARATOR: u8 = 0x1F;

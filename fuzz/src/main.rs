@@ -1,7 +1,7 @@
 //! The driver for the stable compiler: random and mutated inputs for each target, until time is up
 //! or something breaks.
 //!
-//! `cargo run --release -p workden-fuzz -- --seconds 60 [--target NAME] [--seed N] [--input HEX]`
+//! `cargo run -p workden-fuzz -- --seconds 60 [--target NAME] [--seed N] [--input HEX]`
 
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that a person watches")]
@@ -18,10 +18,12 @@ use workden_fuzz::{
     mutate::{Random, minimised, mutated},
 };
 
+/// The least executions of a target, however slow the machine is.
+const LEAST_EXECUTIONS: u64 = 100;
 /// How often progress is printed.
 const PROGRESS: Duration = Duration::from_secs(5);
 /// After how long an execution that does not come back is reported; it can only be left.
-const HANGS: Duration = Duration::from_secs(20);
+const HANGS: Duration = Duration::from_secs(120);
 /// How long making a finding smaller may take.
 const MINIMISING: Duration = Duration::from_secs(10);
 /// How many inputs a target keeps to make others from.
@@ -91,7 +93,7 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
 }
 
-/// What a target says of an input: the message of its panic, if it panics.
+/// Runs a target on an input; returns the message of its panic, if it panics.
 fn finding(target: &Target, input: &[u8]) -> Option<String> {
     let panic = catch_unwind(AssertUnwindSafe(|| (target.run)(input))).err()?;
     let text = panic.downcast_ref::<String>().cloned();
@@ -109,7 +111,7 @@ fn fuzz(target: &Target, time: Duration, seed: u64) -> bool {
     let mut executions = 0_u64;
     let mut queued = pool.clone();
     let running = watch(target);
-    while executions == 0 || started.elapsed() < time {
+    while executions < LEAST_EXECUTIONS || started.elapsed() < time {
         let input = queued.pop().unwrap_or_else(|| mutated(&mut random, &pool));
         let before = Instant::now();
         *running.lock().unwrap_or_else(PoisonError::into_inner) = Some((before, input.clone()));
@@ -141,7 +143,7 @@ fn fuzz(target: &Target, time: Duration, seed: u64) -> bool {
     false
 }
 
-/// What is running, and since when; a thread reports it when it has been for too long.
+/// The input that runs, and since when; a thread reports one that runs for too long.
 type Running = Arc<Mutex<Option<(Instant, Vec<u8>)>>>;
 
 fn watch(target: &Target) -> Running {
@@ -174,5 +176,5 @@ fn show(name: &str, input: &[u8], message: &str) {
     let hex: String = input.iter().map(|byte| format!("{byte:02x}")).collect();
     println!("FINDING in {name}: {}", message.chars().take(2_000).collect::<String>());
     println!("  as bytes: b\"{}\"", input.escape_ascii());
-    println!("  again:    cargo run --release -p workden-fuzz -- --target {name} --input {hex}");
+    println!("  again:    cargo run -p workden-fuzz -- --target {name} --input {hex}");
 }

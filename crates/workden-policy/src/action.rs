@@ -4,20 +4,20 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a rule says. Ordered: the larger is the stricter.
+/// The action of a rule. Ordered: the larger is the stricter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Go ahead.
     Allow,
-    /// Somebody has to approve.
+    /// The call requires approval.
     Ask,
     /// No.
     Deny,
 }
 
-/// What can be done in a workspace, as rules name it.
+/// An operation in a workspace, as rules name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -45,7 +45,7 @@ impl Operation {
     pub const ALL: [Self; 8] =
         [Self::Read, Self::Write, Self::Edit, Self::Delete, Self::Execute, Self::Glob, Self::Grep, Self::Ls];
 
-    /// Its name in a ruleset.
+    /// Returns its name in a ruleset.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

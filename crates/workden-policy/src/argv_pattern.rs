@@ -21,7 +21,7 @@ enum WordPattern {
 
 /// Where a program may be that is named without a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Programs {
+pub enum ProgramLocation {
     /// Anywhere: `/tmp/rm` is `rm`. For rules that forbid.
     Anywhere,
     /// On the search path or in a directory of the system: `/bin/ls` is `ls`, `/tmp/ls` is another
@@ -53,23 +53,23 @@ impl ArgvPattern {
     /// Whether this command matches, its program wherever it may be.
     #[must_use]
     pub fn matches(&self, argv: &[&str]) -> bool {
-        self.matches_with(argv, Programs::Anywhere)
+        self.matches_with(argv, ProgramLocation::Anywhere)
     }
 
     /// Whether this command matches.
     #[must_use]
-    pub fn matches_with(&self, argv: &[&str], programs: Programs) -> bool {
+    pub fn matches_with(&self, argv: &[&str], programs: ProgramLocation) -> bool {
         self.reached(argv, programs)[argv.len()]
     }
 
-    /// Whether this command matches, or one that is the beginning of it: `rm` in `rm -rf x`.
+    /// Whether this command matches, or one that is the start of it: `rm` in `rm -rf x`.
     #[must_use]
-    pub fn matches_start(&self, argv: &[&str], programs: Programs) -> bool {
+    pub fn matches_start(&self, argv: &[&str], programs: ProgramLocation) -> bool {
         self.reached(argv, programs).contains(&true)
     }
 
     /// After how many words of a command the pattern could be at its end.
-    fn reached(&self, argv: &[&str], programs: Programs) -> Vec<bool> {
+    fn reached(&self, argv: &[&str], programs: ProgramLocation) -> Vec<bool> {
         // Which of the words read so far could end where; like a regular expression, so that no
         // pattern takes more than words times words.
         let mut reached = vec![false; argv.len() + 1];
@@ -98,11 +98,11 @@ impl ArgvPattern {
 }
 
 /// The name of a program without its directory.
-fn program_name(program: &str, programs: Programs) -> &str {
+fn program_name(program: &str, programs: ProgramLocation) -> &str {
     const OF_THE_SYSTEM: [&str; 6] = ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
     match (program.rsplit_once('/'), programs) {
-        (Some((_, name)), Programs::Anywhere) => name,
-        (Some((directory, name)), Programs::OfTheSystem) if OF_THE_SYSTEM.contains(&directory) => name,
+        (Some((_, name)), ProgramLocation::Anywhere) => name,
+        (Some((directory, name)), ProgramLocation::OfTheSystem) if OF_THE_SYSTEM.contains(&directory) => name,
         _ => program,
     }
 }
@@ -152,7 +152,7 @@ mod tests {
             ("./ls", false),
             ("bin/ls", false),
         ] {
-            assert_eq!(pattern.matches_with(&[program, "-l"], Programs::OfTheSystem), expected, "{program}");
+            assert_eq!(pattern.matches_with(&[program, "-l"], ProgramLocation::OfTheSystem), expected, "{program}");
             assert!(pattern.matches(&[program, "-l"]));
         }
     }
@@ -165,11 +165,10 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_take_little_time() {
+    fn many_stars_are_matched_without_backtracking() {
         let pattern = ArgvPattern::new(&"** a ".repeat(200)).unwrap();
         let argv = vec!["a"; 199];
-        let started = std::time::Instant::now();
+        // A matcher that goes back would need 2^200 steps, and never come here.
         assert!(!pattern.matches(&argv));
-        assert!(started.elapsed().as_millis() < 1_000);
     }
 }

@@ -15,11 +15,11 @@ use workden_core::{
 
 use crate::{
     Action, Operation, OperationRules, Rule, Ruleset,
-    argv_pattern::{ArgvPattern, Programs},
-    commands::RuleShapes,
+    argv_pattern::{ArgvPattern, ProgramLocation},
+    rule_shapes::RuleShapes,
 };
 
-/// A [`Ruleset`] that is ready to answer.
+/// A compiled [`Ruleset`].
 #[derive(Clone, Debug)]
 pub struct CompiledRuleset {
     source: Ruleset,
@@ -36,18 +36,18 @@ struct CommandRule {
     line: Option<TextPattern>,
 }
 
-/// What a ruleset says, and why.
+/// The decision of a ruleset, with its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision<'a> {
-    /// What holds.
+pub struct RuleDecision<'a> {
+    /// The action that applies.
     pub action: Action,
-    /// What made it so.
-    pub because: Because<'a>,
+    /// The reason.
+    pub because: DecidedBy<'a>,
 }
 
-/// What made a decision.
+/// The reason for a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Because<'a> {
+pub enum DecidedBy<'a> {
     /// A rule.
     Rule {
         /// The operation it is a rule of.
@@ -63,23 +63,23 @@ pub enum Because<'a> {
     RulesetDefault,
 }
 
-impl<'a> Decision<'a> {
-    /// The rule that decided, if one did.
+impl<'a> RuleDecision<'a> {
+    /// Returns the rule that decided, if one did.
     #[must_use]
     pub fn rule(&self) -> Option<&'a Rule> {
         match self.because {
-            Because::Rule { rule, .. } => Some(rule),
-            Because::OperationDefault(_) | Because::RulesetDefault => None,
+            DecidedBy::Rule { rule, .. } => Some(rule),
+            DecidedBy::OperationDefault(_) | DecidedBy::RulesetDefault => None,
         }
     }
 
-    /// What the rule that decided says of itself; empty when none did.
+    /// Returns the description of the rule that decided; empty when none did.
     #[must_use]
     pub fn description(&self) -> &'a str {
         self.rule().map_or("", |rule| &rule.description)
     }
 
-    /// The stricter of two; the first where they are equally strict.
+    /// Returns the stricter of two; the first where they are equally strict.
     #[must_use]
     pub fn strictest(self, other: Self) -> Self {
         if other.action > self.action { other } else { self }
@@ -123,15 +123,15 @@ impl CompiledRuleset {
         self.shapes.get_or_init(|| RuleShapes::of(&self.source))
     }
 
-    /// The ruleset that this was made of.
+    /// Returns the ruleset that this was compiled from.
     #[must_use]
     pub fn source(&self) -> &Ruleset {
         &self.source
     }
 
-    /// What holds for an operation on a path. Commands have no path: for `Execute` it is the default.
+    /// Returns the decision for an operation on a path. Commands have no path: for `Execute` it is the default.
     #[must_use]
-    pub fn decide_path(&self, operation: Operation, path: &VirtualPath) -> Decision<'_> {
+    pub fn decide_path(&self, operation: Operation, path: &VirtualPath) -> RuleDecision<'_> {
         let operation = self.source.served_by(operation);
         match self.paths[operation as usize].first_match(path) {
             Some(index) => self.by_rule(operation, index),
@@ -139,9 +139,9 @@ impl CompiledRuleset {
         }
     }
 
-    /// What holds for running this program with these arguments.
+    /// Returns the decision for running this program with these arguments.
     #[must_use]
-    pub fn decide_argv(&self, argv: &[&str]) -> Decision<'_> {
+    pub fn decide_argv(&self, argv: &[&str]) -> RuleDecision<'_> {
         let rules = self.source.execute.iter().flat_map(|execute| &execute.rules);
         let first = rules.zip(&self.commands).position(|(rule, compiled)| compiled.matches(rule.action, argv));
         match first {
@@ -150,22 +150,22 @@ impl CompiledRuleset {
         }
     }
 
-    /// What holds for a whole command line as it is written: by the first rule, of those before `before`,
+    /// Returns the decision for a whole command line as it is written: by the first rule, of those before `before`,
     /// that forbids and whose pattern is the line. Words say nothing of pipes and redirections, and
     /// `curl * | sh` means both.
-    pub(crate) fn decide_line(&self, line: &str, before: usize) -> Option<Decision<'_>> {
+    pub(crate) fn decide_line(&self, line: &str, before: usize) -> Option<RuleDecision<'_>> {
         let mut earlier = self.commands.iter().take(before);
         let first = earlier.position(|rule| rule.line.as_ref().is_some_and(|pattern| pattern.is_match(line)))?;
         Some(self.by_rule(Operation::Execute, first))
     }
 
-    /// What holds for an operation where no rule of it matches.
+    /// Returns the action for an operation when none of its rules matches.
     #[must_use]
     pub fn default_of(&self, operation: Operation) -> Action {
         self.source.default_of(operation)
     }
 
-    /// Whether an operation is denied whatever it is about, so that there is no use in offering it.
+    /// Whether an operation is denied on every path, so that it need not be offered.
     #[must_use]
     pub fn denies_everywhere(&self, operation: Operation) -> bool {
         let served = self.source.of(self.source.served_by(operation));
@@ -173,17 +173,17 @@ impl CompiledRuleset {
         self.default_of(operation) == Action::Deny && rules.iter().all(|rule| rule.action == Action::Deny)
     }
 
-    fn by_rule(&self, of: Operation, index: usize) -> Decision<'_> {
+    fn by_rule(&self, of: Operation, index: usize) -> RuleDecision<'_> {
         match self.source.of(of).and_then(|rules| rules.rules.get(index)) {
-            Some(rule) => Decision { action: rule.action, because: Because::Rule { of, index, rule } },
+            Some(rule) => RuleDecision { action: rule.action, because: DecidedBy::Rule { of, index, rule } },
             None => self.by_default(of),
         }
     }
 
-    fn by_default(&self, operation: Operation) -> Decision<'_> {
+    fn by_default(&self, operation: Operation) -> RuleDecision<'_> {
         match self.source.of(operation).and_then(|rules| rules.default) {
-            Some(action) => Decision { action, because: Because::OperationDefault(operation) },
-            None => Decision { action: self.source.default_action(), because: Because::RulesetDefault },
+            Some(action) => RuleDecision { action, because: DecidedBy::OperationDefault(operation) },
+            None => RuleDecision { action: self.source.default_action(), because: DecidedBy::RulesetDefault },
         }
     }
 }
@@ -191,8 +191,9 @@ impl CompiledRuleset {
 impl CommandRule {
     fn new(rule: &Rule) -> Result<Self> {
         if rule.case == Some(RuleCase::Insensitive) {
-            return Err(Error::new(ErrorKind::InvalidArgument, "letter case always counts in commands")
-                .hint("leave `case` out"));
+            return Err(
+                Error::new(ErrorKind::InvalidArgument, "`case` is not supported for commands").hint("leave `case` out")
+            );
         }
         let except = rule.except.iter().map(|except| ArgvPattern::new(except)).collect::<Result<_>>()?;
         let pattern = ArgvPattern::new(&rule.pattern)?;
@@ -212,8 +213,8 @@ impl CommandRule {
     /// and does not trust a program by its name alone; one that forbids holds with more arguments,
     /// too, and wherever the program is. The other way round for their exceptions.
     fn matches(&self, action: Action, argv: &[&str]) -> bool {
-        let exactly = |pattern: &ArgvPattern| pattern.matches_with(argv, Programs::OfTheSystem);
-        let widely = |pattern: &ArgvPattern| pattern.matches_start(argv, Programs::Anywhere);
+        let exactly = |pattern: &ArgvPattern| pattern.matches_with(argv, ProgramLocation::OfTheSystem);
+        let widely = |pattern: &ArgvPattern| pattern.matches_start(argv, ProgramLocation::Anywhere);
         match action {
             Action::Allow => exactly(&self.pattern) && !self.except.iter().any(widely),
             Action::Ask | Action::Deny => widely(&self.pattern) && !self.except.iter().any(exactly),
@@ -221,16 +222,16 @@ impl CommandRule {
     }
 }
 
-/// Patterns that mean something elsewhere, and here would be names that nobody has.
+/// Rejects patterns that have a meaning elsewhere and would match no real name here.
 fn check_spelling(pattern: &str) -> Result<()> {
     let wrong = match pattern {
-        pattern if pattern.trim() != pattern => "a blank at an end of it is a part of the name",
-        pattern if pattern.starts_with('!') => "`!` does not turn a pattern round",
-        pattern if pattern.starts_with("~/") => "`~` is not a home directory",
+        pattern if pattern.trim() != pattern => "invalid pattern: it starts or ends with a blank",
+        pattern if pattern.starts_with('!') => "invalid pattern: `!` does not negate a pattern",
+        pattern if pattern.starts_with("~/") => "invalid pattern: `~` is not a home directory",
         _ => return Ok(()),
     };
     Err(Error::new(ErrorKind::InvalidPattern, wrong)
-        .hint("exceptions go into `except`, a path starts at `/`, and `\\` or `[...]` makes a character itself"))
+        .hint("put exceptions into `except`, start a path with `/`, and write `\\` or `[...]` for a literal character"))
 }
 
 fn compile_paths(operation: Operation, rules: &[Rule]) -> Result<PathRules> {

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use workden_core::{Error, ErrorKind, Result, VirtualPath};
 
-use crate::{Access, Approval, MountRules, MountTable};
+use crate::{MountApproval, MountMode, MountRules, MountTable};
 
 /// One directory of a `SandboxConfig`, under a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub struct PathConfig {
     pub root: String,
     /// Whether it may be written.
     #[serde(default)]
-    pub mode: Access,
+    pub mode: MountMode,
     /// The only endings that files may have; absent for all.
     #[serde(default)]
     pub suffixes: Option<Vec<String>>,
@@ -26,10 +26,10 @@ pub struct PathConfig {
     pub max_file_bytes: Option<u64>,
     /// Whether writing has to be approved.
     #[serde(default = "needed")]
-    pub write_approval: Approval,
+    pub write_approval: MountApproval,
     /// Whether reading has to be approved.
     #[serde(default)]
-    pub read_approval: Approval,
+    pub read_approval: MountApproval,
 }
 
 /// One directory that is the whole workspace.
@@ -79,7 +79,7 @@ pub struct Mount {
     pub mount_point: String,
     /// Whether it may be written.
     #[serde(default)]
-    pub mode: Access,
+    pub mode: MountMode,
     /// The only endings that files may have; absent for all.
     #[serde(default)]
     pub suffixes: Option<Vec<String>>,
@@ -88,10 +88,10 @@ pub struct Mount {
     pub max_file_bytes: Option<u64>,
     /// Whether writing has to be approved.
     #[serde(default = "needed")]
-    pub write_approval: Approval,
+    pub write_approval: MountApproval,
     /// Whether reading has to be approved.
     #[serde(default)]
-    pub read_approval: Approval,
+    pub read_approval: MountApproval,
 }
 
 /// Mounts, at least one, as version 0.9 has them.
@@ -103,26 +103,28 @@ pub struct MountsConfig {
     pub mounts: Vec<Mount>,
 }
 
-/// What a configuration comes to: a table of limits, and the host directory of each place.
+/// The result of a configuration: a table of limits, and the host directory of each mount.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ConfiguredMounts {
     /// The limits.
     pub table: MountTable,
     /// The host directories, in the order of the configuration.
-    pub hosts: Vec<HostPlace>,
+    pub hosts: Vec<HostDirectory>,
 }
 
 /// A place of the workspace, and the host directory that is to be seen there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostPlace {
+#[non_exhaustive]
+pub struct HostDirectory {
     /// The place.
     pub at: VirtualPath,
     /// The host directory, as it was configured.
     pub host_path: String,
 }
 
-fn needed() -> Approval {
-    Approval::Needed
+fn needed() -> MountApproval {
+    MountApproval::Needed
 }
 
 fn invalid(sentence: impl Into<String>, hint: &str) -> Error {
@@ -143,10 +145,10 @@ impl SandboxConfig {
             (Some(_), Some(_)) => Err(invalid("SandboxConfig cannot set both 'root' and 'paths'.", ONE)),
             (Some(root), None) => {
                 let mount = MountRules {
-                    access: if root.readonly { Access::ReadOnly } else { Access::ReadWrite },
+                    access: if root.readonly { MountMode::ReadOnly } else { MountMode::ReadWrite },
                     suffixes: root.suffixes.clone(),
                     max_file_bytes: root.max_file_bytes,
-                    write_approval: Approval::Needed,
+                    write_approval: MountApproval::Needed,
                     ..MountRules::read_only(VirtualPath::root())
                 };
                 ConfiguredMounts::new(vec![(mount, root.root.clone())])
@@ -164,8 +166,8 @@ fn named_place(name: &str) -> Result<VirtualPath> {
     let place = VirtualPath::parse(name)?;
     match place.is_root() {
         true => Err(invalid(
-            format!("`{}` is not a name for a path", name.escape_debug()),
-            "a name like `input`, under which the directory is seen",
+            format!("invalid path name `{}`", name.escape_debug()),
+            "use a name like `input`; the directory is mounted there",
         )),
         false => Ok(place),
     }
@@ -231,7 +233,7 @@ impl ConfiguredMounts {
     fn new(mounts: Vec<(MountRules, String)>) -> Result<Self> {
         let (rules, host_paths): (Vec<MountRules>, Vec<String>) = mounts.into_iter().unzip();
         let places = rules.iter().map(|rules| rules.at.clone());
-        let hosts = places.zip(host_paths).map(|(at, host_path)| HostPlace { at, host_path }).collect();
+        let hosts = places.zip(host_paths).map(|(at, host_path)| HostDirectory { at, host_path }).collect();
         Ok(Self { table: MountTable::new(rules)?, hosts })
     }
 }

@@ -1,7 +1,7 @@
-//! The mount table: which parts of a workspace may be used, and how.
+//! The mount table: which parts of a workspace may be used, with limits.
 //!
-//! Invariant: of the mounts that a path is in, the most specific speaks alone, and paths are looked
-//! up in their normal form, so that no spelling leads past a mount.
+//! Invariant: the most specific mount of a path decides alone, and paths are looked up in their
+//! normal form, so that no spelling evades a mount.
 
 use serde::{Deserialize, Serialize};
 use workden_core::{
@@ -9,18 +9,18 @@ use workden_core::{
     suffix::{self, Suffixes},
 };
 
-use crate::need::{Need, Objection};
+use crate::requirement::{Objection, Requirement};
 
 /// The limits of one mount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MountRules {
-    /// Where it is.
+    /// The path of the mount.
     pub at: VirtualPath,
     /// Whether it may be written.
     #[serde(default)]
-    pub access: Access,
+    pub access: MountMode,
     /// The only endings that files may have (`md` or `.md`; an empty one for files without); absent
     /// for all. An empty list allows none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,18 +28,18 @@ pub struct MountRules {
     /// The largest file that may be read or written, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_file_bytes: Option<u64>,
-    /// Whether reading has to be approved.
+    /// Whether reading requires approval.
     #[serde(default)]
-    pub read_approval: Approval,
-    /// Whether writing has to be approved.
+    pub read_approval: MountApproval,
+    /// Whether writing requires approval.
     #[serde(default)]
-    pub write_approval: Approval,
+    pub write_approval: MountApproval,
 }
 
 /// Whether a mount may be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Access {
+pub enum MountMode {
     /// It may only be read.
     #[default]
     #[serde(rename = "ro")]
@@ -49,53 +49,53 @@ pub enum Access {
     ReadWrite,
 }
 
-/// Whether somebody has to approve first; `true` and `false` where it is written down.
+/// Whether a call requires approval; `true` and `false` in a configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "bool"))]
 #[serde(from = "bool", into = "bool")]
-pub enum Approval {
-    /// Nobody has to.
+pub enum MountApproval {
+    /// It does not.
     #[default]
     NotNeeded,
-    /// Somebody has to.
+    /// It does.
     Needed,
 }
 
-impl From<bool> for Approval {
+impl From<bool> for MountApproval {
     fn from(is_needed: bool) -> Self {
         if is_needed { Self::Needed } else { Self::NotNeeded }
     }
 }
 
-impl From<Approval> for bool {
-    fn from(approval: Approval) -> Self {
-        approval == Approval::Needed
+impl From<MountApproval> for bool {
+    fn from(approval: MountApproval) -> Self {
+        approval == MountApproval::Needed
     }
 }
 
 impl MountRules {
-    /// A mount that may only be read, without other limits.
+    /// Returns a mount that may only be read, without other limits.
     #[must_use]
     pub fn read_only(at: VirtualPath) -> Self {
         Self {
             at,
-            access: Access::ReadOnly,
+            access: MountMode::ReadOnly,
             suffixes: None,
             max_file_bytes: None,
-            read_approval: Approval::NotNeeded,
-            write_approval: Approval::NotNeeded,
+            read_approval: MountApproval::NotNeeded,
+            write_approval: MountApproval::NotNeeded,
         }
     }
 
-    /// A mount that may be read and written, without other limits.
+    /// Returns a mount that may be read and written, without other limits.
     #[must_use]
     pub fn read_write(at: VirtualPath) -> Self {
-        Self { access: Access::ReadWrite, ..Self::read_only(at) }
+        Self { access: MountMode::ReadWrite, ..Self::read_only(at) }
     }
 }
 
-/// Mounts, in the order in which they were configured.
+/// A table of mounts, in the order of the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct MountTable {
     mounts: Vec<Mount>,
@@ -108,7 +108,7 @@ struct Mount {
 }
 
 impl MountTable {
-    /// A table of these mounts; without any, nothing may be used.
+    /// Returns a table of these mounts; an empty one allows nothing.
     ///
     /// # Errors
     ///
@@ -117,24 +117,24 @@ impl MountTable {
         for (nth, mount) in mounts.iter().enumerate() {
             if mounts[..nth].iter().any(|other| other.at == mount.at) {
                 return Err(Error::new(ErrorKind::AlreadyExists, format!("Duplicate mount point: '{}'", mount.at))
-                    .hint("each mount needs a path of its own"));
+                    .hint("give each mount a path of its own"));
             }
         }
         let endings = mounts.iter().flat_map(|mount| mount.suffixes.iter().flatten());
         if let Some(wrong) = endings.into_iter().find(|ending| ending.contains(['*', '/', '?'])) {
-            let sentence = format!("`{}` is not the ending of a name", wrong.escape_debug());
+            let sentence = format!("invalid suffix `{}`", wrong.escape_debug());
             return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint("write it like `.md`"));
         }
         let mount = |rules: MountRules| Mount { suffixes: rules.suffixes.as_deref().map(Suffixes::new), rules };
         Ok(Self { mounts: mounts.into_iter().map(mount).collect() })
     }
 
-    /// The mounts, in the order in which they were configured.
+    /// Returns the mounts in the order of the configuration.
     pub fn iter(&self) -> impl Iterator<Item = &MountRules> {
         self.mounts.iter().map(|mount| &mount.rules)
     }
 
-    /// The mount that a path is in: the most specific one.
+    /// Returns the most specific mount of a path.
     #[must_use]
     pub fn find(&self, path: &VirtualPath) -> Option<&MountRules> {
         self.mount_of(path).map(|mount| &mount.rules)
@@ -145,25 +145,26 @@ impl MountTable {
         around.max_by_key(|mount| mount.rules.at.depth())
     }
 
-    pub(crate) fn object(&self, need: Need, path: &VirtualPath) -> Option<Objection> {
+    pub(crate) fn object(&self, requirement: Requirement, path: &VirtualPath) -> Option<Objection> {
         let Some(mount) = self.mount_of(path) else {
             let leads_to_one = self.iter().any(|mount| mount.at.is_within(path));
-            let only_looks = matches!(need, Need::Stat | Need::List | Need::Glob | Need::Grep);
+            let only_looks =
+                matches!(requirement, Requirement::Stat | Requirement::List | Requirement::Glob | Requirement::Grep);
             return if only_looks && leads_to_one { None } else { Some(Objection::Outside) };
         };
-        match need {
-            Need::Stat | Need::List | Need::Glob => None,
-            Need::Grep | Need::ReadAnything => mount.asks_to_read(),
-            Need::Read => mount.object_to_ending(path).or_else(|| mount.asks_to_read()),
-            Need::Write | Need::Change => {
+        match requirement {
+            Requirement::Stat | Requirement::List | Requirement::Glob => None,
+            Requirement::Grep | Requirement::ReadAnything => mount.asks_to_read(),
+            Requirement::Read => mount.object_to_ending(path).or_else(|| mount.asks_to_read()),
+            Requirement::Write | Requirement::Change => {
                 mount.object_to_writing().or_else(|| mount.object_to_ending(path)).or_else(|| mount.asks_to_write())
             }
-            Need::MakeDir => mount.object_to_writing().or_else(|| mount.asks_to_write()),
-            Need::Remove => self.object_to_removing(mount, path),
+            Requirement::MakeDir => mount.object_to_writing().or_else(|| mount.asks_to_write()),
+            Requirement::Remove => self.object_to_removing(mount, path),
         }
     }
 
-    /// What is removed goes with everything that is mounted in it.
+    /// Removing a directory removes everything that is mounted in it.
     fn object_to_removing(&self, mount: &Mount, path: &VirtualPath) -> Option<Objection> {
         let within = || self.mounts.iter().filter(|other| other.rules.at != *path && other.rules.at.is_within(path));
         let all = || std::iter::once(mount).chain(within());
@@ -179,7 +180,7 @@ impl MountTable {
 
 impl Mount {
     fn object_to_writing(&self) -> Option<Objection> {
-        (self.rules.access == Access::ReadOnly).then_some(Objection::ReadOnly)
+        (self.rules.access == MountMode::ReadOnly).then_some(Objection::ReadOnly)
     }
 
     fn object_to_ending(&self, path: &VirtualPath) -> Option<Objection> {
@@ -190,14 +191,14 @@ impl Mount {
     }
 
     fn asks_to_read(&self) -> Option<Objection> {
-        let description = || format!("reading in `{}` has to be approved", self.rules.at);
-        (self.rules.read_approval == Approval::Needed)
+        let description = || format!("reading in `{}` requires approval", self.rules.at);
+        (self.rules.read_approval == MountApproval::Needed)
             .then(|| Objection::Asks { operation: "read", description: description() })
     }
 
     fn asks_to_write(&self) -> Option<Objection> {
-        let description = || format!("writing in `{}` has to be approved", self.rules.at);
-        (self.rules.write_approval == Approval::Needed)
+        let description = || format!("writing in `{}` requires approval", self.rules.at);
+        (self.rules.write_approval == MountApproval::Needed)
             .then(|| Objection::Asks { operation: "write", description: description() })
     }
 }

@@ -10,7 +10,7 @@ use workden_core::{Error, Execution, Gate, Op, Refusal, Resolved, Result, Verdic
 
 use crate::{
     AllowList, CompiledRuleset, MountTable, Ruleset,
-    need::{Need, Objection, needs},
+    requirement::{Objection, Requirement, requirements},
 };
 
 /// Who may do what in a workspace. An empty one allows everything.
@@ -71,7 +71,7 @@ impl Policy {
         &self.layers
     }
 
-    /// What holds for a call. Every path of it is judged as it was typed and as it really is.
+    /// Judges a call. Every path of it is judged as it was typed and as it really is.
     ///
     /// A command takes its time: not for an async thread.
     #[must_use]
@@ -80,8 +80,8 @@ impl Policy {
             return self.judge_execution(execution).verdict();
         }
         let mut strictest = Verdict::Allow;
-        for (need, at) in needs(op) {
-            let verdict = match self.object(need, at) {
+        for (requirement, at) in requirements(op) {
+            let verdict = match self.object(requirement, at) {
                 None => continue,
                 Some(objection) if objection.is_ask() => Verdict::Ask(self.refuse(&at.typed, objection)),
                 // Nothing is stricter.
@@ -102,12 +102,12 @@ impl Policy {
         mounts.filter_map(|mount| mount.max_file_bytes).min()
     }
 
-    /// What stands in the way, the strictest first said.
-    pub(crate) fn object(&self, need: Need, at: &Resolved) -> Option<Objection> {
+    /// Returns the first of the strictest objections.
+    pub(crate) fn object(&self, requirement: Requirement, at: &Resolved) -> Option<Objection> {
         let mut strictest = None;
         for path in std::iter::once(&at.typed).chain((at.real != at.typed).then_some(&at.real)) {
             for layer in &self.layers {
-                strictest = Objection::strictest(strictest, layer.object(need, path));
+                strictest = Objection::strictest(strictest, layer.object(requirement, path));
                 if strictest.as_ref().is_some_and(|objection| !objection.is_ask()) {
                     return strictest;
                 }
@@ -116,8 +116,8 @@ impl Policy {
         strictest
     }
 
-    /// An objection in full, with what is allowed instead. Names the path as it was typed: where a
-    /// link led is nobody's business.
+    /// Returns an objection as an error that says what is allowed instead. It names the path as it was
+    /// typed and does not reveal where a link leads.
     pub(crate) fn refuse(&self, typed: &VirtualPath, objection: Objection) -> Error {
         let path = typed.clone();
         let target = || typed.as_str().to_owned();
@@ -136,11 +136,11 @@ impl Policy {
 }
 
 impl PolicyLayer {
-    pub(crate) fn object(&self, need: Need, path: &VirtualPath) -> Option<Objection> {
+    pub(crate) fn object(&self, requirement: Requirement, path: &VirtualPath) -> Option<Objection> {
         match self {
-            Self::Rules(rules) => rules.object(need, path),
-            Self::Mounts(mounts) => mounts.object(need, path),
-            Self::AllowList(places) => places.object(need, path),
+            Self::Rules(rules) => rules.object(requirement, path),
+            Self::Mounts(mounts) => mounts.object(requirement, path),
+            Self::AllowList(places) => places.object(requirement, path),
         }
     }
 }
@@ -152,7 +152,7 @@ impl Gate for Policy {
     }
 
     fn visibility(&self, op: Op<'_>) -> Visibility {
-        self.sight(op)
+        self.visible(op)
     }
 
     fn most_bytes(&self, at: &Resolved, _: workden_core::Access) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! The rulesets that come with workden: default, permissive, readonly and strict.
 //!
-//! What they say of each operation, and the descriptions of their rules, are those of
-//! pydantic-ai-backend; what they protect is in [`secrets`](crate::secrets).
+//! Their decisions by operation, and the descriptions of their rules, are those of
+//! pydantic-ai-backend; the protected paths are in [`secrets`](crate::secrets).
 
 use std::{fmt, str::FromStr};
 
@@ -13,11 +13,11 @@ use crate::{
     secrets::{Protected, SECRETS, SYSTEM},
 };
 
-/// What refusals say of secrets.
+/// The description in refusals about secrets.
 pub const PROTECTS_SECRETS: &str = "Protect sensitive files";
-/// What refusals say where the system is protected as well.
+/// The description in refusals where the system is protected as well.
 pub const PROTECTS_SYSTEM: &str = "Protect sensitive and system files";
-/// What refusals say of dangerous commands.
+/// The description in refusals of dangerous commands.
 pub const BLOCKS_DANGEROUS: &str = "Block dangerous commands";
 
 /// A ruleset that comes with workden.
@@ -36,9 +36,9 @@ pub enum Preset {
     Strict,
 }
 
-/// Whose paths a ruleset speaks of.
+/// The paths that a ruleset covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Surroundings {
+pub enum PathScope {
     /// A whole machine, as a sandbox has it: `/etc` and `/bin` are the system's.
     #[default]
     Machine,
@@ -50,7 +50,7 @@ impl Preset {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Default, Self::Permissive, Self::Readonly, Self::Strict];
 
-    /// Its name in a configuration.
+    /// Returns its name in a configuration.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -61,15 +61,15 @@ impl Preset {
         }
     }
 
-    /// Its rules, for a whole machine.
+    /// Returns its rules for a whole machine.
     #[must_use]
     pub fn ruleset(self) -> Ruleset {
-        self.ruleset_in(Surroundings::Machine)
+        self.ruleset_in(PathScope::Machine)
     }
 
-    /// Its rules.
+    /// Returns its rules for these paths.
     #[must_use]
-    pub fn ruleset_in(self, surroundings: Surroundings) -> Ruleset {
+    pub fn ruleset_in(self, scope: PathScope) -> Ruleset {
         use Action::{Allow, Ask, Deny};
         let but_secrets = |default| Some(protecting(default, PROTECTS_SECRETS, SECRETS));
         let always = |default| Some(OperationRules::always(default));
@@ -87,9 +87,9 @@ impl Preset {
                 ..Ruleset::all(Ask)
             },
             Self::Permissive => {
-                let all: Vec<Protected> = match surroundings {
-                    Surroundings::Machine => [SECRETS, SYSTEM].concat(),
-                    Surroundings::FilesOnly => SECRETS.to_vec(),
+                let all: Vec<Protected> = match scope {
+                    PathScope::Machine => [SECRETS, SYSTEM].concat(),
+                    PathScope::FilesOnly => SECRETS.to_vec(),
                 };
                 let but_all = || Some(protecting(Allow, PROTECTS_SYSTEM, &all));
                 Ruleset {
@@ -143,8 +143,8 @@ impl FromStr for Preset {
 
     fn from_str(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|preset| preset.name() == name).ok_or_else(|| {
-            Error::new(ErrorKind::InvalidArgument, format!("there is no preset `{}`", name.escape_debug()))
-                .hint("default, permissive, readonly or strict")
+            Error::new(ErrorKind::InvalidArgument, format!("invalid preset `{}`", name.escape_debug()))
+                .hint("use default, permissive, readonly or strict")
         })
     }
 }
@@ -154,7 +154,7 @@ impl FromStr for Preset {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RulesetOptions {
-    /// What holds where nothing else does.
+    /// The action where nothing else applies.
     pub default: Action,
     /// Whether reading is allowed.
     pub allow_read: bool,
@@ -191,7 +191,7 @@ impl Default for RulesetOptions {
 }
 
 impl RulesetOptions {
-    /// The rules that these choices mean.
+    /// Returns the rules for these choices.
     #[must_use]
     pub fn ruleset(&self) -> Ruleset {
         let action = |is_allowed| if is_allowed { Action::Allow } else { Action::Ask };

@@ -8,7 +8,7 @@ use workden_core::RuleCase;
 
 use crate::{Action, Operation};
 
-/// What may be done, operation by operation.
+/// The permissions of a workspace, operation by operation.
 ///
 /// ```
 /// use workden_core::VirtualPath;
@@ -30,13 +30,13 @@ use crate::{Action, Operation};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(description = "What may be done, operation by operation."))]
+#[cfg_attr(feature = "schema", schemars(description = "The permissions of a workspace, operation by operation."))]
 #[serde(deny_unknown_fields, default)]
 pub struct Ruleset {
-    /// What holds where an operation says nothing; absent, somebody is asked.
+    /// The action where an operation has none; `ask` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Action>,
-    /// What is done about commands that are known to be dangerous, whatever the rules of `execute`
+    /// The action for commands that are known to be dangerous, whatever the rules of `execute`
     /// allow; absent, they are commands like any other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dangerous_commands: Option<Action>,
@@ -49,7 +49,7 @@ pub struct Ruleset {
     /// Changing parts of files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edit: Option<OperationRules>,
-    /// Removing; absent, what holds for writing holds for it.
+    /// Removing; absent, the rules of writing apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete: Option<OperationRules>,
     /// Running commands; its patterns are over the words of a command.
@@ -71,7 +71,7 @@ pub struct Ruleset {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct OperationRules {
-    /// What holds where no rule matches; absent, the ruleset's default.
+    /// The action where no rule matches; absent, the ruleset's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Action>,
     /// The rules, of which the first that matches decides.
@@ -86,14 +86,14 @@ pub struct OperationRules {
 pub struct Rule {
     /// For paths: `*` within a name, `**` across directories, `{a,b}`, `[a-z]`; without a `/` it is a
     /// name in any directory, otherwise it starts at the root. For `execute`: the words of a command;
-    /// what is denied or asked about is so with more words behind them, what is allowed only as written.
+    /// rules that deny or ask also match with more words behind, rules that allow match only as written.
     pub pattern: String,
-    /// Patterns of what this rule does not match all the same.
+    /// Patterns that this rule does not match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
-    /// What holds for what it matches.
+    /// The action for paths or commands that match.
     pub action: Action,
-    /// Why, in words that a refusal shows.
+    /// The reason that a refusal shows.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// Examples that it must match; checked when the rules are loaded.
@@ -102,36 +102,36 @@ pub struct Rule {
     /// Examples that it must not match; checked when the rules are loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_match: Vec<String>,
-    /// Whether letter case counts. Absent, it is as strict as can be: what is denied or asked about
-    /// is so in any letter case, what is allowed only as written.
+    /// Whether letter case counts. Absent, as strict as possible: rules that deny or ask ignore case,
+    /// rules that allow do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<RuleCase>,
 }
 
-/// What holds where nothing is said at all.
+/// The action where a ruleset has no default.
 const UNSAID: Action = Action::Ask;
 
 impl Ruleset {
-    /// The same answer to everything.
+    /// Returns a ruleset with the same action for everything.
     #[must_use]
     pub fn all(default: Action) -> Self {
         Self { default: Some(default), ..Self::default() }
     }
 
-    /// Whether it says nothing.
+    /// Whether it has neither rules nor defaults.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What holds where an operation says nothing.
+    /// Returns the action where an operation has none.
     #[must_use]
     pub fn default_action(&self) -> Action {
         self.default.unwrap_or(UNSAID)
     }
 
-    /// These rules before those of `base`: of each operation they are looked at first, and what they
-    /// do not say is as it is there.
+    /// Puts these rules before those of `base`: for each operation they are tried first, and defaults
+    /// that are absent come from `base`.
     #[must_use]
     pub fn before(&self, base: &Self) -> Self {
         let mut all = Self {
@@ -149,7 +149,7 @@ impl Ruleset {
         all
     }
 
-    /// The place for the rules of an operation.
+    /// Returns the rules of an operation, for changing them.
     pub fn of_mut(&mut self, operation: Operation) -> &mut Option<OperationRules> {
         match operation {
             Operation::Read => &mut self.read,
@@ -163,7 +163,7 @@ impl Ruleset {
         }
     }
 
-    /// The rules of an operation, as far as it has some of its own.
+    /// Returns the rules of an operation, if it has its own.
     #[must_use]
     pub fn of(&self, operation: Operation) -> Option<&OperationRules> {
         match operation {
@@ -178,7 +178,7 @@ impl Ruleset {
         }
     }
 
-    /// The operation whose rules serve for this one: removing goes by the rules of writing where it
+    /// Returns the operation whose rules apply to this one: removing uses the rules of writing when it
     /// has none.
     #[must_use]
     pub fn served_by(&self, operation: Operation) -> Operation {
@@ -188,7 +188,7 @@ impl Ruleset {
         }
     }
 
-    /// What holds for an operation where none of its rules match.
+    /// Returns the action for an operation where none of its rules match.
     #[must_use]
     pub fn default_of(&self, operation: Operation) -> Action {
         self.of(self.served_by(operation)).and_then(|rules| rules.default).unwrap_or(self.default_action())
@@ -196,7 +196,7 @@ impl Ruleset {
 }
 
 impl OperationRules {
-    /// The same answer whatever it is about.
+    /// Returns rules with the same action for every path.
     #[must_use]
     pub fn always(default: Action) -> Self {
         Self { default: Some(default), rules: Vec::new() }
@@ -204,7 +204,7 @@ impl OperationRules {
 }
 
 impl Rule {
-    /// A rule with nothing but a pattern and an action.
+    /// Returns a rule with a pattern and an action.
     pub fn new(pattern: impl Into<String>, action: Action) -> Self {
         Self {
             pattern: pattern.into(),

@@ -1,23 +1,23 @@
 //! The files that presets protect: secrets anywhere, and the system's own.
 //!
-//! Invariant: a pattern is as wide as it can be without taking in what every project has. What a
-//! wide pattern must not take in is written beside it, as its exceptions, and holds for it alone.
+//! Invariant: a pattern is as wide as it can be without taking in what every project has. The
+//! exceptions of a wide pattern are written beside it and apply to it alone.
 
 use workden_core::RuleCase;
 
 use crate::{Action, Rule};
 
-/// A pattern of files that hold secrets, and what it does not mean.
+/// A pattern of protected files, with its exceptions.
 #[derive(Clone, Copy, Debug)]
 pub struct Protected {
-    /// What is protected.
+    /// The protected paths.
     pub pattern: &'static str,
-    /// What the pattern would take in, and is no secret.
+    /// Paths that the pattern matches and that are not secret.
     pub except: &'static [&'static str],
 }
 
 impl Protected {
-    /// The rule that denies it, in any letter case.
+    /// Returns the rule that denies it, in any letter case.
     #[must_use]
     pub fn rule(&self, description: &str) -> Rule {
         Rule {
@@ -36,9 +36,9 @@ const fn all(pattern: &'static str) -> Protected {
 /// Source code, which speaks of secrets far more often than it holds one.
 const CODE: &str = "*.{py,pyi,pyx,rs,go,c,cc,cpp,cxx,h,hh,hpp,m,mm,cs,fs,vb,java,kt,kts,scala,groovy,clj,cljs,swift,dart,\
 js,jsx,mjs,cjs,ts,tsx,mts,cts,vue,svelte,astro,rb,erb,rake,php,pl,pm,lua,ex,exs,erl,hrl,hs,ml,mli,r,jl,nim,zig,sol,proto}";
-/// What a person reads or sees.
+/// Documents and pictures.
 const PROSE: &str = "*.{md,mdx,rst,adoc,html,htm,xhtml,css,scss,sass,less,svg,png,jpg,jpeg,gif,webp,ico,snap}";
-/// What every package has, whatever it is called.
+/// Files that every package has, whatever its name.
 const MANIFEST: &str = "{Cargo.toml,package.json,tsconfig*.json,go.mod,go.sum,pyproject.toml,setup.cfg,BUILD,BUILD.bazel,\
 Makefile,CMakeLists.txt,README*,LICENSE*,CHANGELOG*,.gitignore,.gitkeep}";
 /// Migrations of a database: numbered, and about columns, not about values.
@@ -65,12 +65,12 @@ pub const SECRETS: &[Protected] = &[
     all(
         "*.{pem,key,crt,p8,p12,pfx,jks,jceks,bks,keystore,kdb,kdbx,ppk,keytab,agekey,ovpn}{,~,.bak,.old,.orig,.backup}",
     ),
-    // What editors leave behind of them.
+    // Copies that editors leave behind.
     all("{..env.sw?,..env.*.sw?,.#.env*,#.env*#,.id_{rsa,dsa,ecdsa,ed25519}.sw?}"),
     Protected { pattern: "id_{rsa,dsa,ecdsa,ed25519,xmss}*", except: &["*.pub", CODE, PROSE] },
     all("*{_,-,.}{rsa,dsa,ecdsa,ed25519}"),
     Protected { pattern: "*private{,-,_,.}key*", except: &[CODE, PROSE] },
-    // What programs keep in a home directory.
+    // Files that programs keep in a home directory.
     all(
         "{.netrc,_netrc,.pgpass,pgpass.conf,.my.cnf,.mylogin.cnf,.npmrc,.pypirc,.git-credentials,.dockercfg,.htpasswd}",
     ),
@@ -84,14 +84,14 @@ pub const SECRETS: &[Protected] = &[
         "**/{.mozilla,.config/google-chrome,.config/chromium}/**/{logins.json,key4.db,cookies.sqlite,Login Data,Cookies}",
     ),
     all(".{bash,zsh,sh,psql,mysql,sqlite,rediscli}_history"),
-    // What holds them by its kind.
+    // Kinds of files that hold secrets.
     all("{*.tfstate,*.tfstate.backup,terraform.tfstate*}"),
     Protected { pattern: "{*service{,-,_}account*.json,*serviceaccount*.json}", except: &[EXAMPLE, "*schema*"] },
     all("{api,auth,access,refresh}{,-,_}{key,keys,token,tokens}{,.txt,.json}"),
-    // What says so itself.
+    // Names that say so.
     Protected { pattern: "{*secret*,*passphrase*}", except: &[CODE, PROSE, EXAMPLE, MIGRATION, "*secretar*"] },
     Protected { pattern: "*password*", except: &[CODE, PROSE, EXAMPLE, MIGRATION, RESET] },
-    // The system's list of users is no secret, and half of its programs read it.
+    // The system's list of users is not secret, and half of its programs read it.
     Protected { pattern: "*passwd*", except: &[CODE, PROSE, EXAMPLE, "/{etc,usr,bin}/**"] },
     Protected { pattern: "*credential*", except: &[CODE, PROSE, EXAMPLE, MIGRATION] },
     // Code and prose that is known to hold values: of microcontrollers, of Ruby on Rails, and notes.
@@ -100,14 +100,14 @@ pub const SECRETS: &[Protected] = &[
         pattern: "**/{,.}{secrets,secrets-*,secrets_*,secrets.*,secret,passwords,credentials}/**",
         except: &[CODE, MANIFEST],
     },
-    // What the system keeps to itself.
+    // Files of the system that only root reads.
     all("/etc/{shadow,gshadow,sudoers}*"),
     all("/etc/sudoers.d/**"),
     all("/proc/**/{environ,mem,kcore}"),
     all("/proc/**/{root,cwd}/**"),
 ];
 
-/// What belongs to the system, where the paths of a workspace are those of a whole machine.
+/// Paths of the system, where the paths of a workspace are those of a whole machine.
 pub const SYSTEM: &[Protected] = &[
     all("/{etc,var,usr,bin,sbin,boot,sys,proc,lib,lib32,lib64,libx32}"),
     all("/{etc,var,usr,bin,sbin,boot,sys,proc,lib,lib32,lib64,libx32}/**"),

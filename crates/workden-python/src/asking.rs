@@ -9,7 +9,7 @@ use crate::runtime;
 /// Returns approvals that ask this function, if there is one. It gets the request as JSON and returns `True`, `False`,
 /// `(answer, note)`, `None` if it cannot answer, or an awaitable of one of these.
 pub(crate) fn approvals(asks: Option<Py<PyAny>>) -> Approvals {
-    let Some(asks) = asks else { return Approvals::nobody() };
+    let Some(asks) = asks else { return Approvals::none() };
     let asks = std::sync::Arc::new(asks);
     Approvals::asking_later(move |request| {
         let asks = std::sync::Arc::clone(&asks);

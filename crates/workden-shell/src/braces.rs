@@ -3,7 +3,16 @@
 //! Invariant: a word becomes at most [`MOST_WORDS`] words of [`MOST_CHARACTERS`] in all, and where
 //! braces do not pair up, so that versions of shells could disagree, it becomes none.
 
-use super::words::Atom;
+/// A character of a word, and whether it can still mean something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Atom {
+    /// Not quoted.
+    Live(char),
+    /// Quoted.
+    Fixed(char),
+    /// Something that is not known.
+    Unknown,
+}
 
 /// Into how many words one word is multiplied.
 const MOST_WORDS: usize = 64;
@@ -80,7 +89,7 @@ fn multiplied(atoms: &[Atom]) -> Option<Vec<Vec<Atom>>> {
     Some(words)
 }
 
-/// Where the brace at the beginning closes.
+/// Where the brace at the start closes.
 fn closing(atoms: &[Atom]) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, atom) in atoms.iter().enumerate() {

@@ -94,7 +94,7 @@ const NAMES: &[&str] = &[
     "ZDOTDIR",
     "ZENV",
 ];
-/// Variables by how their names begin.
+/// Variables by how their names start.
 const BEGINNINGS: &[&str] = &[
     "BASH_",
     "CARGO_TARGET_",
@@ -124,8 +124,7 @@ const BEGINNINGS: &[&str] = &[
 /// A name that shells do not allow may be an exported function, and is doubted as well.
 #[must_use]
 pub fn doubt_of_variable(name: &str) -> Option<Doubt> {
-    (!is_name(name) || decides_what_runs(name))
-        .then(|| Doubt { kind: DoubtKind::Environment, about: format!("`{name}` is set") })
+    (!is_name(name) || decides_what_runs(name)).then(|| Doubt::new(DoubtKind::Environment, format!("`{name}` is set")))
 }
 
 /// Whether setting this variable changes which programs run.

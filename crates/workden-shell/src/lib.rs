@@ -1,4 +1,4 @@
-//! What a shell command line would do, as data, without running it.
+//! Finds out what a shell command line would do, as data, without running it.
 //!
 //! [`analyse`] reads a script as bash reads it and returns every command that could run, every file
 //! that a redirection opens, and everything that it did not understand. Wrappers such as `env`,
@@ -10,10 +10,10 @@
 //!
 //! ```
 //! use workden_core::VirtualPath;
-//! use workden_shell::{Input, analyse};
+//! use workden_shell::{StandardInput, analyse};
 //!
 //! let script = "cd src && env -i rm -rf ./build > /dev/null";
-//! let analysis = analyse(script, &VirtualPath::root(), Input::Inherited);
+//! let analysis = analyse(script, &VirtualPath::root(), StandardInput::Inherited);
 //! assert!(analysis.doubts.is_empty());
 //! let removal = &analysis.invocations[1];
 //! let argv: Vec<&str> = removal.argv.iter().map(|word| word.shown()).collect();
@@ -24,40 +24,41 @@
 
 mod analysis;
 mod braces;
-mod collect;
-mod collect_compound;
+mod budget;
 mod directories;
 mod environment;
-mod guard;
+mod expansion;
 mod syntax;
 #[cfg(test)]
 mod tests;
-mod words;
+mod walker;
 mod wrappers;
 
 use workden_core::VirtualPath;
 
-pub use analysis::{Analysis, Assignment, Directories, Doubt, DoubtKind, Input, Invocation, Redirection, Use, Word};
-use collect::{Collector, Deferred};
+pub use analysis::{
+    Analysis, Assignment, Doubt, DoubtKind, Invocation, OpenMode, Redirection, StandardInput, Word, WorkingDirectories,
+};
+use budget::Rejection;
 pub use environment::doubt_of_variable;
-use guard::Refused;
+use walker::{DeferredCode, Walker};
 
 /// Returns what a script would do that a shell runs in `directory` with this standard input.
 #[must_use]
-pub fn analyse(script: impl AsRef<[u8]>, directory: &VirtualPath, input: Input) -> Analysis {
-    let text = match guard::admit(script.as_ref()) {
+pub fn analyse(script: impl AsRef<[u8]>, directory: &VirtualPath, input: StandardInput) -> Analysis {
+    let text = match budget::admit(script.as_ref()) {
         Ok(text) => text,
-        Err(Refused { kind, about }) => {
-            return Analysis { doubts: vec![Doubt { kind, about }], ..Analysis::default() };
+        Err(Rejection { kind, about }) => {
+            return Analysis { doubts: vec![Doubt::new(kind, about)], ..Analysis::default() };
         }
     };
     let walked = |deferred| {
-        let mut collector = Collector::new(Directories::AnyOf(vec![directory.clone()]), deferred, input);
-        collector.text(text);
-        collector
+        let mut walker = Walker::new(WorkingDirectories::AnyOf(vec![directory.clone()]), deferred, input);
+        walker.text(text);
+        walker
     };
-    let collector = walked(Deferred::Here);
+    let walker = walked(DeferredCode::Here);
     // Functions and traps run wherever the script has gone by then.
-    let again = collector.moved && collector.defers;
-    if again { walked(Deferred::Anywhere).analysis } else { collector.analysis }
+    let again = walker.moved && walker.defers;
+    if again { walked(DeferredCode::Anywhere).analysis } else { walker.analysis }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use workden_core::{Audit, Backend, Error, ErrorKind, Result, Sandbox, VirtualPath};
 use workden_files::{CompositeBackend, LocalBackend, memory};
-use workden_policy::{Policy, PolicyLayer, Preset, Ruleset, Surroundings, approvals::Approvals};
+use workden_policy::{PathScope, Policy, PolicyLayer, Preset, Ruleset, approvals::Approvals};
 
 use crate::{
     ApprovalMode, Config, FixedNames, MountConfig, Workspace, blocking, read_only::ReadOnlyPlaces, stack::Parts,
@@ -183,8 +183,8 @@ impl WorkspaceBuilder {
     /// When a directory cannot be opened, two places are the same, or a rule is wrong.
     pub fn build(self) -> Result<Workspace> {
         let surroundings = match &self.sandbox {
-            Some(_) => Surroundings::Machine,
-            None => Surroundings::FilesOnly,
+            Some(_) => PathScope::Machine,
+            None => PathScope::FilesOnly,
         };
         let mut policy = Policy::new();
         for layer in self.layers {
@@ -254,7 +254,7 @@ fn answering(named: Option<Approvals>, modes: &[ApprovalMode]) -> Approvals {
         _ if modes.contains(&ApprovalMode::Strict) => Approvals::strict(),
         Some(named) => named,
         None if all_approve => Approvals::approve_all(),
-        None => Approvals::nobody(),
+        None => Approvals::none(),
     }
 }
 

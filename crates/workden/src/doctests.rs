@@ -23,14 +23,14 @@ mod tools {}
 /// The `workden.toml` of the guide loads, and means what its comments say.
 ///
 /// ```
-/// use workden::{Action, Config, Operation, Surroundings, VirtualPath};
+/// use workden::{Action, Config, Operation, PathScope, VirtualPath};
 ///
 /// let guide = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policy.md"));
 /// let (_, after) = guide.split_once("<!-- workden.toml -->\n```toml\n").unwrap();
 /// let (text, _) = after.split_once("```").unwrap();
 /// let config = Config::parse(text)?;
 /// assert_eq!(config.mounts.len(), 2);
-/// let rules = config.ruleset(Surroundings::FilesOnly).unwrap().compile()?;
+/// let rules = config.ruleset(PathScope::FilesOnly).unwrap().compile()?;
 /// let on = |operation, path| Ok::<_, workden::Error>(rules.decide_path(operation, &VirtualPath::parse(path)?).action);
 /// assert_eq!(on(Operation::Read, "/project/b.draft.md")?, Action::Ask);
 /// assert_eq!(on(Operation::Edit, "/project/src/a.rs")?, Action::Allow);

@@ -50,7 +50,7 @@ pub use workden_core::{Backend, BackendExt, Error, ErrorKind, Refusal, Result, V
 pub use workden_files as files;
 pub use workden_policy as policy;
 pub use workden_policy::{
-    Action, Derive, Operation, Policy, Preset, Ruleset, Surroundings,
+    Action, Derive, Operation, PathScope, Policy, Preset, Ruleset,
     approvals::{Approvals, Decision, Scope},
 };
 pub use workden_tools as tools;

@@ -22,10 +22,10 @@ pub const MOST_MASKS: usize = 10_000;
 ///
 /// ```no_run
 /// # async fn example() -> workden::Result<()> {
-/// use workden::{Policy, Preset, Surroundings, Workspace, masks};
+/// use workden::{Policy, Preset, PathScope, Workspace, masks};
 /// use workden_sandboxes::{KeeperProgram, LinuxSandbox};
 ///
-/// let policy = Policy::new().with_rules(&Preset::Default.ruleset_in(Surroundings::Machine))?;
+/// let policy = Policy::new().with_rules(&Preset::Default.ruleset_in(PathScope::Machine))?;
 /// let plan = LinuxSandbox::builder().keeper(KeeperProgram::this_program()).directory("/srv/project");
 /// let denied = masks(&plan.shown_files(), &policy).await?;
 /// let sandbox = plan.mask(denied).start().await?;

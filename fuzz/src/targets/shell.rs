@@ -7,12 +7,12 @@ use std::{
 
 use workden_core::VirtualPath;
 use workden_policy::{Policy, Preset};
-use workden_shell::{Analysis, DoubtKind, Input, Word, analyse};
+use workden_shell::{Analysis, DoubtKind, StandardInput, Word, analyse};
 
 use crate::in_time;
 
-/// How long any script may take, twice in a row; a build with checks is given more.
-const MOST_TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 2_000 } else { 50 });
+/// The longest time for a script, measured again when exceeded. A build with checks has no tight limit.
+const MOST_TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 60_000 } else { 50 });
 /// The longest script that is looked at.
 const LONGEST: usize = 64 * 1024;
 
@@ -58,7 +58,7 @@ fn timed(script: &[u8], from: &VirtualPath) -> Analysis {
         // The whole decision, where there is a text to decide about.
         let analysis = match std::str::from_utf8(script) {
             Ok(text) => policy().judge_command(text, from).analysis,
-            Err(_) => analyse(script, from, Input::Inherited),
+            Err(_) => analyse(script, from, StandardInput::Inherited),
         };
         (analysis, started.elapsed())
     };
@@ -71,7 +71,7 @@ fn timed(script: &[u8], from: &VirtualPath) -> Analysis {
     analysis
 }
 
-/// What is not known is doubted, and a doubt is a sentence.
+/// Every unknown word has a doubt, and a doubt is a sentence.
 fn check(analysis: &Analysis) {
     let words = analysis.invocations.iter().flat_map(|found| &found.argv);
     let all = words.chain(analysis.redirections.iter().map(|found| &found.target));
@@ -85,7 +85,7 @@ fn check(analysis: &Analysis) {
 
 /// A script that is clear is as clear in a group, in a shell of its own, and evaluated.
 fn check_wrapped(script: &str, from: &VirtualPath) {
-    let plain = analyse(script, from, Input::Inherited);
+    let plain = analyse(script, from, StandardInput::Inherited);
     // A tilde that is quoted is written differently.
     let clear = plain.doubts.is_empty() && !plain.invocations.is_empty();
     if !clear || script.contains('~') || script.len() > LONGEST / 8 {
@@ -93,7 +93,7 @@ fn check_wrapped(script: &str, from: &VirtualPath) {
     }
     let quoted = script.replace('\'', "'\\''");
     for wrapped in [format!("{{ {script}\n}}"), format!("eval -- '{quoted}'"), format!("bash -c -- '{quoted}'")] {
-        let found = analyse(&wrapped, from, Input::Inherited);
+        let found = analyse(&wrapped, from, StandardInput::Inherited);
         if found.doubts.iter().any(|doubt| doubt.kind == DoubtKind::TooMuch) {
             continue;
         }

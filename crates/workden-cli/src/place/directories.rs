@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use workden::{Config, MountConfig, VirtualPath, policy::Access};
+use workden::{Config, MountConfig, VirtualPath, policy::MountMode};
 use workden_core::{host_executed::IN_GIT_DIRECTORY, sandbox::MountAccess};
 use workden_sandboxes::repositories::Repositories;
 
@@ -117,8 +117,8 @@ fn of_config(arguments: &PlaceArguments, config: &Config, base: &Path, inside: &
     }
     let mount = |mount: &MountConfig| {
         let access = match mount.mode {
-            Access::ReadOnly => MountAccess::ReadOnly,
-            Access::ReadWrite => MountAccess::ReadWrite,
+            MountMode::ReadOnly => MountAccess::ReadOnly,
+            MountMode::ReadWrite => MountAccess::ReadWrite,
         };
         let typed = PathBuf::from(&mount.directory);
         Ok(MountAt { at: mount.at.clone(), directory: existing(&base.join(&typed), &typed)?, access })

@@ -5,8 +5,8 @@ use std::io::Write;
 use workden::{
     Operation, Policy, VirtualPath,
     policy::{
-        Action, Because, CommandJudgement, PolicyLayer, Reason, ReasonKind,
-        shell::{Directories, Invocation, Use},
+        Action, CommandJudgement, DecidedBy, PolicyLayer, Reason, ReasonKind,
+        shell::{Invocation, OpenMode, WorkingDirectories},
     },
 };
 
@@ -64,9 +64,9 @@ fn parsed(command: &CommandJudgement, line: &mut impl FnMut(usize, String)) {
     }
     for redirection in &command.analysis.redirections {
         let usage = match redirection.usage {
-            Use::Read => "read from",
-            Use::Write => "write to",
-            Use::ReadWrite => "read from and write to",
+            OpenMode::Read => "read from",
+            OpenMode::Write => "write to",
+            OpenMode::ReadWrite => "read from and write to",
         };
         line(2, format!("{usage} {:?}  in {}", redirection.target.shown(), places(&redirection.directories)));
     }
@@ -105,10 +105,10 @@ fn shown(invocation: &Invocation) -> String {
     format!("{}  in {}{through}", words.join(" "), places(&invocation.directories))
 }
 
-fn places(directories: &Directories) -> String {
+fn places(directories: &WorkingDirectories) -> String {
     match directories {
-        Directories::Unknown => "an unknown directory".to_owned(),
-        Directories::AnyOf(all) => all.iter().map(|path| path.as_str()).collect::<Vec<_>>().join(" or "),
+        WorkingDirectories::Unknown => "an unknown directory".to_owned(),
+        WorkingDirectories::AnyOf(all) => all.iter().map(|path| path.as_str()).collect::<Vec<_>>().join(" or "),
     }
 }
 
@@ -128,28 +128,29 @@ fn of_layer(layer: &PolicyLayer, op: Operation, path: &VirtualPath, line: &mut i
     }
 }
 
-fn because(because: Because<'_>) -> String {
+fn because(because: DecidedBy<'_>) -> String {
     match because {
-        Because::Rule { rule, .. } if !rule.description.is_empty() => {
+        DecidedBy::Rule { rule, .. } if !rule.description.is_empty() => {
             format!("{}, rule `{}`", rule.description, rule.pattern)
         }
-        Because::Rule { rule, .. } => format!("rule `{}`", rule.pattern),
-        Because::OperationDefault(operation) => format!("default of `{operation}`"),
-        Because::RulesetDefault => "default of the ruleset".to_owned(),
+        DecidedBy::Rule { rule, .. } => format!("rule `{}`", rule.pattern),
+        DecidedBy::OperationDefault(operation) => format!("default of `{operation}`"),
+        DecidedBy::RulesetDefault => "default of the ruleset".to_owned(),
     }
 }
 
 fn limits(mount: &workden::policy::MountRules) -> String {
-    use workden::policy::{Access, Approval};
+    use workden::policy::{MountApproval, MountMode};
     let mut limits = vec![match mount.access {
-        Access::ReadOnly => "read only".to_owned(),
-        Access::ReadWrite => "read and write".to_owned(),
+        MountMode::ReadOnly => "read only".to_owned(),
+        MountMode::ReadWrite => "read and write".to_owned(),
     }];
     limits.extend(mount.suffixes.as_deref().map(endings));
     limits.extend(mount.max_file_bytes.map(|most| format!("at most {most} bytes")));
     let asks = [(mount.read_approval, "reads ask"), (mount.write_approval, "writes ask")];
-    limits
-        .extend(asks.iter().filter(|(approval, _)| *approval == Approval::Needed).map(|(_, text)| (*text).to_owned()));
+    limits.extend(
+        asks.iter().filter(|(approval, _)| *approval == MountApproval::Needed).map(|(_, text)| (*text).to_owned()),
+    );
     limits.join(", ")
 }
 
@@ -164,7 +165,7 @@ fn endings(all: &[String]) -> String {
 fn would_pass(judged: &Judged) -> String {
     match (judged.action, &judged.command, &judged.hint) {
         (Action::Allow, ..) => "this does".to_owned(),
-        (Action::Ask, ..) => "this does, once somebody approves it".to_owned(),
+        (Action::Ask, ..) => "the same, once approved".to_owned(),
         (Action::Deny, Some(command), _) => without_what_is_denied(command),
         (Action::Deny, None, Some(hint)) => hint.clone(),
         (Action::Deny, None, None) => "nothing like it".to_owned(),
@@ -175,10 +176,10 @@ fn would_pass(judged: &Judged) -> String {
 fn without_what_is_denied(command: &CommandJudgement) -> String {
     let is_denied = |reason: &&Reason| reason.action == Action::Deny;
     if command.reasons.iter().any(|reason| is_denied(&reason) && matches!(reason.kind, ReasonKind::Program(_))) {
-        return "a command without the programs that are denied above".to_owned();
+        return "a command without the denied programs".to_owned();
     }
     match command.reasons.iter().any(|reason| reason.action == Action::Ask) {
-        true => "the same without what is denied above, once somebody approves it".to_owned(),
-        false => "the same without what is denied above".to_owned(),
+        true => "the same without the denied parts, once approved".to_owned(),
+        false => "the same without the denied parts".to_owned(),
     }
 }

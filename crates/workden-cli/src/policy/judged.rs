@@ -4,7 +4,7 @@ use serde::Serialize;
 use workden::{
     Error, Verdict, VirtualPath,
     core::{Op, Resolved},
-    policy::{Action, CommandJudgement, CompiledRuleset, Decision, Operation, PolicyLayer},
+    policy::{Action, CommandJudgement, CompiledRuleset, Operation, PolicyLayer, RuleDecision},
 };
 
 use super::Asked;
@@ -97,7 +97,7 @@ pub(super) fn decisions<'r>(
     op: Operation,
     rules: &'r CompiledRuleset,
     path: &VirtualPath,
-) -> Vec<(Operation, Decision<'r>)> {
+) -> Vec<(Operation, RuleDecision<'r>)> {
     let demanded: &[Operation] = match op {
         Operation::Edit => &[Operation::Edit, Operation::Read, Operation::Write],
         Operation::Grep => &[Operation::Grep, Operation::Read],
@@ -110,7 +110,7 @@ pub(super) fn decisions<'r>(
     };
     let decided = demanded.iter().map(|operation| (*operation, rules.decide_path(*operation, path)));
     // An edit is not a write, but a rule that denies writing denies it.
-    let counts = |(operation, decision): &(Operation, Decision<'_>)| {
+    let counts = |(operation, decision): &(Operation, RuleDecision<'_>)| {
         op != Operation::Edit
             || *operation != Operation::Write
             || decision.rule().is_some() && decision.action == Action::Deny

@@ -10,7 +10,7 @@ use clap::{
     Args, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use workden::{Config, Operation, Policy, Preset, Surroundings, VirtualPath, policy::PolicyLayer};
+use workden::{Config, Operation, PathScope, Policy, Preset, VirtualPath, policy::PolicyLayer};
 
 use crate::{failure::Failure, place};
 
@@ -95,8 +95,8 @@ pub(crate) struct Asked {
 impl Which {
     fn open(&self) -> Result<Asked, Failure> {
         let (surroundings, directory) = match self.paths {
-            Paths::Machine => (Surroundings::Machine, "/workspace"),
-            Paths::Files => (Surroundings::FilesOnly, "/"),
+            Paths::Machine => (PathScope::Machine, "/workspace"),
+            Paths::Files => (PathScope::FilesOnly, "/"),
         };
         let mut names = Vec::new();
         let mut policy = Policy::new();

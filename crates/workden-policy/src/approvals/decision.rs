@@ -1,9 +1,9 @@
-//! What somebody who was asked can say.
+//! The answers to a question for approval.
 
 use serde::{Deserialize, Serialize};
 use workden_core::VirtualPath;
 
-/// What somebody who was asked has said.
+/// The answer to a question for approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
@@ -11,25 +11,25 @@ pub enum Decision {
     Approve(Scope),
     /// No.
     Deny {
-        /// What the model should hear: why, and what would be acceptable.
+        /// A note for the model: the reason, and an acceptable alternative.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
-    /// Nobody could be asked.
+    /// The question could not be asked.
     Unanswered {
-        /// What can be done about that, for whoever reads the refusal.
+        /// How to enable approval, for the reader of the refusal.
         how: String,
     },
 }
 
 impl Decision {
-    /// No, and why.
+    /// Returns a denial with its reason.
     pub fn deny(note: impl Into<String>) -> Self {
         Self::Deny { note: Some(note.into()) }
     }
 }
 
-/// How far an approval goes.
+/// The scope of an approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {

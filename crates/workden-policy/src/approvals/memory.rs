@@ -1,4 +1,4 @@
-//! What was approved for longer than one call.
+//! Approvals that hold for longer than one call.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,35 +10,36 @@ use super::Scope;
 /// How much is remembered; the oldest goes first. A person does not approve as much.
 const MOST_REMEMBERED: usize = 4_096;
 
-/// What was approved for longer than one call. Shared by everything that belongs to one session.
+/// Approvals that hold for longer than one call. Shared by everything that belongs to one session.
 #[derive(Debug, Default)]
 pub struct ApprovalMemory {
-    inner: Mutex<Inner>,
+    inner: Mutex<ApprovalStore>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct ApprovalStore {
     next: u64,
     all: Vec<Remembered>,
 }
 
-/// A number by which something remembered is revoked; never used twice.
+/// The number of a remembered approval; never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RememberedId(u64);
 
-/// Something that was approved until the session ends.
+/// An approval that holds until the session ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Remembered {
-    /// To revoke it by.
+    /// The number to revoke it by.
     pub id: RememberedId,
-    /// What it was when it was approved, in a sentence.
+    /// The approved call, in a sentence.
     pub description: String,
-    covers: Covers,
+    covers: Coverage,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Covers {
+enum Coverage {
     /// A call on paths, as they were typed and as they really are: a link that leads elsewhere by
     /// then is another question.
     Call { call: String, paths: Vec<Resolved>, other_names: Vec<VirtualPath> },
@@ -49,13 +50,13 @@ enum Covers {
 }
 
 impl ApprovalMemory {
-    /// What is remembered, oldest first.
+    /// Returns the remembered approvals, oldest first.
     #[must_use]
     pub fn list(&self) -> Vec<Remembered> {
         self.lock().all.clone()
     }
 
-    /// Forgets one approval. Says whether there was one.
+    /// Forgets one approval; returns whether it existed.
     pub fn revoke(&self, id: RememberedId) -> bool {
         let all = &mut self.lock().all;
         let before = all.len();
@@ -63,13 +64,13 @@ impl ApprovalMemory {
         all.len() < before
     }
 
-    /// Forgets everything.
+    /// Forgets all approvals.
     pub fn clear(&self) {
         self.lock().all.clear();
     }
 
-    /// Whether this was approved before. A directory with things in it never was: they may be others
-    /// by now.
+    /// Whether a remembered approval covers this request. None covers a directory with content, which
+    /// may have changed.
     #[must_use]
     pub fn covers(&self, request: &ApprovalRequest) -> bool {
         if request.below > 0 {
@@ -79,27 +80,27 @@ impl ApprovalMemory {
         match &request.command {
             Some(command) => inner.covers_command(command),
             None => inner.all.iter().any(|remembered| match &remembered.covers {
-                Covers::Call { call, paths, other_names } => {
+                Coverage::Call { call, paths, other_names } => {
                     *call == request.call && *paths == request.paths && *other_names == request.other_names
                 }
-                Covers::Command { .. } | Covers::Prefix { .. } => false,
+                Coverage::Command { .. } | Coverage::Prefix { .. } => false,
             }),
         }
     }
 
-    /// Takes note of what was approved, for as much as the scope says.
+    /// Remembers an approval for its scope.
     pub fn remember(&self, request: &ApprovalRequest, scope: Scope) {
         let covers = match (scope, &request.command) {
             (Scope::Once, _) => return,
             (Scope::CommandPrefix { words, directory }, Some(_)) if !words.is_empty() => {
-                Covers::Prefix { words, directory }
+                Coverage::Prefix { words, directory }
             }
             // A prefix of no words would be every command; of a call on files there is none.
             (Scope::CommandPrefix { .. }, _) => return,
             (Scope::Session, Some(command)) => {
-                Covers::Command { script: command.script.clone(), directory: command.directory.clone() }
+                Coverage::Command { script: command.script.clone(), directory: command.directory.clone() }
             }
-            (Scope::Session, None) => Covers::Call {
+            (Scope::Session, None) => Coverage::Call {
                 call: request.call.clone(),
                 paths: request.paths.clone(),
                 other_names: request.other_names.clone(),
@@ -109,7 +110,7 @@ impl ApprovalMemory {
         if inner.all.iter().any(|remembered| remembered.covers == covers) {
             return;
         }
-        // What was forgotten is asked about again.
+        // A forgotten approval is asked for again.
         if inner.all.len() >= MOST_REMEMBERED {
             inner.all.remove(0);
         }
@@ -118,23 +119,23 @@ impl ApprovalMemory {
         inner.all.push(Remembered { id, description: request.description.clone(), covers });
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, ApprovalStore> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
+impl ApprovalStore {
     fn covers_command(&self, command: &CommandLine) -> bool {
         let exactly = self.all.iter().any(|remembered| match &remembered.covers {
-            Covers::Command { script, directory } => *script == command.script && *directory == command.directory,
-            Covers::Call { .. } | Covers::Prefix { .. } => false,
+            Coverage::Command { script, directory } => *script == command.script && *directory == command.directory,
+            Coverage::Call { .. } | Coverage::Prefix { .. } => false,
         });
         let starts = |argv: &[String]| {
             self.all.iter().any(|remembered| match &remembered.covers {
-                Covers::Prefix { words, directory } => {
+                Coverage::Prefix { words, directory } => {
                     argv.starts_with(words) && command.directory.is_within(directory)
                 }
-                Covers::Call { .. } | Covers::Command { .. } => false,
+                Coverage::Call { .. } | Coverage::Command { .. } => false,
             })
         };
         let understood =

@@ -1,7 +1,7 @@
 //! Approvals: who answers when the policy asks, and what is remembered of the answers.
 //!
 //! Invariant: only an approval is ever remembered, for exactly what was approved; a denial is heard
-//! once and forgotten. What is remembered can be listed and revoked, and ends with the session.
+//! once and forgotten. Remembered approvals can be listed and revoked, and end with the session.
 
 mod decision;
 mod memory;
@@ -13,11 +13,11 @@ pub use decision::{Decision, Scope};
 pub use memory::{ApprovalMemory, Remembered, RememberedId};
 use workden_core::{Approval, ApprovalRequest, Approver, Error, Refusal};
 
-/// Somebody who answers at once, or takes as long as a person takes.
+/// The source of answers: immediate, or as slow as a person.
 #[derive(Clone)]
-enum Answers {
-    /// Nobody: what would have to be asked is refused.
-    Nobody,
+enum Answerer {
+    /// None: calls that require approval are refused.
+    None,
     /// Everything is approved, once.
     Yes,
     /// Everything is refused.
@@ -43,32 +43,32 @@ type Later = Pin<Box<dyn Future<Output = Decision> + Send>>;
 /// ```
 #[derive(Clone)]
 pub struct Approvals {
-    answers: Answers,
+    answers: Answerer,
     memory: Arc<ApprovalMemory>,
 }
 
 impl Approvals {
-    /// Nobody is asked: what needs approval is refused, in words that say what would be needed.
+    /// Refuses every call that requires approval, and says so.
     #[must_use]
-    pub fn nobody() -> Self {
-        Self::with(Answers::Nobody)
+    pub fn none() -> Self {
+        Self::with(Answerer::None)
     }
 
-    /// Everything that asks is approved; what is denied stays denied.
+    /// Approves every call that requires approval; denied calls stay denied.
     #[must_use]
     pub fn approve_all() -> Self {
-        Self::with(Answers::Yes)
+        Self::with(Answerer::Yes)
     }
 
-    /// Everything that asks is refused.
+    /// Refuses every call that requires approval, as the reference library's strict mode does.
     #[must_use]
     pub fn strict() -> Self {
-        Self::with(Answers::No)
+        Self::with(Answerer::No)
     }
 
     /// Asks a function that answers before it returns. It runs on the thread of the call.
     pub fn asking(answer: impl Fn(&ApprovalRequest) -> Decision + Send + Sync + 'static) -> Self {
-        Self::with(Answers::Now(Arc::new(answer)))
+        Self::with(Answerer::Now(Arc::new(answer)))
     }
 
     /// Asks a function that answers in the future.
@@ -76,23 +76,23 @@ impl Approvals {
     where
         F: Future<Output = Decision> + Send + 'static,
     {
-        Self::with(Answers::Later(Arc::new(move |request| Box::pin(answer(request)))))
+        Self::with(Answerer::Later(Arc::new(move |request| Box::pin(answer(request)))))
     }
 
-    /// The same, with a memory that others have, too: for a sub-agent of the same session.
+    /// Shares a memory with others: for a sub-agent of the same session.
     #[must_use]
     pub fn remembering_in(mut self, memory: Arc<ApprovalMemory>) -> Self {
         self.memory = memory;
         self
     }
 
-    /// What is remembered.
+    /// Returns the remembered approvals.
     #[must_use]
     pub fn memory(&self) -> &Arc<ApprovalMemory> {
         &self.memory
     }
 
-    fn with(answers: Answers) -> Self {
+    fn with(answers: Answerer) -> Self {
         Self { answers, memory: Arc::default() }
     }
 }
@@ -104,11 +104,11 @@ impl Approver for Approvals {
             return Approval::Granted;
         }
         let decision = match &self.answers {
-            Answers::Nobody => return Approval::Refused(unapproved(&request)),
-            Answers::Yes => Decision::Approve(Scope::Once),
-            Answers::No => Decision::deny(format!("Strict mode: {} requires approval", asker(&request))),
-            Answers::Now(answer) => answer(&request),
-            Answers::Later(answer) => answer(request.clone()).await,
+            Answerer::None => return Approval::Refused(unapproved(&request)),
+            Answerer::Yes => Decision::Approve(Scope::Once),
+            Answerer::No => Decision::deny(format!("Strict mode: {} requires approval", asker(&request))),
+            Answerer::Now(answer) => answer(&request),
+            Answerer::Later(answer) => answer(request.clone()).await,
         };
         match decision {
             Decision::Approve(scope) => {
@@ -148,11 +148,11 @@ fn target(request: &ApprovalRequest) -> String {
 impl fmt::Debug for Approvals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let answers = match self.answers {
-            Answers::Nobody => "nobody",
-            Answers::Yes => "approve all",
-            Answers::No => "strict",
-            Answers::Now(_) => "asking",
-            Answers::Later(_) => "asking later",
+            Answerer::None => "none",
+            Answerer::Yes => "approve all",
+            Answerer::No => "strict",
+            Answerer::Now(_) => "asking",
+            Answerer::Later(_) => "asking later",
         };
         f.debug_struct("Approvals").field("answers", &answers).field("memory", &self.memory).finish()
     }
@@ -214,14 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn nobody_to_ask_is_a_refusal_that_says_what_would_be_needed() {
-        let Approval::Refused(error) = block_on(Approvals::nobody().approve(question("write", "/a"))) else { panic!() };
+    fn without_an_answerer_a_call_is_refused_with_a_hint() {
+        let Approval::Refused(error) = block_on(Approvals::none().approve(question("write", "/a"))) else { panic!() };
         assert_eq!(error.kind(), ErrorKind::ApprovalNeeded);
         assert!(error.to_string().contains("`/a`") && error.hint_text().is_some(), "{error}");
     }
 
     #[test]
-    fn whoever_cannot_ask_says_what_can_be_done_about_it() {
+    fn an_unanswered_question_is_refused_with_its_hint() {
         let (approvals, _) = answering(Decision::Unanswered { how: "ring the bell".to_owned() });
         let Approval::Refused(error) = block_on(approvals.approve(question("write", "/a"))) else { panic!() };
         assert_eq!((error.kind(), error.hint_text()), (ErrorKind::ApprovalNeeded, Some("ring the bell")));

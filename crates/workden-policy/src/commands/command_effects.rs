@@ -1,4 +1,4 @@
-//! What a command does to files: which of its words are files, and what happens to them.
+//! The effects of a command on files: which of its words are files, and what happens to them.
 //!
 //! A word that might be a file is taken for one. Of programs that are not in the table nothing is
 //! known, but a word of theirs that names a protected file is a mention.
@@ -9,11 +9,11 @@ use super::{
     file_effect::FileEffect,
     options::{Argument, parse_arguments},
     programs::{Operands, Program, Value, names, program},
-    special,
+    special_programs,
 };
 use crate::shell::{Invocation, Word};
 
-/// Programs by which it is told that the words of another are a command: nobody means anything else.
+/// Programs whose names among the arguments of an unknown program show that these are a command.
 const COMMANDS: &[&str] = &[
     "rm", "rmdir", "shred", "dd", "find", "awk", "gawk", "sed", "perl", "python", "python3", "node", "ruby", "php",
     "lua", "sh", "bash", "dash", "zsh", "chmod", "chown", "nc", "ncat", "vim", "tar", "curl", "wget", "mv", "cp",
@@ -30,10 +30,10 @@ pub(crate) fn handed_on(invocation: &Invocation) -> Option<Invocation> {
         word.literal().is_some_and(|text| COMMANDS.contains(&without_version(text.rsplit('/').next().unwrap_or(text))))
     };
     let at = arguments.iter().position(is_command)?;
-    Some(Invocation { argv: arguments[at..].to_vec(), ..invocation.clone() })
+    Some(invocation.with_argv(arguments[at..].to_vec()))
 }
 
-/// What a command does to files.
+/// Returns the effects of a command on files.
 pub(crate) fn effects(invocation: &Invocation) -> CommandEffects {
     let mut effects = CommandEffects::default();
     invocation.assignments.iter().for_each(|assignment| mention(&assignment.value, &mut effects));
@@ -41,13 +41,13 @@ pub(crate) fn effects(invocation: &Invocation) -> CommandEffects {
     match program(name) {
         Some(program) => known(program, name, arguments, &mut effects),
         None => match name {
-            "tar" | "bsdtar" | "gtar" => special::tar(arguments, &mut effects),
-            "curl" => special::curl(arguments, &mut effects),
-            "find" => special::find(arguments, &mut effects),
-            "fd" | "fdfind" => special::fd(arguments, &mut effects),
+            "tar" | "bsdtar" | "gtar" => special_programs::tar(arguments, &mut effects),
+            "curl" => special_programs::curl(arguments, &mut effects),
+            "find" => special_programs::find(arguments, &mut effects),
+            "fd" | "fdfind" => special_programs::fd(arguments, &mut effects),
             name => {
                 if name == "git" {
-                    special::git(arguments, &mut effects);
+                    special_programs::git(arguments, &mut effects);
                 }
                 unknown(name, arguments, &mut effects);
             }
@@ -76,13 +76,13 @@ fn without_version(name: &str) -> &str {
 
 fn known(program: &Program, name: &str, arguments: &[Word], effects: &mut CommandEffects) {
     if matches!(program.operands, Operands::Dd) {
-        return special::dd(arguments, effects);
+        return special_programs::dd(arguments, effects);
     }
     let value_of = |option: &str| program.options.iter().find(|(name, _)| *name == option).map(|(_, value)| *value);
     let mut operands: Vec<&Word> = Vec::new();
     let mut given = Vec::new();
     let mut destination = None;
-    // What follows the script is the script's business.
+    // The arguments after the script belong to the script.
     let is_script = matches!(program.operands, Operands::Script);
     let limit = if is_script { script_at(arguments, &value_of) } else { arguments.len() };
     let valued = names(program.options);
@@ -138,7 +138,7 @@ fn known(program: &Program, name: &str, arguments: &[Word], effects: &mut Comman
         Operands::Script => touch_all(FileEffect::Read, &operands),
         Operands::None | Operands::Dd => {}
     }
-    // What a link leads to is reached by another name from then on.
+    // The target of a link is reachable by another name afterwards.
     if matches!(name, "ln" | "link")
         || name == "cp" && given.iter().any(|option| matches!(*option, "s" | "l" | "link" | "symbolic-link"))
     {
@@ -213,7 +213,7 @@ fn mentions(arguments: &[Word], effects: &mut CommandEffects) {
     arguments.iter().for_each(|word| mention(word, effects));
 }
 
-/// What follows a letter that is not known to take a value: `-oFILE`.
+/// Mentions the text after a letter that is not known to take a value: `-oFILE`.
 fn behind_letters(arguments: &[Word], valued: &[&str], effects: &mut CommandEffects) {
     let words = arguments.iter().filter_map(Word::literal).take_while(|text| *text != "--");
     for letters in words.filter_map(|text| text.strip_prefix('-')).filter(|letters| !letters.starts_with('-')) {

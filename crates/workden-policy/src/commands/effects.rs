@@ -6,12 +6,12 @@ use super::{
 };
 use crate::shell::{Doubt, DoubtKind, Word};
 
-/// What a command does, as far as that can be told from its words.
+/// The effects of a command, as far as its words show them.
 #[derive(Debug, Default)]
 pub(crate) struct CommandEffects {
     /// Words that are files, and what happens to them.
     pub(crate) files: Vec<(FileEffect, Word)>,
-    /// What cannot be told.
+    /// Effects that its words do not show.
     pub(crate) doubts: Vec<Doubt>,
 }
 
@@ -37,13 +37,11 @@ impl CommandEffects {
 
 /// The doubt about an option that runs its value.
 pub(crate) fn runs(name: &str, option: &str, word: &Word) -> Doubt {
-    Doubt {
-        kind: DoubtKind::ForeignCode,
-        about: format!("`{name}` runs what option `{option}` says: `{}`", word.shown()),
-    }
+    let about = format!("`{name}` runs the value of option `{option}`: `{}`", word.shown());
+    Doubt::new(DoubtKind::ForeignCode, about)
 }
 
-/// What `curl` sends: files behind `@` and `<`.
+/// Adds the files that `curl` sends: those behind `@` and `<`.
 fn data(word: &Word, effects: &mut CommandEffects) {
     let sent = word.shown().split(['@', '<']).skip(1);
     let files = sent.flat_map(|text| [text].into_iter().chain(text.split([';', ','])));
@@ -65,8 +63,8 @@ pub(crate) fn url(word: &Word, effects: &mut CommandEffects) {
     let path = &text[5..];
     let path = path.strip_prefix("//").map_or(path, |rest| rest.find('/').map_or(rest, |at| &rest[at..]));
     if path.contains(['[', '{', '%', '*', '?']) {
-        let about = format!("which file `{text}` is");
-        effects.doubts.push(Doubt { kind: DoubtKind::NotLiteral, about });
+        let about = format!("the file that `{text}` names");
+        effects.doubts.push(Doubt::new(DoubtKind::NotLiteral, about));
     }
     effects.files.push((FileEffect::Read, Word::Literal(path.to_owned())));
 }
@@ -92,18 +90,18 @@ pub(crate) fn mention(word: &Word, effects: &mut CommandEffects) {
             continue;
         }
         if effects.files.len() >= MOST_MENTIONS {
-            let about = "it has more words than are looked at".to_owned();
-            effects.doubts.push(Doubt { kind: DoubtKind::TooMuch, about });
+            let about = "too many words to check";
+            effects.doubts.push(Doubt::new(DoubtKind::TooMuch, about));
             return;
         }
         named_in(text, effects);
     }
 }
 
-/// What stands before a file in a word.
+/// Characters before a file name in a word.
 const MARKS: &[char] = &['=', '@', ':', '+'];
 
-/// What stands between the words of a command, in whatever language.
+/// Characters between the words of a command, in any language.
 const BETWEEN_WORDS: &[char] = &[' ', '\t', '\n', '\'', '"', '`', ';', '|', '&', '<', '>', '(', ')', ',', '{', '}'];
 
 fn named_in(text: &str, effects: &mut CommandEffects) {

@@ -11,7 +11,7 @@ use super::{
     options::{Argument, parse_arguments},
     sed_script,
 };
-use crate::shell::{Doubt, DoubtKind, Input, Invocation, Word};
+use crate::shell::{Doubt, DoubtKind, Invocation, StandardInput, Word};
 
 /// Looks at the code that a command brings along.
 pub(crate) fn look_into(name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut CommandEffects) {
@@ -35,7 +35,13 @@ pub(crate) fn look_into(name: &str, arguments: &[Word], invocation: &Invocation,
     }
 }
 
-fn interpreted(of: &Interpreter, name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut CommandEffects) {
+fn interpreted(
+    of: &Interpreter,
+    name: &str,
+    arguments: &[Word],
+    invocation: &Invocation,
+    effects: &mut CommandEffects,
+) {
     let mut from_input = true;
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -58,7 +64,8 @@ fn interpreted(of: &Interpreter, name: &str, arguments: &[Word], invocation: &In
         }
         let mut given = text.char_indices().skip(1);
         // Where one letter takes a value, that is the rest of the word, or else the next one.
-        let valued = given.find(|(_, letter)| of.code.contains(*letter) || of.values.contains(*letter) || *letter == 'm');
+        let valued =
+            given.find(|(_, letter)| of.code.contains(*letter) || of.values.contains(*letter) || *letter == 'm');
         let Some((at, letter)) = valued else {
             from_input &= !matches!(text, "-V" | "-v" | "-h");
             continue;
@@ -88,10 +95,10 @@ fn interpreted(of: &Interpreter, name: &str, arguments: &[Word], invocation: &In
             _ => {}
         }
     }
-    if from_input && invocation.input == Input::Fed {
+    if from_input && invocation.input == StandardInput::Fed {
         match &invocation.fed {
             Some(text) => code(name, &Word::Literal(text.clone()), effects),
-            None => foreign_code(effects, format!("`{name}` runs code that comes through its input")),
+            None => foreign_code(effects, format!("`{name}` runs code from its standard input")),
         }
     }
 }
@@ -100,31 +107,38 @@ fn is_input(word: &Word) -> bool {
     matches!(word.literal(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
 }
 
-fn not_looked_into(of: &Foreign, name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut CommandEffects) {
+fn not_looked_into(
+    of: &Foreign,
+    name: &str,
+    arguments: &[Word],
+    invocation: &Invocation,
+    effects: &mut CommandEffects,
+) {
     let does_more = |text: &str| of.signs.is_empty() || of.signs.iter().any(|sign| text.contains(sign));
     let mut before = "";
     let mut found = false;
     for text in arguments.iter().map(Word::shown) {
-        let attached = text.split_once('=').is_some_and(|(option, _)| option.starts_with("--") && of.options.contains(&option));
+        let attached =
+            text.split_once('=').is_some_and(|(option, _)| option.starts_with("--") && of.options.contains(&option));
         found |= (attached || of.options.contains(&before) || of.options == ["*"]) && does_more(text);
         before = text;
     }
     let is_make = matches!(name, "make" | "gmake");
-    let fed = invocation.input == Input::Fed
+    let fed = invocation.input == StandardInput::Fed
         && (!is_make || arguments.iter().any(|word| word.shown().trim_start_matches("-f") == "-" || is_input(word)))
         && invocation.fed.as_deref().is_none_or(does_more);
     let elsewhere = is_make && arguments.iter().any(|word| word.shown().starts_with("SHELL="));
     if found || fed || elsewhere {
-        foreign_code(effects, format!("what `{name}` is told to do, in a language of its own"));
+        foreign_code(effects, format!("code for `{name}`, which is not analysed"));
     }
 }
 
 fn foreign_code(effects: &mut CommandEffects, about: String) {
-    effects.doubts.push(Doubt { kind: DoubtKind::ForeignCode, about });
+    effects.doubts.push(Doubt::new(DoubtKind::ForeignCode, about));
 }
 
 fn code(language: &str, word: &Word, effects: &mut CommandEffects) {
-    // What is not literal is a doubt already.
+    // A word that is not literal is a doubt already.
     let Some(text) = word.literal() else { return };
     let mut names = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let power = names.find(|name| POWERS.contains(name));
@@ -134,8 +148,8 @@ fn code(language: &str, word: &Word, effects: &mut CommandEffects) {
         foreign_code(effects, format!("`{language}` code that could run programs or remove files (`{power}`)"));
     }
     if let Some(opener) = opens_unnamed(text) {
-        let about = format!("which file `{language}` code opens (`{opener}`)");
-        effects.doubts.push(Doubt { kind: DoubtKind::NotLiteral, about });
+        let about = format!("the file that `{language}` code opens (`{opener}`)");
+        effects.doubts.push(Doubt::new(DoubtKind::NotLiteral, about));
     }
     effects.files.extend(strings(text).into_iter().map(|text| (FileEffect::InCode, Word::Literal(text.to_owned()))));
 }
@@ -147,7 +161,7 @@ fn opens_unnamed(code: &str) -> Option<&'static str> {
         for (at, _) in code.match_indices(opener) {
             let rest = code[at + opener.len()..].trim_start();
             let Some(quote) = rest.chars().next().filter(|c| "'\"`".contains(*c)) else {
-                // What the command is given is looked at as its words, and numbers are open already.
+                // Arguments are checked as words of the command, and numbers are open descriptors.
                 let known = ["sys.argv[", "process.argv[", "sys.stdin", ")"];
                 let number =
                     rest.split([',', ')']).next().is_some_and(|name| name.trim().bytes().all(|b| b.is_ascii_digit()));
@@ -184,7 +198,7 @@ fn strings(code: &str) -> Vec<&str> {
 
 /// An editor of streams, whose script is an argument or the value of an option.
 struct StreamEditor {
-    /// What a script is called.
+    /// The name of a script in messages.
     script: &'static str,
     /// Options that take a value.
     valued: &'static [&'static str],

@@ -1,20 +1,20 @@
-//! What there is to say of a command line before any rule is asked: files, doubts and dangers.
+//! The facts about a command line that rules judge: files, doubts and dangers.
 //!
-//! Invariant: what is looked at is bounded, and what is left out for that is a doubt.
+//! Invariant: the facts are bounded, and leaving some out is a doubt.
 
 use workden_core::{Execution, ExecutionInput, VirtualPath};
 
 use super::{
-    danger::{Danger, dangers, dangers_of, is_harmless_device, deduplicated},
     command_effects::{effects, handed_on},
+    danger::{Danger, dangers, dangers_of, deduplicated, is_harmless_device},
     effects::CommandEffects,
     file_effect::FileEffect,
-    places::{Place, places},
+    named_paths::{NamedPath, named_paths},
 };
 use crate::{
     Action,
     shell::{
-        Analysis, Doubt, DoubtKind, Input, Invocation, Redirection, Use, Word, analyse, doubt_of_variable,
+        Analysis, Doubt, DoubtKind, Invocation, OpenMode, Redirection, StandardInput, Word, analyse, doubt_of_variable,
     },
 };
 
@@ -22,7 +22,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct CommandFacts {
     pub(crate) analysis: Analysis,
-    pub(crate) files: Vec<(FileEffect, Place)>,
+    pub(crate) files: Vec<(FileEffect, NamedPath)>,
     pub(crate) doubts: Vec<Doubt>,
     pub(crate) dangers: Vec<Danger>,
 }
@@ -39,15 +39,15 @@ const MOST_NAMED: usize = 2_048;
 impl CommandFacts {
     /// Finds out what a command line would do when it is run in a directory.
     pub(crate) fn of(script: &str, directory: &VirtualPath) -> Self {
-        Self::from_analysis(analyse(script, directory, Input::Inherited), directory)
+        Self::from_analysis(analyse(script, directory, StandardInput::Inherited), directory)
     }
 
     /// Finds out what a command would do that is to be run like this: with its variables, and with an
-    /// input that nobody has seen yet.
+    /// input that arrives later.
     pub(crate) fn of_execution(execution: &Execution, directory: &VirtualPath) -> Self {
         let input = match execution.input {
-            ExecutionInput::Nothing => Input::Inherited,
-            ExecutionInput::Later => Input::Fed,
+            ExecutionInput::Nothing => StandardInput::Inherited,
+            ExecutionInput::Later => StandardInput::Fed,
         };
         let mut analysis = analyse(&execution.script, directory, input);
         analysis.doubts.extend(execution.environment.keys().filter_map(|name| doubt_of_variable(name)));
@@ -77,21 +77,21 @@ impl CommandFacts {
 /// Facts while they are gathered.
 struct FactCollector<'a> {
     directory: &'a VirtualPath,
-    files: Vec<(FileEffect, Place)>,
+    files: Vec<(FileEffect, NamedPath)>,
     doubts: Vec<Doubt>,
     dangers: Vec<Danger>,
-    /// What the texts cost that were taken for commands.
+    /// The cost of the texts that were analysed as commands.
     texts: usize,
 }
 
 impl FactCollector<'_> {
     fn redirection(&mut self, redirection: &Redirection) {
         let touches: &[FileEffect] = match redirection.usage {
-            Use::Read => &[FileEffect::Read],
-            Use::Write => &[FileEffect::Write],
-            Use::ReadWrite => &[FileEffect::Read, FileEffect::Write],
+            OpenMode::Read => &[FileEffect::Read],
+            OpenMode::Write => &[FileEffect::Write],
+            OpenMode::ReadWrite => &[FileEffect::Read, FileEffect::Write],
         };
-        for place in places(&redirection.target, &redirection.directories) {
+        for place in named_paths(&redirection.target, &redirection.directories) {
             self.files.extend(touches.iter().map(|touch| (*touch, place.clone())));
         }
     }
@@ -100,7 +100,7 @@ impl FactCollector<'_> {
     fn handed_on(&mut self, invocation: &Invocation) {
         let Some(inner) = handed_on(invocation) else { return };
         let done = effects(&inner);
-        let one = Analysis { invocations: vec![inner], ..Analysis::default() };
+        let one = Analysis::of(vec![inner]);
         let found = dangers(&one, std::slice::from_ref(&done));
         self.dangers.extend(found.into_iter().map(|danger| Danger { action: Action::Ask, ..danger }));
         self.doubts.extend(done.doubts);
@@ -109,11 +109,11 @@ impl FactCollector<'_> {
     fn invocation(&mut self, invocation: &Invocation, done: CommandEffects) {
         self.doubts.extend(done.doubts);
         for (touch, word) in done.files {
-            let at = places(&word, &invocation.directories);
-            let is_lost = at.iter().any(|place| matches!(place, Place::Unknown(_)));
+            let at = named_paths(&word, &invocation.directories);
+            let is_lost = at.iter().any(|place| matches!(place, NamedPath::Unknown(_)));
             if is_lost && !touch.is_only_named() && !matches!(word, Word::Unknown(_)) {
-                let about = format!("in which directory `{}` would be", word.shown());
-                self.doubts.push(Doubt { kind: DoubtKind::NotLiteral, about });
+                let about = format!("the directory of `{}`", word.shown());
+                self.doubts.push(Doubt::new(DoubtKind::NotLiteral, about));
             }
             self.files.extend(at.into_iter().map(|place| (touch, place)));
             if let (Some(most), Word::Literal(text)) = (as_command(touch), &word) {
@@ -131,7 +131,7 @@ impl FactCollector<'_> {
         if self.texts > MOST_TEXT {
             return;
         }
-        let inside = analyse(text, self.directory, Input::Inherited);
+        let inside = analyse(text, self.directory, StandardInput::Inherited);
         let denied = dangers_of(&inside).into_iter().filter(|danger| danger.action == Action::Deny);
         self.dangers.extend(denied.map(|danger| Danger { action: most, ..danger }));
         self.doubts.extend(inside.doubts.into_iter().filter(|doubt| doubt.kind == DoubtKind::ForeignCode));
@@ -145,31 +145,36 @@ impl FactCollector<'_> {
         if self.texts > MOST_TEXT || named > MOST_NAMED {
             // None of these is ever worth more than a question.
             self.files.retain(|(touch, _)| named <= MOST_NAMED || !touch.is_only_named());
-            self.too_much("it names more than is looked at");
+            self.too_much("too many file names to check");
         }
         let patterns = self.files.iter().filter_map(|(_, place)| match place {
-            Place::Matching(pattern) => Some(pattern.len()),
-            Place::At(_) | Place::Unknown(_) => None,
+            NamedPath::Matching(pattern) => Some(pattern.len()),
+            NamedPath::At(_) | NamedPath::Unknown(_) => None,
         });
         let (many, longest) = patterns.fold((0, 0), |(many, longest), length| (many + 1, length.max(longest)));
         if many > MOST_PATTERNS || longest > LONGEST_PATTERN {
-            self.files.retain(|(_, place)| !matches!(place, Place::Matching(_)));
-            self.too_much("it has more or longer patterns than are looked at");
+            self.files.retain(|(_, place)| !matches!(place, NamedPath::Matching(_)));
+            self.too_much("too many or too long patterns to check");
         }
-        let is_harmless = |place: &Place| matches!(place, Place::At(path) if is_harmless_device(path));
+        let is_harmless = |place: &NamedPath| matches!(place, NamedPath::At(path) if is_harmless_device(path));
         self.files.retain(|(_, place)| !is_harmless(place));
     }
 
     fn too_much(&mut self, about: &str) {
-        self.doubts.push(Doubt { kind: DoubtKind::TooMuch, about: about.to_owned() });
+        self.doubts.push(Doubt::new(DoubtKind::TooMuch, about));
     }
 }
 
-/// What a danger in a text is worth that may be a command, if it may be one.
+/// The strictest action for a danger in a text that may be a command; `None` if it is not one.
 fn as_command(touch: FileEffect) -> Option<Action> {
     match touch {
         FileEffect::InCode => Some(Action::Deny),
         FileEffect::Mention | FileEffect::MentionedPath => Some(Action::Ask),
-        FileEffect::List | FileEffect::Read | FileEffect::Write | FileEffect::Edit | FileEffect::Delete | FileEffect::Move => None,
+        FileEffect::List
+        | FileEffect::Read
+        | FileEffect::Write
+        | FileEffect::Edit
+        | FileEffect::Delete
+        | FileEffect::Move => None,
     }
 }

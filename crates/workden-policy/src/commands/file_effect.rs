@@ -1,8 +1,8 @@
-//! What a command can do to a file, and the operations whose rules that has to pass.
+//! The effects of a command on a file, and the operations whose rules apply to each.
 
 use crate::Operation;
 
-/// What happens to a file.
+/// An effect on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FileEffect {
     /// Its name or its size is looked at.
@@ -26,12 +26,12 @@ pub(crate) enum FileEffect {
 }
 
 impl FileEffect {
-    /// Whether it is only named, and nobody knows what becomes of it.
+    /// Whether the file is only named, so that its use is unknown.
     pub(crate) fn is_only_named(self) -> bool {
         matches!(self, Self::Mention | Self::MentionedPath | Self::InCode)
     }
 
-    /// The operations whose rules it has to pass.
+    /// Returns the operations whose rules apply.
     pub(crate) fn operations(self) -> &'static [Operation] {
         match self {
             Self::List => &[Operation::Ls],

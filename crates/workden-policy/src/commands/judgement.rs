@@ -5,17 +5,18 @@ use workden_core::{CommandLine, Error, Refusal, Verdict, VirtualPath};
 
 use crate::{
     Action, Operation,
-    shell::{Analysis, Directories},
+    shell::{Analysis, WorkingDirectories},
 };
 
-/// What a policy says of a command line, and why.
+/// The judgement of a policy on a command line, with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct CommandJudgement {
     /// The command line.
     pub script: String,
-    /// Where it would run.
+    /// The directory in which it would run.
     pub directory: VirtualPath,
-    /// What it would do.
+    /// The analysis of the command line.
     pub analysis: Analysis,
     /// Everything that was said of it, layer by layer.
     pub reasons: Vec<Reason>,
@@ -23,12 +24,13 @@ pub struct CommandJudgement {
 
 /// One reason for a verdict on a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Reason {
-    /// What it comes to.
+    /// The action that it demands.
     pub action: Action,
-    /// What kind of reason it is.
+    /// The kind of reason.
     pub kind: ReasonKind,
-    /// What it is about: a program with its arguments, a path, a piece of the script.
+    /// The subject: a program with its arguments, a path, a piece of the script.
     pub about: String,
     /// Why, in a few words.
     pub why: String,
@@ -37,7 +39,7 @@ pub struct Reason {
     pub rule: Option<String>,
 }
 
-/// What kind of reason it is.
+/// The kind of a reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonKind {
@@ -57,20 +59,20 @@ pub enum ReasonKind {
 const SHOWN_CHARS: usize = 200;
 
 impl CommandJudgement {
-    /// What it comes to: the strictest of all.
+    /// Returns the strictest action of all reasons.
     #[must_use]
     pub fn action(&self) -> Action {
         self.reasons.iter().map(|reason| reason.action).max().unwrap_or(Action::Allow)
     }
 
-    /// The first of the strictest reasons; `None` when no layer said anything.
+    /// Returns the first of the strictest reasons; `None` when no layer said anything.
     #[must_use]
     pub fn deciding(&self) -> Option<&Reason> {
         let action = self.action();
         self.reasons.iter().find(|reason| reason.action == action)
     }
 
-    /// It as a verdict.
+    /// Returns the verdict.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let described = self.deciding().map_or_else(String::new, |reason| match reason.kind {
@@ -85,7 +87,7 @@ impl CommandJudgement {
         }
     }
 
-    /// It as the question that somebody has to answer.
+    /// Returns the question for approval.
     #[must_use]
     pub fn command_line(&self) -> CommandLine {
         let asked = || self.reasons.iter().filter(|reason| reason.action == Action::Ask);
@@ -101,8 +103,8 @@ impl CommandJudgement {
     /// not one for `git -C` to another.
     fn stays(&self) -> bool {
         self.analysis.invocations.iter().all(|invocation| match &invocation.directories {
-            Directories::AnyOf(all) => all.iter().all(|directory| directory.is_within(&self.directory)),
-            Directories::Unknown => false,
+            WorkingDirectories::AnyOf(all) => all.iter().all(|directory| directory.is_within(&self.directory)),
+            WorkingDirectories::Unknown => false,
         })
     }
 }

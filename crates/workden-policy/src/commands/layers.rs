@@ -1,29 +1,29 @@
-//! What every layer of a policy says of a command line.
+//! The judgement of all layers of a policy on a command line.
 
 use workden_core::{Execution, VirtualPath};
 
 use super::{
-    file_effect::FileEffect,
     facts::CommandFacts,
-    judge::{by_rules, doubts},
+    file_effect::FileEffect,
     judgement::{CommandJudgement, Reason, ReasonKind},
-    places::Place,
+    named_paths::NamedPath,
+    rule_reasons::{by_rules, doubts},
 };
 use crate::{
     Action, Operation, Policy, PolicyLayer,
-    need::{Need, Objection},
+    requirement::{Objection, Requirement},
 };
 
 impl Policy {
-    /// What holds for a command line that would run in a directory. It takes its time for a long
-    /// one: not for an async thread.
+    /// Judges a command line that would run in a directory. A long one takes milliseconds: do not
+    /// call it on an async thread.
     #[must_use]
     pub fn judge_command(&self, script: &str, directory: &VirtualPath) -> CommandJudgement {
         self.judge_facts(script, directory, CommandFacts::of(script, directory))
     }
 
-    /// What holds for a command that is to be run: its line, where it really runs, the variables that
-    /// it is given, and what it could be told later. It takes its time for a long line.
+    /// Judges a command that is to be run: its line, where it really runs, the variables that
+    /// it is given, and its later input. A long line takes milliseconds.
     #[must_use]
     pub fn judge_execution(&self, execution: &Execution) -> CommandJudgement {
         let directories = &execution.directory;
@@ -50,7 +50,7 @@ impl Policy {
                 PolicyLayer::Mounts(_) | PolicyLayer::AllowList(_) => {
                     reasons.extend(doubts(&facts));
                     let files = facts.files.iter();
-                    reasons.extend(files.flat_map(|(touch, place)| self.by_place(layer, *touch, place)));
+                    reasons.extend(files.flat_map(|(touch, place)| self.by_path(layer, *touch, place)));
                     reasons.extend(beyond_places(layer));
                 }
             }
@@ -58,35 +58,44 @@ impl Policy {
         CommandJudgement { script: script.to_owned(), directory: directory.clone(), analysis: facts.analysis, reasons }
     }
 
-    /// What a layer that knows places, but no commands, says of a file. What is moved or edited is read
-    /// as well, as it is in a call on files.
-    fn by_place(&self, layer: &PolicyLayer, touch: FileEffect, place: &Place) -> Vec<Reason> {
-        let needs: &[(Operation, Need)] = match touch {
-            FileEffect::List => &[(Operation::Ls, Need::List)],
-            FileEffect::Read => &[(Operation::Read, Need::Read)],
-            FileEffect::Write => &[(Operation::Write, Need::Write)],
-            FileEffect::Edit => &[(Operation::Read, Need::Read), (Operation::Edit, Need::Change)],
-            FileEffect::Delete => &[(Operation::Delete, Need::Remove)],
-            FileEffect::Move => &[(Operation::Read, Need::Read), (Operation::Delete, Need::Remove)],
-            // Most words of an unknown program are no files.
+    /// Judges a file by a layer that has rules for paths only. Moving and editing read the file as well,
+    /// as in a call on files.
+    fn by_path(&self, layer: &PolicyLayer, touch: FileEffect, place: &NamedPath) -> Vec<Reason> {
+        let requirements: &[(Operation, Requirement)] = match touch {
+            FileEffect::List => &[(Operation::Ls, Requirement::List)],
+            FileEffect::Read => &[(Operation::Read, Requirement::Read)],
+            FileEffect::Write => &[(Operation::Write, Requirement::Write)],
+            FileEffect::Edit => &[(Operation::Read, Requirement::Read), (Operation::Edit, Requirement::Change)],
+            FileEffect::Delete => &[(Operation::Delete, Requirement::Remove)],
+            FileEffect::Move => &[(Operation::Read, Requirement::Read), (Operation::Delete, Requirement::Remove)],
+            // Most words of an unknown program are not files.
             FileEffect::Mention | FileEffect::MentionedPath | FileEffect::InCode => &[],
         };
-        needs.iter().filter_map(|(operation, need)| self.by_need(layer, *operation, *need, place)).collect()
+        requirements
+            .iter()
+            .filter_map(|(operation, requirement)| self.by_requirement(layer, *operation, *requirement, place))
+            .collect()
     }
 
-    fn by_need(&self, layer: &PolicyLayer, operation: Operation, need: Need, place: &Place) -> Option<Reason> {
+    fn by_requirement(
+        &self,
+        layer: &PolicyLayer,
+        operation: Operation,
+        requirement: Requirement,
+        place: &NamedPath,
+    ) -> Option<Reason> {
         let path = match place {
-            Place::At(path) => path.clone(),
-            // What matches is below this, or nowhere.
-            Place::Matching(pattern) => plain_start(pattern),
-            Place::Unknown(_) => return None,
+            NamedPath::At(path) => path.clone(),
+            // Every match is below this directory.
+            NamedPath::Matching(pattern) => plain_start(pattern),
+            NamedPath::Unknown(_) => return None,
         };
         // A name without an ending is a directory more often than not, and has none to be limited by.
-        let need = match need {
-            Need::Read if !path.name().is_some_and(|name| name.contains('.')) => Need::ReadAnything,
-            need => need,
+        let requirement = match requirement {
+            Requirement::Read if !path.name().is_some_and(|name| name.contains('.')) => Requirement::ReadAnything,
+            requirement => requirement,
         };
-        let objection = layer.object(need, &path)?;
+        let objection = layer.object(requirement, &path)?;
         let action = if objection.is_ask() { Action::Ask } else { Action::Deny };
         let why = match objection {
             Objection::Denied { description, .. } | Objection::Asks { description, .. } if !description.is_empty() => {
@@ -106,11 +115,11 @@ impl Policy {
 
 /// A program can read and write more than its words say: within narrowed places it is asked about.
 fn beyond_places(layer: &PolicyLayer) -> Option<Reason> {
-    let PolicyLayer::AllowList(places) = layer else { return None };
-    (places.read.is_some() || places.write.is_some()).then(|| Reason {
+    let PolicyLayer::AllowList(named_paths) = layer else { return None };
+    (named_paths.read.is_some() || named_paths.write.is_some()).then(|| Reason {
         action: Action::Ask,
         kind: ReasonKind::Doubt,
-        about: "whether a program keeps to the places of a derived policy".to_owned(),
+        about: "whether a program stays within the paths of a derived policy".to_owned(),
         why: "Not understood".to_owned(),
         rule: None,
     })

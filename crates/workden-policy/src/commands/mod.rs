@@ -1,5 +1,4 @@
-//! What a command would do to files, and how dangerous it is: the meaning of what the shell
-//! analysis finds.
+//! The judgement on commands: their effects on files, their dangers, and what the rules say.
 
 mod command_effects;
 mod danger;
@@ -7,16 +6,14 @@ mod effects;
 mod embedded_code;
 mod facts;
 mod file_effect;
-mod judge;
 mod judgement;
 mod languages;
 mod layers;
+mod named_paths;
 mod options;
-mod places;
 mod programs;
+mod rule_reasons;
 mod sed_script;
-mod shapes;
-mod special;
+mod special_programs;
 
 pub use judgement::{CommandJudgement, Reason, ReasonKind};
-pub(crate) use shapes::RuleShapes;

@@ -11,7 +11,7 @@ pub(crate) enum Argument<'a> {
 }
 
 /// Tells options and operands apart. `valued` are the options that are followed by a value; the
-/// beginning of a long one stands for it, as most programs have it.
+/// start of a long one stands for it, as most programs have it.
 pub(crate) fn parse_arguments<'a>(arguments: &'a [Word], valued: &[&'static str]) -> Vec<Argument<'a>> {
     let takes_value = |name: &str| valued.iter().copied().find(|option| *option == name);
     let begins = |name: &str| {

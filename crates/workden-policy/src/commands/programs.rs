@@ -1,16 +1,16 @@
 //! Programs of which it is known what they do with the files that they are given: a table.
 //!
-//! What is not in it is unknown, not harmless: words that name a protected file are noticed for any
+//! A program that is not listed is unknown, not harmless: words that name a protected file are noticed for any
 //! program. An option that takes a value is listed, so that the value is not taken for a file.
 
 use super::file_effect::FileEffect;
 
-/// What a program does with its arguments.
+/// The meaning of a program's arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Program {
     /// Its names.
     pub(crate) names: &'static [&'static str],
-    /// What it does with the arguments that are no options.
+    /// The meaning of the operands.
     pub(crate) operands: Operands,
     /// Options that take a value, and what that is. Without dashes: one letter is a short option.
     pub(crate) options: Options,
@@ -19,7 +19,7 @@ pub(crate) struct Program {
 /// Options that take a value, by name without dashes.
 pub(crate) type Options = &'static [(&'static str, Value)];
 
-/// What the arguments that are no options are.
+/// The meaning of operands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operands {
     /// Files, all of them.
@@ -28,12 +28,12 @@ pub(crate) enum Operands {
     AfterFirst(FileEffect, &'static [&'static str]),
     /// Sources, and at last where they go.
     Into {
-        /// What happens to the sources.
+        /// The effect on the sources.
         sources: FileEffect,
-        /// What happens to the destination.
+        /// The effect on the destination.
         destination: FileEffect,
     },
-    /// What is written, then what goes into it.
+    /// An archive to write, then its sources.
     ArchiveFirst,
     /// `if=x of=y`.
     Dd,
@@ -43,7 +43,7 @@ pub(crate) enum Operands {
     None,
 }
 
-/// What the value of an option is.
+/// The meaning of the value of an option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value {
     /// Nothing that is opened: a pattern, a label.
@@ -66,8 +66,8 @@ pub(crate) enum Value {
     Url,
 }
 
-use Operands::{AfterFirst, All, ArchiveFirst, Dd, Into, None as NoFiles, Script};
 use FileEffect::{Delete, Edit, List, Move, Read, Write};
+use Operands::{AfterFirst, All, ArchiveFirst, Dd, Into, None as NoFiles, Script};
 use Value::{Destination, File, Plain, Runs, Text};
 
 /// The program of this name.
@@ -84,7 +84,7 @@ const fn of(names: &'static [&'static str], operands: Operands, options: Options
     Program { names, operands, options }
 }
 
-/// What compressors have in common.
+/// The options that compressors share.
 const COMPRESSOR: Options = &[("S", Plain), ("suffix", Plain), ("T", Plain), ("threads", Plain)];
 
 #[rustfmt::skip]

@@ -16,7 +16,7 @@ pub(crate) fn only_prints_and_replaces(script: &str) -> bool {
     }
 }
 
-/// What follows one command, or `None` when it is not a plain one.
+/// Returns the text after one command, or `None` when the command is not a plain one.
 fn after_command(text: &str) -> Option<&str> {
     let mut rest = after_address(text)?;
     if let Some(second) = rest.strip_prefix(',') {
@@ -53,7 +53,7 @@ fn after_address(text: &str) -> Option<&str> {
     }
 }
 
-/// What follows `/a/` (one part) or `/a/b/` (two), whatever the delimiter is.
+/// Returns the text after `/a/` (one part) or `/a/b/` (two), with any delimiter.
 fn after_parts(text: &str, parts: usize) -> Option<&str> {
     let delimiter = text.chars().next().filter(|c| !c.is_alphanumeric() && *c != '\n' && *c != '\\')?;
     let mut seen = 0;

@@ -2,7 +2,7 @@
 //! for a newline.
 
 use workden_core::VirtualPath;
-use workden_policy::{Action, Approval, MountRules, MountTable, OperationRules, Policy, Preset, Rule, Ruleset};
+use workden_policy::{Action, MountApproval, MountRules, MountTable, OperationRules, Policy, Preset, Rule, Ruleset};
 
 use Action::{Allow, Ask, Deny};
 
@@ -73,9 +73,9 @@ fn what_is_forbidden_as_a_line_is_forbidden_whatever_its_programs_are() {
         ("curl x.org", Allow),
         ("sort a > a.bak", Ask),
         ("sort a > a.txt", Allow),
-        // What an earlier rule decided, a later line does not.
+        // A later line does not overrule an earlier rule.
         ("git status", Allow),
-        // A rule with exceptions is about words alone: nobody knows what of a line an exception would be.
+        // A rule with exceptions is about words alone: an exception cannot be found in a line.
         ("make all && make test", Allow),
     ] {
         assert_eq!(policy.judge_command(script, &directory).action(), expected, "{script}");
@@ -85,7 +85,7 @@ fn what_is_forbidden_as_a_line_is_forbidden_whatever_its_programs_are() {
 #[test]
 fn what_a_command_moves_or_edits_in_a_mount_it_also_reads() {
     let path = |typed: &str| VirtualPath::parse(typed).unwrap();
-    let asks_to_read = MountRules { read_approval: Approval::Needed, ..MountRules::read_write(path("/private")) };
+    let asks_to_read = MountRules { read_approval: MountApproval::Needed, ..MountRules::read_write(path("/private")) };
     let mounts = MountTable::new(vec![asks_to_read, MountRules::read_write(path("/out"))]).unwrap();
     let policy = Policy::new().with_mounts(mounts);
     for (script, expected) in [
@@ -102,7 +102,7 @@ fn what_a_command_moves_or_edits_in_a_mount_it_also_reads() {
 }
 
 #[test]
-fn words_of_many_pieces_are_decided_in_little_time() {
+fn words_of_many_pieces_are_decided_by_a_bounded_number_of_facts() {
     let policy = Policy::new().with_rules(&Preset::Permissive.ruleset()).unwrap();
     let directory = VirtualPath::parse("/workspace").unwrap();
     for (before, piece, after) in [
@@ -116,9 +116,7 @@ fn words_of_many_pieces_are_decided_in_little_time() {
         ("curl -d ", "@a", ""),
     ] {
         let script = format!("{before}{}{after}", piece.repeat(60_000 / piece.len()));
-        let started = std::time::Instant::now();
-        let _ = policy.judge_command(&script, &directory);
-        // Without optimisation, beside other tests; it was half a minute.
-        assert!(started.elapsed().as_secs() < 3, "{before}{piece}: {:?}", started.elapsed());
+        let reasons = policy.judge_command(&script, &directory).reasons.len();
+        assert!(reasons < 5_000, "{before}{piece}: {reasons}");
     }
 }

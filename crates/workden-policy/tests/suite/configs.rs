@@ -2,7 +2,7 @@
 
 use workden_core::ErrorKind;
 use workden_policy::{
-    Access, Approval, MountRules,
+    MountApproval, MountMode, MountRules,
     configs::{Mount, MountsConfig, SandboxConfig},
 };
 
@@ -24,15 +24,15 @@ fn names_become_mounts_in_the_order_of_the_configuration() {
         *mounts[0],
         MountRules {
             at: path("/output"),
-            access: Access::ReadWrite,
+            access: MountMode::ReadWrite,
             suffixes: Some(vec![".md".into()]),
             max_file_bytes: Some(10),
-            read_approval: Approval::NotNeeded,
-            write_approval: Approval::Needed,
+            read_approval: MountApproval::NotNeeded,
+            write_approval: MountApproval::Needed,
         }
     );
-    assert_eq!((mounts[1].at.as_str(), mounts[1].access), ("/config", Access::ReadOnly));
-    assert_eq!((mounts[1].read_approval, mounts[1].write_approval), (Approval::Needed, Approval::NotNeeded));
+    assert_eq!((mounts[1].at.as_str(), mounts[1].access), ("/config", MountMode::ReadOnly));
+    assert_eq!((mounts[1].read_approval, mounts[1].write_approval), (MountApproval::Needed, MountApproval::NotNeeded));
     let hosts: Vec<_> = configured.hosts.iter().map(|host| (host.at.as_str(), host.host_path.as_str())).collect();
     assert_eq!(hosts, [("/output", "./out"), ("/config", "/host/config")]);
     assert_eq!(sandbox(&serde_json::to_string(&config).unwrap()), config);
@@ -41,13 +41,13 @@ fn names_become_mounts_in_the_order_of_the_configuration() {
 #[test]
 fn one_root_is_a_mount_of_everything() {
     for (json, access) in [
-        (r#"{"root": {"root": "."}}"#, Access::ReadWrite),
-        (r#"{"root": {"root": ".", "readonly": true}}"#, Access::ReadOnly),
+        (r#"{"root": {"root": "."}}"#, MountMode::ReadWrite),
+        (r#"{"root": {"root": ".", "readonly": true}}"#, MountMode::ReadOnly),
     ] {
         let configured = sandbox(json).to_mounts().unwrap();
         let mount = configured.table.iter().next().unwrap();
         assert_eq!((mount.at.as_str(), mount.access), ("/", access));
-        assert_eq!((mount.write_approval, mount.read_approval), (Approval::Needed, Approval::NotNeeded));
+        assert_eq!((mount.write_approval, mount.read_approval), (MountApproval::Needed, MountApproval::NotNeeded));
     }
 }
 
@@ -86,11 +86,11 @@ fn mount_points_have_one_normal_form() {
     let mount = |mount_point: &str| Mount {
         host_path: "/host/x".into(),
         mount_point: mount_point.into(),
-        mode: Access::ReadOnly,
+        mode: MountMode::ReadOnly,
         suffixes: None,
         max_file_bytes: None,
-        write_approval: Approval::Needed,
-        read_approval: Approval::NotNeeded,
+        write_approval: MountApproval::Needed,
+        read_approval: MountApproval::NotNeeded,
     };
     for (written, expected) in [
         ("/docs", "/docs"),
@@ -117,6 +117,6 @@ fn defaults_are_those_of_the_other_library() {
     let config: MountsConfig =
         serde_json::from_str(r#"{"mounts": [{"host_path": "/h", "mount_point": "/m"}]}"#).unwrap();
     let mount = config.to_mounts().unwrap().table.iter().next().unwrap().clone();
-    let expected = MountRules { write_approval: Approval::Needed, ..MountRules::read_only(path("/m")) };
+    let expected = MountRules { write_approval: MountApproval::Needed, ..MountRules::read_only(path("/m")) };
     assert_eq!(mount, expected);
 }

@@ -1,12 +1,12 @@
 //! Derived policies: what they may use, and the faults of the other library that cannot happen.
 
 use workden_core::{ErrorKind, Gate, Op, Refusal, Sight, Spelling};
-use workden_policy::{Approval, Derive, MountRules, Policy, Preset};
+use workden_policy::{Derive, MountApproval, MountRules, Policy, Preset};
 
 use crate::{at, mounted, path, paths, told, verdict};
 
 fn parent() -> Policy {
-    let asks = MountRules { write_approval: Approval::Needed, ..MountRules::read_write(path("/output")) };
+    let asks = MountRules { write_approval: MountApproval::Needed, ..MountRules::read_write(path("/output")) };
     mounted(vec![MountRules::read_only(path("/input")), asks])
 }
 

@@ -1,4 +1,4 @@
-//! What the policy promises, from outside.
+//! The promises of the policy, tested from outside.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 

@@ -1,7 +1,9 @@
 //! Mounts and their limits, for every way in.
 
 use workden_core::{Op, Refusal, Resolved, Sight, Spelling};
-use workden_policy::{Access, Action, Approval, MountRules, MountTable, OperationRules, Policy, Preset, Rule, Ruleset};
+use workden_policy::{
+    Action, MountApproval, MountMode, MountRules, MountTable, OperationRules, Policy, Preset, Rule, Ruleset,
+};
 
 use crate::{at, mounted, path, paths, told, verdict};
 
@@ -14,8 +16,8 @@ fn usual() -> Policy {
             ..MountRules::read_write(path("/output"))
         },
         MountRules {
-            read_approval: Approval::Needed,
-            write_approval: Approval::Needed,
+            read_approval: MountApproval::Needed,
+            write_approval: MountApproval::Needed,
             ..MountRules::read_write(path("/careful"))
         },
         MountRules { max_file_bytes: Some(5), ..MountRules::read_only(path("/output/frozen")) },
@@ -82,7 +84,7 @@ fn what_is_removed_goes_with_what_is_mounted_in_it() {
     for op in [Op::Remove(&output), Op::Rename { from: &output, to: &at("/output2.md") }] {
         assert_eq!(verdict(&usual(), op), "deny", "{op:?}: a mount in it is read-only");
     }
-    let asks = MountRules { write_approval: Approval::Needed, ..MountRules::read_write(path("/a/b")) };
+    let asks = MountRules { write_approval: MountApproval::Needed, ..MountRules::read_write(path("/a/b")) };
     let policy = mounted(vec![MountRules::read_write(path("/a")), asks]);
     assert_eq!(verdict(&policy, Op::Remove(&at("/a"))), "ask");
     assert_eq!(verdict(&policy, Op::Remove(&at("/a/c"))), "allow");
@@ -112,7 +114,7 @@ fn refusals_say_what_is_allowed_instead_in_the_spelling_that_was_used() {
     let expected = Refusal::Unapproved {
         operation: "read".into(),
         target: "/careful/a".into(),
-        description: "reading in `/careful` has to be approved".into(),
+        description: "reading in `/careful` requires approval".into(),
     };
     assert_eq!((word, refusal), ("ask", Some(expected)));
 }
@@ -201,7 +203,7 @@ fn questions_are_answered_beforehand() {
         );
         assert_eq!(answers, (can_read, can_write, asks_read, asks_write), "{typed}");
     }
-    let frozen = MountRules { write_approval: Approval::Needed, ..MountRules::read_only(path("/f")) };
+    let frozen = MountRules { write_approval: MountApproval::Needed, ..MountRules::read_only(path("/f")) };
     assert!(!mounted(vec![frozen]).needs_write_approval(&path("/f")), "it cannot be written at all");
     for (typed, most) in [("/output/a.md", Some(100)), ("/output/frozen/a", Some(5)), ("/input/a", None)] {
         assert_eq!(policy.most_bytes(&path(typed)), most, "{typed}");
@@ -295,10 +297,10 @@ fn glob_and_grep_have_rules_of_their_own() {
 #[test]
 fn mounts_are_written_down_with_short_words() {
     let mount: MountRules = toml::from_str("at = \"docs\"\naccess = \"rw\"\nwrite_approval = true").unwrap();
-    let expected = MountRules { write_approval: Approval::Needed, ..MountRules::read_write(path("/docs")) };
+    let expected = MountRules { write_approval: MountApproval::Needed, ..MountRules::read_write(path("/docs")) };
     assert_eq!(mount, expected);
     assert_eq!(toml::from_str::<MountRules>(&toml::to_string(&mount).unwrap()).unwrap(), mount);
-    assert_eq!(toml::from_str::<MountRules>("at = \"/\"").unwrap().access, Access::ReadOnly);
+    assert_eq!(toml::from_str::<MountRules>("at = \"/\"").unwrap().access, MountMode::ReadOnly);
     assert!(toml::from_str::<MountRules>("at = \"/../x\"").is_err());
 }
 

@@ -5,7 +5,7 @@ use workden_policy::{Action, Operation, OperationRules, Policy, Rule, Ruleset};
 
 use crate::{at, verdict};
 
-/// What the calls are told where one operation is not allowed and all others are, in the order
+/// The answers to calls where one operation is not allowed and all others are, in the order
 /// stat, list, read, write, change, make, remove, rename, copy, glob, grep.
 fn told(operation: Operation, rules: OperationRules) -> String {
     let mut ruleset = Ruleset::all(Action::Allow);
@@ -63,7 +63,7 @@ fn each_end_of_a_move_or_a_copy_is_judged_as_what_it_is() {
         (Operation::Read, "/to", "- - - - - - - - - - -"),
         (Operation::Write, "/to", "- - - - - - - deny deny - -"),
         (Operation::Delete, "/to", "- - - - - - - - - - -"),
-        // What a rule protects from being written is not edited either.
+        // A file that a rule protects from writing is not edited either.
         (Operation::Write, "/from", "- - - deny deny deny deny deny - - -"),
     ] {
         assert_eq!(told(operation, rule(pattern)), expected, "{operation} of {pattern}");

@@ -1,4 +1,4 @@
-//! Paths, and whether they are secrets, the system's, or innocent. What follows from that under
+//! Paths, and whether they are secrets, the system's, or innocent. The consequences under
 //! each preset is in `preset_table`.
 
 /// Denied to read, write, edit and remove under every preset.

@@ -1,7 +1,7 @@
-//! What each preset says of each path.
+//! The decision of each preset for each path.
 
 use workden_core::VirtualPath;
-use workden_policy::{Action, Operation, PROTECTS_SECRETS, PROTECTS_SYSTEM, Preset, RulesetOptions, Surroundings};
+use workden_policy::{Action, Operation, PROTECTS_SECRETS, PROTECTS_SYSTEM, PathScope, Preset, RulesetOptions};
 
 use Action::{Allow, Ask, Deny};
 
@@ -71,7 +71,7 @@ fn refusals_say_what_is_protected() {
 
 #[test]
 fn a_workspace_of_files_has_no_system() {
-    let rules = Preset::Permissive.ruleset_in(Surroundings::FilesOnly).compile().unwrap();
+    let rules = Preset::Permissive.ruleset_in(PathScope::FilesOnly).compile().unwrap();
     for typed in ["/bin/run", "/lib/main.dart", "/etc/app.conf", "/dev/setup.md"] {
         let path = VirtualPath::parse(typed).unwrap();
         assert_eq!(rules.decide_path(Operation::Write, &path).action, Allow, "{typed}");
@@ -111,5 +111,5 @@ fn presets_are_called_by_their_names() {
         assert_eq!(serde_json::to_string(&preset).unwrap(), format!("\"{preset}\""));
     }
     let error = "lenient".parse::<Preset>().unwrap_err();
-    assert_eq!(error.to_string(), "there is no preset `lenient`\nhint: default, permissive, readonly or strict");
+    assert_eq!(error.to_string(), "invalid preset `lenient`\nhint: use default, permissive, readonly or strict");
 }

@@ -1,9 +1,9 @@
-//! What must hold for any policy and any call, against slow second opinions.
+//! Properties of any policy and any call, compared with slow reference implementations.
 
 use proptest::{prelude::*, test_runner::Config};
 use workden_core::{Gate, Op, Resolved, RuleCase, Sight, Verdict, VirtualPath, search::glob};
 use workden_policy::{
-    Access, Action, Approval, Derive, MountRules, MountTable, Operation, OperationRules, Policy, Rule, Ruleset,
+    Action, Derive, MountApproval, MountMode, MountRules, MountTable, Operation, OperationRules, Policy, Rule, Ruleset,
 };
 
 fn action() -> impl Strategy<Value = Action> {
@@ -55,11 +55,11 @@ fn mounts() -> impl Strategy<Value = MountTable> {
     let mount = (virtual_path(), any::<[bool; 3]>(), suffixes, prop::option::of(0..9_u64)).prop_map(
         |(at, [is_writable, asks_read, asks_write], suffixes, max_file_bytes)| MountRules {
             at,
-            access: if is_writable { Access::ReadWrite } else { Access::ReadOnly },
+            access: if is_writable { MountMode::ReadWrite } else { MountMode::ReadOnly },
             suffixes: suffixes.map(|all| all.iter().map(ToString::to_string).collect()),
             max_file_bytes,
-            read_approval: Approval::from(asks_read),
-            write_approval: Approval::from(asks_write),
+            read_approval: MountApproval::from(asks_read),
+            write_approval: MountApproval::from(asks_write),
         },
     );
     prop::collection::vec(mount, 1..4).prop_filter_map("two at one place", |mounts| MountTable::new(mounts).ok())
@@ -123,8 +123,13 @@ fn strictness(verdict: &Verdict) -> u8 {
     }
 }
 
+/// More in a long run.
+fn cases() -> u32 {
+    if std::env::var_os("WORKDEN_TEST_LONG").is_some() { 4_000 } else { 100 }
+}
+
 proptest! {
-    #![proptest_config(Config { cases: 400, ..Config::default() })]
+    #![proptest_config(Config { cases: cases(), ..Config::default() })]
 
     #[test]
     fn what_is_stacked_on_a_policy_never_allows_what_it_does_not(

@@ -1,7 +1,7 @@
 //! Rulesets: how they are written, checked and asked.
 
 use workden_core::{ErrorKind, RuleCase, VirtualPath};
-use workden_policy::{Action, Because, Operation, OperationRules, Preset, Rule, Ruleset};
+use workden_policy::{Action, DecidedBy, Operation, OperationRules, Preset, Rule, Ruleset};
 
 use Action::{Allow, Ask, Deny};
 
@@ -22,14 +22,17 @@ fn the_first_rule_then_the_operation_then_the_ruleset() {
     let rules = vec![Rule::new("/a/keep/**", Allow), Rule::new("/a/**", Deny), Rule::new("/a/keep/x", Deny)];
     let compiled = reading(Some(Allow), rules.clone()).compile().unwrap();
     let keep = compiled.decide_path(Operation::Read, &path("/a/keep/x"));
-    assert_eq!((keep.action, keep.because), (Allow, Because::Rule { of: Operation::Read, index: 0, rule: &rules[0] }));
+    assert_eq!(
+        (keep.action, keep.because),
+        (Allow, DecidedBy::Rule { of: Operation::Read, index: 0, rule: &rules[0] })
+    );
     assert_eq!(compiled.decide_path(Operation::Read, &path("/a/x")).action, Deny);
     let elsewhere = compiled.decide_path(Operation::Read, &path("/b"));
-    assert_eq!((elsewhere.action, elsewhere.because), (Allow, Because::OperationDefault(Operation::Read)));
+    assert_eq!((elsewhere.action, elsewhere.because), (Allow, DecidedBy::OperationDefault(Operation::Read)));
     let without_default = reading(None, rules).compile().unwrap();
     let elsewhere = without_default.decide_path(Operation::Read, &path("/b"));
-    assert_eq!((elsewhere.action, elsewhere.because), (Ask, Because::RulesetDefault));
-    assert_eq!(without_default.decide_path(Operation::Write, &path("/b")).because, Because::RulesetDefault);
+    assert_eq!((elsewhere.action, elsewhere.because), (Ask, DecidedBy::RulesetDefault));
+    assert_eq!(without_default.decide_path(Operation::Write, &path("/b")).because, DecidedBy::RulesetDefault);
 }
 
 #[test]

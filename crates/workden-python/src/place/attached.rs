@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use serde::{Deserialize, de::DeserializeOwned};
 use workden::{Workspace, WorkspaceBuilder};
 use workden_core::{Result, Sandbox, VirtualPath, sandbox::Mount};
-use workden_policy::Surroundings;
+use workden_policy::PathScope;
 use workden_sandboxes::{LateSandbox, LinuxSandbox, docker::DockerSandbox};
 
 use super::{
@@ -34,7 +34,7 @@ impl Held {
             VirtualPath::parse(&at).map(|at| Mount { source, at, access })
         };
         let shown = self.shown.iter().map(mount).collect::<Result<Vec<_>>>()?;
-        rules::hold(self.git_files.held(builder, &shown), self.rules.as_ref(), Surroundings::Machine)
+        rules::hold(self.git_files.held(builder, &shown), self.rules.as_ref(), PathScope::Machine)
     }
 }
 

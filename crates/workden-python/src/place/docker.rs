@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use workden::Workspace;
 use workden_core::{Result, Sandbox, VirtualPath};
-use workden_policy::Surroundings;
+use workden_policy::PathScope;
 use workden_sandboxes::{
     LateSandbox,
     docker::{ContainerUser, DockerSandbox, DockerSandboxBuilder, Init, Privileges, RootAccess, WhenItEnds},
@@ -116,7 +116,7 @@ impl Place {
             let (late, made) = late(Arc::clone(&wanted), plan)?;
             let mut builder = Workspace::builder().sandbox(Arc::new(late.clone())).approvals(approvals.clone());
             builder = wanted.git_files.held(builder, &shown);
-            builder = rules::hold(builder, wanted.rules.as_ref(), Surroundings::Machine)?;
+            builder = rules::hold(builder, wanted.rules.as_ref(), PathScope::Machine)?;
             let has_started = move || held(&made).as_ref().is_some_and(|made| made.container_id().is_some());
             let life = Life::of_late(late, has_started);
             Ok(Den { life: Some(life), ..Den::new(builder.build()?) })

@@ -9,7 +9,7 @@ use workden_core::{
     Result, Sandbox, VirtualPath,
     sandbox::{Level, Network},
 };
-use workden_policy::Surroundings;
+use workden_policy::PathScope;
 use workden_sandboxes::{HostEnvironment, LateSandbox, LinuxSandbox, LinuxSandboxBuilder};
 
 use super::{
@@ -105,7 +105,7 @@ impl Place {
             if wanted.level == Level::Namespaces {
                 builder = wanted.git_files.held(builder, &shown);
             }
-            builder = rules::hold(builder, wanted.rules.as_ref(), Surroundings::Machine)?;
+            builder = rules::hold(builder, wanted.rules.as_ref(), PathScope::Machine)?;
             let life = Life::of_late(late.clone(), move || late.has_started());
             Ok(Den { life: Some(life), ..Den::new(builder.build()?) })
         })

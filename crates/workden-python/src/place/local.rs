@@ -10,7 +10,7 @@ use serde::Deserialize;
 use workden::Workspace;
 use workden_core::{Error, ErrorKind, Result, Sandbox, VirtualPath, sandbox::MountAccess};
 use workden_files::{CompositeBackend, Durability, LocalBackend};
-use workden_policy::Surroundings;
+use workden_policy::PathScope;
 use workden_sandboxes::{HostEnvironment, HostSandbox, LateSandbox, LinuxSandbox};
 
 use super::{
@@ -71,8 +71,8 @@ impl Place {
             let files = mounted(&real, wanted.durable)?;
             let mut builder = Workspace::builder().working_directory(root.as_str()).approvals(approvals.clone());
             let surroundings = match wanted.commands {
-                Commands::None => Surroundings::FilesOnly,
-                Commands::Host | Commands::Linux => Surroundings::Machine,
+                Commands::None => PathScope::FilesOnly,
+                Commands::Host | Commands::Linux => PathScope::Machine,
             };
             builder = rules::hold(builder, wanted.rules.as_ref(), surroundings)?;
             builder = match wanted.commands {

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use workden::{Derive, Workspace};
 use workden_core::{Backend, Op, PrefixBackend, Resolved, Sandbox, Symlink, Verdict, VirtualPath};
-use workden_policy::{Operation, Policy, Surroundings};
+use workden_policy::{Operation, PathScope, Policy};
 
 use super::{Den, Place};
 use crate::{asking, failure, rules};
 
 impl Den {
-    pub(crate) fn surroundings(&self) -> Surroundings {
+    pub(crate) fn surroundings(&self) -> PathScope {
         match self.workspace.commands() {
-            Ok(_) => Surroundings::Machine,
-            Err(_) => Surroundings::FilesOnly,
+            Ok(_) => PathScope::Machine,
+            Err(_) => PathScope::FilesOnly,
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::{prelude::*, types::PyDict};
 use workden::Workspace;
-use workden_policy::Surroundings;
+use workden_policy::PathScope;
 
 use super::{Den, Place};
 use crate::{asking, foreign::Foreign, rules, runtime::Lock, state::LiveFiles};
@@ -22,7 +22,7 @@ impl Place {
             if let Some(directory) = foreign.named_directory() {
                 builder = builder.working_directory(directory.as_str());
             }
-            let surroundings = if runs { Surroundings::Machine } else { Surroundings::FilesOnly };
+            let surroundings = if runs { PathScope::Machine } else { PathScope::FilesOnly };
             builder = rules::hold(builder, rules.as_ref(), surroundings)?;
             builder = match runs {
                 true => builder.sandbox(Arc::new(foreign.clone())),
@@ -39,7 +39,7 @@ impl Place {
         let (files, approvals) = (LiveFiles::new(files.unbind()), asking::approvals(asks));
         Self::made_by(move || {
             let mut builder = Workspace::builder().approvals(approvals.clone()).mount("/", files.clone());
-            builder = rules::hold(builder, rules.as_ref(), Surroundings::FilesOnly)?;
+            builder = rules::hold(builder, rules.as_ref(), PathScope::FilesOnly)?;
             Ok(Den { lock: Lock::Kept, ..Den::new(builder.build()?) })
         })
     }

@@ -8,7 +8,7 @@ use workden_core::{
     Result, VirtualPath,
     sandbox::{Mount, MountAccess},
 };
-use workden_policy::{Policy, Surroundings};
+use workden_policy::{PathScope, Policy};
 use workden_sandboxes::GitFiles;
 
 use crate::{failure, rules};
@@ -51,7 +51,7 @@ impl RunOutside {
 
 /// Returns the files that the rules deny, for starting a sandbox.
 pub(super) async fn masks(rules: Option<&String>, shown: &[Mount]) -> Result<Vec<VirtualPath>> {
-    let rules = rules.map(|rules| rules::enforced(rules, Surroundings::Machine)).transpose()?.flatten();
+    let rules = rules.map(|rules| rules::enforced(rules, PathScope::Machine)).transpose()?.flatten();
     match rules {
         Some(rules) => workden::masks(shown, &Policy::new().with_rules(&rules)?).await,
         None => Ok(Vec::new()),

@@ -8,7 +8,7 @@ use std::{borrow::Cow, sync::Arc};
 use pyo3::{prelude::*, types::PyString};
 use workden_core::{Result, VirtualPath};
 use workden_policy::{
-    Action, Because, CommandJudgement, CompiledRuleset, Decision, Operation, Policy, PolicyLayer, ReasonKind,
+    Action, CommandJudgement, CompiledRuleset, DecidedBy, Operation, Policy, PolicyLayer, ReasonKind, RuleDecision,
 };
 
 use super::{
@@ -99,7 +99,7 @@ impl Rules {
     }
 
     /// Judges a path as it is written; `None` if it is invalid.
-    fn path(&self, operation: Operation, typed: &str) -> Option<Decision<'_>> {
+    fn path(&self, operation: Operation, typed: &str) -> Option<RuleDecision<'_>> {
         let (path, climbs) = match VirtualPath::parse(typed) {
             Ok(path) => (path, false),
             Err(_) => (VirtualPath::parse(&clamped(typed)).ok()?, true),
@@ -111,20 +111,20 @@ impl Rules {
     }
 
     /// Whether a rule decided whose pattern starts at the root, as it was written.
-    fn is_rooted(&self, decision: &Decision<'_>) -> bool {
-        let Because::Rule { of, index, .. } = decision.because else { return false };
+    fn is_rooted(&self, decision: &RuleDecision<'_>) -> bool {
+        let DecidedBy::Rule { of, index, .. } = decision.because else { return false };
         self.origins[of as usize].get(index).is_some_and(|origin| origin.is_rooted)
     }
 
-    fn by_default(&self, operation: Operation) -> Decision<'_> {
-        Decision { action: self.rules.default_of(operation), because: Because::OperationDefault(operation) }
+    fn by_default(&self, operation: Operation) -> RuleDecision<'_> {
+        RuleDecision { action: self.rules.default_of(operation), because: DecidedBy::OperationDefault(operation) }
     }
 
     fn path_answer(&self, operation: Operation, typed: &str) -> Answer {
         let Some(decision) = self.path(operation, typed) else { return Answer::bare(Action::Deny) };
         let rule = match decision.because {
-            Because::Rule { of, index, .. } => self.origin(of, index),
-            Because::OperationDefault(_) | Because::RulesetDefault => None,
+            DecidedBy::Rule { of, index, .. } => self.origin(of, index),
+            DecidedBy::OperationDefault(_) | DecidedBy::RulesetDefault => None,
         };
         Answer { action: decision.action, rule, description: decision.description().to_owned() }
     }

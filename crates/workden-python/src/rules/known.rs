@@ -5,7 +5,7 @@
 
 use pyo3::prelude::*;
 use workden_policy::{
-    Action, Rule, Surroundings,
+    Action, PathScope, Rule,
     secrets::{SECRETS, SYSTEM},
 };
 
@@ -43,7 +43,7 @@ pub(crate) fn publish(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Returns the rules that a list at the start of these stands for, and the length of the list.
-pub(super) fn files(rules: &[WrittenRule], surroundings: Surroundings) -> Option<(usize, Vec<Rule>)> {
+pub(super) fn files(rules: &[WrittenRule], surroundings: PathScope) -> Option<(usize, Vec<Rule>)> {
     let description = &rules.first()?.description;
     let denies = |list: &[&str]| {
         let both = rules.iter().zip(list);
@@ -57,8 +57,8 @@ pub(super) fn files(rules: &[WrittenRule], surroundings: Surroundings) -> Option
     }
     if denies(&SYSTEM_PATTERNS) {
         let ours = match surroundings {
-            Surroundings::Machine => SYSTEM,
-            Surroundings::FilesOnly => &[],
+            PathScope::Machine => SYSTEM,
+            PathScope::FilesOnly => &[],
         };
         return Some((SYSTEM_PATTERNS.len(), ours.iter().map(|protected| protected.rule(description)).collect()));
     }

@@ -17,7 +17,7 @@ use reference::of_reference;
 use pyo3::prelude::*;
 use workden::WorkspaceBuilder;
 use workden_core::Result;
-use workden_policy::{Action, Operation, Ruleset, Surroundings};
+use workden_policy::{Action, Operation, PathScope, Ruleset};
 
 use crate::failure;
 
@@ -38,7 +38,7 @@ pub(crate) fn native_ruleset(ruleset: &str, surroundings: &str) -> PyResult<Opti
 
 /// Returns the rules to enforce, if there are any: rules that allow everything would still ask about commands that
 /// cannot be analysed.
-pub(crate) fn enforced(ruleset: &str, surroundings: Surroundings) -> Result<Option<Ruleset>> {
+pub(crate) fn enforced(ruleset: &str, surroundings: PathScope) -> Result<Option<Ruleset>> {
     Ok(Some(of_reference(ruleset, surroundings)?).filter(|ours| !allows_everything(ours)))
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn enforced(ruleset: &str, surroundings: Surroundings) -> Result<Opti
 pub(crate) fn hold(
     builder: WorkspaceBuilder,
     ruleset: Option<&String>,
-    surroundings: Surroundings,
+    surroundings: PathScope,
 ) -> Result<WorkspaceBuilder> {
     let rules = ruleset.map(|ruleset| enforced(ruleset, surroundings)).transpose()?.flatten();
     Ok(rules.into_iter().fold(builder, WorkspaceBuilder::rules))
@@ -61,10 +61,10 @@ fn allows_everything(ruleset: &Ruleset) -> bool {
     ruleset.dangerous_commands.is_none() && Operation::ALL.iter().all(is_open)
 }
 
-fn surroundings_of(name: &str) -> Result<Surroundings> {
+fn surroundings_of(name: &str) -> Result<PathScope> {
     match name {
-        "machine" => Ok(Surroundings::Machine),
-        "files" => Ok(Surroundings::FilesOnly),
+        "machine" => Ok(PathScope::Machine),
+        "files" => Ok(PathScope::FilesOnly),
         other => Err(failure::invalid("surroundings", format!("`{}`", other.escape_debug()))
             .hint("use `machine` for a whole machine, `files` for files only")),
     }

@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 use workden_core::{Error, Result, RuleCase};
-use workden_policy::{Action, Operation, OperationRules, Rule, Ruleset, Surroundings};
+use workden_policy::{Action, Operation, OperationRules, PathScope, Rule, Ruleset};
 
 use super::{
     command_pattern::command_patterns,
@@ -66,12 +66,12 @@ pub(super) struct Origin {
 ///
 /// `InvalidArgument` for an invalid ruleset, `InvalidPattern` for a pattern that cannot be parsed. Patterns without a
 /// meaning are found at compilation.
-pub(crate) fn of_reference(json: &str, surroundings: Surroundings) -> Result<Ruleset> {
+pub(crate) fn of_reference(json: &str, surroundings: PathScope) -> Result<Ruleset> {
     converted(json, surroundings).map(|converted| converted.ruleset)
 }
 
 /// Translates a ruleset, and records the origins.
-pub(super) fn converted(json: &str, surroundings: Surroundings) -> Result<Converted> {
+pub(super) fn converted(json: &str, surroundings: PathScope) -> Result<Converted> {
     let written: Written = serde_json::from_str(json).map_err(|error| failure::invalid("a ruleset", error))?;
     let mut converted = Converted {
         ruleset: Ruleset::all(written.default),
@@ -111,7 +111,7 @@ impl Converted {
     }
 }
 
-fn path_rules(operation: Operation, own: &WrittenOperation, surroundings: Surroundings) -> Result<Vec<(usize, Rule)>> {
+fn path_rules(operation: Operation, own: &WrittenOperation, surroundings: PathScope) -> Result<Vec<(usize, Rule)>> {
     let mut rules = Vec::new();
     let mut nth = 0;
     while let Some(rule) = own.rules.get(nth) {

@@ -1,7 +1,7 @@
 //! The escapes of `$'...'`.
 //!
 //! Invariant: what is decoded is what bash makes of it; what bash and its versions could read in
-//! another way (bytes that are no character, control characters, a NUL) is not decoded at all.
+//! another way (bytes that are not a character, control characters, a NUL) is not decoded at all.
 
 /// The text, unless there is an escape in it that is not looked into.
 pub(super) fn decoded(text: &str) -> Option<String> {

@@ -1,19 +1,23 @@
 //! Lists, pipelines, simple commands and functions.
 //!
-//! Invariant: a list ends where something stands that cannot begin a command, and whoever asked for
-//! the list says what that must be. So a stray `)`, `fi` or `;;` is an error of the outermost list.
+//! Invariant: a list ends at the first token that cannot start a command, and the caller checks that
+//! token. So a stray `)`, `fi` or `;;` is an error of the outermost list.
 
 use super::{
-    super::guard::Level,
-    Command, Item, Join, Parsed, Pipeline, Runs, Script, Simple, Word,
-    cursor::Parser,
-    is_name,
-    tree::{Assign, Descriptor, Part},
-    words::Place,
+    cursor::{Parsed, Parser},
+    modes::WordContext,
+    tree::{
+        Assign, CommandNode, Connector, Item, Pipeline, RawWord, RedirectSource, RunMode, Script, Simple, WordPart,
+        is_name,
+    },
 };
+use crate::budget::Nesting;
 
-/// Words that end a list where a command could begin.
+/// Words that end a list where a command could start.
 const CLOSING: &[&str] = &["then", "elif", "else", "fi", "do", "done", "esac", "}"];
+/// Other reserved words.
+const OPENING: &[&str] =
+    &["!", "{", "[[", "]]", "case", "coproc", "for", "function", "if", "in", "select", "until", "while"];
 /// Builtins whose arguments may be assignments.
 const DECLARING: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
 /// A longer number before a redirection is a word to some versions of bash, and a descriptor to others.
@@ -34,7 +38,7 @@ impl Parser<'_, '_> {
                 (Some(b';'), Some(b';' | b'&')) => false,
                 (Some(b';'), _) => self.take(b';'),
                 (Some(b'&'), _) => {
-                    item.runs = Runs::Background;
+                    item.runs = RunMode::Background;
                     self.take(b'&')
                 }
                 (Some(b'\n'), _) => true,
@@ -70,9 +74,9 @@ impl Parser<'_, '_> {
         loop {
             self.skip_blanks();
             let join = match (self.peek(), self.operator_after()) {
-                (Some(b'&'), Some(b'&')) => Join::And,
-                (Some(b'|'), Some(b'|')) => Join::Or,
-                _ => return Ok(Some(Item { first, rest, runs: Runs::Foreground })),
+                (Some(b'&'), Some(b'&')) => Connector::And,
+                (Some(b'|'), Some(b'|')) => Connector::Or,
+                _ => return Ok(Some(Item { first, rest, runs: RunMode::Foreground })),
             };
             self.budget.token()?;
             self.take(b'&');
@@ -165,7 +169,7 @@ impl Parser<'_, '_> {
         if self.keyword(wanted)? { Ok(()) } else { self.unexpected(&format!("`{wanted}`")) }
     }
 
-    fn command(&mut self) -> Parsed<Option<Command>> {
+    fn command(&mut self) -> Parsed<Option<CommandNode>> {
         self.skip_blanks();
         for closing in CLOSING {
             let start = self.at;
@@ -178,42 +182,43 @@ impl Parser<'_, '_> {
             return Ok(Some(compound));
         }
         if self.keyword("coproc")? {
-            return self.nested(Level::Other, Parser::coprocess).map(Some);
+            self.doubts.push("`coproc`, which sh reads as a command");
+            return self.nested(Nesting::Other, Parser::coprocess).map(Some);
         }
         if self.keyword("function")? {
             return self.function().map(Some);
         }
-        if self.keyword("in")? || self.keyword("]]")? {
-            return self.unexpected("a command instead of a reserved word");
+        if self.keyword("in")? || self.keyword("]]")? || self.keyword("!")? {
+            return self.unexpected("a command, not a reserved word,");
         }
         self.simple()
     }
 
-    fn coprocess(&mut self) -> Parsed<Command> {
+    fn coprocess(&mut self) -> Parsed<CommandNode> {
         self.skip_blanks();
         let start = self.at;
         if let Some(compound) = self.compound()? {
-            return Ok(Command::Coprocess(Box::new(compound)));
+            return Ok(CommandNode::Coprocess(Box::new(compound)));
         }
         let named = is_name(self.name());
         if named && matches!(self.peek(), Some(b' ' | b'\t')) {
             self.skip_blanks();
             if let Some(compound) = self.compound()? {
-                return Ok(Command::Coprocess(Box::new(compound)));
+                return Ok(CommandNode::Coprocess(Box::new(compound)));
             }
         }
         self.at = start;
         match self.simple()? {
-            Some(command) => Ok(Command::Coprocess(Box::new(command))),
+            Some(command) => Ok(CommandNode::Coprocess(Box::new(command))),
             None => self.unexpected("a command"),
         }
     }
 
     /// `function name [()] ...`.
-    fn function(&mut self) -> Parsed<Command> {
+    fn function(&mut self) -> Parsed<CommandNode> {
         self.skip_blanks();
-        let name = self.word(Place::Argument)?;
-        let Some(name) = name.as_ref().and_then(Word::plain).map(str::to_owned) else {
+        let name = self.word(WordContext::Argument)?;
+        let Some(name) = name.as_ref().and_then(RawWord::plain).map(str::to_owned) else {
             return self.unexpected("the name of a function");
         };
         self.skip_blanks();
@@ -224,27 +229,29 @@ impl Parser<'_, '_> {
         self.function_body(name)
     }
 
-    fn function_body(&mut self, name: String) -> Parsed<Command> {
+    fn function_body(&mut self, name: String) -> Parsed<CommandNode> {
         self.skip_lines()?;
-        self.nested(Level::Other, |parser| match parser.compound()? {
-            Some(body) => Ok(Command::Function { name, body: Box::new(body) }),
+        self.nested(Nesting::Other, |parser| match parser.compound()? {
+            Some(body) => Ok(CommandNode::Function { name, body: Box::new(body) }),
             None => parser.unexpected("the body of a function"),
         })
     }
 
-    fn simple(&mut self) -> Parsed<Option<Command>> {
+    fn simple(&mut self) -> Parsed<Option<CommandNode>> {
         let mut simple = Simple::default();
         let mut split_by_sh = false;
         loop {
             self.skip_blanks();
-            if let Some((redirect, splits)) = self.redirect(Descriptor::Usual)? {
+            if let Some((redirect, splits)) = self.redirect(RedirectSource::Usual)? {
                 split_by_sh |= splits;
                 simple.redirects.push(redirect);
                 continue;
             }
-            let declares = simple.words.first().and_then(Word::plain).is_some_and(|word| DECLARING.contains(&word));
+            let declares = simple.words.first().and_then(RawWord::plain).is_some_and(|word| DECLARING.contains(&word));
             let assigns = simple.words.is_empty() || declares;
-            let Some(word) = self.word(if assigns { Place::Assignable } else { Place::Argument })? else { break };
+            let Some(word) = self.word(if assigns { WordContext::Assignable } else { WordContext::Argument })? else {
+                break;
+            };
             if matches!(self.peek(), Some(b'<' | b'>'))
                 && let Some(descriptor) = self.descriptor(&word)
             {
@@ -255,11 +262,16 @@ impl Parser<'_, '_> {
                 continue;
             }
             if split_by_sh {
-                self.doubts.push("words behind `&>`, which for sh are a command of their own");
+                self.doubts.push("words after `&>`, which sh runs as a separate command");
             }
             match if simple.words.is_empty() { assignment(word) } else { Err(word) } {
                 Ok(assignment) => simple.assignments.push(assignment),
-                Err(word) => simple.words.push(word),
+                Err(word) => {
+                    if simple.words.is_empty() && word.plain().is_some_and(is_reserved) {
+                        self.doubts.push("a reserved word as the name of a command");
+                    }
+                    simple.words.push(word);
+                }
             }
             if simple.words.len() == 1 && simple.assignments.is_empty() && simple.redirects.is_empty() {
                 self.skip_blanks();
@@ -269,48 +281,53 @@ impl Parser<'_, '_> {
             }
         }
         let empty = simple.words.is_empty() && simple.assignments.is_empty() && simple.redirects.is_empty();
-        Ok((!empty).then_some(Command::Simple(simple)))
+        Ok((!empty).then_some(CommandNode::Simple(simple)))
     }
 
-    fn function_after_name(&mut self, simple: &Simple) -> Parsed<Command> {
-        let name = simple.words.first().and_then(Word::plain).map(str::to_owned);
+    fn function_after_name(&mut self, simple: &Simple) -> Parsed<CommandNode> {
+        let name = simple.words.first().and_then(RawWord::plain).map(str::to_owned);
         self.take(b'(');
         self.skip_blanks();
         match name {
             Some(name) if self.take(b')') => self.function_body(name),
-            _ => self.unexpected("a command that is not torn by `(`"),
+            _ => self.unexpected("`()` after the name of a function"),
         }
     }
 
     /// A number or `{name}` right before a redirection.
-    fn descriptor(&mut self, word: &Word) -> Option<Descriptor> {
+    fn descriptor(&mut self, word: &RawWord) -> Option<RedirectSource> {
         let text = word.plain()?;
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
             if text.len() > MOST_DIGITS {
-                self.doubts.push("a descriptor that no shell has");
+                self.doubts.push("a file descriptor out of range");
             }
-            return Some(Descriptor::Number(text.to_owned()));
+            return Some(RedirectSource::Number(text.to_owned()));
         }
         let name = text.strip_prefix('{')?.strip_suffix('}')?;
         is_name(name).then(|| {
-            self.doubts.push("`{name}` before a redirection, which sh takes for a word");
-            Descriptor::Variable(name.to_owned())
+            self.doubts.push("`{name}` before a redirection, which sh reads as a word");
+            RedirectSource::Variable(name.to_owned())
         })
     }
 }
 
+/// Whether a word is reserved where a command starts.
+fn is_reserved(word: &str) -> bool {
+    CLOSING.contains(&word) || OPENING.contains(&word)
+}
+
 /// `name=value`, `name+=value`, `name[subscript]=value`; the word itself if it is none of these.
-fn assignment(mut word: Word) -> Result<Assign, Word> {
+fn assignment(mut word: RawWord) -> Result<Assign, RawWord> {
     let head = match word.parts.as_slice() {
-        [Part::Plain(text), ..] if text.contains('=') => 0,
-        [Part::Plain(name), Part::Subscript(_), Part::Plain(text), ..]
+        [WordPart::Plain(text), ..] if text.contains('=') => 0,
+        [WordPart::Plain(name), WordPart::Subscript(_), WordPart::Plain(text), ..]
             if is_name(name) && (text.starts_with('=') || text.starts_with("+=")) =>
         {
             2
         }
         _ => return Err(word),
     };
-    let Some(Part::Plain(text)) = word.parts.get(head) else { return Err(word) };
+    let Some(WordPart::Plain(text)) = word.parts.get(head) else { return Err(word) };
     let Some((before, value)) = text.split_once('=') else { return Err(word) };
     let before = before.strip_suffix('+').unwrap_or(before);
     if head == 0 && !is_name(before) {
@@ -320,11 +337,11 @@ fn assignment(mut word: Word) -> Result<Assign, Word> {
     let mut subscript = Vec::new();
     for part in word.parts.drain(..=head) {
         match part {
-            Part::Subscript(inner) => subscript = inner,
-            Part::Plain(text) if head == 2 && is_name(&text) => name = text,
+            WordPart::Subscript(inner) => subscript = inner,
+            WordPart::Plain(text) if head == 2 && is_name(&text) => name = text,
             _ => {}
         }
     }
-    word.parts.insert(0, Part::Plain(value));
+    word.parts.insert(0, WordPart::Plain(value));
     Ok(Assign { name, subscript, value: word })
 }

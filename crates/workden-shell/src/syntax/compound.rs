@@ -1,37 +1,42 @@
 //! Compound commands: groups, subshells, conditions and loops.
 //!
-//! Invariant: each begins with a reserved word or a parenthesis and ends with its own; both are
+//! Invariant: each starts with a reserved word or a parenthesis and ends with its own; both are
 //! taken here, and the redirections behind them.
 
-use super::{super::guard::Level, Command, Compound, Parsed, Script, Word, cursor::Parser, is_name, words::Place};
+use super::{
+    cursor::{Parsed, Parser},
+    modes::WordContext,
+    tree::{CommandNode, Compound, RawWord, Script, is_name},
+};
+use crate::budget::Nesting;
 
 impl Parser<'_, '_> {
-    /// Reads a compound command, if one begins here.
-    pub(super) fn compound(&mut self) -> Parsed<Option<Command>> {
+    /// Reads a compound command, if one starts here.
+    pub(super) fn compound(&mut self) -> Parsed<Option<CommandNode>> {
         let compound = if self.peek() == Some(b'(') {
             self.parenthesis()?
         } else if self.keyword("{")? {
-            let script = self.nested(Level::Other, Parser::body)?;
+            let script = self.nested(Nesting::Other, Parser::body)?;
             self.expect("}")?;
             Compound::Group(script)
         } else if self.keyword("if")? {
-            self.nested(Level::Other, Parser::branches)?
+            self.nested(Nesting::Other, Parser::branches)?
         } else if self.keyword("while")? || self.keyword("until")? {
-            self.nested(Level::Loop, Parser::while_loop)?
+            self.nested(Nesting::Loop, Parser::while_loop)?
         } else if self.keyword("for")? {
-            self.nested(Level::Loop, Parser::for_loop)?
+            self.nested(Nesting::Loop, Parser::for_loop)?
         } else if self.keyword("select")? {
-            self.doubts.push("a `select` loop, which sh takes for a command");
-            self.nested(Level::Loop, Parser::for_loop)?
+            self.doubts.push("a `select` loop, which sh reads as a command");
+            self.nested(Nesting::Loop, Parser::for_loop)?
         } else if self.keyword("case")? {
-            self.nested(Level::Loop, Parser::cases)?
+            self.nested(Nesting::Loop, Parser::cases)?
         } else if self.keyword("[[")? {
-            self.nested(Level::Other, Parser::test)?
+            self.nested(Nesting::Other, Parser::test)?
         } else {
             return Ok(None);
         };
         let redirects = self.redirects()?;
-        Ok(Some(Command::Compound(compound, redirects)))
+        Ok(Some(CommandNode::Compound(compound, redirects)))
     }
 
     fn parenthesis(&mut self) -> Parsed<Compound> {
@@ -40,7 +45,7 @@ impl Parser<'_, '_> {
         }
         self.budget.token()?;
         self.take(b'(');
-        let script = self.nested(Level::Other, Parser::body)?;
+        let script = self.nested(Nesting::Other, Parser::body)?;
         if self.peek() != Some(b')') {
             return self.unexpected("`)`");
         }
@@ -79,7 +84,7 @@ impl Parser<'_, '_> {
         if self.peek() == Some(b'(') {
             return match self.arithmetic()? {
                 Some(arithmetic) => {
-                    self.doubts.push("`for ((...))`, which sh does not know");
+                    self.doubts.push("`for ((...))`, which sh does not support");
                     let body = self.loop_body()?;
                     Ok(Compound::Loop {
                         variable: None,
@@ -92,8 +97,8 @@ impl Parser<'_, '_> {
                 None => self.unexpected("`((`"),
             };
         }
-        let variable = self.word(Place::Argument)?;
-        let Some(variable) = variable.as_ref().and_then(Word::plain).filter(|name| is_name(name)).map(str::to_owned)
+        let variable = self.word(WordContext::Argument)?;
+        let Some(variable) = variable.as_ref().and_then(RawWord::plain).filter(|name| is_name(name)).map(str::to_owned)
         else {
             return self.unexpected("the variable of a loop");
         };
@@ -102,7 +107,7 @@ impl Parser<'_, '_> {
         if self.keyword("in")? {
             loop {
                 self.skip_blanks();
-                match self.word(Place::Argument)? {
+                match self.word(WordContext::Argument)? {
                     Some(word) => words.push(word),
                     None => break,
                 }
@@ -122,7 +127,7 @@ impl Parser<'_, '_> {
         self.take(b';');
         self.skip_lines()?;
         if self.keyword("{")? {
-            self.doubts.push("a loop with braces for `do` and `done`");
+            self.doubts.push("a loop with braces instead of `do` and `done`");
             let body = self.body()?;
             self.expect("}")?;
             return Ok(body);
@@ -135,7 +140,7 @@ impl Parser<'_, '_> {
 
     fn cases(&mut self) -> Parsed<Compound> {
         self.skip_blanks();
-        let Some(word) = self.word(Place::Argument)? else { return self.unexpected("a word") };
+        let Some(word) = self.word(WordContext::Argument)? else { return self.unexpected("a word") };
         self.skip_lines()?;
         self.expect("in")?;
         let mut arms = Vec::new();
@@ -144,11 +149,13 @@ impl Parser<'_, '_> {
             if self.keyword("esac")? {
                 return Ok(Compound::Case { word, arms });
             }
-            self.take(b'(');
+            if !self.take(b'(') && self.substitutions > 0 {
+                self.doubts.push("a `case` in a substitution, which old shells end at its `)`");
+            }
             let mut patterns = Vec::new();
             loop {
                 self.skip_blanks();
-                match self.word(Place::Argument)? {
+                match self.word(WordContext::Argument)? {
                     Some(pattern) => patterns.push(pattern),
                     None => return self.unexpected("a pattern"),
                 }

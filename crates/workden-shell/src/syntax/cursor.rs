@@ -1,14 +1,13 @@
 //! Where the parser is in the text, and the steps that everything else is made of.
 //!
-//! Invariant: the position only ever stands at the beginning of a character, since it only stops at
+//! Invariant: the position only ever stands at the start of a character, since it only stops at
 //! ASCII ones. A backslash before a newline is nothing at all, wherever the shell removes it.
 
-use super::{
-    super::guard::{Budget, Level, quoted},
-    Parsed,
-    heredocs::Pending,
-    syntax,
-};
+use super::tree::PendingHereDocument;
+use crate::budget::{Budget, Nesting, Rejection, quoted, syntax};
+
+/// A parsed item, or the reason why the parser gives up.
+pub(super) type Parsed<T> = Result<T, Rejection>;
 
 /// How much of the rest is shown when something is wrong with it.
 const SHOWN: usize = 80;
@@ -17,17 +16,19 @@ pub(super) struct Parser<'text, 'budget> {
     pub(super) text: &'text str,
     pub(super) at: usize,
     pub(super) budget: &'budget mut Budget,
-    /// Here-documents whose bodies begin after this line.
-    pub(super) pending: Vec<Pending>,
+    /// Here-documents whose bodies start after this line.
+    pub(super) pending: Vec<PendingHereDocument>,
     /// How many of them were read.
     pub(super) heredocs: usize,
+    /// How many substitutions are around the position.
+    pub(super) substitutions: usize,
     /// Constructs that shells read differently; the next list that ends takes them.
     pub(super) doubts: Vec<&'static str>,
 }
 
 impl<'text, 'budget> Parser<'text, 'budget> {
     pub(super) fn new(text: &'text str, budget: &'budget mut Budget) -> Self {
-        Self { text, at: 0, budget, pending: Vec::new(), heredocs: 0, doubts: Vec::new() }
+        Self { text, at: 0, budget, pending: Vec::new(), heredocs: 0, substitutions: 0, doubts: Vec::new() }
     }
 
     /// The byte at the position.
@@ -40,7 +41,7 @@ impl<'text, 'budget> Parser<'text, 'budget> {
         self.text.as_bytes().get(self.at + count).copied()
     }
 
-    /// What is left.
+    /// The rest of the text.
     pub(super) fn rest(&self) -> &'text str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -56,9 +57,9 @@ impl<'text, 'budget> Parser<'text, 'budget> {
         let end = rest.char_indices().map(|(at, _)| at).find(|at| *at >= SHOWN).unwrap_or(rest.len());
         let shown = rest.get(..end).unwrap_or_default();
         Err(syntax(if shown.is_empty() {
-            format!("it ends where {wanted} is missing")
+            format!("unexpected end of script: expected {wanted}")
         } else {
-            format!("{wanted} is missing at {}", quoted(shown))
+            format!("expected {wanted} at {}", quoted(shown))
         }))
     }
 
@@ -79,19 +80,24 @@ impl<'text, 'budget> Parser<'text, 'budget> {
         found
     }
 
-    /// Goes on to the beginning of the next token of this line.
+    /// Goes on to the start of the next token of this line.
     pub(super) fn skip_blanks(&mut self) {
         loop {
             match self.peek() {
                 Some(b' ' | b'\t') => self.at += 1,
                 Some(b'\\') if self.peek_after(1) == Some(b'\n') => self.at += 2,
-                Some(b'#') => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
+                Some(b'#') => {
+                    if self.substitutions > 0 {
+                        self.doubts.push("a comment in a substitution, which old shells search for quotes");
+                    }
+                    self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+                }
                 _ => return,
             }
         }
     }
 
-    /// Goes on to the beginning of the next token of any line.
+    /// Goes on to the start of the next token of any line.
     pub(super) fn skip_lines(&mut self) -> Parsed<()> {
         loop {
             self.skip_blanks();
@@ -104,7 +110,7 @@ impl<'text, 'budget> Parser<'text, 'budget> {
     }
 
     /// Does something one level down.
-    pub(super) fn nested<T>(&mut self, level: Level, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    pub(super) fn nested<T>(&mut self, level: Nesting, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.budget.enter(level)?;
         let outcome = inner(self)?;
         self.budget.leave(level);
@@ -117,6 +123,6 @@ impl<'text, 'budget> Parser<'text, 'budget> {
         if self.at < self.text.len() {
             return self.unexpected("a command");
         }
-        if self.pending.is_empty() { Ok(()) } else { Err(syntax("a here-document has no text")) }
+        if self.pending.is_empty() { Ok(()) } else { Err(syntax("unterminated here-document")) }
     }
 }

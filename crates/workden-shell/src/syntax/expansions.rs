@@ -1,45 +1,31 @@
-//! What begins with a dollar or a backtick, and quoted text in which such things are live.
+//! Expansions that start with a dollar or a backtick, and quoted text that contains them.
 //!
 //! Invariant: the commands in a substitution are parsed where they stand, by the same grammar, so
 //! that a parenthesis in a `case` or in a comment does not end it early.
 
 use super::{
-    super::guard::{Level, syntax},
-    Parsed, Part, Script,
-    cursor::Parser,
-    tree::Parameter,
-    words::Parts,
+    cursor::{Parsed, Parser},
+    modes::Quotes,
+    tree::{Parameter, Script, WordPart},
+    word_parts::WordParts,
 };
-
-/// In what kind of quotes a text stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Quotes {
-    None,
-    /// Between `"` and `"`.
-    Double,
-    /// The text of a here-document: to the end.
-    Here,
-    /// Arithmetic that was cut out: to the end.
-    Arithmetic,
-    /// The subscript of an assignment: up to `]`.
-    Subscript,
-}
+use crate::budget::{Nesting, syntax};
 
 impl Parser<'_, '_> {
     /// Reads quoted text to its end, which is taken.
-    pub(super) fn quoted_parts(&mut self, quotes: Quotes) -> Parsed<Vec<Part>> {
-        let mut parts = Parts::default();
+    pub(super) fn quoted_parts(&mut self, quotes: Quotes) -> Parsed<Vec<WordPart>> {
+        let mut parts = WordParts::default();
         loop {
             match (self.peek(), quotes) {
                 (None, Quotes::Here | Quotes::Arithmetic) => return Ok(parts.0),
-                (None, _) => return Err(syntax("a `\"` or `]` is missing")),
+                (None, _) => return Err(syntax("missing `\"` or `]`")),
                 (Some(b'"'), Quotes::Double) | (Some(b']'), Quotes::Subscript) => {
                     self.at += 1;
                     return Ok(parts.0);
                 }
                 (Some(b'"' | b'\'' | b'\\' | b'['), Quotes::Arithmetic | Quotes::Subscript) => {
                     // Quotes, and subscripts that nest, mean different things in different versions.
-                    return self.unexpected("arithmetic without quotes and nested brackets");
+                    return self.unexpected("arithmetic without quotes or nested brackets");
                 }
                 (Some(b'\\'), _) => self.quoted_backslash(&mut parts, quotes),
                 (Some(b'$'), _) => self.dollar(&mut parts, quotes)?,
@@ -57,7 +43,7 @@ impl Parser<'_, '_> {
     }
 
     /// In quotes a backslash is itself, except before what is live there.
-    fn quoted_backslash(&mut self, parts: &mut Parts, quotes: Quotes) {
+    fn quoted_backslash(&mut self, parts: &mut WordParts, quotes: Quotes) {
         match self.peek_after(1) {
             Some(b'\n') => self.at += 2,
             Some(byte @ (b'$' | b'`' | b'\\')) => {
@@ -75,42 +61,44 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Reads what begins with a dollar.
-    pub(super) fn dollar(&mut self, parts: &mut Parts, quotes: Quotes) -> Parsed<()> {
+    /// Reads what starts with a dollar.
+    pub(super) fn dollar(&mut self, parts: &mut WordParts, quotes: Quotes) -> Parsed<()> {
         self.budget.token()?;
         self.at += 1;
         self.skip_joins();
         match self.peek() {
             Some(b'(') => {
                 let part = match self.arithmetic()? {
-                    Some(inner) => Part::Arithmetic(inner),
+                    Some(inner) => WordPart::Arithmetic(inner),
                     // Which of the two it is, versions decide differently.
                     None if self.peek_after(1) == Some(b'(') => return self.unexpected("`))`"),
-                    None => Part::Command(self.substitution()?),
+                    None => WordPart::Command(self.substitution()?),
                 };
                 parts.0.push(part);
             }
             Some(b'{') => {
                 self.at += 1;
-                let parameter = self.nested(Level::Other, |parser| parser.parameter(quotes))?;
-                parts.0.push(Part::Parameter(parameter));
+                let parameter = self.nested(Nesting::Other, |parser| parser.parameter(quotes))?;
+                parts.0.push(WordPart::Parameter(parameter));
             }
             // Old arithmetic for bash, plain text for sh.
-            Some(b'[') => return self.unexpected("something other than `$[...]`"),
+            Some(b'[') => return Err(syntax("`$[...]` is not supported: bash reads arithmetic, sh reads text")),
             Some(b'\'') if quotes == Quotes::None => self.ansi(parts)?,
             // Translated text for bash, a dollar and quoted text for sh.
-            Some(b'"') if quotes == Quotes::None => return self.unexpected("something other than `$\"...\"`"),
+            Some(b'"') if quotes == Quotes::None => {
+                return Err(syntax("`$\"...\"` is not supported: bash and sh read it differently"));
+            }
             Some(b'?' | b'#' | b'$' | b'!') => {
                 self.at += 1;
-                parts.0.push(Part::Number);
+                parts.0.push(WordPart::Number);
             }
             Some(b'@' | b'*' | b'-' | b'0'..=b'9') => {
                 self.at += 1;
-                parts.0.push(Part::Parameter(Parameter::default()));
+                parts.0.push(WordPart::Parameter(Parameter::default()));
             }
             Some(b'_' | b'a'..=b'z' | b'A'..=b'Z') => {
                 self.name();
-                parts.0.push(Part::Parameter(Parameter::default()));
+                parts.0.push(WordPart::Parameter(Parameter::default()));
             }
             _ => parts.text("$", quotes),
         }
@@ -134,10 +122,12 @@ impl Parser<'_, '_> {
         // Where here-documents cross the border of a substitution, shells disagree.
         let outer = std::mem::take(&mut self.pending);
         let heredocs = self.heredocs;
-        let mut script = self.nested(Level::Other, Parser::list)?;
+        self.substitutions += 1;
+        let mut script = self.nested(Nesting::Other, Parser::list)?;
+        self.substitutions -= 1;
         if self.heredocs > heredocs && !script.is_one_command() {
             // Bash 5.2 writes a substitution down and parses that once more, and loses a `;` on the way.
-            script.doubts.push("a here-document among commands in a substitution");
+            script.doubts.push("a here-document among several commands in a substitution");
         }
         if self.peek() != Some(b')') {
             return self.unexpected("`)`");
@@ -152,13 +142,13 @@ impl Parser<'_, '_> {
     }
 
     /// The commands between backticks: a text of its own once the backslashes in it are taken off.
-    pub(super) fn backticks(&mut self, parts: &mut Parts, quotes: Quotes) -> Parsed<()> {
+    pub(super) fn backticks(&mut self, parts: &mut WordParts, quotes: Quotes) -> Parsed<()> {
         self.budget.token()?;
         self.at += 1;
         let mut text = String::new();
         loop {
             match (self.peek(), self.peek_after(1)) {
-                (None, _) => return Err(syntax("a backtick is missing")),
+                (None, _) => return Err(syntax("missing backtick")),
                 (Some(b'`'), _) => break,
                 (Some(b'\\'), Some(byte @ (b'$' | b'`' | b'\\'))) => {
                     text.push(char::from(byte));
@@ -166,7 +156,7 @@ impl Parser<'_, '_> {
                 }
                 // Quotes within quotes within backticks: versions and shells disagree.
                 (Some(b'"'), _) | (Some(b'\\'), Some(b'"')) if quotes != Quotes::None => {
-                    return self.unexpected("a command in backticks without quotes in quotes");
+                    return self.unexpected("a command in backticks without nested quotes");
                 }
                 (Some(b'\\'), Some(b'\n')) => self.at += 2,
                 (Some(_), _) => {
@@ -180,15 +170,15 @@ impl Parser<'_, '_> {
             }
         }
         self.at += 1;
-        self.budget.enter(Level::Other)?;
+        self.budget.enter(Nesting::Other)?;
         let script = super::parse(&text, self.budget)?;
-        self.budget.leave(Level::Other);
-        parts.0.push(Part::Command(script));
+        self.budget.leave(Nesting::Other);
+        parts.0.push(WordPart::Command(script));
         Ok(())
     }
 
     /// `$'...'`: text with escapes.
-    fn ansi(&mut self, parts: &mut Parts) -> Parsed<()> {
+    fn ansi(&mut self, parts: &mut WordParts) -> Parsed<()> {
         self.at += 1;
         let rest = self.rest();
         let mut end = 0;
@@ -196,14 +186,14 @@ impl Parser<'_, '_> {
             end += if rest.as_bytes().get(end) == Some(&b'\\') { 2 } else { 1 };
         }
         let Some(text) = rest.get(..end).filter(|_| end < rest.len()) else {
-            return Err(syntax("a `'` is missing"));
+            return Err(syntax("missing `'`"));
         };
         // To sh this is a dollar and ordinary quotes, which end at the first quote.
         if text.contains('\'') {
             return Err(syntax("a quote in `$'...'`, which bash and sh read differently"));
         }
         let Some(text) = super::ansi::decoded(text) else {
-            return Err(syntax("an escape in `$'...'` that is not looked into"));
+            return Err(syntax("unsupported escape in `$'...'`"));
         };
         self.at += end + 1;
         parts.quoted(&text);

@@ -6,61 +6,45 @@
 use std::{cell::OnceCell, rc::Rc};
 
 use super::{
-    Parsed, Part,
-    cursor::Parser,
-    expansions::Quotes,
-    syntax,
-    tree::{HereDocument, Target},
+    cursor::{Parsed, Parser},
+    modes::{Quotes, Tabs, WordContext},
+    tree::{HereDocument, PendingHereDocument, RedirectTarget, WordPart},
 };
-
-/// A here-document that was announced.
-pub(super) struct Pending {
-    document: Rc<OnceCell<HereDocument>>,
-    delimiter: String,
-    expands: bool,
-    strips_tabs: bool,
-}
-
-/// Whether tabs in front of lines are taken off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tabs {
-    Kept,
-    Stripped,
-}
+use crate::budget::{Nesting, syntax};
 
 impl Parser<'_, '_> {
     /// Reads the delimiter behind `<<` or `<<-`.
-    pub(super) fn announce_heredoc(&mut self, tabs: Tabs) -> Parsed<Target> {
+    pub(super) fn announce_heredoc(&mut self, tabs: Tabs) -> Parsed<RedirectTarget> {
         self.skip_blanks();
-        let Some(word) = self.word(super::words::Place::Argument)? else { return self.unexpected("a delimiter") };
+        let Some(word) = self.word(WordContext::Argument)? else { return self.unexpected("a delimiter") };
         let mut delimiter = String::new();
         let mut expands = true;
         for part in &word.parts {
             match part {
-                Part::Plain(text) => delimiter.push_str(text),
-                Part::Quoted(text) => {
+                WordPart::Plain(text) => delimiter.push_str(text),
+                WordPart::Quoted(text) => {
                     expands = false;
                     delimiter.push_str(text);
                 }
-                Part::Number
-                | Part::Parameter(_)
-                | Part::Command(_)
-                | Part::Arithmetic(_)
-                | Part::Process(_)
-                | Part::Array(_)
-                | Part::Subscript(_)
-                | Part::Balanced(_) => return Err(syntax("the delimiter of a here-document is no plain text")),
+                WordPart::Number
+                | WordPart::Parameter(_)
+                | WordPart::Command(_)
+                | WordPart::Arithmetic(_)
+                | WordPart::Process(_)
+                | WordPart::Array(_)
+                | WordPart::Subscript(_)
+                | WordPart::Balanced(_) => return Err(syntax("invalid here-document delimiter: not plain text")),
             }
         }
-        // Shells disagree about these, and nobody writes them.
+        // Shells disagree about these delimiters, and they are rare.
         let odd = delimiter.contains(['\n', '\\', '`', '\'', '"']) || word.written.contains('$');
         if odd || delimiter.is_empty() {
-            return Err(syntax("the delimiter of a here-document is no plain text"));
+            return Err(syntax("invalid here-document delimiter: not plain text"));
         }
         let document = Rc::new(OnceCell::new());
         let strips_tabs = tabs == Tabs::Stripped;
-        self.pending.push(Pending { document: Rc::clone(&document), delimiter, expands, strips_tabs });
-        Ok(Target::HereDocument(document))
+        self.pending.push(PendingHereDocument { document: Rc::clone(&document), delimiter, expands, strips_tabs });
+        Ok(RedirectTarget::HereDocument(document))
     }
 
     /// Reads the documents that were announced on the line that ended just before the position.
@@ -70,13 +54,13 @@ impl Parser<'_, '_> {
             let text = self.heredoc_text(&pending)?;
             let parts = if pending.expands {
                 self.budget.text(text.len())?;
-                self.budget.enter(super::super::guard::Level::Other)?;
+                self.budget.enter(Nesting::Other)?;
                 let mut inner = Parser::new(&text, self.budget);
                 let parts = inner.quoted_parts(Quotes::Here)?;
-                self.budget.leave(super::super::guard::Level::Other);
+                self.budget.leave(Nesting::Other);
                 parts
             } else {
-                vec![Part::Quoted(text)]
+                vec![WordPart::Quoted(text)]
             };
             // Only this place fills it, and only once.
             _ = pending.document.set(HereDocument { parts });
@@ -84,11 +68,11 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    fn heredoc_text(&mut self, pending: &Pending) -> Parsed<String> {
+    fn heredoc_text(&mut self, pending: &PendingHereDocument) -> Parsed<String> {
         let mut text = String::new();
         loop {
             if self.at >= self.text.len() {
-                return Err(syntax(format!("the here-document up to `{}` does not end", pending.delimiter)));
+                return Err(syntax(format!("unterminated here-document: no line `{}`", pending.delimiter)));
             }
             let line = self.heredoc_line(pending)?;
             let line = if pending.strips_tabs { line.trim_start_matches('\t') } else { &line };
@@ -98,14 +82,14 @@ impl Parser<'_, '_> {
             }
             if ended.strip_prefix(pending.delimiter.as_str()).is_some_and(|rest| rest.contains([')', '`'])) {
                 // In a substitution bash takes this for the end, and other shells do not.
-                return Err(syntax("it is not clear where a here-document ends"));
+                return Err(syntax("ambiguous end of a here-document"));
             }
             text.push_str(line);
         }
     }
 
     /// One line with its newline. Where the text is expanded, joined lines are one.
-    fn heredoc_line(&mut self, pending: &Pending) -> Parsed<String> {
+    fn heredoc_line(&mut self, pending: &PendingHereDocument) -> Parsed<String> {
         let mut line = String::new();
         loop {
             let rest = self.rest();
@@ -120,7 +104,7 @@ impl Parser<'_, '_> {
             line.push_str(piece.get(..piece.len() - 2).unwrap_or_default());
             let next = self.rest().lines().next().unwrap_or_default();
             if next.trim_start_matches('\t') == pending.delimiter {
-                return Err(syntax("it is not clear where a here-document ends"));
+                return Err(syntax("ambiguous end of a here-document"));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! From text to tree: a parser for the shell language that bash reads, by recursive descent.
 //!
 //! Invariant: it reads forward only and pays for each token and level from a [`Budget`], so that it
-//! is linear and shallow on any input. What it does not know is an error, never a guess; where bash
+//! is linear and shallow on any input. An unknown construct is an error, never a guess; where bash
 //! and sh would read a text differently it refuses or leaves a mark in the tree.
 
 mod ansi;
@@ -11,29 +11,31 @@ mod conditions;
 mod cursor;
 mod expansions;
 mod heredocs;
+mod modes;
 mod parameters;
 mod redirects;
 mod tree;
+mod word_parts;
 mod words;
 
 pub(crate) use tree::{
-    Assign, Command, Compound, Descriptor, Item, Join, Part, Pipeline, Redirect, Runs, Script, Simple, Target, Word,
+    Assign, CommandNode, Compound, Connector, Item, Pipeline, RawWord, Redirect, RedirectSource, RedirectTarget,
+    RunMode, Script, Simple, WordPart, is_name,
 };
 
-use super::guard::{Budget, Refused, syntax};
 use cursor::Parser;
 
-type Parsed<T> = Result<T, Refused>;
+use crate::budget::{Budget, Rejection};
 
 /// Parses a whole script.
-pub(crate) fn parse(text: &str, budget: &mut Budget) -> Result<Script, Refused> {
+pub(crate) fn parse(text: &str, budget: &mut Budget) -> Result<Script, Rejection> {
     budget.text(text.len())?;
     let place = budget.place();
     let mut parser = Parser::new(text, budget);
     let parsed = parser.list().and_then(|script| parser.finish().map(|()| script));
     let parsed = parsed.map(|mut script| {
         if has_torn_operator(text) {
-            script.doubts.push("an operator or an expansion that a joined line tears apart");
+            script.doubts.push("an operator or expansion split by a line continuation");
         }
         script
     });
@@ -60,11 +62,4 @@ fn has_torn_operator(text: &str) -> bool {
         };
         after.trim_start_matches(JOIN).starts_with(|first| continues.contains(first))
     })
-}
-
-/// Whether this is the name of a variable.
-pub(crate) fn is_name(text: &str) -> bool {
-    !text.starts_with(|c: char| c.is_ascii_digit())
-        && !text.is_empty()
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }

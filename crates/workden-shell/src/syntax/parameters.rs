@@ -1,9 +1,15 @@
 //! `${...}` and arithmetic.
 //!
-//! Invariant: what these become is never known here, so only two things matter: the commands that
-//! are nested in them, and whether they run text as code.
+//! Invariant: their values are never known here, so only two things matter: the commands nested in
+//! them, and whether they run text as code.
 
-use super::{super::guard::syntax, Parsed, Part, cursor::Parser, expansions::Quotes, tree::Parameter, words::Parts};
+use super::{
+    cursor::{Parsed, Parser},
+    modes::Quotes,
+    tree::{Parameter, WordPart},
+    word_parts::WordParts,
+};
+use crate::budget::{Nesting, syntax};
 
 impl Parser<'_, '_> {
     /// Reads the rest of `${...}`.
@@ -40,12 +46,12 @@ impl Parser<'_, '_> {
         Ok(parameter)
     }
 
-    /// What follows the name, up to the brace.
-    fn parameter_word(&mut self, quotes: Quotes) -> Parsed<Vec<Part>> {
-        let mut parts = Parts::default();
+    /// Reads the text between the name and the brace.
+    fn parameter_word(&mut self, quotes: Quotes) -> Parsed<Vec<WordPart>> {
+        let mut parts = WordParts::default();
         loop {
             match self.peek() {
-                None => return Err(syntax("a `}` is missing")),
+                None => return Err(syntax("missing `}`")),
                 Some(b'}') => {
                     self.at += 1;
                     return Ok(parts.0);
@@ -62,9 +68,9 @@ impl Parser<'_, '_> {
     }
 
     /// Reads `((...))`, if that is what it is: a text in balanced parentheses that ends with two.
-    pub(super) fn arithmetic(&mut self) -> Parsed<Option<Vec<Part>>> {
+    pub(super) fn arithmetic(&mut self) -> Parsed<Option<Vec<WordPart>>> {
         if self.peek_after(1) == Some(b'\\') && self.peek_after(2) == Some(b'\n') {
-            return self.unexpected("something that is not torn apart");
+            return Err(syntax("`((` split by a line continuation"));
         }
         if self.peek_after(1) != Some(b'(') {
             return Ok(None);
@@ -74,9 +80,9 @@ impl Parser<'_, '_> {
         let text = self.text.get(start..end).unwrap_or_default();
         self.budget.token()?;
         self.budget.text(text.len())?;
-        self.budget.enter(super::super::guard::Level::Other)?;
+        self.budget.enter(Nesting::Other)?;
         let inner = Parser::new(text, self.budget).quoted_parts(Quotes::Arithmetic)?;
-        self.budget.leave(super::super::guard::Level::Other);
+        self.budget.leave(Nesting::Other);
         self.at = end + 2;
         Ok(Some(inner))
     }
@@ -91,10 +97,10 @@ impl Parser<'_, '_> {
                 b')' if open > 0 => open -= 1,
                 b')' => return Ok((bytes.get(at + 1) == Some(&b')')).then_some(at)),
                 // With quotes it takes a shell to tell where it ends.
-                b'"' | b'\'' | b'\\' | b'`' => return Err(syntax("quotes behind `((`")),
+                b'"' | b'\'' | b'\\' | b'`' => return Err(syntax("quotes after `((`")),
                 _ => {}
             }
         }
-        Err(syntax("`))` is missing"))
+        Err(syntax("missing `))`"))
     }
 }

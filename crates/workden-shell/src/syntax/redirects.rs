@@ -3,19 +3,17 @@
 //! Invariant: every operator of bash is known; `>&` to something that is not a number is a file.
 
 use super::{
-    Parsed, Part, Redirect, Word,
-    cursor::Parser,
-    heredocs::Tabs,
-    tree::{Descriptor, Target},
-    words::Place,
+    cursor::{Parsed, Parser},
+    modes::{Tabs, WordContext},
+    tree::{RawWord, Redirect, RedirectSource, RedirectTarget, WordPart},
 };
 
 impl Parser<'_, '_> {
     /// Reads a redirection, if there is one, and tells whether sh would end the command at it.
-    pub(super) fn redirect(&mut self, from: Descriptor) -> Parsed<Option<(Redirect, bool)>> {
+    pub(super) fn redirect(&mut self, from: RedirectSource) -> Parsed<Option<(Redirect, bool)>> {
         let first = match self.peek() {
             Some(byte @ (b'<' | b'>')) if self.operator_after() != Some(b'(') => byte,
-            Some(b'&') if from == Descriptor::Usual && self.operator_after() == Some(b'>') => b'&',
+            Some(b'&') if from == RedirectSource::Usual && self.operator_after() == Some(b'>') => b'&',
             _ => return Ok(None),
         };
         self.budget.token()?;
@@ -26,54 +24,58 @@ impl Parser<'_, '_> {
             _ => {
                 self.take(b'>');
                 self.take(b'>');
-                Target::Write(self.file()?)
+                RedirectTarget::Write(self.file()?)
             }
         };
         Ok(Some((Redirect { from, to }, first == b'&')))
     }
 
-    fn input(&mut self) -> Parsed<Target> {
+    fn input(&mut self) -> Parsed<RedirectTarget> {
         if self.take(b'<') {
             if self.take(b'<') {
-                return Ok(Target::HereString(self.file()?));
+                return Ok(RedirectTarget::HereString(self.file()?));
             }
             let tabs = if self.take(b'-') { Tabs::Stripped } else { Tabs::Kept };
             return self.announce_heredoc(tabs);
         }
         if self.take(b'>') {
-            return Ok(Target::ReadWrite(self.file()?));
+            return Ok(RedirectTarget::ReadWrite(self.file()?));
         }
         if self.take(b'&') {
             let word = self.descriptor_or_file()?;
-            return Ok(if is_descriptor(&word) { Target::DuplicateInput } else { Target::Read(word) });
+            return Ok(if is_descriptor(&word) { RedirectTarget::DuplicateInput } else { RedirectTarget::Read(word) });
         }
-        Ok(Target::Read(self.file()?))
+        Ok(RedirectTarget::Read(self.file()?))
     }
 
-    fn output(&mut self) -> Parsed<Target> {
+    fn output(&mut self) -> Parsed<RedirectTarget> {
         if self.take(b'&') {
             let word = self.descriptor_or_file()?;
             // With a number in front, a file is an error when it runs; as a file it is looked at anyway.
-            return Ok(if is_descriptor(&word) { Target::DuplicateOutput } else { Target::Write(word) });
+            return Ok(if is_descriptor(&word) {
+                RedirectTarget::DuplicateOutput
+            } else {
+                RedirectTarget::Write(word)
+            });
         }
         if !self.take(b'>') {
             self.take(b'|');
         }
-        Ok(Target::Write(self.file()?))
+        Ok(RedirectTarget::Write(self.file()?))
     }
 
     /// Behind `>&` and `<&` bash takes quotes off in a way of its own.
-    fn descriptor_or_file(&mut self) -> Parsed<Word> {
+    fn descriptor_or_file(&mut self) -> Parsed<RawWord> {
         let word = self.file()?;
-        if word.parts.iter().any(|part| matches!(part, Part::Quoted(_))) {
-            return self.unexpected("a descriptor or a file without quotes");
+        if word.parts.iter().any(|part| matches!(part, WordPart::Quoted(_))) {
+            return self.unexpected("an unquoted descriptor or file");
         }
         Ok(word)
     }
 
-    fn file(&mut self) -> Parsed<Word> {
+    fn file(&mut self) -> Parsed<RawWord> {
         self.skip_blanks();
-        match self.word(Place::Argument)? {
+        match self.word(WordContext::Argument)? {
             Some(word) => Ok(word),
             None => self.unexpected("the target of a redirection"),
         }
@@ -84,7 +86,7 @@ impl Parser<'_, '_> {
         let mut redirects = Vec::new();
         loop {
             self.skip_blanks();
-            if let Some((redirect, _)) = self.redirect(Descriptor::Usual)? {
+            if let Some((redirect, _)) = self.redirect(RedirectSource::Usual)? {
                 redirects.push(redirect);
                 continue;
             }
@@ -94,7 +96,7 @@ impl Parser<'_, '_> {
             }
             let number = self.rest().get(..digits).unwrap_or_default().to_owned();
             self.at += digits;
-            match self.redirect(Descriptor::Number(number))? {
+            match self.redirect(RedirectSource::Number(number))? {
                 Some((redirect, _)) => redirects.push(redirect),
                 None => return self.unexpected("a redirection"),
             }
@@ -103,7 +105,7 @@ impl Parser<'_, '_> {
 }
 
 /// `1`, `-` or `1-`.
-fn is_descriptor(word: &Word) -> bool {
+fn is_descriptor(word: &RawWord) -> bool {
     word.plain().is_some_and(|text| {
         let digits = text.strip_suffix('-').unwrap_or(text);
         digits.bytes().all(|byte| byte.is_ascii_digit())

@@ -87,10 +87,10 @@ fn functions_and_coprocesses() {
     check("f() a", "! syntax");
     check("cd() { rm x; }", "rm x < ! construct");
     check("env() { rm x; }; env a", "rm x < ; env>a ! construct");
-    check("coproc a b", "a b <");
-    check("coproc { a; }", "a <");
-    check("coproc N { a; }", "a <");
-    check("coproc N", "N <");
+    check("coproc a b", "a b < ! construct");
+    check("coproc { a; }", "a < ! construct");
+    check("coproc N { a; }", "a < ! construct");
+    check("coproc N", "N < ! construct");
 }
 
 #[test]
@@ -186,8 +186,8 @@ fn words_and_quotes() {
     check("echo ${x:=`a`}", "echo ?${x:=`a`}? ; a ! unknown");
     check("echo ${x[$(a)]}", "echo ?${x[$(a)]}? ; a ! unknown construct");
     check("echo \"${x%$(a)}\"", "echo ?\"${x%$(a)}\"? ; a ! unknown");
-    check("echo $(case x in a) b;; esac)", "echo ?$(case x in a) b;; esac)? ; b ! unknown");
-    check("echo $(a # )\n)", "echo ?$(a # )\n)? ; a ! unknown");
+    check("echo $(case x in a) b;; esac)", "echo ?$(case x in a) b;; esac)? ; b ! unknown construct");
+    check("echo $(a # )\n)", "echo ?$(a # )\n)? ; a ! unknown construct");
     check("echo $(a ')' \")\" \\))", "echo ?$(a ')' \")\" \\))? ; a ) ) ) ! unknown");
     check("diff <(a) <(b)", "diff ?<(a)? ?<(b)? ; a < ; b < ! unknown");
     check("tee >(a)", "tee ?>(a)? ; a < ! unknown");

@@ -3,7 +3,7 @@
 use workden_core::VirtualPath;
 
 use super::{
-    super::{Input, analyse},
+    super::{StandardInput, analyse},
     check,
 };
 
@@ -163,7 +163,7 @@ fn variables_that_change_what_runs_are_doubted() {
         "HOME=/ a",
     ] {
         let from = workden_core::VirtualPath::root();
-        let analysis = super::super::analyse(script, &from, Input::Inherited);
+        let analysis = super::super::analyse(script, &from, StandardInput::Inherited);
         let doubted = analysis.doubts.iter().any(|doubt| doubt.kind == super::super::DoubtKind::Environment);
         assert!(doubted, "{script}: {analysis:?}");
     }
@@ -200,7 +200,7 @@ fn builtins_that_change_what_commands_mean_are_doubted() {
         "read 'a[$(b)]'",
     ] {
         let from = workden_core::VirtualPath::root();
-        let analysis = super::super::analyse(script, &from, Input::Inherited);
+        let analysis = super::super::analyse(script, &from, StandardInput::Inherited);
         let doubted = analysis.doubts.iter().any(|doubt| doubt.kind == super::super::DoubtKind::Construct);
         assert!(doubted, "{script}: {analysis:?}");
     }
@@ -231,6 +231,16 @@ fn what_readers_of_the_language_disagree_about_is_doubted_at_any_depth() {
         "[[ a == @(b|c) ]]",
         "[[ a\nrm ]]",
         "((a))",
+        "[[ -n ]]",
+        "[[ a b ]]",
+        "[[ ]]",
+        "x=(a)b",
+        "x= esac",
+        ">f ]]",
+        "coproc a",
+        "x=$(a # it\"s\n)",
+        "x=$(case a in a) b;; esac)",
+        "a | ! b",
     ] {
         let quoted = format!("'{script}'");
         for nested in [
@@ -244,7 +254,7 @@ fn what_readers_of_the_language_disagree_about_is_doubted_at_any_depth() {
             format!("eval {quoted}"),
             format!("sh <<'EOF'\n{script}\nEOF\n"),
         ] {
-            let analysis = analyse(&nested, &VirtualPath::root(), Input::Inherited);
+            let analysis = analyse(&nested, &VirtualPath::root(), StandardInput::Inherited);
             assert!(!analysis.doubts.is_empty(), "{nested:?} is understood: {analysis:?}");
         }
     }

@@ -7,13 +7,15 @@
 
 use workden_core::VirtualPath;
 
-use super::super::{Analysis, Directories, DoubtKind, Input, Invocation, Redirection, Use, Word, analyse};
+use super::super::{
+    Analysis, DoubtKind, Invocation, OpenMode, Redirection, StandardInput, Word, WorkingDirectories, analyse,
+};
 
 /// Holds the analysis of a script, from `/w`, to what it must be.
 #[track_caller]
 pub(super) fn check(script: &str, expected: &str) {
     let from = VirtualPath::parse("/w").unwrap();
-    let found = rendered(&analyse(script, &from, Input::Inherited));
+    let found = rendered(&analyse(script, &from, StandardInput::Inherited));
     assert_eq!(found, expected, "\nin: {script}");
 }
 
@@ -57,16 +59,16 @@ fn invocation(invocation: &Invocation) -> String {
     let argv: Vec<String> = invocation.argv.iter().map(word).collect();
     text.push_str(&argv.join(" "));
     text.push_str(&place(&invocation.directories));
-    if invocation.input == Input::Fed {
+    if invocation.input == StandardInput::Fed {
         text.push_str(" <");
     }
     text
 }
 
-fn place(directories: &Directories) -> String {
+fn place(directories: &WorkingDirectories) -> String {
     match directories {
-        Directories::Unknown => "@?".to_owned(),
-        Directories::AnyOf(paths) => match paths.as_slice() {
+        WorkingDirectories::Unknown => "@?".to_owned(),
+        WorkingDirectories::AnyOf(paths) => match paths.as_slice() {
             [only] if only.as_str() == "/w" => String::new(),
             paths => format!("@{}", paths.iter().map(VirtualPath::as_str).collect::<Vec<_>>().join(",")),
         },
@@ -75,9 +77,9 @@ fn place(directories: &Directories) -> String {
 
 fn file(redirection: &Redirection) -> String {
     let usage = match redirection.usage {
-        Use::Read => "<",
-        Use::Write => ">",
-        Use::ReadWrite => "<>",
+        OpenMode::Read => "<",
+        OpenMode::Write => ">",
+        OpenMode::ReadWrite => "<>",
     };
     format!("{usage}{}{}", word(&redirection.target), place(&redirection.directories))
 }

@@ -3,10 +3,10 @@
 //! Invariant: after a builtin without a doubt, every word of the script means what it would have
 //! meant before.
 
-use super::super::{
+use crate::{
     analysis::{DoubtKind, Word},
+    budget::quoted,
     environment::decides_what_runs,
-    guard::quoted,
 };
 
 /// Names that are the shell's own.
@@ -132,7 +132,7 @@ pub(super) fn doubts(name: &str, words: &[Word], doubts: &mut Vec<(DoubtKind, St
         _ => false,
     };
     if doubtful {
-        doubts.push((DoubtKind::Construct, format!("`{name}`, which can change what commands mean")));
+        doubts.push((DoubtKind::Construct, format!("`{name}`, which can change the meaning of commands")));
     }
 }
 

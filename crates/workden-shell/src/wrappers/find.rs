@@ -3,10 +3,8 @@
 //! Invariant: `find` itself stays in the list, since it reads directories and can delete; each
 //! command behind `-exec` is listed too, with a pattern for what is found where that can be said.
 
-use super::{
-    super::analysis::{DoubtKind, Word},
-    Run, Unwrapped,
-};
+use super::unwrapped::{Unwrapped, WrappedRun};
+use crate::analysis::{DoubtKind, Word};
 
 pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
     let mut unwrapped = Unwrapped::ordinary();
@@ -28,7 +26,7 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
             }
         }
         if argv.iter().any(|word| matches!(word, Word::Unknown(_))) {
-            unwrapped.doubts.push((DoubtKind::NotLiteral, "what `find` finds".to_owned()));
+            unwrapped.doubts.push((DoubtKind::NotLiteral, "the files that `find` finds".to_owned()));
         }
         if argv.is_empty() {
             unwrapped.doubts.push((DoubtKind::Construct, "`find -exec` without a command".to_owned()));
@@ -36,7 +34,7 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
             // With -execdir it is another directory for each file.
             let apart = rest.get(at).and_then(Word::literal).is_some_and(|word| word.ends_with("dir"));
             let directory = apart.then(|| Word::Unknown("-execdir".to_owned()));
-            unwrapped.runs.push(Run::Program { argv, assignments: Vec::new(), directory, input: None });
+            unwrapped.runs.push(WrappedRun::Program { argv, assignments: Vec::new(), directory, input: None });
         }
         rest = command.get(end + 1..).unwrap_or_default();
     }
@@ -56,7 +54,7 @@ fn end(command: &[Word]) -> Option<usize> {
     })
 }
 
-/// What `{}` stands for: the names below the starting point that one `-name` takes.
+/// Returns the words that `{}` stands for: the names below the starting point that one `-name` takes.
 fn found(words: &[Word]) -> Vec<Word> {
     let unknown = || vec![Word::Unknown("{}".to_owned())];
     let is_start = |word: &&Word| word.literal().is_none_or(|text| !text.starts_with(['-', '(', '!', ')']));
@@ -81,8 +79,8 @@ fn found(words: &[Word]) -> Vec<Word> {
     }
     let below = format!("{}/**/", start.trim_end_matches('/'));
     let mut found = vec![Word::Pattern(format!("{below}{name}"))];
-    // Its `*` and `?` take hidden names as well, which those of a shell do not. Whoever asks for an
-    // ending does not ask for those.
+    // Its `*` and `?` take hidden names as well, which those of a shell do not. A pattern for
+    // an extension does not mean those.
     if name.starts_with("*.") {
         return found;
     }

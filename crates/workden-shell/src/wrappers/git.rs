@@ -3,12 +3,15 @@
 //! Invariant: what is left is `git` and a subcommand, so that rules can be written about that.
 
 use super::{
-    super::analysis::{DoubtKind, Word},
-    Place, Run, Unwrapped, joined,
-    options::{Known, taken},
+    options::{OptionTable, parse_options},
+    unwrapped::{ScriptScope, Unwrapped, WrappedRun, joined},
+};
+use crate::{
+    analysis::{DoubtKind, Word},
+    budget::quoted,
 };
 
-const KNOWN: Known = Known {
+const OPTIONS: OptionTable = OptionTable {
     flags: "pP",
     values: "cC",
     long_flags: &[
@@ -79,18 +82,17 @@ const HARMLESS: &[&str] = &["color", "user", "advice"];
 const SECTIONS: &[&str] = &["alias", "filter", "include", "includeif", "pager", "trailer", "credential", "protocol"];
 
 pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
-    let (given, rest) = match taken(argv.get(1..).unwrap_or_default(), &KNOWN) {
-        Ok(taken) => taken,
+    let (given, rest) = match parse_options(argv.get(1..).unwrap_or_default(), &OPTIONS) {
+        Ok(parse_options) => parse_options,
         Err(option) => return Unwrapped::option("git", &option),
     };
     let mut unwrapped = subcommand(rest);
     let mut directory: Option<Word> = None;
     for (option, value) in &given {
         match (option.as_str(), value) {
-            ("c", Some(setting)) if runs_programs(setting) => unwrapped.doubts.push((
-                DoubtKind::ForeignCode,
-                format!("git is told to run {}", super::super::guard::quoted(setting.shown())),
-            )),
+            ("c", Some(setting)) if runs_programs(setting) => unwrapped
+                .doubts
+                .push((DoubtKind::ForeignCode, format!("`git` runs the program in {}", quoted(setting.shown())))),
             ("C", Some(to)) => {
                 directory = Some(match (directory, to) {
                     (None, to) => to.clone(),
@@ -100,7 +102,7 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
             }
             // Configuration and hooks of a repository that could be anywhere.
             ("git-dir" | "work-tree", _) => {
-                unwrapped.doubts.push((DoubtKind::ForeignCode, "git is told to use another repository".to_owned()));
+                unwrapped.doubts.push((DoubtKind::ForeignCode, "`git` uses another repository".to_owned()));
             }
             _ => {}
         }
@@ -110,7 +112,7 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
     }
     // Once more, without the options.
     let argv = argv.iter().take(1).chain(rest).cloned().collect();
-    let run = Run::Program { argv, assignments: Vec::new(), directory, input: None };
+    let run = WrappedRun::Program { argv, assignments: Vec::new(), directory, input: None };
     let doubts = unwrapped.doubts;
     Unwrapped { kept: false, runs: vec![run], doubts }
 }
@@ -138,17 +140,21 @@ fn subcommand(words: &[Word]) -> Unwrapped {
             })
         })
     };
-    let foreign = |unwrapped: Unwrapped| unwrapped.and_doubt(DoubtKind::ForeignCode, "git is told to run a program");
+    let foreign =
+        |unwrapped: Unwrapped| unwrapped.and_doubt(DoubtKind::ForeignCode, "`git` runs a program that it is given");
     match (at(0), at(1)) {
         (Some("bisect"), Some("run")) if words.len() > 2 => {
-            let run = Run::Program { argv: rest(2).to_vec(), assignments: Vec::new(), directory: None, input: None };
+            let run =
+                WrappedRun::Program { argv: rest(2).to_vec(), assignments: Vec::new(), directory: None, input: None };
             Unwrapped { runs: vec![run], ..unwrapped }
         }
         (Some("submodule"), Some("foreach")) => {
             let script =
                 rest(2).iter().filter(|word| word.literal() != Some("--recursive")).cloned().collect::<Vec<_>>();
             match joined(&script) {
-                Some(text) => Unwrapped { runs: vec![Run::Script { text, place: Place::Later }], ..unwrapped },
+                Some(text) => {
+                    Unwrapped { runs: vec![WrappedRun::Script { text, place: ScriptScope::Later }], ..unwrapped }
+                }
                 None => foreign(unwrapped),
             }
         }

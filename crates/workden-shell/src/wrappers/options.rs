@@ -2,11 +2,11 @@
 //!
 //! Invariant: what is not in the table ends it with an error; nothing is guessed.
 
-use super::super::analysis::Word;
+use crate::analysis::Word;
 
 /// Which options there are.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct OptionTable {
     /// Letters without a value.
     pub(super) flags: &'static str,
     /// Letters with a value, in the same word or the next.
@@ -18,10 +18,13 @@ pub(super) struct Known {
 }
 
 /// An option as it was given: a letter or a word.
-pub(super) type Given = (String, Option<Word>);
+pub(super) type GivenOption = (String, Option<Word>);
 
-/// Takes options off; the rest begins with the first word that is none.
-pub(super) fn taken<'words>(words: &'words [Word], known: &Known) -> Result<(Vec<Given>, &'words [Word]), String> {
+/// Takes options off; the rest starts with the first word that is none.
+pub(super) fn parse_options<'words>(
+    words: &'words [Word],
+    options: &OptionTable,
+) -> Result<(Vec<GivenOption>, &'words [Word]), String> {
     let mut given = Vec::new();
     let mut rest = words;
     while let [Word::Literal(word), after @ ..] = rest {
@@ -29,10 +32,10 @@ pub(super) fn taken<'words>(words: &'words [Word], known: &Known) -> Result<(Vec
             return Ok((given, after));
         }
         rest = if let Some(long) = word.strip_prefix("--") {
-            taken_long(word, long, after, known, &mut given)?
+            taken_long(word, long, after, options, &mut given)?
         } else {
             match word.strip_prefix('-').filter(|letters| !letters.is_empty()) {
-                Some(letters) => taken_letters(word, letters, after, known, &mut given)?,
+                Some(letters) => taken_letters(word, letters, after, options, &mut given)?,
                 None => return Ok((given, rest)),
             }
         };
@@ -44,11 +47,11 @@ fn taken_long<'words>(
     word: &str,
     long: &str,
     after: &'words [Word],
-    known: &Known,
-    given: &mut Vec<Given>,
+    options: &OptionTable,
+    given: &mut Vec<GivenOption>,
 ) -> Result<&'words [Word], String> {
     let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-    if known.long_values.contains(&name) {
+    if options.long_values.contains(&name) {
         if let Some(value) = value {
             given.push((name.to_owned(), Some(Word::Literal(value.to_owned()))));
             return Ok(after);
@@ -57,7 +60,7 @@ fn taken_long<'words>(
         given.push((name.to_owned(), Some(value.clone())));
         return Ok(after);
     }
-    if known.long_flags.contains(&name) && value.is_none() {
+    if options.long_flags.contains(&name) && value.is_none() {
         given.push((name.to_owned(), None));
         return Ok(after);
     }
@@ -68,15 +71,15 @@ fn taken_letters<'words>(
     word: &str,
     letters: &str,
     after: &'words [Word],
-    known: &Known,
-    given: &mut Vec<Given>,
+    options: &OptionTable,
+    given: &mut Vec<GivenOption>,
 ) -> Result<&'words [Word], String> {
     for (at, letter) in letters.char_indices() {
-        if known.flags.contains(letter) {
+        if options.flags.contains(letter) {
             given.push((letter.to_string(), None));
             continue;
         }
-        if !known.values.contains(letter) {
+        if !options.values.contains(letter) {
             return Err(word.to_owned());
         }
         let inline = letters.get(at + letter.len_utf8()..).unwrap_or_default();

@@ -3,17 +3,17 @@
 //! Invariant: only shells that read the language of bash are looked into; of any other it is a doubt.
 
 use super::{
-    super::analysis::{DoubtKind, Input, Word},
-    Place, Unwrapped,
-    options::{Known, taken},
+    options::{OptionTable, parse_options},
+    unwrapped::{ScriptScope, Unwrapped},
 };
+use crate::analysis::{DoubtKind, StandardInput, Word};
 
 /// Shells whose language is parsed here.
 const UNDERSTOOD: &[&str] = &["sh", "bash", "dash", "ash"];
 /// Shells whose languages are others.
 const FOREIGN: &[&str] =
     &["zsh", "ksh", "ksh93", "mksh", "yash", "rbash", "posh", "fish", "csh", "tcsh", "pwsh", "nu", "elvish", "xonsh"];
-const KNOWN: Known = Known {
+const OPTIONS: OptionTable = OptionTable {
     flags: "aceuxvlsnCm",
     values: "o",
     long_flags: &["login", "norc", "noprofile", "verbose", "version", "help"],
@@ -31,10 +31,10 @@ pub(super) fn is_stdin(word: &Word) -> bool {
     matches!(word.literal(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
 }
 
-pub(super) fn unwrap(name: &str, argv: &[Word], input: Input, fed: Option<&str>) -> Unwrapped {
+pub(super) fn unwrap(name: &str, argv: &[Word], input: StandardInput, fed: Option<&str>) -> Unwrapped {
     let words = argv.get(1..).unwrap_or_default();
     if FOREIGN.contains(&name) {
-        return Unwrapped::doubted(DoubtKind::ForeignCode, format!("what `{name}` runs"));
+        return Unwrapped::doubted(DoubtKind::ForeignCode, format!("`{name}` scripts are not supported"));
     }
     // A letter behind `o` is an option of its own, not the value.
     let torn = |word: &Word| {
@@ -45,8 +45,8 @@ pub(super) fn unwrap(name: &str, argv: &[Word], input: Input, fed: Option<&str>)
     if let Some(option) = options.clone().find(|word| torn(word) || word.shown().starts_with('+')) {
         return Unwrapped::option(name, option.shown());
     }
-    let (given, rest) = match taken(words, &KNOWN) {
-        Ok(taken) => taken,
+    let (given, rest) = match parse_options(words, &OPTIONS) {
+        Ok(parse_options) => parse_options,
         Err(option) => return Unwrapped::option(name, &option),
     };
     let has = |wanted: &str| given.iter().any(|(option, _)| option == wanted);
@@ -58,16 +58,18 @@ pub(super) fn unwrap(name: &str, argv: &[Word], input: Input, fed: Option<&str>)
     }
     if has("c") {
         return match rest.first() {
-            Some(Word::Literal(text)) => Unwrapped::script(text.clone(), Place::Apart),
-            _ => Unwrapped::doubted(DoubtKind::ForeignCode, format!("what `{name} -c` runs")),
+            Some(Word::Literal(text)) => Unwrapped::script(text.clone(), ScriptScope::Apart),
+            _ => Unwrapped::doubted(DoubtKind::ForeignCode, format!("the script of `{name} -c`")),
         };
     }
     if !has("s") && rest.first().is_some_and(|file| !is_stdin(file)) {
         return Unwrapped::ordinary();
     }
     match (input, fed) {
-        (Input::Fed, Some(text)) => Unwrapped::script(text.to_owned(), Place::Apart),
-        (Input::Fed, None) => Unwrapped::doubted(DoubtKind::ForeignCode, format!("what `{name}` is fed would run")),
-        (Input::Inherited, _) => Unwrapped::ordinary(),
+        (StandardInput::Fed, Some(text)) => Unwrapped::script(text.to_owned(), ScriptScope::Apart),
+        (StandardInput::Fed, None) => {
+            Unwrapped::doubted(DoubtKind::ForeignCode, format!("`{name}` runs its standard input"))
+        }
+        (StandardInput::Inherited, _) => Unwrapped::ordinary(),
     }
 }

@@ -4,16 +4,16 @@
 //! does more than to set the scene (write a file, act on another process) is left out of them.
 
 use super::{
-    super::analysis::{DoubtKind, Input, Word},
-    Run, Unwrapped,
-    options::{Known, taken},
+    options::{OptionTable, parse_options},
+    unwrapped::{Unwrapped, WrappedRun},
 };
+use crate::analysis::{DoubtKind, StandardInput, Word};
 
 /// A wrapper.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wrapper {
     name: &'static str,
-    known: Known,
+    options: OptionTable,
     /// How many words stand between the options and the command.
     operands: usize,
     /// Whether it stays in the list.
@@ -26,7 +26,7 @@ pub(super) struct Wrapper {
 
 const NONE: Wrapper = Wrapper {
     name: "",
-    known: Known { flags: "", values: "", long_flags: &[], long_values: &[] },
+    options: OptionTable { flags: "", values: "", long_flags: &[], long_values: &[] },
     operands: 0,
     kept: false,
     directory: &[],
@@ -36,17 +36,22 @@ const NONE: Wrapper = Wrapper {
 const WRAPPERS: &[Wrapper] = &[
     Wrapper {
         name: "nice",
-        known: Known { flags: "0123456789", values: "n", long_flags: &[], long_values: &["adjustment"] },
+        options: OptionTable { flags: "0123456789", values: "n", long_flags: &[], long_values: &["adjustment"] },
         ..NONE
     },
     Wrapper {
         name: "ionice",
-        known: Known { flags: "t", values: "cn", long_flags: &["ignore"], long_values: &["class", "classdata"] },
+        options: OptionTable {
+            flags: "t",
+            values: "cn",
+            long_flags: &["ignore"],
+            long_values: &["class", "classdata"],
+        },
         ..NONE
     },
     Wrapper {
         name: "timeout",
-        known: Known {
+        options: OptionTable {
             flags: "v",
             values: "ks",
             long_flags: &["foreground", "preserve-status", "verbose"],
@@ -55,31 +60,36 @@ const WRAPPERS: &[Wrapper] = &[
         operands: 1,
         ..NONE
     },
-    Wrapper { name: "time", known: Known { flags: "pqv", values: "f", ..NONE.known }, ..NONE },
+    Wrapper { name: "time", options: OptionTable { flags: "pqv", values: "f", ..NONE.options }, ..NONE },
     Wrapper { name: "nohup", ..NONE },
     Wrapper {
         name: "setsid",
-        known: Known { flags: "cfw", long_flags: &["ctty", "fork", "wait"], ..NONE.known },
+        options: OptionTable { flags: "cfw", long_flags: &["ctty", "fork", "wait"], ..NONE.options },
         ..NONE
     },
     Wrapper {
         name: "stdbuf",
-        known: Known { values: "ioe", long_values: &["input", "output", "error"], ..NONE.known },
+        options: OptionTable { values: "ioe", long_values: &["input", "output", "error"], ..NONE.options },
         ..NONE
     },
-    Wrapper { name: "chrt", known: Known { flags: "bdfiorRv", values: "TPD", ..NONE.known }, operands: 1, ..NONE },
     Wrapper {
-        name: "taskset",
-        known: Known { flags: "ac", long_flags: &["all-tasks", "cpu-list"], ..NONE.known },
+        name: "chrt",
+        options: OptionTable { flags: "bdfiorRv", values: "TPD", ..NONE.options },
         operands: 1,
         ..NONE
     },
-    Wrapper { name: "command", known: Known { flags: "p", ..NONE.known }, ..NONE },
+    Wrapper {
+        name: "taskset",
+        options: OptionTable { flags: "ac", long_flags: &["all-tasks", "cpu-list"], ..NONE.options },
+        operands: 1,
+        ..NONE
+    },
+    Wrapper { name: "command", options: OptionTable { flags: "p", ..NONE.options }, ..NONE },
     Wrapper { name: "builtin", ..NONE },
-    Wrapper { name: "exec", known: Known { flags: "cl", values: "a", ..NONE.known }, ..NONE },
+    Wrapper { name: "exec", options: OptionTable { flags: "cl", values: "a", ..NONE.options }, ..NONE },
     Wrapper {
         name: "sudo",
-        known: Known {
+        options: OptionTable {
             flags: "AbBEHiknPsSN",
             values: "CDghpRrTtUu",
             long_flags: &[
@@ -99,10 +109,10 @@ const WRAPPERS: &[Wrapper] = &[
         assigns: true,
         ..NONE
     },
-    Wrapper { name: "doas", known: Known { flags: "ns", values: "u", ..NONE.known }, kept: true, ..NONE },
+    Wrapper { name: "doas", options: OptionTable { flags: "ns", values: "u", ..NONE.options }, kept: true, ..NONE },
     Wrapper {
         name: "chroot",
-        known: Known { long_flags: &["skip-chdir"], long_values: &["groups", "userspec"], ..NONE.known },
+        options: OptionTable { long_flags: &["skip-chdir"], long_values: &["groups", "userspec"], ..NONE.options },
         operands: 1,
         kept: true,
         directory: &[],
@@ -110,7 +120,7 @@ const WRAPPERS: &[Wrapper] = &[
     },
     Wrapper {
         name: "nsenter",
-        known: Known {
+        options: OptionTable {
             flags: "amuinpUCTFZe",
             values: "tSG",
             long_flags: &["all", "mount", "uts", "ipc", "net", "pid", "user", "cgroup", "time", "no-fork"],
@@ -121,7 +131,7 @@ const WRAPPERS: &[Wrapper] = &[
     },
     Wrapper {
         name: "unshare",
-        known: Known {
+        options: OptionTable {
             flags: "cimnpuUCTfr",
             values: "SG",
             long_flags: &[
@@ -152,21 +162,21 @@ pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
     WRAPPERS.iter().find(|wrapper| wrapper.name == name)
 }
 
-pub(super) fn unwrap(wrapper: &Wrapper, argv: &[Word], input: Input) -> Unwrapped {
+pub(super) fn unwrap(wrapper: &Wrapper, argv: &[Word], input: StandardInput) -> Unwrapped {
     let words = argv.get(1..).unwrap_or_default();
     let asks = |word: &Word| matches!(word.literal(), Some("-v" | "-V" | "-pv" | "-pV" | "-vp" | "-Vp"));
     if wrapper.name == "command" && words.first().is_some_and(asks) {
         return Unwrapped::ordinary();
     }
-    let (given, rest) = match taken(words, &wrapper.known) {
-        Ok(taken) => taken,
+    let (given, rest) = match parse_options(words, &wrapper.options) {
+        Ok(parse_options) => parse_options,
         Err(option) => return Unwrapped::option(wrapper.name, &option),
     };
     let mut rest = rest.get(wrapper.operands..).unwrap_or_default();
     let mut assignments = Vec::new();
     while wrapper.assigns
         && let [Word::Literal(word), after @ ..] = rest
-        && let Some(assignment) = super::environment::assignment(word)
+        && let Some(assignment) = super::env::assignment(word)
     {
         assignments.push(assignment);
         rest = after;
@@ -174,8 +184,8 @@ pub(super) fn unwrap(wrapper: &Wrapper, argv: &[Word], input: Input) -> Unwrappe
     if rest.is_empty() {
         let unwrapped = Unwrapped::ordinary();
         // Without a command some of these start a shell, which reads what it is fed.
-        return if wrapper.kept && input == Input::Fed {
-            unwrapped.and_doubt(DoubtKind::ForeignCode, format!("what `{}` is fed would run", wrapper.name))
+        return if wrapper.kept && input == StandardInput::Fed {
+            unwrapped.and_doubt(DoubtKind::ForeignCode, format!("`{}` runs its standard input", wrapper.name))
         } else {
             unwrapped
         };
@@ -189,6 +199,6 @@ pub(super) fn unwrap(wrapper: &Wrapper, argv: &[Word], input: Input) -> Unwrappe
     if wrapper.name == "chroot" {
         directory = Some(Word::Unknown("chroot".to_owned()));
     }
-    let run = Run::Program { argv: rest.to_vec(), assignments, directory, input: None };
+    let run = WrappedRun::Program { argv: rest.to_vec(), assignments, directory, input: None };
     Unwrapped { kept: wrapper.kept, runs: vec![run], doubts: Vec::new() }
 }

@@ -3,12 +3,12 @@
 //! Invariant: what it reads is not known, so a word of that kind is in every command that it runs.
 
 use super::{
-    super::analysis::{DoubtKind, Input, Word},
-    Run, Unwrapped,
-    options::{Known, taken},
+    options::{OptionTable, parse_options},
+    unwrapped::{Unwrapped, WrappedRun},
 };
+use crate::analysis::{DoubtKind, StandardInput, Word};
 
-const KNOWN: Known = Known {
+const OPTIONS: OptionTable = OptionTable {
     flags: "0rtxo",
     values: "dEILnPs",
     long_flags: &["null", "no-run-if-empty", "verbose", "exit", "open-tty"],
@@ -16,15 +16,15 @@ const KNOWN: Known = Known {
 };
 
 pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
-    let (given, rest) = match taken(argv.get(1..).unwrap_or_default(), &KNOWN) {
-        Ok(taken) => taken,
+    let (given, rest) = match parse_options(argv.get(1..).unwrap_or_default(), &OPTIONS) {
+        Ok(parse_options) => parse_options,
         Err(option) => return Unwrapped::option("xargs", &option),
     };
     let replaced = given.iter().rev().find(|(option, _)| option == "I");
     let mut argv = if rest.is_empty() { vec![Word::Literal("echo".to_owned())] } else { rest.to_vec() };
     match replaced.map(|(_, value)| value.as_ref().and_then(Word::literal)) {
         // Where it goes is not known either.
-        Some(None | Some("")) => return Unwrapped::doubted(DoubtKind::Construct, "what `xargs -I` replaces"),
+        Some(None | Some("")) => return Unwrapped::doubted(DoubtKind::Construct, "the marker of `xargs -I`"),
         Some(Some(marker)) => {
             for word in &mut argv {
                 if word.shown().contains(marker) {
@@ -34,6 +34,11 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
         }
         None => argv.push(Word::Unknown("...".to_owned())),
     }
-    let run = Run::Program { argv, assignments: Vec::new(), directory: None, input: Some(Input::Inherited) };
-    Unwrapped { kept: false, runs: vec![run], doubts: vec![(DoubtKind::NotLiteral, "what `xargs` reads".to_owned())] }
+    let run =
+        WrappedRun::Program { argv, assignments: Vec::new(), directory: None, input: Some(StandardInput::Inherited) };
+    Unwrapped {
+        kept: false,
+        runs: vec![run],
+        doubts: vec![(DoubtKind::NotLiteral, "the arguments that `xargs` reads".to_owned())],
+    }
 }

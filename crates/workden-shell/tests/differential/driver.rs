@@ -1,7 +1,7 @@
 //! Inside the sandbox: takes scripts from standard input, runs each with both shells, and tells what
 //! ran and which files appeared.
 //!
-//! One at a time, and nothing of one is left when the next begins, so that what was written down
+//! One at a time, and nothing of one is left when the next starts, so that what was written down
 //! belongs to the script.
 
 use std::{
@@ -19,7 +19,7 @@ use super::stand_in::LOG;
 pub(crate) const ROLE: &str = "--inside-the-sandbox";
 /// Where scripts run.
 pub(crate) const WORK: &str = "/tmp/work/d";
-/// Directories that are there when a script begins.
+/// Directories that are there when a script starts.
 pub(crate) const DIRECTORIES: &[&str] = &["sub", "sub/deep"];
 /// How long a script may take; loops are made to be endless at times.
 const MOST_TIME: Duration = Duration::from_millis(1_000);
@@ -55,7 +55,7 @@ pub(crate) fn frame(input: &mut impl Read) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// What ran, and the names of the files that appeared.
+/// Runs a script; returns the log of stand-ins and the names of new files.
 fn traced(program: &str, script: &str) -> (Vec<u8>, Vec<u8>) {
     _ = fs::remove_dir_all("/tmp/work");
     for directory in DIRECTORIES {

@@ -98,7 +98,7 @@ const UNKNOWN: &[&str] = &["$x", "\"$x\"", "${x:-p1}", "$((1+1))", "*", "s?b", "
 const FILES: &[&str] = &["f1", "f2", "'f 3'", "./f4", "sub/f5", "\"f6\"", "f\\7", "/dev/null"];
 const COMMENTS: &[&str] = &["# p1", "# it's", "# \"", "# $(p2)", "# `", "# \\", "#"];
 const ASSIGNMENTS: &[&str] = &["A=1", "B='p1 x'", "C=", "D=\"a b\"", "A+=2", "E=a\\ b", "F=~", "G={a,b}", "H='$(p1)'"];
-/// What mutation puts in.
+/// Pieces that mutation inserts.
 const PIECES: &[&str] = &[
     "'",
     "\"",

@@ -4,7 +4,7 @@
 //! purpose; each of these must be caught.
 
 use workden_core::VirtualPath;
-use workden_shell::{Analysis, Directories, Input, Invocation, Word, analyse};
+use workden_shell::{Analysis, Invocation, StandardInput, Word, WorkingDirectories, analyse};
 
 use super::{
     driver::WORK,
@@ -16,7 +16,9 @@ use super::{
 type Weakened = (&'static str, fn(&mut Analysis));
 
 const WEAKENED: &[Weakened] = &[
-    ("without commands that are fed", |analysis| analysis.invocations.retain(|found| found.input != Input::Fed)),
+    ("without commands that are fed", |analysis| {
+        analysis.invocations.retain(|found| found.input != StandardInput::Fed)
+    }),
     ("without commands behind wrappers", |analysis| analysis.invocations.retain(|found| found.through.is_empty())),
     ("without the last command", |analysis| _ = analysis.invocations.pop()),
     ("without arguments", |analysis| analysis.invocations.iter_mut().for_each(|found| found.argv.truncate(1))),
@@ -24,14 +26,17 @@ const WEAKENED: &[Weakened] = &[
     ("without doubts", |analysis| analysis.doubts.clear()),
     ("always in one directory", |analysis| {
         let here = VirtualPath::parse(WORK).expect("a path");
-        analysis.invocations.iter_mut().for_each(|found| found.directories = Directories::AnyOf(vec![here.clone()]));
+        analysis
+            .invocations
+            .iter_mut()
+            .for_each(|found| found.directories = WorkingDirectories::AnyOf(vec![here.clone()]));
     }),
 ];
 
 /// How many findings are shown, the shortest first.
 const SHOWN: usize = 5;
 
-/// What was seen.
+/// The counts of a run.
 #[derive(Default)]
 pub(crate) struct Tally {
     scripts: usize,
@@ -54,7 +59,7 @@ pub(crate) fn judge(script: &str, ran: &Ran, tally: &mut Tally) -> Vec<String> {
         return Vec::new();
     }
     let from = VirtualPath::parse(WORK).expect("a path");
-    let analysis = analyse(script, &from, Input::Inherited);
+    let analysis = analyse(script, &from, StandardInput::Inherited);
     tally.accepted += 1;
     let programs: usize = ran.shells.iter().map(|trace| trace.calls.len()).sum();
     tally.programs += programs;
@@ -77,7 +82,7 @@ pub(crate) fn judge(script: &str, ran: &Ran, tally: &mut Tally) -> Vec<String> {
     findings
 }
 
-/// What ran without having been foreseen.
+/// Returns the commands and files that a shell ran or made and the analysis does not have.
 fn missed(analysis: &Analysis, ran: &Ran) -> Vec<String> {
     if !analysis.doubts.is_empty() {
         return Vec::new();
@@ -153,8 +158,8 @@ fn foresees(found: &Invocation, call: &Call, exact: bool) -> bool {
     let Some((Word::Literal(program), arguments)) = found.argv.split_first() else { return false };
     let name = program.rsplit('/').next() == Some(call.name.as_str());
     let directory = match &found.directories {
-        Directories::Unknown => true,
-        Directories::AnyOf(paths) => paths.iter().any(|path| path.as_str() == call.directory),
+        WorkingDirectories::Unknown => true,
+        WorkingDirectories::AnyOf(paths) => paths.iter().any(|path| path.as_str() == call.directory),
     };
     let literal: Option<Vec<&str>> = arguments.iter().map(Word::literal).collect();
     // A number of the shell's, such as its process, stands as 0.
@@ -194,6 +199,11 @@ impl Tally {
         self.caught.iter_mut().zip(other.caught).for_each(|(all, more)| *all += more);
     }
 
+    /// How many scripts ran a program.
+    pub(crate) fn ran(&self) -> usize {
+        self.ran
+    }
+
     fn clear_share(&self) -> f64 {
         self.clear as f64 / self.accepted.max(1) as f64
     }
@@ -211,7 +221,10 @@ impl Tally {
         for ((name, _), caught) in WEAKENED.iter().zip(self.caught) {
             text.push_str(&format!("\n    control: {name}: caught {caught} times"));
         }
-        text.push_str(&format!("\n    control: weakened analyses: caught {} times by the oracle", self.caught_by_oracle));
+        text.push_str(&format!(
+            "\n    control: weakened analyses: caught {} times by the oracle",
+            self.caught_by_oracle
+        ));
         text
     }
 

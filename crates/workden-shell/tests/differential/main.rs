@@ -1,7 +1,7 @@
 //! Holds the shell analysis to what shells really run.
 //!
-//! Scripts are made from a grammar and by mutation. What `bash -n` accepts is run by bash and by sh,
-//! as nobody, in a bubblewrap sandbox without network, with a read-only root and a `PATH` of harmless
+//! Scripts are made from a grammar and by mutation. Those that `bash -n` accepts are run by bash and by sh,
+//! as an unprivileged user, in a bubblewrap sandbox without network, with a read-only root and a `PATH` of harmless
 //! stand-ins that write down how they were called. Each program that ran must be among the
 //! invocations, with the same arguments and directory, and each file that appeared among the
 //! redirections, or the analysis must have a doubt. A script without a doubt is also read by
@@ -33,6 +33,9 @@ use sandbox::Sandbox;
 /// Fewer scripts without a doubt than this would show nothing.
 const LEAST_CLEAR: f64 = 0.4;
 
+/// The least scripts of a worker that run a program, however slow the machine is.
+const LEAST_RAN: usize = 100;
+
 #[derive(Clone, Copy)]
 struct Arguments {
     seconds: u64,
@@ -62,7 +65,7 @@ fn failed(why: String) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// What the test harness of cargo hands over beside these is of no concern here.
+/// Other arguments, such as those of the test harness, are ignored.
 fn arguments() -> Arguments {
     let given: Vec<String> = env::args().collect();
     let number = |name: &str| {
@@ -99,7 +102,7 @@ fn work(stage: &sandbox::Stage, arguments: Arguments, worker: u64) -> Result<Tal
     let mut random = Random::new(arguments.seed.wrapping_mul(1_000).wrapping_add(worker));
     let mut sandbox = Sandbox::start(stage)?;
     let mut tally = Tally::default();
-    while Instant::now() < until {
+    while Instant::now() < until || tally.ran() < LEAST_RAN {
         let script = generate::script(&mut random);
         let ran = sandbox.run(&script)?;
         let findings = judge(&script, &ran, &mut tally);

@@ -17,8 +17,8 @@ use super::{driver, stand_in};
 pub(crate) const STAND_INS: &str = "/tmp/bin";
 /// Real programs among them: those whose way of running others is compared.
 const REAL: &[&str] = &["env", "nice", "timeout", "nohup", "setsid", "stdbuf", "xargs", "find", "sh", "bash", "dash"];
-/// The user that is nobody.
-const NOBODY: u32 = 65_534;
+/// An unprivileged user.
+const UNPRIVILEGED: u32 = 65_534;
 
 /// A directory with the stand-ins, gone when this is.
 pub(crate) struct Stage(PathBuf);
@@ -61,7 +61,7 @@ pub(crate) struct Sandbox {
     output: ChildStdout,
 }
 
-/// What happened to a script.
+/// The outcome of a script.
 #[derive(Default)]
 pub(crate) struct Ran {
     /// Whether `bash -n` accepts it.
@@ -70,7 +70,7 @@ pub(crate) struct Ran {
     pub(crate) shells: Vec<Trace>,
 }
 
-/// What one shell did.
+/// The record of one shell.
 #[derive(Default)]
 pub(crate) struct Trace {
     pub(crate) calls: Vec<Call>,
@@ -97,7 +97,7 @@ impl Sandbox {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         if fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0) {
-            command.uid(NOBODY).gid(NOBODY);
+            command.uid(UNPRIVILEGED).gid(UNPRIVILEGED);
         }
         let mut child = command.spawn().map_err(|error| format!("cannot start bwrap: {error}"))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {

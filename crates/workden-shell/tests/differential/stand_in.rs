@@ -2,7 +2,7 @@
 
 use std::{env, fs::OpenOptions, io::Write, os::unix::ffi::OsStrExt};
 
-/// What they are called. The last two fail.
+/// Their names. The last two fail.
 pub(crate) const NAMES: &[&str] = &["p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "no", "not"];
 /// Where they write, in the sandbox.
 pub(crate) const LOG: &str = "/tmp/log";
@@ -27,7 +27,7 @@ pub(crate) fn played() -> bool {
     if let Ok(mut log) = OpenOptions::new().append(true).open(LOG) {
         _ = log.write_all(&entry);
     }
-    // What is printed could be run by a careless script.
+    // A careless script could run the output.
     _ = std::io::stdout().write_all(b"p0\n");
     if name.starts_with("no") {
         std::process::exit(1);

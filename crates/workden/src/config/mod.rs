@@ -8,7 +8,7 @@ mod locate;
 use serde::{Deserialize, Serialize};
 use workden_core::{Error, ErrorKind, Result, VirtualPath};
 use workden_policy::{
-    Access, Approval, MountRules, MountTable, Operation, OperationRules, Policy, Preset, Ruleset, Surroundings,
+    MountApproval, MountMode, MountRules, MountTable, Operation, OperationRules, PathScope, Policy, Preset, Ruleset,
 };
 
 use self::locate::{Step, at_offset, position};
@@ -69,7 +69,7 @@ pub struct MountConfig {
     pub directory: String,
     /// Whether it may be written.
     #[serde(default)]
-    pub mode: Access,
+    pub mode: MountMode,
     /// The only endings that files may have, like `.md`; absent, any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suffixes: Option<Vec<String>>,
@@ -78,10 +78,10 @@ pub struct MountConfig {
     pub max_file_bytes: Option<u64>,
     /// Whether somebody has to approve each read.
     #[serde(default)]
-    pub read_approval: Approval,
+    pub read_approval: MountApproval,
     /// Whether somebody has to approve each write.
     #[serde(default)]
-    pub write_approval: Approval,
+    pub write_approval: MountApproval,
 }
 
 /// What holds for every file, in whatever mount.
@@ -140,7 +140,7 @@ impl Config {
 
     /// The rules of the preset and those before it; `None` when there are neither.
     #[must_use]
-    pub fn ruleset(&self, surroundings: Surroundings) -> Option<Ruleset> {
+    pub fn ruleset(&self, surroundings: PathScope) -> Option<Ruleset> {
         match self.extends {
             None if self.rules.is_empty() => None,
             None => Some(self.rules.clone()),
@@ -153,7 +153,7 @@ impl Config {
     /// # Errors
     ///
     /// None for a configuration that [`Config::parse`] returned; as there for another.
-    pub fn policy(&self, surroundings: Surroundings) -> Result<Policy> {
+    pub fn policy(&self, surroundings: PathScope) -> Result<Policy> {
         let mut policy = Policy::new();
         if let Some(rules) = self.ruleset(surroundings) {
             policy = policy.with_rules(&rules)?;

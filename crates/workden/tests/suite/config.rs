@@ -1,9 +1,9 @@
 //! `workden.toml`: what it means, and where its errors are.
 
-use workden::{Action, Config, Operation, Surroundings, Verdict, VirtualPath, Workspace, policy::Policy};
+use workden::{Action, Config, Operation, PathScope, Verdict, VirtualPath, Workspace, policy::Policy};
 
 fn policy(text: &str) -> Policy {
-    Config::parse(text).unwrap().policy(Surroundings::Machine).unwrap()
+    Config::parse(text).unwrap().policy(PathScope::Machine).unwrap()
 }
 
 fn says(policy: &Policy, script: &str) -> Action {
@@ -64,7 +64,7 @@ fn own_rules_come_before_those_of_the_preset() {
 #[test]
 fn rules_for_deleting_keep_what_the_preset_protects() {
     let config = Config::parse("extends = \"permissive\"\n[rules.delete]\ndefault = \"ask\"\n").unwrap();
-    let rules = config.ruleset(Surroundings::Machine).unwrap().compile().unwrap();
+    let rules = config.ruleset(PathScope::Machine).unwrap().compile().unwrap();
     let decide = |typed| rules.decide_path(Operation::Delete, &VirtualPath::parse(typed).unwrap()).action;
     assert_eq!((decide("/a.md"), decide("/.env")), (Action::Ask, Action::Deny));
 }

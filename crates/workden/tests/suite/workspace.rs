@@ -17,7 +17,7 @@ fn kind<T: std::fmt::Debug>(outcome: Result<T, Error>) -> ErrorKind {
 
 #[tokio::test]
 async fn a_preset_holds_over_every_call() {
-    let workspace = in_memory(Preset::Permissive, Approvals::nobody());
+    let workspace = in_memory(Preset::Permissive, Approvals::none());
     workspace.write("a.md", "one\ntwo\n").await.unwrap();
     workspace.edit("a.md", &[Replacement::once("two", "2")]).await.unwrap();
     assert_eq!(workspace.read("a.md", 0, 10).await.unwrap().text, "     1\tone\n     2\t2");
@@ -54,7 +54,7 @@ async fn what_asks_is_asked_once_for_a_session_and_names_the_tool() {
 
 #[tokio::test]
 async fn nobody_to_ask_means_no_in_words_that_help() {
-    let workspace = in_memory(Preset::Default, Approvals::nobody());
+    let workspace = in_memory(Preset::Default, Approvals::none());
     let error = workspace.write("a.md", "text").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ApprovalNeeded);
     assert!(error.to_string().starts_with("cannot write `a.md` without approval"), "{error}");
@@ -63,7 +63,7 @@ async fn nobody_to_ask_means_no_in_words_that_help() {
 
 #[tokio::test]
 async fn a_child_has_part_of_what_its_parent_has() {
-    let workspace = in_memory(Preset::Permissive, Approvals::nobody());
+    let workspace = in_memory(Preset::Permissive, Approvals::none());
     workspace.write("/docs/a.md", "text").await.unwrap();
     workspace.write("/src/b.rs", "code").await.unwrap();
     let place = |typed| vec![VirtualPath::parse(typed).unwrap()];

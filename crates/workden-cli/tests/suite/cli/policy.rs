@@ -76,7 +76,7 @@ fn every_line_gets_one_verdict_in_order() {
         assert!(!verdict["why"].as_str().unwrap().is_empty(), "{verdict}");
     }
     assert!(verdicts[2]["rule"].as_str().unwrap().contains(".env"), "{}", verdicts[2]);
-    assert_eq!(verdicts[4]["why"], "Block dangerous commands: it removes `/`, which is above where it runs");
+    assert_eq!(verdicts[4]["why"], "Block dangerous commands: it removes `/`, a parent of its working directory");
 }
 
 #[test]

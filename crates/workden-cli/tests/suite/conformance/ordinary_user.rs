@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use workden::{Policy, Preset, Surroundings, masks};
+use workden::{PathScope, Policy, Preset, masks};
 use workden_conformance::{PrefixBackend, sandbox_checks};
 use workden_core::{
     Sandbox, VirtualPath,
@@ -80,7 +80,7 @@ fn what_a_policy_denies_is_masked_and_so_is_a_directory_that_cannot_be_looked_in
         }
         fs::hard_link(at(".env"), at("other")).unwrap();
         fs::set_permissions(at("closed"), fs::Permissions::from_mode(0o300)).unwrap();
-        let rules = Preset::Permissive.ruleset_in(Surroundings::Machine);
+        let rules = Preset::Permissive.ruleset_in(PathScope::Machine);
         let plan = linux().directory(directory.path());
         let masks = masks(&plan.shown_files(), &Policy::new().with_rules(&rules).unwrap()).await.unwrap();
         let sandbox = plan.mask(masks).start().await.unwrap();

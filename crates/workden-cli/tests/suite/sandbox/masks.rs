@@ -3,7 +3,7 @@
 
 use std::{os::unix::fs::symlink, path::Path, sync::Arc};
 
-use workden::{Action, Policy, Preset, Ruleset, Surroundings, Workspace, masks};
+use workden::{Action, PathScope, Policy, Preset, Ruleset, Workspace, masks};
 use workden_core::{
     ErrorKind, Sandbox, VirtualPath,
     sandbox::{ExecuteRequest, MountAccess},
@@ -15,7 +15,7 @@ use crate::project::Project;
 const SECRET: &str = "hunter2";
 
 fn policy() -> Policy {
-    Policy::new().with_rules(&Preset::Permissive.ruleset_in(Surroundings::Machine)).unwrap()
+    Policy::new().with_rules(&Preset::Permissive.ruleset_in(PathScope::Machine)).unwrap()
 }
 
 fn plan(directory: &Path) -> LinuxSandboxBuilder {

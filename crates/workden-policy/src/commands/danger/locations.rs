@@ -2,8 +2,8 @@
 
 use workden_core::VirtualPath;
 
-use super::super::places::{HOME, Place, places};
-use crate::shell::{Directories, Word};
+use super::super::named_paths::{HOME, NamedPath, named_paths};
+use crate::shell::{Word, WorkingDirectories};
 
 /// Directories that belong to the machine or hold the files of all users.
 #[rustfmt::skip]
@@ -28,20 +28,20 @@ pub(crate) fn is_harmless_device(path: &VirtualPath) -> bool {
 }
 
 /// Whether a word could be a device with data of other users.
-pub(super) fn reads_device(word: &Word, directories: &Directories) -> bool {
-    let is_device = |place: &Place| match place {
-        Place::At(path) => path.as_str().starts_with("/dev/") && !is_harmless_device(path),
-        Place::Matching(text) | Place::Unknown(text) => text.starts_with("/dev/"),
+pub(super) fn reads_device(word: &Word, directories: &WorkingDirectories) -> bool {
+    let is_device = |place: &NamedPath| match place {
+        NamedPath::At(path) => path.as_str().starts_with("/dev/") && !is_harmless_device(path),
+        NamedPath::Matching(text) | NamedPath::Unknown(text) => text.starts_with("/dev/"),
     };
-    places(word, directories).iter().any(is_device)
+    named_paths(word, directories).iter().any(is_device)
 }
 
 /// Whether removing, moving or opening up this would take a vital directory, or all that is in it.
-pub(super) fn is_vital(place: &Place) -> bool {
+pub(super) fn is_vital(place: &NamedPath) -> bool {
     let text = match place {
-        Place::At(path) => path.as_str(),
-        Place::Matching(pattern) => pattern.strip_suffix("/*").or(pattern.strip_suffix("/.*")).unwrap_or(pattern),
-        Place::Unknown(written) => {
+        NamedPath::At(path) => path.as_str(),
+        NamedPath::Matching(pattern) => pattern.strip_suffix("/*").or(pattern.strip_suffix("/.*")).unwrap_or(pattern),
+        NamedPath::Unknown(written) => {
             let bare: String = written.chars().filter(|c| !matches!(c, '"' | '\'' | '{' | '}')).collect();
             return matches!(bare.trim_end_matches(['*', '/', '.']), "$HOME" | "$PWD" | "$OLDPWD");
         }

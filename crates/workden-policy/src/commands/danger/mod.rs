@@ -10,11 +10,11 @@ use super::{
     command_effects::effects,
     effects::CommandEffects,
     file_effect::FileEffect,
-    places::{Place, places},
+    named_paths::{NamedPath, named_paths},
 };
 use crate::{
     Action,
-    shell::{Analysis, Directories, DoubtKind, Invocation, Use, Word},
+    shell::{Analysis, DoubtKind, Invocation, OpenMode, Word, WorkingDirectories},
 };
 pub(crate) use locations::is_harmless_device;
 use locations::{is_vital, reads_device};
@@ -24,26 +24,26 @@ use locations::{is_vital, reads_device};
 pub(crate) struct Danger {
     /// `Deny` for a command without a good use, `Ask` for one that could be meant.
     pub(crate) action: Action,
-    /// What it is, in a few words.
+    /// A description in a few words.
     pub(crate) why: String,
 }
 
-/// What is dangerous in what a command line would do.
+/// Returns the dangers of a command line.
 pub(crate) fn dangers_of(analysis: &Analysis) -> Vec<Danger> {
     let done: Vec<CommandEffects> = analysis.invocations.iter().map(effects).collect();
     dangers(analysis, &done)
 }
 
-/// The same, where it is known already what each command does to files.
+/// Returns the dangers of a command line whose effects are known.
 pub(crate) fn dangers(analysis: &Analysis, done: &[CommandEffects]) -> Vec<Danger> {
     let mut found = Vec::new();
     let endless = analysis.doubts.iter().filter(|doubt| doubt.kind == DoubtKind::Recursion);
     found.extend(endless.map(|doubt| deny(doubt.about.clone())));
     for redirection in &analysis.redirections {
-        if redirection.usage == Use::Read && reads_device(&redirection.target, &redirection.directories) {
+        if redirection.usage == OpenMode::Read && reads_device(&redirection.target, &redirection.directories) {
             found.push(ask(format!("it reads the device `{}`", redirection.target.shown())));
         }
-        if redirection.usage != Use::Read {
+        if redirection.usage != OpenMode::Read {
             devices(&redirection.target, &redirection.directories, &mut found);
         } else if redirection.target.shown().starts_with("/dev/tcp/")
             || redirection.target.shown().starts_with("/dev/udp/")
@@ -61,7 +61,7 @@ pub(crate) fn dangers(analysis: &Analysis, done: &[CommandEffects]) -> Vec<Dange
                 }
                 FileEffect::Write | FileEffect::Edit => {
                     devices(word, &invocation.directories, &mut found);
-                    if places(word, &invocation.directories).contains(&Place::At(VirtualPath::root())) {
+                    if named_paths(word, &invocation.directories).contains(&NamedPath::At(VirtualPath::root())) {
                         found.push(ask("it writes into the root of the file system"));
                     }
                 }
@@ -69,7 +69,11 @@ pub(crate) fn dangers(analysis: &Analysis, done: &[CommandEffects]) -> Vec<Dange
                 FileEffect::Read if reads_device(word, &invocation.directories) => {
                     found.push(ask(format!("it reads the device `{}`", word.shown())));
                 }
-                FileEffect::List | FileEffect::Read | FileEffect::Mention | FileEffect::MentionedPath | FileEffect::InCode => {}
+                FileEffect::List
+                | FileEffect::Read
+                | FileEffect::Mention
+                | FileEffect::MentionedPath
+                | FileEffect::InCode => {}
             }
         }
     }
@@ -93,12 +97,12 @@ fn ask(why: impl Into<String>) -> Danger {
     Danger { action: Action::Ask, why: why.into() }
 }
 
-fn devices(word: &Word, directories: &Directories, found: &mut Vec<Danger>) {
-    for place in places(word, directories) {
+fn devices(word: &Word, directories: &WorkingDirectories, found: &mut Vec<Danger>) {
+    for place in named_paths(word, directories) {
         let text = match &place {
-            Place::At(path) if is_harmless_device(path) => continue,
-            Place::At(path) => path.as_str(),
-            Place::Matching(text) | Place::Unknown(text) => text,
+            NamedPath::At(path) if is_harmless_device(path) => continue,
+            NamedPath::At(path) => path.as_str(),
+            NamedPath::Matching(text) | NamedPath::Unknown(text) => text,
         };
         if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") {
             found.push(deny(format!("it sends to the network through `{text}`")));
@@ -110,19 +114,21 @@ fn devices(word: &Word, directories: &Directories, found: &mut Vec<Danger>) {
 
 fn destroyed(invocation: &Invocation, touch: FileEffect, word: &Word, found: &mut Vec<Danger>) {
     let what = if touch == FileEffect::Delete { "removes" } else { "moves away" };
-    for place in places(word, &invocation.directories) {
+    for place in named_paths(word, &invocation.directories) {
         match (&place, &invocation.directories) {
             // The directory it runs in: `rm -rf *`, `rm -rf .`
-            (Place::At(path), Directories::AnyOf(all)) if all.contains(path) => {
-                found.push(ask(format!("it {what} the directory it runs in")));
+            (NamedPath::At(path), WorkingDirectories::AnyOf(all)) if all.contains(path) => {
+                found.push(ask(format!("it {what} its working directory")));
             }
-            (Place::At(path), Directories::AnyOf(all)) if all.iter().any(|directory| directory.is_within(path)) => {
-                found.push(deny(format!("it {what} `{}`, which is above where it runs", word.shown())));
+            (NamedPath::At(path), WorkingDirectories::AnyOf(all))
+                if all.iter().any(|directory| directory.is_within(path)) =>
+            {
+                found.push(deny(format!("it {what} `{}`, a parent of its working directory", word.shown())));
             }
-            (Place::Matching(_), _) if matches!(word.shown(), "*" | "./*" | ".*" | "**") => {
-                found.push(ask(format!("it {what} everything in the directory it runs in")));
+            (NamedPath::Matching(_), _) if matches!(word.shown(), "*" | "./*" | ".*" | "**") => {
+                found.push(ask(format!("it {what} everything in its working directory")));
             }
-            (Place::At(path), _) if path.name() == Some(".git") => {
+            (NamedPath::At(path), _) if path.name() == Some(".git") => {
                 found.push(ask(format!("it {what} the history of a repository")));
             }
             (place, _) if is_vital(place) => found.push(deny(format!("it {what} `{}`", word.shown()))),

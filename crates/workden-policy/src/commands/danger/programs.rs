@@ -7,14 +7,14 @@ use workden_core::VirtualPath;
 use super::{
     super::{
         command_effects::named,
-        places::{Place, places},
+        named_paths::{NamedPath, named_paths},
     },
     Danger, ask, deny,
     locations::{VITAL, is_vital},
 };
 use crate::{
     Action,
-    shell::{Directories, Invocation, Word},
+    shell::{Invocation, Word, WorkingDirectories},
 };
 
 /// Programs that are dangerous whatever they are given: what each of them does.
@@ -32,7 +32,7 @@ const ALWAYS: &[(&[&str], Action, &str)] = &[
      Action::Ask, "changes the machine"),
 ];
 
-/// What is dangerous about the program of an invocation and its arguments.
+/// Returns the dangers of a program with its arguments.
 pub(super) fn dangers(invocation: &Invocation) -> Vec<Danger> {
     let Some((name, arguments)) = named(invocation) else { return Vec::new() };
     let call = Call { name, arguments, directories: &invocation.directories };
@@ -47,7 +47,7 @@ pub(super) fn dangers(invocation: &Invocation) -> Vec<Danger> {
 struct Call<'a> {
     name: &'a str,
     arguments: &'a [Word],
-    directories: &'a Directories,
+    directories: &'a WorkingDirectories,
 }
 
 impl<'a> Call<'a> {
@@ -69,7 +69,7 @@ impl<'a> Call<'a> {
         self.literals().filter_map(flags).any(|flags| flags.contains(letter))
     }
 
-    /// Whether this long option is given, or the beginning of it.
+    /// Whether this long option is given, or the start of it.
     fn long(&self, option: &str) -> bool {
         self.literals().any(|text| text.len() > 3 && option.starts_with(text))
     }
@@ -78,13 +78,13 @@ impl<'a> Call<'a> {
         self.arguments.first().and_then(Word::literal).unwrap_or("")
     }
 
-    fn places(&self, word: &Word) -> Vec<Place> {
-        places(word, self.directories)
+    fn named_paths(&self, word: &Word) -> Vec<NamedPath> {
+        named_paths(word, self.directories)
     }
 
-    fn is_here(&self, place: &Place) -> bool {
+    fn is_here(&self, place: &NamedPath) -> bool {
         match (place, self.directories) {
-            (Place::At(path), Directories::AnyOf(all)) => all.contains(path),
+            (NamedPath::At(path), WorkingDirectories::AnyOf(all)) => all.contains(path),
             _ => false,
         }
     }
@@ -99,9 +99,7 @@ fn always(call: &Call<'_>) -> Option<Danger> {
 fn machine(call: &Call<'_>) -> Option<Danger> {
     let stops = ["poweroff", "reboot", "halt", "kexec", "rescue", "emergency", "suspend", "hibernate"];
     match call.name {
-        name if name.starts_with("mkfs") => {
-            Some(deny(format!("`{name}` makes a file system where another may be")))
-        }
+        name if name.starts_with("mkfs") => Some(deny(format!("`{name}` makes a file system where another may be"))),
         "init" | "telinit" if matches!(call.first(), "0" | "6" | "1" | "s" | "S") => Some(deny("it stops the machine")),
         "systemctl" | "loginctl" if call.has_any(&stops) => Some(deny("it stops the machine")),
         "crontab" if call.letter('r') => Some(deny("it removes every scheduled job")),
@@ -133,18 +131,18 @@ fn files(call: &Call<'_>) -> Option<Danger> {
             Some(deny("moving a file to `/dev/null` destroys both"))
         }
         "ln" | "link" => {
-            let own = Place::At(VirtualPath::root().child_unchecked("workspace"));
-            let mut all = call.arguments.iter().flat_map(|word| call.places(word));
+            let own = NamedPath::At(VirtualPath::root().child_unchecked("workspace"));
+            let mut all = call.arguments.iter().flat_map(|word| call.named_paths(word));
             let is_machines = all.any(|place| is_vital(&place) && place != own);
             is_machines.then(|| ask("it gives another name to a directory of the machine"))
         }
         "rsync" if call.literals().any(|text| text.starts_with("--del")) => {
-            let is_machines = last.is_some_and(|word| call.places(word).iter().any(is_vital));
+            let is_machines = last.is_some_and(|word| call.named_paths(word).iter().any(is_vital));
             is_machines.then(|| deny("it removes every file that is not in the source"))
         }
         "find" | "fd" if changes_findings(call.arguments) => {
             let starts = call.arguments.iter().take_while(|word| !word.shown().starts_with('-'));
-            let mut starts = starts.flat_map(|word| call.places(word));
+            let mut starts = starts.flat_map(|word| call.named_paths(word));
             let is_machines = starts.any(|place| is_vital(&place) && !call.is_here(&place));
             is_machines.then(|| deny("it removes or changes what it finds in all of the machine"))
         }
@@ -239,8 +237,7 @@ const REMOTE: &[&str] = &[
     "heroku", "vercel",
 ];
 /// Programs that print secrets.
-const KEYRINGS: &[&str] =
-    &["gh", "gcloud", "aws", "gpg", "gpg2", "security", "pass", "op", "vault", "secret-tool"];
+const KEYRINGS: &[&str] = &["gh", "gcloud", "aws", "gpg", "gpg2", "security", "pass", "op", "vault", "secret-tool"];
 
 fn remote(call: &Call<'_>) -> Option<Danger> {
     let name = call.name;
@@ -276,14 +273,14 @@ fn is_root_shell(call: &Call<'_>) -> bool {
 fn rights(call: &Call<'_>) -> Vec<Danger> {
     let mut found = Vec::new();
     let targets = call.arguments.iter().filter(|word| !word.shown().starts_with('-')).skip(1);
-    let all: Vec<Place> = targets.flat_map(|word| call.places(word)).collect();
-    let hits = |place: &Place| match place {
-        Place::At(path) if path.as_str() == "/workspace" => false,
+    let all: Vec<NamedPath> = targets.flat_map(|word| call.named_paths(word)).collect();
+    let hits = |place: &NamedPath| match place {
+        NamedPath::At(path) if path.as_str() == "/workspace" => false,
         place => is_vital(place),
     };
     if all.iter().any(hits) {
         let recursive = call.letter('R') || call.has("--recursive");
-        let action = if recursive || all.contains(&Place::At(VirtualPath::root())) { deny } else { ask };
+        let action = if recursive || all.contains(&NamedPath::At(VirtualPath::root())) { deny } else { ask };
         found.push(action(format!("`{}` changes the rights of directories of the machine", call.name)));
     }
     let mode = call.literals().find(|text| !text.starts_with('-')).unwrap_or("");

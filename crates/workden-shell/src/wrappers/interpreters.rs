@@ -2,10 +2,8 @@
 //!
 //! Invariant: such a command stays in the list as it is.
 
-use super::{
-    super::analysis::{DoubtKind, Input, Invocation, Word},
-    Unwrapped, builtins, shells,
-};
+use super::{builtins, shells, unwrapped::Unwrapped};
+use crate::analysis::{DoubtKind, Invocation, StandardInput, Word};
 
 /// Programs that run what they read, unless they are given something else to run.
 const INTERPRETERS: &[&str] =
@@ -19,12 +17,12 @@ pub(super) fn unwrap(name: &str, argv: &[Word], invocation: &Invocation) -> Unwr
     builtins::doubts(name, words, &mut unwrapped.doubts);
     // Code whose text is known is looked at later, with the rest of its language.
     let is_known = invocation.fed.is_some();
-    let runs_input = invocation.input == Input::Fed
+    let runs_input = invocation.input == StandardInput::Fed
         && (SCHEDULERS.contains(&name)
             || (!is_known && is_interpreter(name) && reads_its_program(words))
             || (matches!(name, "source" | ".") && words.first().is_none_or(shells::is_stdin)));
     if runs_input {
-        unwrapped.doubts.push((DoubtKind::ForeignCode, format!("what `{name}` is fed would run")));
+        unwrapped.doubts.push((DoubtKind::ForeignCode, format!("`{name}` runs its standard input")));
     }
     unwrapped
 }

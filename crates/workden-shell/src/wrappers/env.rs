@@ -3,15 +3,15 @@
 //! Invariant: what it sets counts like an assignment in front of the command.
 
 use super::{
-    super::{
-        analysis::{Assignment, DoubtKind, Word},
-        syntax::is_name,
-    },
-    Run, Unwrapped,
-    options::{Known, taken},
+    options::{OptionTable, parse_options},
+    unwrapped::{Unwrapped, WrappedRun},
+};
+use crate::{
+    analysis::{Assignment, DoubtKind, Word},
+    syntax::is_name,
 };
 
-const KNOWN: Known = Known {
+const OPTIONS: OptionTable = OptionTable {
     flags: "iv",
     values: "uCS",
     long_flags: &["ignore-environment", "debug"],
@@ -26,8 +26,8 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
     let mut assignments = Vec::new();
     let mut directory = None;
     for _ in 0..MOST_SPLITS {
-        let (given, rest) = match taken(&words, &KNOWN) {
-            Ok(taken) => taken,
+        let (given, rest) = match parse_options(&words, &OPTIONS) {
+            Ok(parse_options) => parse_options,
             Err(option) => return Unwrapped::option("env", &option),
         };
         let mut split = None;
@@ -52,7 +52,7 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
                     words = pieces.map(|piece| Word::Literal(piece.to_owned())).chain(rest.iter().cloned()).collect();
                     continue;
                 }
-                None => return Unwrapped::doubted(DoubtKind::Construct, "what `env -S` makes of its string"),
+                None => return Unwrapped::doubted(DoubtKind::Construct, "the string of `env -S`"),
             }
         }
         while let [Word::Literal(word), after @ ..] = rest
@@ -61,14 +61,16 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
             match assignment(word) {
                 Some(assignment) => assignments.push(assignment),
                 // `env` sets names that a shell could not.
-                None => return Unwrapped::doubted(DoubtKind::Environment, "`env` sets an odd variable"),
+                None => {
+                    return Unwrapped::doubted(DoubtKind::Environment, "`env` sets a variable with an invalid name");
+                }
             }
             rest = after;
         }
         if rest.is_empty() {
             return Unwrapped::ordinary();
         }
-        let run = Run::Program { argv: rest.to_vec(), assignments, directory, input: None };
+        let run = WrappedRun::Program { argv: rest.to_vec(), assignments, directory, input: None };
         return Unwrapped { kept: false, runs: vec![run], doubts: Vec::new() };
     }
     Unwrapped::doubted(DoubtKind::TooMuch, "`env -S` in `env -S`")

@@ -67,8 +67,8 @@ pub(crate) fn tar(arguments: &[Word], effects: &mut CommandEffects) {
     let directory = if extracts { FileEffect::Write } else { FileEffect::List };
     let sources = if has(&["remove-files"]) { FileEffect::Move } else { FileEffect::Read };
     if extracts && has(&["P", "absolute-names"]) {
-        let about = "an archive that says itself where its files go".to_owned();
-        effects.doubts.push(Doubt { kind: DoubtKind::NotLiteral, about });
+        let about = "an archive with absolute paths";
+        effects.doubts.push(Doubt::new(DoubtKind::NotLiteral, about));
     }
     for argument in told {
         match argument {
@@ -99,8 +99,8 @@ pub(crate) fn curl(arguments: &[Word], effects: &mut CommandEffects) {
     for argument in parse_arguments(arguments, &names(CURL)) {
         match argument {
             Argument::Option("K" | "config", Some(Word::Literal(dash))) if dash == "-" => {
-                let about = "options of `curl` that come through its input".to_owned();
-                effects.doubts.push(Doubt { kind: DoubtKind::NotLiteral, about });
+                let about = "options of `curl` from its standard input";
+                effects.doubts.push(Doubt::new(DoubtKind::NotLiteral, about));
             }
             Argument::Option(option, Some(word)) => effects.option("curl", CURL, option, word),
             Argument::Option(option, None) => {
@@ -161,9 +161,13 @@ pub(crate) fn find(arguments: &[Word], effects: &mut CommandEffects) {
     }
     for pair in arguments.windows(2) {
         match pair[0].literal() {
-            Some("-fprint" | "-fprintf" | "-fls" | "-fprint0") => effects.files.push((FileEffect::Write, pair[1].clone())),
+            Some("-fprint" | "-fprintf" | "-fls" | "-fprint0") => {
+                effects.files.push((FileEffect::Write, pair[1].clone()))
+            }
             Some("-files0-from") => effects.files.push((FileEffect::Read, pair[1].clone())),
-            Some("-newer" | "-anewer" | "-cnewer" | "-samefile") => effects.files.push((FileEffect::List, pair[1].clone())),
+            Some("-newer" | "-anewer" | "-cnewer" | "-samefile") => {
+                effects.files.push((FileEffect::List, pair[1].clone()))
+            }
             _ => {}
         }
     }

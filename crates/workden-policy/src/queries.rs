@@ -1,36 +1,36 @@
-//! Questions that a program asks a policy beforehand: where may be read and written, and what would
-//! have to be approved.
+//! Queries that a program can make before a call: which paths may be read and written, and which
+//! calls require approval.
 
 use workden_core::{Resolved, Result, VirtualPath};
 
 use crate::{
-    Access, Operation, Policy, PolicyLayer,
-    need::{Need, Objection},
+    MountMode, Operation, Policy, PolicyLayer,
+    requirement::{Objection, Requirement},
 };
 
 impl Policy {
-    /// The places that may be read, with everything below each that nothing else forbids. In the
-    /// order of the configuration; `/` where nothing narrows it.
+    /// Returns the paths below which files may be read, unless a rule forbids it, in the order of the
+    /// configuration; `/` when nothing narrows it.
     #[must_use]
     pub fn readable_roots(&self) -> Vec<VirtualPath> {
-        self.roots(Operation::Read, Need::ReadAnything)
+        self.roots(Operation::Read, Requirement::ReadAnything)
     }
 
-    /// The places that may be written, as [`Policy::readable_roots`].
+    /// Returns the paths below which files may be written, as [`Policy::readable_roots`] does.
     #[must_use]
     pub fn writable_roots(&self) -> Vec<VirtualPath> {
-        self.roots(Operation::Write, Need::MakeDir)
+        self.roots(Operation::Write, Requirement::MakeDir)
     }
 
-    /// Whether an operation is denied wherever it is tried, so that there is no use in offering it.
-    /// Not so when it only has to be approved.
+    /// Whether an operation is denied on every path, so that it need not be offered. `false` when it
+    /// only requires approval.
     #[must_use]
     pub fn denies_everywhere(&self, operation: Operation) -> bool {
         let by_places = || match operation {
             Operation::Write | Operation::Edit | Operation::Delete => {
-                self.place_roots(Operation::Write, Need::MakeDir).is_empty()
+                self.place_roots(Operation::Write, Requirement::MakeDir).is_empty()
             }
-            Operation::Read => self.place_roots(Operation::Read, Need::ReadAnything).is_empty(),
+            Operation::Read => self.place_roots(Operation::Read, Requirement::ReadAnything).is_empty(),
             // Where nothing may be read there are still names to be seen, and commands are not about places.
             Operation::Glob | Operation::Grep | Operation::Ls | Operation::Execute => false,
         };
@@ -44,31 +44,31 @@ impl Policy {
         })
     }
 
-    /// Whether something may be read there, with or without approval. Endings and sizes aside.
+    /// Whether files may be read there, with or without approval. Suffixes and sizes aside.
     #[must_use]
     pub fn can_read(&self, path: &VirtualPath) -> bool {
-        self.objection_to(Need::ReadAnything, path).is_none_or(|objection| objection.is_ask())
+        self.objection_to(Requirement::ReadAnything, path).is_none_or(|objection| objection.is_ask())
     }
 
-    /// Whether something may be written there, with or without approval. Endings and sizes aside.
+    /// Whether files may be written there, with or without approval. Suffixes and sizes aside.
     #[must_use]
     pub fn can_write(&self, path: &VirtualPath) -> bool {
-        self.objection_to(Need::MakeDir, path).is_none_or(|objection| objection.is_ask())
+        self.objection_to(Requirement::MakeDir, path).is_none_or(|objection| objection.is_ask())
     }
 
-    /// Whether reading there has to be approved; not so where it is not permitted at all.
+    /// Whether reading there requires approval; `false` where it is denied.
     #[must_use]
     pub fn needs_read_approval(&self, path: &VirtualPath) -> bool {
-        self.objection_to(Need::ReadAnything, path).is_some_and(|objection| objection.is_ask())
+        self.objection_to(Requirement::ReadAnything, path).is_some_and(|objection| objection.is_ask())
     }
 
-    /// Whether writing there has to be approved; not so where it is not permitted at all.
+    /// Whether writing there requires approval; `false` where it is denied.
     #[must_use]
     pub fn needs_write_approval(&self, path: &VirtualPath) -> bool {
-        self.objection_to(Need::MakeDir, path).is_some_and(|objection| objection.is_ask())
+        self.objection_to(Requirement::MakeDir, path).is_some_and(|objection| objection.is_ask())
     }
 
-    /// The path that somebody means by what they typed, `input/x` or `/input/x`, if it is in a place
+    /// Returns the path that a user means by a typed text, `input/x` or `/input/x`, if it is in a place
     /// that may be used.
     ///
     /// # Errors
@@ -76,36 +76,36 @@ impl Policy {
     /// Those of [`VirtualPath::parse`], and a refusal that says what may be read when it is outside.
     pub fn resolve(&self, typed: &str) -> Result<VirtualPath> {
         let path = VirtualPath::parse(typed)?;
-        let is_there = |need| self.place_objection(need, &path).is_none();
-        match is_there(Need::List) || is_there(Need::MakeDir) {
+        let is_there = |requirement| self.place_objection(requirement, &path).is_none();
+        match is_there(Requirement::List) || is_there(Requirement::MakeDir) {
             true => Ok(path),
             false => Err(self.refuse(&path, Objection::Outside)),
         }
     }
 
-    /// What the places of this policy, mounts and allow-lists, have against a need, approval aside.
-    pub(crate) fn place_objection(&self, need: Need, path: &VirtualPath) -> Option<Objection> {
+    /// Returns the objection of mounts and allow-lists to a requirement, approval aside.
+    pub(crate) fn place_objection(&self, requirement: Requirement, path: &VirtualPath) -> Option<Objection> {
         let places = self.layers().iter().filter(|layer| !matches!(layer, PolicyLayer::Rules(_)));
-        places.filter_map(|layer| layer.object(need, path)).find(|objection| !objection.is_ask())
+        places.filter_map(|layer| layer.object(requirement, path)).find(|objection| !objection.is_ask())
     }
 
-    fn objection_to(&self, need: Need, path: &VirtualPath) -> Option<Objection> {
-        self.object(need, &Resolved::literal(path.clone()))
+    fn objection_to(&self, requirement: Requirement, path: &VirtualPath) -> Option<Objection> {
+        self.object(requirement, &Resolved::literal(path.clone()))
     }
 
-    fn roots(&self, operation: Operation, need: Need) -> Vec<VirtualPath> {
-        if self.rules_deny_everywhere(operation) { Vec::new() } else { self.place_roots(operation, need) }
+    fn roots(&self, operation: Operation, requirement: Requirement) -> Vec<VirtualPath> {
+        if self.rules_deny_everywhere(operation) { Vec::new() } else { self.place_roots(operation, requirement) }
     }
 
     /// As far as mounts and allow-lists go.
-    fn place_roots(&self, operation: Operation, need: Need) -> Vec<VirtualPath> {
+    fn place_roots(&self, operation: Operation, requirement: Requirement) -> Vec<VirtualPath> {
         let mut roots = vec![VirtualPath::root()];
         for layer in self.layers() {
             match layer {
                 PolicyLayer::Rules(_) => {}
                 PolicyLayer::Mounts(mounts) => {
                     let usable = mounts.iter().filter(|mount| match operation {
-                        Operation::Write => mount.access == Access::ReadWrite,
+                        Operation::Write => mount.access == MountMode::ReadWrite,
                         _ => true,
                     });
                     roots = common(&roots, usable.map(|mount| &mount.at));
@@ -118,12 +118,12 @@ impl Policy {
                 }
             }
         }
-        roots.retain(|root| self.place_objection(need, root).is_none());
+        roots.retain(|root| self.place_objection(requirement, root).is_none());
         roots
     }
 }
 
-/// What is in both: of two places of which one is in the other, the inner one.
+/// Returns the intersection: of two places of which one is in the other, the inner one.
 fn common<'a>(before: &[VirtualPath], narrowed: impl Iterator<Item = &'a VirtualPath>) -> Vec<VirtualPath> {
     let mut all: Vec<VirtualPath> = Vec::new();
     for place in narrowed {

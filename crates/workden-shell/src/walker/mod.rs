@@ -1,16 +1,26 @@
-//! Walks the tree of a script and writes down every command and every file.
+//! Walks the tree of a script and records every command and every file.
 //!
 //! Invariant: every node is visited, whichever way conditions go, and every `match` here is
-//! exhaustive. What runs in a shell of its own (a pipe, a substitution, `&`) leaves no trace in the
-//! state of this one.
+//! exhaustive. A command in a subshell (a pipe, a substitution, `&`) leaves the state of
+//! this shell unchanged.
 
-use super::{
-    analysis::{Analysis, Assignment, Directories, Doubt, DoubtKind, Input, Invocation, Redirection, Use, Word},
+mod compound;
+mod invocations;
+
+use crate::{
+    analysis::{
+        Analysis, Assignment, Doubt, DoubtKind, Invocation, OpenMode, Redirection, StandardInput, Word,
+        WorkingDirectories,
+    },
+    budget::{Budget, Nesting, Rejection, quoted},
     directories::{After, union},
     environment,
-    guard::{Budget, Level, Refused, quoted},
-    syntax::{self, Assign, Command, Descriptor, Item, Join, Part, Pipeline, Redirect, Runs, Script, Simple, Target},
-    words::{self, Braces},
+    expansion::{self, BraceExpansion},
+    syntax::{
+        self, Assign, CommandNode, Connector, Item, Pipeline, RawWord, Redirect, RedirectSource, RedirectTarget,
+        RunMode, Script, Simple, WordPart,
+    },
+    wrappers,
 };
 
 /// How deep commands are walked, scripts within scripts included: it costs stack.
@@ -21,21 +31,21 @@ const MOST_ADDED: usize = 1_024;
 
 /// Where code runs that is run later, in functions and traps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Deferred {
+pub(super) enum DeferredCode {
     /// Where the shell is now; holds as long as the script goes nowhere.
     Here,
-    /// Nobody knows.
+    /// Unknown.
     Anywhere,
 }
 
-pub(super) struct Collector {
+pub(super) struct Walker {
     pub(super) analysis: Analysis,
     pub(super) budget: Budget,
-    pub(super) directories: Directories,
-    pub(super) input: Input,
+    pub(super) directories: WorkingDirectories,
+    pub(super) input: StandardInput,
     /// The wrappers around the script that is being walked.
     pub(super) through: Vec<String>,
-    pub(super) deferred: Deferred,
+    pub(super) deferred: DeferredCode,
     /// Some command went to another directory.
     pub(super) moved: bool,
     /// Some code runs later.
@@ -46,7 +56,7 @@ pub(super) struct Collector {
     words: usize,
 }
 
-/// What redirections say about the input.
+/// The standard input after redirections.
 #[derive(Default)]
 struct Feed {
     fed: bool,
@@ -55,21 +65,23 @@ struct Feed {
 }
 
 impl Feed {
-    /// What these redirections say; the last one counts.
+    /// Applies these redirections; the last one counts.
     fn of(redirects: &[Redirect]) -> Self {
         let mut feed = Self::default();
         for redirect in redirects {
             let is_input = match &redirect.from {
-                Descriptor::Usual => true,
-                Descriptor::Number(number) => number.trim_start_matches('0').is_empty(),
-                Descriptor::Variable(_) => false,
+                RedirectSource::Usual => true,
+                RedirectSource::Number(number) => number.trim_start_matches('0').is_empty(),
+                RedirectSource::Variable(_) => false,
             };
             let text = match &redirect.to {
-                Target::Write(_) | Target::DuplicateOutput => continue,
+                RedirectTarget::Write(_) | RedirectTarget::DuplicateOutput => continue,
                 // `<&3` may be any file that was opened before.
-                Target::Read(_) | Target::ReadWrite(_) | Target::DuplicateInput => None,
-                Target::HereString(word) => words::text(&word.parts),
-                Target::HereDocument(document) => document.get().and_then(|document| words::text(&document.parts)),
+                RedirectTarget::Read(_) | RedirectTarget::ReadWrite(_) | RedirectTarget::DuplicateInput => None,
+                RedirectTarget::HereString(word) => expansion::text(&word.parts),
+                RedirectTarget::HereDocument(document) => {
+                    document.get().and_then(|document| expansion::text(&document.parts))
+                }
             };
             if is_input {
                 feed = Self { fed: true, text };
@@ -79,8 +91,8 @@ impl Feed {
     }
 }
 
-impl Collector {
-    pub(super) fn new(directories: Directories, deferred: Deferred, input: Input) -> Self {
+impl Walker {
+    pub(super) fn new(directories: WorkingDirectories, deferred: DeferredCode, input: StandardInput) -> Self {
         let analysis = Analysis::default();
         let budget = Budget::new();
         let through = Vec::new();
@@ -99,7 +111,7 @@ impl Collector {
     }
 
     pub(super) fn doubt(&mut self, kind: DoubtKind, about: impl Into<String>) {
-        let doubt = Doubt { kind, about: about.into() };
+        let doubt = Doubt::new(kind, about);
         if !self.analysis.doubts.contains(&doubt) || kind == DoubtKind::NotLiteral {
             self.analysis.doubts.push(doubt);
         }
@@ -108,12 +120,10 @@ impl Collector {
     /// Parses a script and walks it.
     pub(super) fn text(&mut self, text: &str) -> After {
         match syntax::parse(text, &mut self.budget) {
-            Ok(script) => {
-                self.script(&script)
-            }
-            Err(Refused { kind, about }) => {
+            Ok(script) => self.script(&script),
+            Err(Rejection { kind, about }) => {
                 self.doubt(kind, about);
-                After::same(&Directories::Unknown)
+                After::same(&WorkingDirectories::Unknown)
             }
         }
     }
@@ -140,9 +150,9 @@ impl Collector {
     }
 
     fn item(&mut self, item: &Item) -> After {
-        if item.runs == Runs::Background {
+        if item.runs == RunMode::Background {
             let start = After::same(&self.directories);
-            self.apart(|collector| collector.chain(item));
+            self.apart(|walker| walker.chain(item));
             return start;
         }
         self.chain(item)
@@ -152,14 +162,14 @@ impl Collector {
         let mut after = self.pipeline(&item.first);
         for (join, pipeline) in &item.rest {
             let start = match join {
-                Join::And => &after.success,
-                Join::Or => &after.failure,
+                Connector::And => &after.success,
+                Connector::Or => &after.failure,
             };
             self.directories = start.clone();
             let next = self.pipeline(pipeline);
             after = match join {
-                Join::And => After { success: next.success, failure: union(&after.failure, &next.failure) },
-                Join::Or => After { success: union(&after.success, &next.success), failure: next.failure },
+                Connector::And => After { success: next.success, failure: union(&after.failure, &next.failure) },
+                Connector::Or => After { success: union(&after.success, &next.success), failure: next.failure },
             };
         }
         after
@@ -174,11 +184,11 @@ impl Collector {
             several => {
                 let after = After::same(&self.directories);
                 for (at, command) in several.iter().enumerate() {
-                    self.apart(|collector| {
+                    self.apart(|walker| {
                         if at > 0 {
-                            collector.input = Input::Fed;
+                            walker.input = StandardInput::Fed;
                         }
-                        collector.command(command)
+                        walker.command(command)
                     });
                 }
                 after
@@ -190,10 +200,10 @@ impl Collector {
         if pipeline.negated { After { success: after.failure, failure: after.success } } else { after }
     }
 
-    pub(super) fn command(&mut self, command: &Command) -> After {
+    pub(super) fn command(&mut self, command: &CommandNode) -> After {
         if self.depth >= DEEPEST {
-            self.doubt(DoubtKind::TooMuch, "scripts within scripts");
-            return After::same(&Directories::Unknown);
+            self.doubt(DoubtKind::TooMuch, "scripts nested too deep");
+            return After::same(&WorkingDirectories::Unknown);
         }
         self.depth += 1;
         let after = self.command_here(command);
@@ -201,25 +211,25 @@ impl Collector {
         after
     }
 
-    fn command_here(&mut self, command: &Command) -> After {
+    fn command_here(&mut self, command: &CommandNode) -> After {
         match command {
-            Command::Simple(simple) => self.simple(simple),
-            Command::Compound(compound, redirects) => {
+            CommandNode::Simple(simple) => self.simple(simple),
+            CommandNode::Compound(compound, redirects) => {
                 self.redirects(redirects);
                 if !Feed::of(redirects).fed {
                     return self.compound(compound);
                 }
-                let outer = std::mem::replace(&mut self.input, Input::Fed);
+                let outer = std::mem::replace(&mut self.input, StandardInput::Fed);
                 let after = self.compound(compound);
                 self.input = outer;
                 after
             }
-            Command::Function { name, body } => self.function(name, body),
-            Command::Coprocess(body) => {
+            CommandNode::Function { name, body } => self.function(name, body),
+            CommandNode::Coprocess(body) => {
                 let after = After::same(&self.directories);
-                self.apart(|collector| {
-                    collector.input = Input::Fed;
-                    collector.command(body)
+                self.apart(|walker| {
+                    walker.input = StandardInput::Fed;
+                    walker.command(body)
                 });
                 after
             }
@@ -233,37 +243,35 @@ impl Collector {
         match calls.count() {
             0 => {}
             1 => self.doubt(DoubtKind::Construct, format!("the function {} calls itself", quoted(name))),
-            _ => {
-                self.doubt(DoubtKind::Recursion, format!("the function {} starts itself again and again", quoted(name)))
-            }
+            _ => self.doubt(DoubtKind::Recursion, format!("the function {} calls itself more than once", quoted(name))),
         }
     }
 
-    /// The body is walked where it is defined. When it is called, and with what input, nobody knows.
-    fn function(&mut self, name: &str, body: &Command) -> After {
-        if super::wrappers::means_something(name) {
-            self.doubt(DoubtKind::Construct, format!("a function that takes the place of {}", quoted(name)));
+    /// Walks the body where it is defined: when it is called, and with which input, is unknown.
+    fn function(&mut self, name: &str, body: &CommandNode) -> After {
+        if wrappers::means_something(name) {
+            self.doubt(DoubtKind::Construct, format!("a function named like the command {}", quoted(name)));
         }
         let before = self.directories.clone();
         let moved = std::mem::replace(&mut self.moved, false);
         let known = self.analysis.invocations.len();
-        self.later(Input::Fed, |collector| collector.command(body));
+        self.later(StandardInput::Fed, |walker| walker.command(body));
         self.recursion(name, known);
         // Where a call of it leads is not followed.
-        let after = if self.moved { Directories::Unknown } else { before };
+        let after = if self.moved { WorkingDirectories::Unknown } else { before };
         self.moved |= moved;
         After::same(&after)
     }
 
     /// Does something that runs later.
-    pub(super) fn later<T>(&mut self, input: Input, inner: impl FnOnce(&mut Self) -> T) {
+    pub(super) fn later<T>(&mut self, input: StandardInput, inner: impl FnOnce(&mut Self) -> T) {
         self.defers = true;
-        self.apart(|collector| {
-            if collector.deferred == Deferred::Anywhere {
-                collector.directories = Directories::Unknown;
+        self.apart(|walker| {
+            if walker.deferred == DeferredCode::Anywhere {
+                walker.directories = WorkingDirectories::Unknown;
             }
-            collector.input = input;
-            inner(collector);
+            walker.input = input;
+            inner(walker);
         });
     }
 
@@ -271,7 +279,7 @@ impl Collector {
         let start = self.directories.clone();
         let assignments = simple.assignments.iter().map(|assign| self.assignment(assign)).collect();
         let after = if simple.words.is_empty() { After::same(&start) } else { self.program(simple, assignments) };
-        // What is nested runs before the command does, and so where that began.
+        // Nested commands run before this one, in the directory where it started.
         self.directories = start;
         self.redirects(&simple.redirects);
         let nested = simple.assignments.iter().map(|assign| &assign.value).chain(&simple.words);
@@ -285,7 +293,7 @@ impl Collector {
         }
         let mut argv = Vec::new();
         for word in &simple.words {
-            let expanded = words::expanded(word, Braces::Expand);
+            let expanded = expansion::expanded(word, BraceExpansion::Expand);
             match self.words.checked_sub(expanded.len() - expanded.len().min(1)) {
                 Some(left) => {
                     self.words = left;
@@ -296,13 +304,13 @@ impl Collector {
         }
         argv.iter().for_each(|word| self.unknown(word));
         if let Some(Word::Pattern(pattern)) = argv.first() {
-            self.doubt(DoubtKind::NotLiteral, format!("which program {} is", quoted(pattern)));
+            self.doubt(DoubtKind::NotLiteral, format!("the program that {} names", quoted(pattern)));
         }
         let feed = Feed::of(&simple.redirects);
         if feed.fed && matches!(simple.words.as_slice(), [only] if only.plain() == Some("exec")) {
-            self.input = Input::Fed;
+            self.input = StandardInput::Fed;
         }
-        let input = if feed.fed { Input::Fed } else { self.input };
+        let input = if feed.fed { StandardInput::Fed } else { self.input };
         let (through, directories) = (self.through.clone(), self.directories.clone());
         self.invoke(Invocation { argv, through, assignments, directories, input, fed: feed.text })
     }
@@ -310,7 +318,7 @@ impl Collector {
     /// Adds the doubt that belongs to a word that is not known.
     pub(super) fn unknown(&mut self, word: &Word) {
         if let Word::Unknown(written) = word {
-            self.doubt(DoubtKind::NotLiteral, format!("what {} becomes", quoted(written)));
+            self.doubt(DoubtKind::NotLiteral, format!("the value of {}", quoted(written)));
         }
     }
 
@@ -318,7 +326,7 @@ impl Collector {
         self.sets(&assign.name);
         self.subscript(&assign.subscript);
         let written = || Word::Unknown(assign.value.written.clone());
-        let value = words::text(&assign.value.parts).map_or_else(written, Word::Literal);
+        let value = expansion::text(&assign.value.parts).map_or_else(written, Word::Literal);
         Assignment { name: assign.name.clone(), value }
     }
 
@@ -332,16 +340,16 @@ impl Collector {
     /// Writes down the files that are opened, and walks what is nested in their names and texts.
     fn redirects(&mut self, redirects: &[Redirect]) {
         for redirect in redirects {
-            if let Descriptor::Variable(name) = &redirect.from {
+            if let RedirectSource::Variable(name) = &redirect.from {
                 self.sets(name);
             }
             match &redirect.to {
-                Target::Read(word) => self.file(Use::Read, word),
-                Target::Write(word) => self.file(Use::Write, word),
-                Target::ReadWrite(word) => self.file(Use::ReadWrite, word),
-                Target::DuplicateInput | Target::DuplicateOutput => {}
-                Target::HereString(word) => self.parts(&word.parts),
-                Target::HereDocument(document) => {
+                RedirectTarget::Read(word) => self.file(OpenMode::Read, word),
+                RedirectTarget::Write(word) => self.file(OpenMode::Write, word),
+                RedirectTarget::ReadWrite(word) => self.file(OpenMode::ReadWrite, word),
+                RedirectTarget::DuplicateInput | RedirectTarget::DuplicateOutput => {}
+                RedirectTarget::HereString(word) => self.parts(&word.parts),
+                RedirectTarget::HereDocument(document) => {
                     if let Some(document) = document.get() {
                         self.parts(&document.parts);
                     }
@@ -350,8 +358,8 @@ impl Collector {
         }
     }
 
-    fn file(&mut self, usage: Use, word: &syntax::Word) {
-        let target = words::file(word);
+    fn file(&mut self, usage: OpenMode, word: &RawWord) {
+        let target = expansion::file(word);
         self.unknown(&target);
         let directories = self.directories.clone();
         self.analysis.redirections.push(Redirection { usage, target, directories });
@@ -359,11 +367,11 @@ impl Collector {
     }
 
     /// The commands in the pieces of a word.
-    pub(super) fn parts(&mut self, parts: &[Part]) {
+    pub(super) fn parts(&mut self, parts: &[WordPart]) {
         for part in parts {
             match part {
-                Part::Plain(_) | Part::Quoted(_) | Part::Number => {}
-                Part::Parameter(parameter) => {
+                WordPart::Plain(_) | WordPart::Quoted(_) | WordPart::Number => {}
+                WordPart::Parameter(parameter) => {
                     if let Some(variable) = &parameter.sets {
                         self.sets(variable);
                     }
@@ -372,31 +380,31 @@ impl Collector {
                     }
                     self.parts(&parameter.inner);
                 }
-                Part::Command(script) => {
-                    self.apart(|collector| collector.script(script));
+                WordPart::Command(script) => {
+                    self.apart(|walker| walker.script(script));
                 }
-                Part::Process(script) => {
-                    self.apart(|collector| {
-                        collector.input = Input::Fed;
-                        collector.script(script)
+                WordPart::Process(script) => {
+                    self.apart(|walker| {
+                        walker.input = StandardInput::Fed;
+                        walker.script(script)
                     });
                 }
-                Part::Array(words) => words.iter().for_each(|word| self.parts(&word.parts)),
-                Part::Arithmetic(inner) => {
+                WordPart::Array(words) => words.iter().for_each(|word| self.parts(&word.parts)),
+                WordPart::Arithmetic(inner) => {
                     self.evaluated(inner);
                     self.parts(inner);
                 }
-                Part::Subscript(inner) => self.subscript(inner),
-                Part::Balanced(inner) => self.parts(inner),
+                WordPart::Subscript(inner) => self.subscript(inner),
+                WordPart::Balanced(inner) => self.parts(inner),
             }
         }
     }
 
     /// Arithmetic evaluates variables, and what is in them as arithmetic again, commands included.
-    pub(super) fn evaluated(&mut self, parts: &[Part]) {
-        let number = |part: &Part| match part {
-            Part::Quoted(text) | Part::Plain(text) => !text.contains(|c: char| c.is_alphabetic() || c == '_'),
-            Part::Number => true,
+    pub(super) fn evaluated(&mut self, parts: &[WordPart]) {
+        let number = |part: &WordPart| match part {
+            WordPart::Quoted(text) | WordPart::Plain(text) => !text.contains(|c: char| c.is_alphabetic() || c == '_'),
+            WordPart::Number => true,
             _ => false,
         };
         if !parts.iter().all(number) {
@@ -404,9 +412,10 @@ impl Collector {
         }
     }
 
-    /// A subscript is arithmetic, and to sh it is no subscript at all.
-    fn subscript(&mut self, parts: &[Part]) {
-        let digits = |part: &Part| matches!(part, Part::Quoted(text) if text.bytes().all(|byte| byte.is_ascii_digit()));
+    /// A subscript is arithmetic, and to sh it is not a subscript.
+    fn subscript(&mut self, parts: &[WordPart]) {
+        let digits =
+            |part: &WordPart| matches!(part, WordPart::Quoted(text) if text.bytes().all(|byte| byte.is_ascii_digit()));
         if !parts.iter().all(digits) {
             self.doubt(DoubtKind::Construct, "a subscript that is not a number");
         }
@@ -415,13 +424,13 @@ impl Collector {
 
     /// One level down, for scripts in scripts; nothing when that is too deep.
     pub(super) fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        match self.budget.enter(Level::Other) {
+        match self.budget.enter(Nesting::Other) {
             Ok(()) => {
                 let outcome = inner(self);
-                self.budget.leave(Level::Other);
+                self.budget.leave(Nesting::Other);
                 Some(outcome)
             }
-            Err(Refused { kind, about }) => {
+            Err(Rejection { kind, about }) => {
                 self.doubt(kind, about);
                 None
             }

@@ -1,28 +1,17 @@
-//! What a word becomes: a text, a pattern of names, or something that only the shell will know.
+//! The expansion of a word: a text, a pattern of names, or unknown until the shell runs.
 //!
 //! Invariant: a [`Word::Literal`] is what the program gets, byte for byte, except that a tilde that
 //! the shell would leave alone is written `./~`, so that it is not taken for a home directory.
 
-use super::{
+use crate::{
     analysis::Word,
-    braces,
-    syntax::{Part, Word as Written},
+    braces::{self, Atom},
+    syntax::{RawWord, WordPart},
 };
-
-/// A character of a word, and whether it can still mean something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Atom {
-    /// Not quoted.
-    Live(char),
-    /// Quoted.
-    Fixed(char),
-    /// Something that is not known.
-    Unknown,
-}
 
 /// Whether braces multiply a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Braces {
+pub(super) enum BraceExpansion {
     /// As in the words of a command.
     Expand,
     /// As behind a redirection, where shells disagree.
@@ -30,7 +19,7 @@ pub(super) enum Braces {
 }
 
 /// The words that a word becomes.
-pub(super) fn expanded(word: &Written, braces: Braces) -> Vec<Word> {
+pub(super) fn expanded(word: &RawWord, braces: BraceExpansion) -> Vec<Word> {
     if let Some(text) = word.plain()
         && !text.contains(['{', '~', '*', '?', '['])
     {
@@ -39,22 +28,22 @@ pub(super) fn expanded(word: &Written, braces: Braces) -> Vec<Word> {
     let atoms = atoms(&word.parts);
     let live = atoms.contains(&Atom::Live('{'));
     match braces {
-        Braces::Expand if live => match braces::expanded(&atoms) {
+        BraceExpansion::Expand if live => match braces::expanded(&atoms) {
             Some(words) => words.iter().map(|atoms| finished(atoms, &word.written)).collect(),
             None => vec![Word::Unknown(word.written.clone())],
         },
-        Braces::Refuse if live => vec![Word::Unknown(word.written.clone())],
-        Braces::Expand | Braces::Refuse => vec![finished(&atoms, &word.written)],
+        BraceExpansion::Refuse if live => vec![Word::Unknown(word.written.clone())],
+        BraceExpansion::Expand | BraceExpansion::Refuse => vec![finished(&atoms, &word.written)],
     }
 }
 
 /// The one file that it names behind a redirection.
-pub(super) fn file(word: &Written) -> Word {
+pub(super) fn file(word: &RawWord) -> Word {
     // To sh this is a file of another name.
     if word.written.contains("$'") {
         return Word::Unknown(word.written.clone());
     }
-    let mut words = expanded(word, Braces::Refuse);
+    let mut words = expanded(word, BraceExpansion::Refuse);
     match words.pop() {
         Some(only) if words.is_empty() => only,
         _ => Word::Unknown(word.written.clone()),
@@ -62,7 +51,7 @@ pub(super) fn file(word: &Written) -> Word {
 }
 
 /// Its text, if it is only text.
-pub(super) fn text(parts: &[Part]) -> Option<String> {
+pub(super) fn text(parts: &[WordPart]) -> Option<String> {
     let mut text = String::new();
     for atom in atoms(parts) {
         match atom {
@@ -73,24 +62,24 @@ pub(super) fn text(parts: &[Part]) -> Option<String> {
     Some(text)
 }
 
-fn atoms(parts: &[Part]) -> Vec<Atom> {
+fn atoms(parts: &[WordPart]) -> Vec<Atom> {
     let mut atoms = Vec::new();
-    let is_empty = |part: &&Part| matches!(part, Part::Plain(text) | Part::Quoted(text) if text.is_empty());
+    let is_empty = |part: &&WordPart| matches!(part, WordPart::Plain(text) | WordPart::Quoted(text) if text.is_empty());
     let alone = parts.iter().filter(|part| !is_empty(part)).count() == 1;
     for part in parts {
         match part {
-            Part::Plain(text) => atoms.extend(text.chars().map(Atom::Live)),
-            Part::Quoted(text) => atoms.extend(text.chars().map(Atom::Fixed)),
+            WordPart::Plain(text) => atoms.extend(text.chars().map(Atom::Live)),
+            WordPart::Quoted(text) => atoms.extend(text.chars().map(Atom::Fixed)),
             // Alone it is some number; as a part of a name it decides which one.
-            Part::Number if alone => atoms.push(Atom::Fixed('0')),
-            Part::Number
-            | Part::Parameter(_)
-            | Part::Command(_)
-            | Part::Arithmetic(_)
-            | Part::Process(_)
-            | Part::Array(_)
-            | Part::Subscript(_)
-            | Part::Balanced(_) => atoms.push(Atom::Unknown),
+            WordPart::Number if alone => atoms.push(Atom::Fixed('0')),
+            WordPart::Number
+            | WordPart::Parameter(_)
+            | WordPart::Command(_)
+            | WordPart::Arithmetic(_)
+            | WordPart::Process(_)
+            | WordPart::Array(_)
+            | WordPart::Subscript(_)
+            | WordPart::Balanced(_) => atoms.push(Atom::Unknown),
         }
     }
     atoms

@@ -2,20 +2,20 @@
 //!
 //! Invariant: a branch that may not run leaves both what was before it and what is after it.
 
-use super::{
-    analysis::{Directories, DoubtKind},
-    collect::Collector,
+use super::Walker;
+use crate::{
+    analysis::{DoubtKind, WorkingDirectories},
     directories::{After, union},
-    syntax::{Compound, Script, Word},
+    syntax::{Compound, RawWord, Script},
 };
 
-impl Collector {
+impl Walker {
     pub(super) fn compound(&mut self, compound: &Compound) -> After {
         match compound {
             Compound::Group(script) => self.script(script),
             Compound::Subshell(script) => {
                 let after = After::same(&self.directories);
-                self.apart(|collector| collector.script(script));
+                self.apart(|walker| walker.script(script));
                 after
             }
             Compound::If(scripts) => {
@@ -44,14 +44,14 @@ impl Collector {
             }
             Compound::Arithmetic(parts) => {
                 // To a shell without it this is a command in two subshells.
-                self.doubt(DoubtKind::Construct, "`((...))`, which sh takes for commands");
+                self.doubt(DoubtKind::Construct, "`((...))`, which sh reads as commands");
                 self.parts(parts);
                 After::same(&self.directories)
             }
         }
     }
 
-    fn case(&mut self, word: &Word, arms: &[(Vec<Word>, Script)]) -> After {
+    fn case(&mut self, word: &RawWord, arms: &[(Vec<RawWord>, Script)]) -> After {
         self.parts(&word.parts);
         let mut all = self.directories.clone();
         for (patterns, script) in arms {
@@ -63,7 +63,7 @@ impl Collector {
         After::same(&all)
     }
 
-    /// If one round goes somewhere else, the next begins there: then nobody knows.
+    /// When one round changes the directory, the next starts there: then the directory is unknown.
     fn repeated(&mut self, condition: &Script, body: &Script) -> After {
         let before = self.directories.clone();
         let (invocations, redirections, doubts) =
@@ -73,13 +73,13 @@ impl Collector {
             self.analysis.invocations.truncate(invocations);
             self.analysis.redirections.truncate(redirections);
             self.analysis.doubts.truncate(doubts);
-            self.directories = Directories::Unknown;
+            self.directories = WorkingDirectories::Unknown;
             after = self.round(condition, body);
         }
         After::same(&after)
     }
 
-    fn round(&mut self, condition: &Script, body: &Script) -> Directories {
+    fn round(&mut self, condition: &Script, body: &Script) -> WorkingDirectories {
         let before = self.directories.clone();
         let tested = self.script(condition).either();
         self.directories = tested.clone();

@@ -4,38 +4,41 @@
 //! or where a known one runs.
 
 use super::{
-    super::analysis::{DoubtKind, Word},
-    Place, Run, Unwrapped, joined,
-    options::{Known, taken},
+    options::{OptionTable, parse_options},
+    unwrapped::{ScriptScope, Unwrapped, WrappedRun, joined},
+};
+use crate::{
+    analysis::{DoubtKind, Word},
+    budget::quoted,
 };
 
-const SU: Known = Known {
+const SU: OptionTable = OptionTable {
     flags: "lmpPf",
     values: "cgGw",
     long_flags: &["login", "preserve-environment", "pty"],
     long_values: &["command", "group", "supp-group", "whitelist-environment"],
 };
-const SSH: Known =
-    Known { flags: "46AaCfgKkNnqsTtVvXxYy", values: "BbcDEeIiJLlmOpQRSWw", long_flags: &[], long_values: &[] };
-const WATCH: Known = Known {
+const SSH: OptionTable =
+    OptionTable { flags: "46AaCfgKkNnqsTtVvXxYy", values: "BbcDEeIiJLlmOpQRSWw", long_flags: &[], long_values: &[] };
+const WATCH: OptionTable = OptionTable {
     flags: "bcdegptxwr",
     values: "n",
     long_flags: &["beep", "color", "differences", "errexit", "chgexit", "no-title", "exec", "precise"],
     long_values: &["interval"],
 };
-const SCRIPT: Known = Known {
+const SCRIPT: OptionTable = OptionTable {
     flags: "aefq",
     values: "cE",
     long_flags: &["append", "return", "flush", "quiet"],
     long_values: &["command", "echo"],
 };
-const FLOCK: Known = Known {
+const FLOCK: OptionTable = OptionTable {
     flags: "ensuxoF",
     values: "wE",
     long_flags: &["shared", "exclusive", "unlock", "nonblock", "nb", "close", "no-fork", "verbose"],
     long_values: &["timeout", "wait", "conflict-exit-code"],
 };
-const PARALLEL: Known = Known {
+const PARALLEL: OptionTable = OptionTable {
     flags: "0kvtuq",
     values: "jnNIa",
     long_flags: &["null", "keep-order", "verbose", "ungroup", "will-cite", "bar", "halt-on-error"],
@@ -67,7 +70,7 @@ fn without_dashes(words: &[Word]) -> &[Word] {
 
 fn evaluated(words: &[Word]) -> Unwrapped {
     match joined(without_dashes(words)) {
-        Some(text) => Unwrapped::script(text, Place::Here),
+        Some(text) => Unwrapped::script(text, ScriptScope::Here),
         None => Unwrapped::doubted(DoubtKind::ForeignCode, "what `eval` runs"),
     }
 }
@@ -77,7 +80,7 @@ fn trap(words: &[Word]) -> Unwrapped {
         [Word::Literal(code), _, ..] if code == "-" || code.is_empty() || code.starts_with('-') => {
             Unwrapped::ordinary()
         }
-        [Word::Literal(code), _, ..] => Unwrapped::script(code.clone(), Place::Later),
+        [Word::Literal(code), _, ..] => Unwrapped::script(code.clone(), ScriptScope::Later),
         [_, _, ..] => Unwrapped::doubted(DoubtKind::ForeignCode, "what `trap` runs"),
         _ => Unwrapped::ordinary(),
     }
@@ -88,24 +91,24 @@ fn alias(words: &[Word]) -> Unwrapped {
     let mut unwrapped = Unwrapped::ordinary();
     for word in words {
         if let Some((name, code)) = word.shown().split_once('=') {
-            let about = format!("{} becomes an alias", super::super::guard::quoted(name));
+            let about = format!("{} is made an alias", quoted(name));
             unwrapped.doubts.push((DoubtKind::Construct, about));
-            unwrapped.runs.push(Run::Script { text: code.to_owned(), place: Place::Later });
+            unwrapped.runs.push(WrappedRun::Script { text: code.to_owned(), place: ScriptScope::Later });
         }
     }
     unwrapped
 }
 
 fn su(words: &[Word]) -> Unwrapped {
-    let (mut given, rest) = match taken(words, &SU) {
-        Ok(taken) => taken,
+    let (mut given, rest) = match parse_options(words, &SU) {
+        Ok(parse_options) => parse_options,
         Err(option) => return Unwrapped::option("su", &option),
     };
     let rest = match rest {
         [Word::Literal(dash), rest @ ..] if dash == "-" => rest,
         rest => rest,
     };
-    match taken(rest.get(1..).unwrap_or_default(), &SU) {
+    match parse_options(rest.get(1..).unwrap_or_default(), &SU) {
         Ok((more, [])) => given.extend(more),
         Ok((_, [odd, ..])) => return Unwrapped::option("su", odd.shown()),
         Err(option) => return Unwrapped::option("su", &option),
@@ -116,57 +119,57 @@ fn su(words: &[Word]) -> Unwrapped {
 /// The script behind `-c`, the wrapper staying in the list.
 fn command_of(name: &str, given: Vec<(String, Option<Word>)>) -> Unwrapped {
     match given.into_iter().rev().find(|(option, _)| matches!(option.as_str(), "c" | "command")) {
-        Some((_, Some(Word::Literal(text)))) => Unwrapped::script(text, Place::Elsewhere).and_kept(),
+        Some((_, Some(Word::Literal(text)))) => Unwrapped::script(text, ScriptScope::Elsewhere).and_kept(),
         // A shell that reads what it is fed, or a text that is not known.
         _ => Unwrapped::doubted(DoubtKind::ForeignCode, format!("what `{name}` runs")),
     }
 }
 
-fn with_command(name: &str, words: &[Word], known: &Known) -> Unwrapped {
-    match taken(words, known) {
+fn with_command(name: &str, words: &[Word], options: &OptionTable) -> Unwrapped {
+    match parse_options(words, options) {
         Ok((given, _)) => command_of(name, given),
         Err(option) => Unwrapped::option(name, &option),
     }
 }
 
 fn ssh(words: &[Word]) -> Unwrapped {
-    let (_, rest) = match taken(words, &SSH) {
-        Ok(taken) => taken,
+    let (_, rest) = match parse_options(words, &SSH) {
+        Ok(parse_options) => parse_options,
         Err(option) => return Unwrapped::option("ssh", &option),
     };
-    let rest = match taken(rest.get(1..).unwrap_or_default(), &SSH) {
+    let rest = match parse_options(rest.get(1..).unwrap_or_default(), &SSH) {
         Ok((_, rest)) => rest,
         Err(option) => return Unwrapped::option("ssh", &option),
     };
     match joined(rest) {
         Some(text) if text.is_empty() => Unwrapped::ordinary(),
-        Some(text) => Unwrapped::script(text, Place::Elsewhere).and_kept(),
+        Some(text) => Unwrapped::script(text, ScriptScope::Elsewhere).and_kept(),
         None => Unwrapped::doubted(DoubtKind::ForeignCode, "what `ssh` runs"),
     }
 }
 
 fn watch(words: &[Word]) -> Unwrapped {
-    let (given, rest) = match taken(words, &WATCH) {
-        Ok(taken) => taken,
+    let (given, rest) = match parse_options(words, &WATCH) {
+        Ok(parse_options) => parse_options,
         Err(option) => return Unwrapped::option("watch", &option),
     };
     if given.iter().any(|(option, _)| matches!(option.as_str(), "x" | "exec")) {
         return Unwrapped::program(rest.to_vec());
     }
     match joined(rest) {
-        Some(text) => Unwrapped::script(text, Place::Apart),
+        Some(text) => Unwrapped::script(text, ScriptScope::Apart),
         None => Unwrapped::doubted(DoubtKind::ForeignCode, "what `watch` runs"),
     }
 }
 
 fn flock(words: &[Word]) -> Unwrapped {
-    let rest = match taken(words, &FLOCK) {
+    let rest = match parse_options(words, &FLOCK) {
         Ok((_, rest)) => rest,
         Err(option) => return Unwrapped::option("flock", &option),
     };
     match rest {
         [_, Word::Literal(option), Word::Literal(text)] if option == "-c" || option == "--command" => {
-            Unwrapped::script(text.clone(), Place::Apart).and_kept()
+            Unwrapped::script(text.clone(), ScriptScope::Apart).and_kept()
         }
         [_, Word::Literal(option), ..] if option.starts_with('-') => Unwrapped::option("flock", option),
         [_, command @ ..] if !command.is_empty() => Unwrapped::program(command.to_vec()).and_kept(),
@@ -175,14 +178,14 @@ fn flock(words: &[Word]) -> Unwrapped {
 }
 
 fn parallel(words: &[Word]) -> Unwrapped {
-    let rest = match taken(words, &PARALLEL) {
+    let rest = match parse_options(words, &PARALLEL) {
         Ok((_, rest)) => rest,
         Err(option) => return Unwrapped::option("parallel", &option),
     };
     let end = rest.iter().position(|word| word.shown().starts_with(":::")).unwrap_or(rest.len());
     match joined(rest.get(..end).unwrap_or_default()) {
-        Some(text) if !text.is_empty() => Unwrapped::script(text, Place::Apart)
-            .and_doubt(DoubtKind::ForeignCode, "what `parallel` adds to its command"),
+        Some(text) if !text.is_empty() => Unwrapped::script(text, ScriptScope::Apart)
+            .and_doubt(DoubtKind::ForeignCode, "the arguments that `parallel` adds"),
         _ => Unwrapped::doubted(DoubtKind::ForeignCode, "what `parallel` runs"),
     }
 }

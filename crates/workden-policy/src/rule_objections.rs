@@ -1,32 +1,32 @@
-//! What a ruleset says of a call: which of its operations a call is.
+//! The objections of a ruleset to a call: which operation's rules apply to it.
 
 use workden_core::VirtualPath;
 
 use crate::{
-    Action, CompiledRuleset, Decision, Operation,
-    need::{Need, Objection},
+    Action, CompiledRuleset, Operation, RuleDecision,
+    requirement::{Objection, Requirement},
 };
 
 impl CompiledRuleset {
-    pub(crate) fn object(&self, need: Need, path: &VirtualPath) -> Option<Objection> {
+    pub(crate) fn object(&self, requirement: Requirement, path: &VirtualPath) -> Option<Objection> {
         let decide = |operation| objection(operation, self.decide_path(operation, path));
-        match need {
+        match requirement {
             // No content is shown, so approval is not asked for.
-            Need::Stat => {
+            Requirement::Stat => {
                 let denied = |operation| decide(operation).filter(|objection| !objection.is_ask());
                 denied(Operation::Read).or_else(|| denied(Operation::Ls))
             }
-            Need::List => decide(Operation::Ls),
-            Need::Glob => decide(Operation::Glob),
+            Requirement::List => decide(Operation::Ls),
+            Requirement::Glob => decide(Operation::Glob),
             // Approving the search is approving what it reads, unless a rule singles that out.
-            Need::Grep => decide(Operation::Grep).or_else(|| match self.default_of(Operation::Read) {
+            Requirement::Grep => decide(Operation::Grep).or_else(|| match self.default_of(Operation::Read) {
                 Action::Ask => Some(Objection::Asks { operation: Operation::Grep.name(), description: String::new() }),
                 Action::Allow | Action::Deny => None,
             }),
-            Need::Read | Need::ReadAnything => decide(Operation::Read),
-            Need::Write | Need::MakeDir => decide(Operation::Write),
-            Need::Change => Objection::strictest(decide(Operation::Edit), self.protects_from_writing(path)),
-            Need::Remove => decide(Operation::Delete),
+            Requirement::Read | Requirement::ReadAnything => decide(Operation::Read),
+            Requirement::Write | Requirement::MakeDir => decide(Operation::Write),
+            Requirement::Change => Objection::strictest(decide(Operation::Edit), self.protects_from_writing(path)),
+            Requirement::Remove => decide(Operation::Delete),
         }
     }
 
@@ -38,7 +38,7 @@ impl CompiledRuleset {
     }
 }
 
-fn objection(operation: Operation, decision: Decision<'_>) -> Option<Objection> {
+fn objection(operation: Operation, decision: RuleDecision<'_>) -> Option<Objection> {
     let (operation, description) = (operation.name(), || decision.description().to_owned());
     match decision.action {
         Action::Allow => None,

@@ -1,10 +1,10 @@
 //! The caps that keep an analysis small, whatever it is given.
 //!
 //! Invariant: the parser pays for every token and every level from one budget, also for scripts
-//! within scripts, and stops at the first thing that it cannot pay. What is read is read once a
+//! within scripts, and stops at the first thing that it cannot pay. Text is read once per
 //! level, so that time and stack are bounded by the caps and never by what the text looks like.
 
-use super::analysis::DoubtKind;
+use crate::analysis::DoubtKind;
 
 /// The longest script that is looked at.
 pub(crate) const MOST_BYTES: usize = 64 * 1024;
@@ -21,14 +21,14 @@ const QUOTED: usize = 60;
 
 /// Why a script is not looked at any further.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
-    /// Of what kind the doubt is.
+pub(crate) struct Rejection {
+    /// The kind of the doubt.
     pub(crate) kind: DoubtKind,
-    /// What it is about.
+    /// The text that is in doubt.
     pub(crate) about: String,
 }
 
-/// What may still be spent.
+/// The tokens, bytes and levels that are left.
 #[derive(Debug)]
 pub(crate) struct Budget {
     tokens: usize,
@@ -37,9 +37,9 @@ pub(crate) struct Budget {
     loops: usize,
 }
 
-/// What a level is.
+/// A kind of nesting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
+pub(crate) enum Nesting {
     /// `case`, `for`, `while`, `until`, `select`.
     Loop,
     /// Anything else that nests.
@@ -53,24 +53,27 @@ impl Budget {
     }
 
     /// Pays for a word or an operator.
-    pub(crate) fn token(&mut self) -> Result<(), Refused> {
-        self.tokens = self.tokens.checked_sub(1).ok_or_else(|| too_much(format!("over {MOST_TOKENS} words")))?;
+    pub(crate) fn token(&mut self) -> Result<(), Rejection> {
+        self.tokens = self.tokens.checked_sub(1).ok_or_else(|| over_limit(format!("over {MOST_TOKENS} words")))?;
         Ok(())
     }
 
     /// Pays for a text that is to be parsed.
-    pub(crate) fn text(&mut self, bytes: usize) -> Result<(), Refused> {
-        self.bytes = self.bytes.checked_sub(bytes).ok_or_else(|| too_much("scripts within scripts".to_owned()))?;
+    pub(crate) fn text(&mut self, bytes: usize) -> Result<(), Rejection> {
+        self.bytes = self.bytes.checked_sub(bytes).ok_or_else(|| over_limit("scripts nested too deep".to_owned()))?;
         Ok(())
     }
 
     /// Goes one level down.
-    pub(crate) fn enter(&mut self, level: Level) -> Result<(), Refused> {
-        if level == Level::Loop {
-            self.loops =
-                self.loops.checked_sub(1).ok_or_else(|| too_much(format!("loops or `case` over {MOST_LOOPS} deep")))?;
+    pub(crate) fn enter(&mut self, level: Nesting) -> Result<(), Rejection> {
+        if level == Nesting::Loop {
+            self.loops = self
+                .loops
+                .checked_sub(1)
+                .ok_or_else(|| over_limit(format!("loops or `case` over {MOST_LOOPS} deep")))?;
         }
-        self.levels = self.levels.checked_sub(1).ok_or_else(|| too_much(format!("nested over {MOST_LEVELS} deep")))?;
+        self.levels =
+            self.levels.checked_sub(1).ok_or_else(|| over_limit(format!("nested over {MOST_LEVELS} deep")))?;
         Ok(())
     }
 
@@ -86,8 +89,8 @@ impl Budget {
     }
 
     /// Comes back up.
-    pub(crate) fn leave(&mut self, level: Level) {
-        if level == Level::Loop {
+    pub(crate) fn leave(&mut self, level: Nesting) {
+        if level == Nesting::Loop {
             self.loops += 1;
         }
         self.levels += 1;
@@ -95,24 +98,24 @@ impl Budget {
 }
 
 /// The text of a script, if it is one that a shell could be given at all.
-pub(crate) fn admit(script: &[u8]) -> Result<&str, Refused> {
+pub(crate) fn admit(script: &[u8]) -> Result<&str, Rejection> {
     if script.len() > MOST_BYTES {
-        return Err(too_much(format!("{} bytes, over {MOST_BYTES}", script.len())));
+        return Err(over_limit(format!("{} bytes, over {MOST_BYTES}", script.len())));
     }
-    let text = str::from_utf8(script).map_err(|_| syntax("it is not UTF-8"))?;
+    let text = str::from_utf8(script).map_err(|_| syntax("invalid UTF-8"))?;
     if text.contains('\0') {
-        return Err(syntax("there is a NUL in it"));
+        return Err(syntax("NUL byte in the script"));
     }
     Ok(text)
 }
 
 /// A script that does not parse.
-pub(crate) fn syntax(about: impl Into<String>) -> Refused {
-    Refused { kind: DoubtKind::Syntax, about: about.into() }
+pub(crate) fn syntax(about: impl Into<String>) -> Rejection {
+    Rejection { kind: DoubtKind::Syntax, about: about.into() }
 }
 
-pub(crate) fn too_much(about: String) -> Refused {
-    Refused { kind: DoubtKind::TooMuch, about }
+pub(crate) fn over_limit(about: String) -> Rejection {
+    Rejection { kind: DoubtKind::TooMuch, about }
 }
 
 /// A piece of a script, in backticks and short enough for a sentence.
@@ -147,12 +150,12 @@ mod tests {
     fn a_level_that_was_left_can_be_entered_again() {
         let mut budget = Budget::new();
         for _ in 0..100 {
-            budget.enter(Level::Loop).unwrap();
-            budget.leave(Level::Loop);
+            budget.enter(Nesting::Loop).unwrap();
+            budget.leave(Nesting::Loop);
         }
         for _ in 0..MOST_LOOPS {
-            budget.enter(Level::Loop).unwrap();
+            budget.enter(Nesting::Loop).unwrap();
         }
-        assert_eq!(budget.enter(Level::Loop).unwrap_err().kind, DoubtKind::TooMuch);
+        assert_eq!(budget.enter(Nesting::Loop).unwrap_err().kind, DoubtKind::TooMuch);
     }
 }

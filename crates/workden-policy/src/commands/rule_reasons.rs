@@ -1,21 +1,20 @@
-//! What a ruleset says of a command line: of each program in it, of each file, of what is not
-//! understood, and of what is dangerous. The strictest of all that holds.
+//! The reasons of a ruleset about a command line: programs, files, doubts and dangers. The strictest
+//! applies.
 
 use workden_core::{VirtualPath, search::overlap::Shape};
 
 use super::{
-    file_effect::FileEffect,
     facts::CommandFacts,
+    file_effect::FileEffect,
     judgement::{Reason, ReasonKind},
-    places::Place,
+    named_paths::NamedPath,
 };
-use crate::{Action, Because, CompiledRuleset, Decision, Operation, shell::Word};
+use crate::{Action, CompiledRuleset, DecidedBy, Operation, RuleDecision, shell::Word};
 
-/// What a ruleset says of a command line: everything that is stricter than `Allow`, and what allowed
-/// it where there is nothing.
+/// Returns the reasons of a ruleset: everything stricter than `Allow`, and otherwise what allowed it.
 pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts, script: &str) -> Vec<Reason> {
     let mut reasons = Vec::new();
-    // The rules that decided about programs. What comes after the last of them decides nothing.
+    // The rules that decided about programs. Later rules decide nothing.
     let mut deciding = Vec::new();
     if let Some(most) = rules.source().dangerous_commands {
         reasons.extend(facts.dangers.iter().map(|danger| Reason {
@@ -30,17 +29,17 @@ pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts, script: &s
         let argv: Vec<&str> = invocation.argv.iter().map(Word::shown).collect();
         let words = argv.iter().map(|word| (*word).to_owned()).collect();
         let decision = rules.decide_argv(&argv);
-        deciding.push(if let Because::Rule { index, .. } = decision.because { index } else { usize::MAX });
+        deciding.push(if let DecidedBy::Rule { index, .. } = decision.because { index } else { usize::MAX });
         reasons.push(reason(decision, ReasonKind::Program(words), argv.join(" ")));
     }
     if facts.analysis.invocations.is_empty() {
-        let about = if facts.doubts.is_empty() { "no program" } else { "nothing in it was understood" };
+        let about = if facts.doubts.is_empty() { "no program" } else { "no command was understood" };
         reasons.push(reason(rules.decide_argv(&[]), ReasonKind::Program(Vec::new()), about.to_owned()));
     }
     let last = deciding.iter().max().copied().unwrap_or(usize::MAX);
     match rules.decide_line(script.trim(), last) {
         // It has been said of a program already.
-        Some(Decision { because: Because::Rule { index, .. }, .. }) if deciding.contains(&index) => {}
+        Some(RuleDecision { because: DecidedBy::Rule { index, .. }, .. }) if deciding.contains(&index) => {}
         Some(decision) => reasons.push(reason(decision, ReasonKind::Line, "the line as a whole".to_owned())),
         None => {}
     }
@@ -51,7 +50,7 @@ pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts, script: &s
     reasons
 }
 
-/// What was not understood, which is asked about at least.
+/// Returns a reason to ask for each doubt.
 pub(crate) fn doubts(facts: &CommandFacts) -> impl Iterator<Item = Reason> {
     facts.doubts.iter().map(|doubt| Reason {
         action: Action::Ask,
@@ -62,22 +61,22 @@ pub(crate) fn doubts(facts: &CommandFacts) -> impl Iterator<Item = Reason> {
     })
 }
 
-fn reason(decision: Decision<'_>, kind: ReasonKind, about: String) -> Reason {
+fn reason(decision: RuleDecision<'_>, kind: ReasonKind, about: String) -> Reason {
     let why = match decision.because {
-        Because::Rule { rule, .. } if !rule.description.is_empty() => rule.description.clone(),
-        Because::Rule { of, index, .. } => format!("rule {} of `{of}`", index + 1),
-        Because::OperationDefault(operation) => format!("default of `{operation}`"),
-        Because::RulesetDefault => "default of the ruleset".to_owned(),
+        DecidedBy::Rule { rule, .. } if !rule.description.is_empty() => rule.description.clone(),
+        DecidedBy::Rule { of, index, .. } => format!("rule {} of `{of}`", index + 1),
+        DecidedBy::OperationDefault(operation) => format!("default of `{operation}`"),
+        DecidedBy::RulesetDefault => "default of the ruleset".to_owned(),
     };
     Reason { action: decision.action, kind, about, why, rule: decision.rule().map(|rule| rule.pattern.clone()) }
 }
 
-fn of_file(rules: &CompiledRuleset, operation: Operation, touch: FileEffect, place: &Place) -> Option<Reason> {
+fn of_file(rules: &CompiledRuleset, operation: Operation, touch: FileEffect, place: &NamedPath) -> Option<Reason> {
     let about = |text: &str| format!("{operation} `{text}`");
     match place {
         // A doubt says so already.
-        Place::Unknown(_) => None,
-        Place::At(path) => {
+        NamedPath::Unknown(_) => None,
+        NamedPath::At(path) => {
             // It may be a directory, and all that is in it is meant.
             let below = rules.decide_path(operation, &path.child_unchecked("x"));
             let decision = rules.decide_path(operation, path);
@@ -91,7 +90,7 @@ fn of_file(rules: &CompiledRuleset, operation: Operation, touch: FileEffect, pla
             reason.action = if only_named { Action::Ask } else { reason.action };
             Some(reason)
         }
-        Place::Matching(pattern) => Some(of_pattern(rules, operation, pattern, about(pattern))),
+        NamedPath::Matching(pattern) => Some(of_pattern(rules, operation, pattern, about(pattern))),
     }
 }
 
@@ -111,7 +110,7 @@ fn of_pattern(rules: &CompiledRuleset, operation: Operation, pattern: &str, abou
         Some(index) => {
             let rule = rules.source().of(served).and_then(|rules| rules.rules.get(index));
             let description = rule.map_or("", |rule| &rule.description);
-            let why = format!("it could match what is protected: {description}");
+            let why = format!("it could match protected files: {description}");
             Reason { action: Action::Ask, kind, about, why, rule: rule.map(|rule| rule.pattern.clone()) }
         }
     }

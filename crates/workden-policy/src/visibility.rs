@@ -1,17 +1,19 @@
 //! The part of a policy that travels: what a listing or a search may show.
 //!
-//! Invariant: what the policy denies to read is never shown by a search, nor is a file that a rule
-//! would ask about: that is passed over and counted. What is asked about by default was asked about
-//! when the search itself was judged.
+//! Invariant: a search never shows a file that the policy denies to read, nor one that a rule asks
+//! about: that is skipped and counted. A default of `ask` was answered when the search was judged.
 
 use workden_core::{
     Layer, Op, Resolved, Rule as SightRule, RuleCase, Rules, Sight, VirtualPath, Visibility, search::glob,
 };
 
-use crate::{Action, AllowList, Approval, CompiledRuleset, MountTable, Operation, Policy, PolicyLayer, need::needs};
+use crate::{
+    Action, AllowList, CompiledRuleset, MountApproval, MountTable, Operation, Policy, PolicyLayer,
+    requirement::requirements,
+};
 
 impl Policy {
-    pub(crate) fn sight(&self, op: Op<'_>) -> Visibility {
+    pub(crate) fn visible(&self, op: Op<'_>) -> Visibility {
         let layers = self.layers().iter().flat_map(|layer| match layer {
             PolicyLayer::Rules(rules) => of_rules(rules, op),
             PolicyLayer::Mounts(mounts) => of_mounts(mounts, op),
@@ -61,10 +63,10 @@ fn of_mounts(mounts: &MountTable, op: Op<'_>) -> Vec<Layer> {
         let is_nested = |other: &&VirtualPath| **other != mount.at && other.is_within(&mount.at);
         let is_in_it = |at: &Resolved| [&at.typed, &at.real].iter().any(|path| mounts.find(path) == Some(mount));
         // A search in the mount was approved as a whole.
-        let was_asked = || needs(op).any(|(_, at)| is_in_it(at));
+        let was_asked = || requirements(op).any(|(_, at)| is_in_it(at));
         let otherwise = match mount.read_approval {
-            Approval::Needed if !was_asked() => Sight::Asks,
-            Approval::Needed | Approval::NotNeeded => Sight::Shown,
+            MountApproval::Needed if !was_asked() => Sight::Asks,
+            MountApproval::Needed | MountApproval::NotNeeded => Sight::Shown,
         };
         layers.push(Layer {
             under: mount.at.clone(),

@@ -1,41 +1,40 @@
-//! Where a word of a command leads: the paths that it names from the directories in which the
-//! command could run.
+//! The paths that a word of a command names from the directories in which it could run.
 
 use workden_core::VirtualPath;
 
-use crate::shell::{Directories, Word};
+use crate::shell::{Word, WorkingDirectories};
 
-/// What a word names, seen from one directory.
+/// A path that a word names, seen from one directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum NamedPath {
     /// This path.
     At(VirtualPath),
     /// Whatever matches this pattern over whole paths, as a shell reads it.
     Matching(String),
-    /// Nobody knows; as written.
+    /// Unknown until it runs; as written.
     Unknown(String),
 }
 
-/// Where the home of whoever runs the command is taken to be: a place of its own, below which the
+/// The assumed home directory of the user: a path of its own, below which the
 /// usual names (`.ssh`) are what they are.
 pub(crate) const HOME: &str = "/home/~";
 
 /// The places that a word could name.
-pub(crate) fn places(word: &Word, directories: &Directories) -> Vec<Place> {
+pub(crate) fn named_paths(word: &Word, directories: &WorkingDirectories) -> Vec<NamedPath> {
     let text = match word {
-        Word::Unknown(written) => return vec![Place::Unknown(written.clone())],
+        Word::Unknown(written) => return vec![NamedPath::Unknown(written.clone())],
         Word::Literal(text) | Word::Pattern(text) => text,
     };
     let is_pattern = matches!(word, Word::Pattern(_));
     let rooted = match text.strip_prefix('~') {
         Some("") => Some(HOME.to_owned()),
         Some(rest) if rest.starts_with('/') => Some(format!("{HOME}{rest}")),
-        // Somebody else's home.
+        // The home of another user.
         Some(rest) if is_user(rest) => Some(format!("/home/{rest}")),
         _ if text.starts_with('/') => Some(text.clone()),
         _ => None,
     };
-    let from_each = |directory: &VirtualPath| -> Place {
+    let from_each = |directory: &VirtualPath| -> NamedPath {
         match is_pattern {
             false => clamped(&[directory.as_str(), text]),
             true => pattern(&[&escaped(directory.as_str()), text]),
@@ -44,8 +43,8 @@ pub(crate) fn places(word: &Word, directories: &Directories) -> Vec<Place> {
     match (rooted, directories) {
         (Some(path), _) if is_pattern => vec![pattern(&[&path])],
         (Some(path), _) => vec![clamped(&[&path])],
-        (None, Directories::AnyOf(all)) => all.iter().map(from_each).collect(),
-        (None, Directories::Unknown) => vec![Place::Unknown(text.clone())],
+        (None, WorkingDirectories::AnyOf(all)) => all.iter().map(from_each).collect(),
+        (None, WorkingDirectories::Unknown) => vec![NamedPath::Unknown(text.clone())],
     }
 }
 
@@ -55,7 +54,7 @@ fn is_user(rest: &str) -> bool {
 }
 
 /// Joins and normalises as the kernel would: `..` at the root stays there.
-fn clamped(parts: &[&str]) -> Place {
+fn clamped(parts: &[&str]) -> NamedPath {
     let mut names: Vec<&str> = Vec::new();
     for name in parts.iter().flat_map(|part| part.split('/')) {
         match name {
@@ -65,14 +64,14 @@ fn clamped(parts: &[&str]) -> Place {
         }
     }
     match VirtualPath::parse(&format!("/{}", names.join("/"))) {
-        Ok(path) => Place::At(path),
-        Err(_) => Place::Unknown(parts.concat()),
+        Ok(path) => NamedPath::At(path),
+        Err(_) => NamedPath::Unknown(parts.concat()),
     }
 }
 
-fn pattern(parts: &[&str]) -> Place {
+fn pattern(parts: &[&str]) -> NamedPath {
     match clamped(parts) {
-        Place::At(path) => Place::Matching(path.as_str().to_owned()),
+        NamedPath::At(path) => NamedPath::Matching(path.as_str().to_owned()),
         other => other,
     }
 }
@@ -94,13 +93,14 @@ mod tests {
     use super::*;
 
     fn check(word: Word, expected: &[&str]) {
-        let directories = Directories::AnyOf(vec![VirtualPath::parse("/workspace").unwrap(), VirtualPath::root()]);
-        let found: Vec<String> = places(&word, &directories)
+        let directories =
+            WorkingDirectories::AnyOf(vec![VirtualPath::parse("/workspace").unwrap(), VirtualPath::root()]);
+        let found: Vec<String> = named_paths(&word, &directories)
             .into_iter()
             .map(|place| match place {
-                Place::At(path) => path.as_str().to_owned(),
-                Place::Matching(pattern) => format!("m:{pattern}"),
-                Place::Unknown(text) => format!("?:{text}"),
+                NamedPath::At(path) => path.as_str().to_owned(),
+                NamedPath::Matching(pattern) => format!("m:{pattern}"),
+                NamedPath::Unknown(text) => format!("?:{text}"),
             })
             .collect();
         assert_eq!(found, expected, "{word:?}");

@@ -5,21 +5,19 @@
 
 use std::collections::VecDeque;
 
-use super::{
-    super::{
-        analysis::{Directories, DoubtKind, Input, Invocation},
-        collect::Collector,
-        directories::{After, joined, moved},
-    },
-    Place, Run, program, unwrap,
+use super::Walker;
+use crate::{
+    analysis::{DoubtKind, Invocation, StandardInput, WorkingDirectories},
+    directories::{After, joined, moved},
+    wrappers::{ScriptScope, WrappedRun, program, unwrap},
 };
 
 /// How many wrappers and commands are looked at, from one command.
 const MOST_STEPS: usize = 24;
 
-impl Collector {
+impl Walker {
     /// Writes down what a command runs, and tells where the shell is afterwards.
-    pub(in super::super) fn invoke(&mut self, invocation: Invocation) -> After {
+    pub(super) fn invoke(&mut self, invocation: Invocation) -> After {
         let mut after = After::same(&self.directories);
         for assignment in &invocation.assignments {
             self.sets(&assignment.name);
@@ -29,7 +27,7 @@ impl Collector {
         while let Some(invocation) = queue.pop_front() {
             steps += 1;
             if steps > MOST_STEPS {
-                self.doubt(DoubtKind::TooMuch, format!("over {MOST_STEPS} wrappers around one another"));
+                self.doubt(DoubtKind::TooMuch, format!("over {MOST_STEPS} nested wrappers"));
                 self.analysis.invocations.push(invocation);
                 break;
             }
@@ -45,8 +43,8 @@ impl Collector {
             }
             for run in unwrapped.runs {
                 match run {
-                    Run::Program { .. } => self.queue(&invocation, run, &mut queue),
-                    Run::Script { text, place } => {
+                    WrappedRun::Program { .. } => self.queue(&invocation, run, &mut queue),
+                    WrappedRun::Script { text, place } => {
                         if let Some(there) = self.nested_script(&invocation, &text, place) {
                             after = there;
                         }
@@ -65,15 +63,15 @@ impl Collector {
             return None;
         }
         let after = match invocation.argv.first()?.literal()? {
-            "source" | "." => After::same(&Directories::Unknown),
+            "source" | "." => After::same(&WorkingDirectories::Unknown),
             _ => moved(&self.directories, &invocation.argv)?,
         };
         self.moved = true;
         Some(after)
     }
 
-    fn queue(&mut self, outer: &Invocation, run: Run, queue: &mut VecDeque<Invocation>) {
-        let Run::Program { argv, assignments, directory, input } = run else { return };
+    fn queue(&mut self, outer: &Invocation, run: WrappedRun, queue: &mut VecDeque<Invocation>) {
+        let WrappedRun::Program { argv, assignments, directory, input } = run else { return };
         for assignment in &assignments {
             self.sets(&assignment.name);
         }
@@ -86,31 +84,32 @@ impl Collector {
         let fed = if input.is_none() { outer.fed.clone() } else { None };
         let input = input.unwrap_or(outer.input);
         if argv.first().is_some_and(|word| word.literal().is_none()) {
-            self.doubt(DoubtKind::NotLiteral, "which program a wrapper runs");
+            self.doubt(DoubtKind::NotLiteral, "the program that a wrapper runs");
         }
         queue.push_back(Invocation { argv, through: through(outer), assignments: all, directories, input, fed });
     }
 
     /// Walks a script that a command runs; where the shell is then, if it is this one.
-    fn nested_script(&mut self, outer: &Invocation, text: &str, place: Place) -> Option<After> {
+    fn nested_script(&mut self, outer: &Invocation, text: &str, place: ScriptScope) -> Option<After> {
         // A quoted tilde was written `./~` before it was known that this is code, where it is live again.
         if text.contains("./~") {
-            self.doubt(DoubtKind::Construct, "a tilde in a script within a script");
+            self.doubt(DoubtKind::Construct, "a tilde in a nested script");
         }
         let wrappers = std::mem::replace(&mut self.through, through(outer));
-        let after = self.deeper(|collector| match place {
-            Place::Here => Some(collector.text(text)),
-            Place::Apart | Place::Elsewhere => {
-                collector.apart(|collector| {
-                    let elsewhere = place == Place::Elsewhere;
-                    collector.directories = if elsewhere { Directories::Unknown } else { outer.directories.clone() };
-                    collector.input = outer.input;
-                    collector.text(text)
+        let after = self.deeper(|walker| match place {
+            ScriptScope::Here => Some(walker.text(text)),
+            ScriptScope::Apart | ScriptScope::Elsewhere => {
+                walker.apart(|walker| {
+                    let elsewhere = place == ScriptScope::Elsewhere;
+                    walker.directories =
+                        if elsewhere { WorkingDirectories::Unknown } else { outer.directories.clone() };
+                    walker.input = outer.input;
+                    walker.text(text)
                 });
                 None
             }
-            Place::Later => {
-                collector.later(Input::Inherited, |collector| collector.text(text));
+            ScriptScope::Later => {
+                walker.later(StandardInput::Inherited, |walker| walker.text(text));
                 None
             }
         });

@@ -1,10 +1,10 @@
-//! What a call needs, place by place: no call is a way around what another one would be refused.
+//! The requirements of a call, path by path, so that no call is a way around the refusal of another.
 
 use workden_core::{Op, Resolved};
 
 /// Something that has to be permitted at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
+pub(crate) enum Requirement {
     /// To learn that it is there, and what.
     Stat,
     /// To see the names in it.
@@ -28,26 +28,28 @@ pub(crate) enum Need {
 }
 
 /// Everything that a call needs.
-pub(crate) fn needs(op: Op<'_>) -> impl Iterator<Item = (Need, &Resolved)> {
+pub(crate) fn requirements(op: Op<'_>) -> impl Iterator<Item = (Requirement, &Resolved)> {
     let all = match op {
-        Op::Stat(at) => [Some((Need::Stat, at)), None, None],
-        Op::List(at) => [Some((Need::List, at)), None, None],
-        Op::Read(at) => [Some((Need::Read, at)), None, None],
-        Op::Write(at) => [Some((Need::Write, at)), None, None],
-        Op::Change(at) => [Some((Need::Change, at)), Some((Need::Read, at)), None],
-        Op::MakeDir(at) => [Some((Need::MakeDir, at)), None, None],
-        Op::Remove(at) => [Some((Need::Remove, at)), None, None],
-        Op::Rename { from, to } => [Some((Need::Read, from)), Some((Need::Remove, from)), Some((Need::Write, to))],
-        Op::Copy { from, to } => [Some((Need::Read, from)), Some((Need::Write, to)), None],
-        Op::Glob(at) => [Some((Need::Glob, at)), None, None],
-        Op::Grep(at) => [Some((Need::Grep, at)), None, None],
-        // What a command needs is in its line: `Policy::judge_execution`.
+        Op::Stat(at) => [Some((Requirement::Stat, at)), None, None],
+        Op::List(at) => [Some((Requirement::List, at)), None, None],
+        Op::Read(at) => [Some((Requirement::Read, at)), None, None],
+        Op::Write(at) => [Some((Requirement::Write, at)), None, None],
+        Op::Change(at) => [Some((Requirement::Change, at)), Some((Requirement::Read, at)), None],
+        Op::MakeDir(at) => [Some((Requirement::MakeDir, at)), None, None],
+        Op::Remove(at) => [Some((Requirement::Remove, at)), None, None],
+        Op::Rename { from, to } => {
+            [Some((Requirement::Read, from)), Some((Requirement::Remove, from)), Some((Requirement::Write, to))]
+        }
+        Op::Copy { from, to } => [Some((Requirement::Read, from)), Some((Requirement::Write, to)), None],
+        Op::Glob(at) => [Some((Requirement::Glob, at)), None, None],
+        Op::Grep(at) => [Some((Requirement::Grep, at)), None, None],
+        // The requirements of a command follow from its line: `Policy::judge_execution`.
         Op::Execute(_) => [None, None, None],
     };
     all.into_iter().flatten()
 }
 
-/// What stands in the way of a call, before it is known what is allowed elsewhere.
+/// An objection to a call, before it is known what is allowed elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Objection {
     /// It is in no place that may be used.
@@ -58,7 +60,7 @@ pub(crate) enum Objection {
     Suffix { suffix: String, allowed: Vec<String> },
     /// A rule or a default denies it.
     Denied { operation: &'static str, description: String },
-    /// Somebody has to approve.
+    /// The call requires approval.
     Asks { operation: &'static str, description: String },
 }
 

@@ -1,0 +1,10 @@
+//! Tables of scripts with their commands, files and doubts.
+
+mod constructs;
+mod directories;
+mod evasions;
+mod limits;
+mod rendering;
+mod wrappers;
+
+use rendering::check;
