@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from workden.backends.local import LocalBackend
+
+from terminal_programs import TerminalPrograms
 
 _USUAL = "unix:///var/run/docker.sock"
 
@@ -45,6 +48,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             f"{needing} of these tests need a Docker daemon, and {why}\n"
             'hint: cargo xtask docker -- cargo xtask python; without containers: -m "not docker"'
         )
+
+
+@pytest.fixture(scope="session")
+def terminal_programs() -> Iterator[TerminalPrograms]:
+    """Runs programs at terminals."""
+    programs = TerminalPrograms()
+    yield programs
+    programs.close()
 
 
 @pytest.fixture

@@ -6,14 +6,12 @@ import asyncio
 import datetime
 import io
 import os
-import pty
-import subprocess
 import sys
 import textwrap
-from pathlib import Path
 from typing import Any, Union
 
 import pytest
+from terminal_programs import TerminalPrograms
 import workden.approval
 from pydantic import BaseModel
 from pydantic_ai import Agent, ModelRetry
@@ -230,26 +228,15 @@ PROGRAM = """
 """
 
 
-def test_a_person_is_asked_at_a_real_terminal(tmp_path: Path):
-    program = tmp_path / "program.py"
-    program.write_text(textwrap.dedent(PROGRAM))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    terminal, other_end = pty.openpty()
-    ends = {"stdin": other_end, "stdout": other_end, "stderr": other_end}
-    with subprocess.Popen([sys.executable, str(program)], env=environment, **ends) as running:
-        os.close(other_end)
-        seen = b""
+def test_a_person_is_asked_at_a_real_terminal(terminal_programs: TerminalPrograms):
+    seen = b""
+    with terminal_programs.start(textwrap.dedent(PROGRAM)) as program:
         while b"for the session: " not in seen:
-            seen += os.read(terminal, 1024)
+            seen += os.read(program.terminal, 1024)
         assert b"Approval needed: push(to='a')" in seen
-        os.write(terminal, b"no not today\n")
-        try:
-            while part := os.read(terminal, 1024):
-                seen += part
-        except OSError:
-            pass  # A closed terminal raises this.
-    os.close(terminal)
-    assert running.returncode == 0
+        os.write(program.terminal, b"no not today\n")
+        seen += program.rest()
+        assert program.wait() == 0
     assert b'{"push":"User denied push: not today"}' in seen
 
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import os
 import pty
-import select
-import subprocess
 import sys
-import termios
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from waiting import DEADLINE, until_async
+from terminal_programs import TerminalPrograms
+from waiting import until_async
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolDenied
 from pydantic_ai.capabilities import HandleDeferredToolCalls
 from pydantic_ai.models.function import FunctionModel
@@ -359,58 +355,46 @@ print("ANSWERS", answers(result.all_messages()))
 """
 
 
-def at_terminal(
-    root: Path, types: bytes, fallback: str = "error", command: str = "echo hi", ends: int | None = 0
-) -> str:
+AtTerminal = Callable[..., str]
+
+
+@pytest.fixture
+def at_terminal(terminal_programs: TerminalPrograms, tmp_path: Path) -> AtTerminal:
     """Returns the terminal output of such a program. `types` has a line for each question."""
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", AT_TERMINAL, str(root), fallback, command],
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        start_new_session=True,
-        # Its own controlling terminal, so that Ctrl-C is a signal.
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-    )
-    os.close(slave)
-    shown, typed, deadline = b"", types.splitlines(keepends=True), time.monotonic() + DEADLINE
-    asked = 0
-    try:
-        while time.monotonic() < deadline:
-            if select.select([master], [], [], 0.1)[0]:
+
+    def run(types: bytes, fallback: str = "error", command: str = "echo hi", ends: int | None = 0) -> str:
+        shown, typed, asked = b"", types.splitlines(keepends=True), 0
+        with terminal_programs.start(AT_TERMINAL, str(tmp_path), fallback, command) as program:
+            while True:
                 try:
-                    shown += os.read(master, 65536)
+                    shown += os.read(program.terminal, 65536)
                 except OSError:
                     break
-            if shown.count(b"Allow it? [y/N]") > asked and typed:
-                asked += 1
-                os.write(master, typed.pop(0))
-        code = process.wait(DEADLINE)
+                if shown.count(b"Allow it? [y/N]") > asked and typed:
+                    asked += 1
+                    os.write(program.terminal, typed.pop(0))
+            code = program.wait()
         assert ends is None or code == ends, shown
-    finally:
-        process.kill()
-        process.wait()
-        os.close(master)
-    return shown.decode()
+        return shown.decode()
+
+    return run
 
 
-def test_questions_are_asked_at_the_terminal(tmp_path: Path) -> None:
-    shown = at_terminal(tmp_path, b"y\nno\n", command="echo \x1b[2Jgone")
+def test_questions_are_asked_at_the_terminal(at_terminal: AtTerminal, tmp_path: Path) -> None:
+    shown = at_terminal(b"y\nno\n", command="echo \x1b[2Jgone")
     assert f"The agent wants to write: {tmp_path}/a.txt" in shown and "... and " in shown
     # The approved text is the text shown.
     assert "The agent wants to execute: echo \\x1b[2Jgone" in shown and "\x1b[2J" not in shown.split("ANSWERS")[0]
     assert f"ANSWERS ['Wrote 60 lines to {tmp_path}/a.txt', 'Error: " in shown
 
 
-def test_a_closed_terminal_gives_no_approval(tmp_path: Path) -> None:
-    shown = at_terminal(tmp_path, b"\x04\x04")
+def test_a_closed_terminal_gives_no_approval(at_terminal: AtTerminal, tmp_path: Path) -> None:
+    shown = at_terminal(b"\x04\x04")
     assert "ANSWERS ['Error: " in shown and list(tmp_path.iterdir()) == []
 
 
-def test_a_terminal_that_is_not_to_be_used_shows_no_question(tmp_path: Path) -> None:
-    shown = at_terminal(tmp_path, b"", fallback="deny")
+def test_a_terminal_that_is_not_to_be_used_shows_no_question(at_terminal: AtTerminal, tmp_path: Path) -> None:
+    shown = at_terminal(b"", fallback="deny")
     assert "Allow it?" not in shown and "ANSWERS ['Error: " in shown
 
 
@@ -446,8 +430,8 @@ async def test_a_question_that_is_given_up_does_not_wait_for_an_answer() -> None
         assert await _terminal.answer(asked) is True
 
 
-def test_ctrl_c_at_a_question_ends_the_program(tmp_path: Path) -> None:
-    shown = at_terminal(tmp_path, b"\x03\n", ends=None)
+def test_ctrl_c_at_a_question_ends_the_program(at_terminal: AtTerminal, tmp_path: Path) -> None:
+    shown = at_terminal(b"\x03\n", ends=None)
     assert "KeyboardInterrupt" in shown and "ANSWERS" not in shown
 
 

@@ -6,13 +6,12 @@ import asyncio
 import contextlib
 import os
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from terminal_programs import TerminalPrograms
 from waiting import until_async
 from pydantic_ai.workspaces import (
     WorkspaceOutputLimitError,
@@ -77,7 +76,9 @@ def test_a_start_that_fails_is_tried_again(linux: New, tmp_path: Path) -> None:
     assert asyncio.run(backend.working_dir()) == "/workspace"
 
 
-def test_another_process_comes_back_by_the_ref(linux: New, tmp_path: Path) -> None:
+def test_another_process_comes_back_by_the_ref(
+    linux: New, tmp_path: Path, terminal_programs: TerminalPrograms
+) -> None:
     backend = linux()
     asyncio.run(backend.write_bytes("/workspace/a.txt", b"from here"))
     assert backend.ref is not None
@@ -89,8 +90,10 @@ def test_another_process_comes_back_by_the_ref(linux: New, tmp_path: Path) -> No
         "backend = WorkdenWorkspaceBackend('linux', ref=ref, leases=sys.argv[3])\n"
         "print(asyncio.run(backend.run(['sh', '-c', 'cat a.txt; printf there > b.txt'])).stdout)\n"
     )
-    words = [sys.executable, "-c", program, backend.ref.provider, backend.ref.id, str(tmp_path / "leases")]
-    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "from here\n"
+    arguments = (backend.ref.provider, backend.ref.id, str(tmp_path / "leases"))
+    with terminal_programs.start(program, *arguments) as other:
+        assert other.rest() == b"from here\r\n"
+        assert other.wait() == 0
     # The environment outlives the process that attached to it.
     assert asyncio.run(backend.read_bytes("/workspace/b.txt")) == b"there"
 
