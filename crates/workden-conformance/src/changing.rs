@@ -124,7 +124,7 @@ pub async fn a_change_of_another_version_is_a_conflict(files: &dyn Backend) -> O
     Ok(())
 }
 
-/// It learns that somebody was there; so does who expects what a writer has replaced.
+/// The second writer gets `Conflict`; so does a writer that expects a version which was replaced.
 pub async fn of_two_changes_of_one_version_the_second_is_a_conflict(files: &dyn Backend) -> Outcome {
     put(files, "/f", "one two").await?;
     let here = at(files, "/f").await?;

@@ -1,4 +1,4 @@
-//! Many callers at once: none is lost, one wins where only one can, and nobody sees half a file.
+//! Many callers at once: none is lost, one wins where only one can, and no reader sees half a file.
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -76,11 +76,11 @@ pub async fn of_many_who_replace_a_version_one_wins(files: &dyn Backend) -> Outc
 
 /// As for writers, though every change would still fit.
 pub async fn of_many_who_change_a_version_one_wins(files: &dyn Backend) -> Outcome {
-    put(files, "/f", "by nobody").await?;
+    put(files, "/f", "by no writer").await?;
     let file = &path("/f")?;
-    let expect = Expect::Version(Version::of(b"by nobody"));
+    let expect = Expect::Version(Version::of(b"by no writer"));
     let answers = join_all((0..16).map(|number| async move {
-        let change = Change::Replace(vec![Replacement::once("nobody", number.to_string())]);
+        let change = Change::Replace(vec![Replacement::once("no writer", number.to_string())]);
         files.change_path(file, &change, expect).await
     }));
     one_won(files, "/f", answers.await, ErrorKind::Conflict).await

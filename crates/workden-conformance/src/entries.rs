@@ -1,18 +1,19 @@
 //! What `resolve` and `stat` say of a path.
 
-use workden_core::{Backend, BackendExt, EntryKind, Link, NameForm, Symlink};
+use workden_core::{Backend, BackendExt, EntryKind, ErrorKind, Link, NameForm, Presence, Symlink};
 
 use crate::{
     Outcome,
     check::list_checks,
     typed::{at, holds, listed, make, path, put},
-    verdict::{ensure, equal},
+    verdict::{ensure, equal, refused},
 };
 
 list_checks! { entries:
     a_new_workspace_is_an_empty_directory,
     every_spelling_of_a_path_leads_to_one_file,
     without_links_a_path_resolves_to_itself,
+    resolving_says_what_is_there_as_stat_does,
     a_file_is_described_with_its_size,
     a_directory_is_described_without_a_size,
     a_time_of_change_does_not_go_back,
@@ -48,6 +49,22 @@ pub async fn without_links_a_path_resolves_to_itself(files: &dyn Backend) -> Out
         }
     }
     equal("what resolving has made", listed(files, "/").await?, ["/d"])
+}
+
+/// Or it says nothing of it.
+pub async fn resolving_says_what_is_there_as_stat_does(files: &dyn Backend) -> Outcome {
+    put(files, "/d/f", "x").await?;
+    for typed in ["/", "/d", "/d/f", "/d/new", "/new/deep/er"] {
+        for symlink in [Symlink::Follow, Symlink::NoFollow] {
+            let resolved = files.resolve(&path(typed)?, symlink).await?;
+            match resolved.presence() {
+                Presence::Unknown => {}
+                Presence::Absent => refused(typed, files.stat(&resolved).await, ErrorKind::NotFound).map(drop)?,
+                Presence::Present(entry) => equal(typed, entry.clone(), files.stat(&resolved).await?)?,
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Path, kind, size, and that it is neither a link nor badly spelled.

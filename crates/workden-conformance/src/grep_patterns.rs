@@ -130,7 +130,7 @@ pub async fn text_in_other_encodings_is_searched(files: &dyn Backend) -> Outcome
     finds(files, &GrepRequest::regex("^needle"), &["/h:1:needle"]).await
 }
 
-/// In linear time, so that nobody can hang a search with `(a+)+$`.
+/// In linear time, so that no pattern can hang a search, not even `(a+)+$`.
 pub async fn a_pattern_made_to_backtrack_is_answered(files: &dyn Backend) -> Outcome {
     let many = "a".repeat(10_000);
     put(files, "/f", format!("{many}b\n{many}\n")).await?;

@@ -1,4 +1,4 @@
-//! The behaviour every workden backend and sandbox must show, as functions that anybody can run.
+//! The behaviour every workden backend and sandbox must show, as public functions.
 //!
 //! Each check is a sentence about a [`Backend`](workden_core::Backend) that starts out empty, and
 //! either holds or comes back with a [`Failure`] that says what was seen. [`all`] runs every one

@@ -125,7 +125,7 @@ pub async fn a_name_that_is_too_long_is_not_echoed_in_full(files: &dyn Backend) 
     ensure(length < 1_000, format!("an error about a long name has {length} bytes"))
 }
 
-/// Temporary files are made beside what is written, under names that nobody else gets.
+/// Temporary files are made beside what is written, under names that no other file may have.
 pub async fn names_of_workdens_own_are_refused(files: &dyn Backend) -> Outcome {
     put(files, "/f", "x").await?;
     make(files, "/d").await?;

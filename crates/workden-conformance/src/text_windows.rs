@@ -198,7 +198,7 @@ pub async fn binary_content_is_not_read_as_text(files: &dyn Backend) -> Outcome 
     Ok(())
 }
 
-/// So that somebody who has seen a part can tell whether the file is still the same.
+/// So that a reader of a part can tell whether the file is still the same.
 pub async fn a_window_has_the_version_of_the_whole(files: &dyn Backend) -> Outcome {
     let content = "one\ntwo\nthree\n".repeat(20_000);
     put(files, "/f", content.clone()).await?;

@@ -1,13 +1,15 @@
-//! What can be said with a `Backend`, said once: reads as people read, edits, moves.
+//! Conveniences over any `Backend`, written once: reads as people read, edits, moves, and the names of a
+//! file.
 //!
-//! Every call resolves the path, acts, and starts again when the path changed in between.
+//! Every call by path resolves the path, acts, and starts again when the path changed in between.
 
-use async_trait::async_trait;
+use std::future::Future;
+
 use bytes::Bytes;
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, EntryKind, Expect, IfExists, Link, Opened, Removal, Result, Symlink,
-    VirtualPath, Written, limits,
+    Backend, ByteRange, Changed, Content, Entry, EntryKind, Expect, FileIdentity, IfExists, Link, Opened, Presence,
+    Removal, Resolved, Result, Symlink, VirtualPath, Written, limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, HashlineEdit, Numbered, Outcome, Replacement, TextWindow, hashline},
 };
@@ -35,120 +37,222 @@ macro_rules! settled {
 }
 
 /// Conveniences over any [`Backend`], by typed path.
-#[async_trait]
 pub trait BackendExt: Backend {
-    /// Says what is at `path`.
-    async fn entry(&self, path: &VirtualPath) -> Result<Entry> {
-        settled!(*self, path, Symlink::Follow, |at| self.stat(&at).await)
-    }
-
-    /// Whether there is a regular file, or a link to one. What cannot be told is not there.
-    async fn exists(&self, path: &VirtualPath) -> bool {
-        self.entry(path).await.is_ok_and(|entry| entry.is_file())
-    }
-
-    /// Lists the directory at `path`.
-    async fn list_path(&self, path: &VirtualPath, request: &ListRequest) -> Result<Listing> {
-        settled!(*self, path, Symlink::Follow, |at| self.list(&at, request).await)
-    }
-
-    /// Reads a whole file.
-    async fn read_bytes(&self, path: &VirtualPath) -> Result<Bytes> {
-        settled!(*self, path, Symlink::Follow, |at| self.read(&at, ByteRange::whole()).await).map(|slice| slice.bytes)
-    }
-
-    /// Opens a file, or gives its content where it is not one of this machine's.
-    async fn open_path(&self, path: &VirtualPath, most: u64) -> Result<Opened> {
-        settled!(*self, path, Symlink::Follow, |at| self.open(&at, most).await)
-    }
-
-    /// Reads a window of text.
-    async fn read_window(&self, path: &VirtualPath, window: TextWindow) -> Result<Excerpt> {
-        settled!(*self, path, Symlink::Follow, |at| self.read_text(&at, window).await)
-    }
-
-    /// Reads `limit` lines after the first `offset`, numbered.
-    async fn read_numbered(&self, path: &VirtualPath, offset: u64, limit: u64) -> Result<Numbered> {
-        Ok(Numbered::of(&self.read_window(path, TextWindow::lines(offset, limit)).await?))
-    }
-
-    /// Reads `limit` lines after the first `offset`, numbered and hashed.
-    async fn read_hashlines(&self, path: &VirtualPath, offset: u64, limit: u64) -> Result<Numbered> {
-        Ok(hashline::format(&self.read_window(path, TextWindow::lines(offset, limit)).await?))
-    }
-
-    /// Writes a whole file.
-    async fn write_path<'a>(&'a self, path: &VirtualPath, content: Bytes, expect: Expect) -> Result<Written> {
-        settled!(*self, path, Symlink::Follow, |at| self.write(&at, Content::Whole(content.clone()), expect).await)
-    }
-
-    /// Changes a file, if it is as expected.
-    async fn change_path(&self, path: &VirtualPath, change: &Change, expect: Expect) -> Result<Changed> {
-        settled!(*self, path, Symlink::Follow, |at| self.change(&at, change, expect, limits::EDIT_BYTES).await)
-    }
-
-    /// Replaces text, all or nothing; says how many places that were.
-    async fn edit(&self, path: &VirtualPath, replacements: &[Replacement]) -> Result<u64> {
-        let changed = self.change_path(path, &Change::Replace(replacements.to_vec()), Expect::Anything).await?;
-        match changed.outcome {
-            Outcome::Replaced(places) => Ok(places),
-            Outcome::Lines(_) => Ok(0),
+    /// Returns what is at `path`.
+    fn entry(&self, path: &VirtualPath) -> impl Future<Output = Result<Entry>> + Send {
+        async move {
+            settled!(*self, path, Symlink::Follow, |at| match at.presence() {
+                Presence::Present(entry) => Ok(entry.clone()),
+                Presence::Absent | Presence::Unknown => self.stat(&at).await,
+            })
         }
     }
 
-    /// Replaces lines named by number and hash; says what happened, in a few words.
-    async fn hashline_edit(&self, path: &VirtualPath, edit: &HashlineEdit) -> Result<String> {
-        let changed = self.change_path(path, &Change::Hashline(edit.clone()), Expect::Anything).await?;
-        match changed.outcome {
-            Outcome::Lines(summary) => Ok(summary),
-            Outcome::Replaced(places) => Ok(format!("Replaced {places} place(s)")),
+    /// Whether there is a regular file, or a link to one; false also where that cannot be found out.
+    fn exists(&self, path: &VirtualPath) -> impl Future<Output = bool> + Send {
+        async move { self.entry(path).await.is_ok_and(|entry| entry.is_file()) }
+    }
+
+    /// Lists the directory at `path`.
+    fn list_path(&self, path: &VirtualPath, request: &ListRequest) -> impl Future<Output = Result<Listing>> + Send {
+        async move { settled!(*self, path, Symlink::Follow, |at| self.list(&at, request).await) }
+    }
+
+    /// Reads a whole file.
+    fn read_bytes(&self, path: &VirtualPath) -> impl Future<Output = Result<Bytes>> + Send {
+        async move {
+            settled!(*self, path, Symlink::Follow, |at| self.read(&at, ByteRange::whole()).await)
+                .map(|slice| slice.bytes)
+        }
+    }
+
+    /// Opens a file, or reads its content where it is not one of this machine's.
+    fn open_path(&self, path: &VirtualPath, most: u64) -> impl Future<Output = Result<Opened>> + Send {
+        async move { settled!(*self, path, Symlink::Follow, |at| self.open(&at, most).await) }
+    }
+
+    /// Reads a window of text.
+    fn read_window(&self, path: &VirtualPath, window: TextWindow) -> impl Future<Output = Result<Excerpt>> + Send {
+        async move { settled!(*self, path, Symlink::Follow, |at| self.read_text(&at, window).await) }
+    }
+
+    /// Reads `limit` lines after the first `offset`, numbered.
+    fn read_numbered(
+        &self,
+        path: &VirtualPath,
+        offset: u64,
+        limit: u64,
+    ) -> impl Future<Output = Result<Numbered>> + Send {
+        async move { Ok(Numbered::of(&self.read_window(path, TextWindow::lines(offset, limit)).await?)) }
+    }
+
+    /// Reads `limit` lines after the first `offset`, numbered and hashed.
+    fn read_hashlines(
+        &self,
+        path: &VirtualPath,
+        offset: u64,
+        limit: u64,
+    ) -> impl Future<Output = Result<Numbered>> + Send {
+        async move { Ok(hashline::format(&self.read_window(path, TextWindow::lines(offset, limit)).await?)) }
+    }
+
+    /// Writes a whole file.
+    fn write_path(
+        &self,
+        path: &VirtualPath,
+        content: Bytes,
+        expect: Expect,
+    ) -> impl Future<Output = Result<Written>> + Send {
+        async move {
+            settled!(*self, path, Symlink::Follow, |at| {
+                self.write(&at, Content::Whole(content.clone()), expect).await
+            })
+        }
+    }
+
+    /// Changes a file, if it is as expected.
+    fn change_path(
+        &self,
+        path: &VirtualPath,
+        change: &Change,
+        expect: Expect,
+    ) -> impl Future<Output = Result<Changed>> + Send {
+        async move {
+            settled!(*self, path, Symlink::Follow, |at| self.change(&at, change, expect, limits::EDIT_BYTES).await)
+        }
+    }
+
+    /// Replaces text, all or nothing; returns how many places were replaced.
+    fn edit(&self, path: &VirtualPath, replacements: &[Replacement]) -> impl Future<Output = Result<u64>> + Send {
+        async move {
+            let changed = self.change_path(path, &Change::Replace(replacements.to_vec()), Expect::Anything).await?;
+            match changed.outcome {
+                Outcome::Replaced(places) => Ok(places),
+                Outcome::Lines(_) => Ok(0),
+            }
+        }
+    }
+
+    /// Replaces lines named by number and hash; returns what happened, in a few words.
+    fn hashline_edit(&self, path: &VirtualPath, edit: &HashlineEdit) -> impl Future<Output = Result<String>> + Send {
+        async move {
+            let changed = self.change_path(path, &Change::Hashline(edit.clone()), Expect::Anything).await?;
+            match changed.outcome {
+                Outcome::Lines(summary) => Ok(summary),
+                Outcome::Replaced(places) => Ok(format!("Replaced {places} place(s)")),
+            }
         }
     }
 
     /// Makes a directory and those above it.
-    async fn make_dir_path(&self, path: &VirtualPath) -> Result<()> {
-        settled!(*self, path, Symlink::Follow, |at| self.make_dir(&at).await)
+    fn make_dir_path(&self, path: &VirtualPath) -> impl Future<Output = Result<()>> + Send {
+        async move { settled!(*self, path, Symlink::Follow, |at| self.make_dir(&at).await) }
     }
 
     /// Removes a file, a link or a directory.
-    async fn remove_path(&self, path: &VirtualPath, what: Removal) -> Result<()> {
-        settled!(*self, path, Symlink::NoFollow, |at| self.remove(&at, what).await)
+    fn remove_path(&self, path: &VirtualPath, what: Removal) -> impl Future<Output = Result<()>> + Send {
+        async move { settled!(*self, path, Symlink::NoFollow, |at| self.remove(&at, what).await) }
     }
 
     /// Moves a file, a link or a directory.
-    async fn move_path(&self, from: &VirtualPath, to: &VirtualPath, if_exists: IfExists) -> Result<()> {
-        settled!(*self, from, Symlink::NoFollow, |from| {
-            match self.resolve(to, Symlink::NoFollow).await {
-                Ok(to) => self.rename(&from, &to, if_exists).await,
-                Err(error) => Err(error),
-            }
-        })
+    fn move_path(
+        &self,
+        from: &VirtualPath,
+        to: &VirtualPath,
+        if_exists: IfExists,
+    ) -> impl Future<Output = Result<()>> + Send {
+        async move {
+            settled!(*self, from, Symlink::NoFollow, |from| {
+                match self.resolve(to, Symlink::NoFollow).await {
+                    Ok(to) => self.rename(&from, &to, if_exists).await,
+                    Err(error) => Err(error),
+                }
+            })
+        }
     }
 
     /// Copies a file.
-    async fn copy_path(&self, from: &VirtualPath, to: &VirtualPath, if_exists: IfExists) -> Result<Written> {
-        settled!(*self, from, Symlink::Follow, |from| {
-            match self.resolve(to, Symlink::Follow).await {
-                Ok(to) => self.copy(&from, &to, if_exists).await,
-                Err(error) => Err(error),
-            }
-        })
+    fn copy_path(
+        &self,
+        from: &VirtualPath,
+        to: &VirtualPath,
+        if_exists: IfExists,
+    ) -> impl Future<Output = Result<Written>> + Send {
+        async move {
+            settled!(*self, from, Symlink::Follow, |from| {
+                match self.resolve(to, Symlink::Follow).await {
+                    Ok(to) => self.copy(&from, &to, if_exists).await,
+                    Err(error) => Err(error),
+                }
+            })
+        }
     }
 
     /// Finds paths below `path`.
-    async fn glob_path(&self, path: &VirtualPath, request: &GlobRequest) -> Result<Globbed> {
-        settled!(*self, path, Symlink::Follow, |at| self.glob(&at, request).await)
+    fn glob_path(&self, path: &VirtualPath, request: &GlobRequest) -> impl Future<Output = Result<Globbed>> + Send {
+        async move { settled!(*self, path, Symlink::Follow, |at| self.glob(&at, request).await) }
     }
 
     /// Finds lines below or in `path`.
-    async fn grep_path(&self, path: &VirtualPath, request: &GrepRequest) -> Result<Grepped> {
-        settled!(*self, path, Symlink::Follow, |at| self.grep(&at, request).await)
+    fn grep_path(&self, path: &VirtualPath, request: &GrepRequest) -> impl Future<Output = Result<Grepped>> + Send {
+        async move { settled!(*self, path, Symlink::Follow, |at| self.grep(&at, request).await) }
+    }
+
+    /// As [`HostFiles::open_file`](crate::HostFiles::open_file); reads the content where the backend is not on a host.
+    fn open(&self, at: &Resolved, most: u64) -> impl Future<Output = Result<Opened>> + Send {
+        async move {
+            match self.host_files() {
+                Some(files) => files.open_file(at, most).await,
+                None => self.read(at, ByteRange::Whole { most }).await.map(|slice| Opened::Content(slice.bytes)),
+            }
+        }
+    }
+
+    /// As [`HostFiles::find_other_names`](crate::HostFiles::find_other_names); no names where the backend is not on a
+    /// host.
+    fn other_names(&self, files: &[Resolved]) -> impl Future<Output = Result<Vec<Vec<VirtualPath>>>> + Send {
+        async move {
+            match self.host_files() {
+                Some(host) => host.find_other_names(files).await,
+                None => Ok(vec![Vec::new(); files.len()]),
+            }
+        }
+    }
+
+    /// As [`HostFiles::find_identity`](crate::HostFiles::find_identity).
+    fn identify(&self, at: &Resolved) -> impl Future<Output = Result<Option<FileIdentity>>> + Send {
+        async move {
+            match self.host_files() {
+                Some(files) => files.find_identity(at).await,
+                None => Ok(None),
+            }
+        }
+    }
+
+    /// As [`HostFiles::find_origins`](crate::HostFiles::find_origins).
+    fn origins(&self) -> impl Future<Output = Result<Vec<(VirtualPath, FileIdentity)>>> + Send {
+        async move {
+            match self.host_files() {
+                Some(files) => files.find_origins().await,
+                None => Ok(Vec::new()),
+            }
+        }
+    }
+
+    /// As [`HostFiles::find_names`](crate::HostFiles::find_names).
+    fn names_of(&self, files: &[FileIdentity]) -> impl Future<Output = Result<Vec<Vec<VirtualPath>>>> + Send {
+        async move {
+            match self.host_files() {
+                Some(host) => host.find_names(files).await,
+                None => Ok(vec![Vec::new(); files.len()]),
+            }
+        }
     }
 }
 
 impl<B: Backend + ?Sized> BackendExt for B {}
 
-/// A directory, as backends make one up where none is stored (a mount table's inner nodes).
+/// Returns the entry of a directory that is stored nowhere, such as an inner node of a mount table.
 #[must_use]
 pub fn directory_entry(path: VirtualPath) -> Entry {
     Entry {

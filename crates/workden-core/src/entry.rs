@@ -149,7 +149,7 @@ impl<'de> Deserialize<'de> for Timestamp {
 /// Which content a file has: a 128-bit hash of its bytes (XXH3).
 ///
 /// It tells a change from no change, as fast as memory can be read. It is no proof against
-/// somebody who sets out to build two contents of one version; nothing that guards relies on it.
+/// an attacker who builds two contents of one version; nothing that guards relies on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Version(u128);
 

@@ -1,4 +1,4 @@
-//! Names by which programs outside of a workspace run what was written in it, without anybody starting it:
+//! Names by which programs outside of a workspace run what was written in it, without a user starting it:
 //! the one list of them. Calls on files hold it (`workden::ProtectedNames`), and sandboxes hold what of it is
 //! there when they start.
 //!

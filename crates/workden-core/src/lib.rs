@@ -26,7 +26,6 @@ mod error;
 pub mod escape;
 mod guard;
 pub mod host_executed;
-mod identity;
 pub mod limits;
 pub mod names;
 mod path;
@@ -41,8 +40,8 @@ mod verdict;
 mod visibility;
 
 pub use backend::{
-    Backend, ByteRange, Changed, Content, ContentStream, Expect, IfExists, Opened, Removal, Replaced, Resolved, Slice,
-    Symlink, Written,
+    Backend, ByteRange, Changed, Content, ContentStream, Expect, FileId, FileIdentity, HostFiles, IfExists, Opened,
+    Presence, Removal, Replaced, Resolved, Slice, Symlink, Written,
 };
 pub use backend_ext::{BackendExt, directory_entry};
 pub use clock::{Clock, Deadline, SteppingClock};
@@ -52,12 +51,17 @@ pub use guard::{
     Access, Approval, ApprovalRequest, Approver, Audit, AuditEvent, AuditOutcome, Caller, CommandLine, Execution,
     ExecutionInput, Gate, Guarded, Op, OpenGate, TargetState,
 };
-pub use identity::{FileId, FileIdentity};
 pub use path::VirtualPath;
 pub use prefix_backend::PrefixBackend;
 pub use refusal::{Refusal, Spelling};
 pub use sandbox::Sandbox;
 pub use search::{Completeness, glob::RuleCase};
 pub use size::{parse_size, show_size};
-pub use verdict::Verdict;
+pub use verdict::{Judgement, Verdict};
 pub use visibility::{CompiledVisibility, Layer, Rule, Rules, Sight, Visibility};
+
+/// Names that the macros of this crate need; not part of the API.
+#[doc(hidden)]
+pub mod __private {
+    pub use async_trait::async_trait;
+}

@@ -4,8 +4,8 @@
 use async_trait::async_trait;
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened, Removal,
-    Resolved, Result, Slice, Symlink, VirtualPath, Written,
+    Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, HostFiles,
+    IfExists, Opened, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written,
     search::{Alias, GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing, View},
     text::{Change, Excerpt, TextWindow},
 };
@@ -48,7 +48,7 @@ impl<B: Backend> PrefixBackend<B> {
     }
 
     fn outer_at(&self, at: &Resolved) -> Resolved {
-        Resolved { typed: self.outer(&at.typed), real: self.outer(&at.real) }
+        Resolved::new(self.outer(&at.typed), self.outer(&at.real))
     }
 
     fn own(&self, path: &VirtualPath) -> VirtualPath {
@@ -86,7 +86,10 @@ impl<B: Backend> Backend for PrefixBackend<B> {
     async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
         let resolved = self.told(self.backend.resolve(&self.outer(path), symlink).await)?;
         match resolved.real.strip_prefix(&self.directory) {
-            Some(real) => Ok(Resolved { typed: path.clone(), real }),
+            Some(real) => {
+                let own = |entry: Entry| Entry { path: self.own(&entry.path), ..entry };
+                Ok(resolved.relocated(path.clone(), real, own))
+            }
             None => Err(Error::new(
                 ErrorKind::Escapes,
                 format!("cannot open `{path}`: a link on the way leads out of the workspace"),
@@ -107,10 +110,6 @@ impl<B: Backend> Backend for PrefixBackend<B> {
 
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         self.told(self.backend.read(&self.outer_at(at), range).await)
-    }
-
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
-        self.told(self.backend.open(&self.outer_at(at), most).await)
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
@@ -162,16 +161,27 @@ impl<B: Backend> Backend for PrefixBackend<B> {
         Ok(Grepped { doubtful, ..found })
     }
 
-    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+    fn host_files(&self) -> Option<&dyn HostFiles> {
+        self.backend.host_files().map(|_| self as &dyn HostFiles)
+    }
+}
+
+#[async_trait]
+impl<B: Backend> HostFiles for PrefixBackend<B> {
+    async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened> {
+        self.told(self.backend.open(&self.outer_at(at), most).await)
+    }
+
+    async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
         let files: Vec<Resolved> = files.iter().map(|file| self.outer_at(file)).collect();
         Ok(self.own_names(self.told(self.backend.other_names(&files).await)?))
     }
 
-    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+    async fn find_identity(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
         self.told(self.backend.identify(&self.outer_at(at)).await)
     }
 
-    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+    async fn find_origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
         let mut origins = Vec::new();
         for (path, identity) in self.told(self.backend.origins().await)? {
             match path.strip_prefix(&self.directory) {
@@ -179,7 +189,7 @@ impl<B: Backend> Backend for PrefixBackend<B> {
                 // Of what holds the directory, only the directory is here.
                 None if self.directory.is_within(&path) => {
                     let root = VirtualPath::root();
-                    let itself = self.identify(&Resolved::literal(root.clone())).await?;
+                    let itself = HostFiles::find_identity(self, &Resolved::literal(root.clone())).await?;
                     origins.extend(itself.map(|identity| (root, identity)));
                 }
                 None => {}
@@ -188,7 +198,7 @@ impl<B: Backend> Backend for PrefixBackend<B> {
         Ok(origins)
     }
 
-    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+    async fn find_names(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
         Ok(self.own_names(self.told(self.backend.names_of(files).await)?))
     }
 }

@@ -64,7 +64,7 @@ pub enum Refusal {
         /// What the rule says of itself; empty when it says nothing.
         description: String,
     },
-    /// Somebody would have to approve it, and nobody is there to be asked.
+    /// It has to be approved, and there is no approver.
     Unapproved {
         /// The operation, by its name in a ruleset.
         operation: String,
@@ -73,7 +73,7 @@ pub enum Refusal {
         /// Why it has to be approved; empty when nothing is said.
         description: String,
     },
-    /// Somebody was asked, and said no.
+    /// The approver refused it.
     Disapproved {
         /// The operation, by its name in a ruleset.
         operation: String,
@@ -179,7 +179,7 @@ impl Refusal {
         }
     }
 
-    /// The same refusal, told by somebody who knows its paths by other names.
+    /// The same refusal with its paths under other names.
     pub(crate) fn map_paths(self, known_as: impl Fn(&VirtualPath) -> VirtualPath) -> Self {
         let all = |paths: Vec<VirtualPath>| paths.iter().map(&known_as).collect();
         let target = |operation: &str, target: String| match VirtualPath::parse(&target) {
@@ -246,7 +246,7 @@ impl Refusal {
                 with_reason(format!("cannot {} `{target}` without approval", verb(operation)), description),
             )
             .hint(
-                "somebody has to approve it first; if nobody does, say what you would do and why, and go on without it",
+                "it has to be approved first; without approval, say what you would do and why, and continue without it",
             ),
             Self::Disapproved { operation, target, note } => Error::new(
                 ErrorKind::Denied,

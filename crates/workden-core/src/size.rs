@@ -15,26 +15,27 @@ pub fn parse_size(typed: &str) -> Result<u64> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let is_fraction = number.contains('.');
-    let number: f64 = number.parse().map_err(|_| no_size(typed))?;
+    let number: f64 = number.parse().map_err(|_| invalid_size(typed))?;
     let step = match unit.trim_start().to_ascii_lowercase().as_str() {
         "" | "b" | "byte" | "bytes" => 0,
         "k" | "kb" | "kib" => 1,
         "m" | "mb" | "mib" => 2,
         "g" | "gb" | "gib" => 3,
         "t" | "tb" | "tib" => 4,
-        _ => return Err(no_size(typed)),
+        _ => return Err(invalid_size(typed)),
     };
     let bytes = number * 1024_f64.powi(step);
     // Past 2^53 the arithmetic is no longer exact, and no machine has that much of anything.
     if !(1.0..=9_007_199_254_740_992.0).contains(&bytes) || (is_fraction && step == 0) {
-        return Err(no_size(typed));
+        return Err(invalid_size(typed));
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within the range above")]
     Ok(bytes.round() as u64)
 }
 
-fn no_size(typed: &str) -> Error {
-    Error::new(ErrorKind::InvalidArgument, format!("`{typed}` is no size")).hint("sizes are like 65536, 512M or 1.5G")
+fn invalid_size(typed: &str) -> Error {
+    Error::new(ErrorKind::InvalidArgument, format!("invalid size `{typed}`"))
+        .hint("use a number with K, M or G, like `65536`, `512M` or `1.5G`")
 }
 
 /// A size as a person would say it: `512 MB`, `1.5 GB`, `300 bytes`.
@@ -81,11 +82,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_is_said_to_be_none() {
+    fn what_is_invalid_size_is_said_to_be_none() {
         for typed in ["", "M", "-1", "0", "0M", "1.5", "1,5G", "12X", "1..5G", ".", "1e9", "9999999T", "∞", "1 2M"] {
             let error = parse_size(typed).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{typed}");
-            assert_eq!(error.sentence(), format!("`{typed}` is no size"));
+            assert_eq!(error.sentence(), format!("invalid size `{typed}`"));
         }
     }
 

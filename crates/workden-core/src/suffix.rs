@@ -21,7 +21,7 @@ pub fn of(name: &str) -> String {
 pub struct Suffixes(Vec<String>);
 
 impl Suffixes {
-    /// Prepares a list as somebody wrote it.
+    /// Prepares a list as it was configured.
     #[must_use]
     pub fn new(written: &[String]) -> Self {
         let normal = |suffix: &String| match suffix.trim_start_matches('.') {

@@ -92,7 +92,7 @@ pub enum Sight {
     /// It may be seen.
     #[default]
     Shown,
-    /// Somebody would have to approve first; a search skips and counts it.
+    /// It would have to be approved first; a search skips and counts it.
     Asks,
     /// It may not be seen.
     Hidden,

@@ -1,4 +1,4 @@
-//! File I/O off the async threads, and a way for it to notice that nobody waits any more.
+//! File I/O off the async threads, and a flag by which it notices that its caller is gone.
 
 use std::{
     cell::Cell,
@@ -17,7 +17,7 @@ thread_local! {
 }
 
 /// Polls a call of a backend on a thread that may block: what is to be done on the disk is done right here, and no
-/// other thread has to be woken for it and to wake this one. For whoever would only wait, and for short calls: none
+/// other thread has to be woken for it and to wake this one. For callers that would only wait, and for short calls: none
 /// can be abandoned meanwhile.
 pub fn may_block<T>(poll: impl FnOnce() -> T) -> T {
     struct Restore(bool);

@@ -163,7 +163,7 @@ fn write_for_ever(directory: &str) {
     });
 }
 
-const NOBODY: u32 = 65_534;
+const UNPRIVILEGED: u32 = 65_534;
 
 fn a_user_without_rights_is_told_so() {
     use std::os::unix::fs::{PermissionsExt, chown};
@@ -173,7 +173,7 @@ fn a_user_without_rights_is_told_so() {
     let mode = |path: &PathBuf, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     mode(&directory.path().to_path_buf(), 0o755);
     std::fs::create_dir(&root).unwrap();
-    for (name, owner, bits) in [("mine", NOBODY, 0o700), ("theirs", 0, 0o755), ("closed", 0, 0o700)] {
+    for (name, owner, bits) in [("mine", UNPRIVILEGED, 0o700), ("theirs", 0, 0o755), ("closed", 0, 0o700)] {
         let place = root.join(name);
         std::fs::create_dir(&place).unwrap();
         std::fs::write(place.join("file"), "needle").unwrap();
@@ -184,8 +184,12 @@ fn a_user_without_rights_is_told_so() {
     std::fs::write(root.join("mine/unreadable"), "needle").unwrap();
     mode(&root.join("mine/unreadable"), 0o600);
     let binary = for_everybody(directory.path());
-    let status =
-        Command::new(&binary).args(["part", "unprivileged", text(&root)]).uid(NOBODY).gid(NOBODY).status().unwrap();
+    let status = Command::new(&binary)
+        .args(["part", "unprivileged", text(&root)])
+        .uid(UNPRIVILEGED)
+        .gid(UNPRIVILEGED)
+        .status()
+        .unwrap();
     assert!(status.success());
     assert_eq!(std::fs::read_to_string(root.join("mine/unreadable")).unwrap(), "needle");
 }
@@ -214,7 +218,7 @@ fn a_file_of_another_owner_stays_with_its_group() {
     }
     std::fs::set_permissions(root.join("others"), std::fs::Permissions::from_mode(0o676)).unwrap();
     chown(root.join("team"), Some(0), Some(TEAM)).unwrap();
-    chown(&root, Some(NOBODY), Some(NOBODY)).unwrap();
+    chown(&root, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
     let ids = ["--reuid", "65534", "--regid", "65534", "--groups", "54321"];
     let binary = for_everybody(directory.path());
     let status = Command::new("setpriv").args(ids).arg(binary).args(["part", "group", text(&root)]).status().unwrap();
@@ -224,7 +228,7 @@ fn a_file_of_another_owner_stays_with_its_group() {
         (stat.gid(), stat.mode() & 0o777)
     };
     assert_eq!(seen("team"), (TEAM, 0o660), "the team can still write it");
-    assert_eq!(seen("others"), (NOBODY, 0o666), "another group may no more than everybody");
+    assert_eq!(seen("others"), (UNPRIVILEGED, 0o666), "another group may no more than all others");
 }
 
 fn write_as_a_member(directory: &str) {
@@ -240,11 +244,11 @@ fn without_threads_everything_works() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("root");
     std::fs::create_dir(&root).unwrap();
-    std::os::unix::fs::chown(&root, Some(NOBODY - 1), Some(NOBODY)).unwrap();
+    std::os::unix::fs::chown(&root, Some(UNPRIVILEGED - 1), Some(UNPRIVILEGED)).unwrap();
     let binary = for_everybody(directory.path());
     let mut command = Command::new(&binary);
     // A user of its own: the limit is on all that one user has.
-    let part = command.args(["part", "threadless", text(&root)]).uid(NOBODY - 1).gid(NOBODY);
+    let part = command.args(["part", "threadless", text(&root)]).uid(UNPRIVILEGED - 1).gid(UNPRIVILEGED);
     assert!(part.stderr(Stdio::null()).status().unwrap().success());
 }
 

@@ -22,8 +22,10 @@ mod state;
 use proptest::test_runner::Config;
 use workden_core::VirtualPath;
 
-/// So many cases; a failure prints its input, which belongs into a test of its own.
+/// So many cases with `WORKDEN_TEST_LONG`, a fifth of them without; a failure prints its input, which belongs into a test of its own.
 fn cases(cases: u32) -> Config {
+    let is_long = std::env::var_os("WORKDEN_TEST_LONG").is_some();
+    let cases = if is_long { cases } else { (cases / 5).max(64) };
     Config { cases, failure_persistence: None, ..Config::default() }
 }
 

@@ -14,14 +14,11 @@ use std::{
 use async_trait::async_trait;
 use tokio::{sync::watch, time::Instant};
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, EntryKind, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened,
-    Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written,
+    Backend, BackendExt, EntryKind, Error, ErrorKind, Result, Symlink, VirtualPath, forward_backend,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, Sandbox,
         SpawnRequest, Usage,
     },
-    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Change, Excerpt, TextWindow},
 };
 use workden_files::LocalBackend;
 
@@ -233,79 +230,15 @@ impl Sandbox for Keeper {
     }
 }
 
-#[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl Backend for Keeper {
-    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
-        let _call = self.call()?;
-        self.files.resolve(path, symlink).await
-    }
-    async fn stat(&self, at: &Resolved) -> Result<Entry> {
-        let _call = self.call()?;
-        self.files.stat(at).await
-    }
-    async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
-        let _call = self.call()?;
-        self.files.list(at, request).await
-    }
-    async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
-        let _call = self.call()?;
-        self.files.read(at, range).await
-    }
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
-        let _call = self.call()?;
-        self.files.open(at, most).await
-    }
-    async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
-        let _call = self.call()?;
-        self.files.read_text(at, window).await
-    }
-    async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
-        let _call = self.call()?;
-        self.files.write(at, content, expect).await
-    }
-    async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
-        let _call = self.call()?;
-        self.files.change(at, change, expect, most).await
-    }
-    async fn make_dir(&self, at: &Resolved) -> Result<()> {
-        let _call = self.call()?;
-        self.files.make_dir(at).await
-    }
-    async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
-        let _call = self.call()?;
-        self.files.remove(at, what).await
-    }
-    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
-        let _call = self.call()?;
-        self.files.rename(from, to, if_exists).await
-    }
-    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
-        let _call = self.call()?;
-        self.files.copy(from, to, if_exists).await
-    }
-    async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
-        let _call = self.call()?;
-        self.files.glob(at, request).await
-    }
-    async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
-        let _call = self.call()?;
-        self.files.grep(at, request).await
-    }
-    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
-        let _call = self.call()?;
-        self.files.other_names(files).await
-    }
-    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
-        let _call = self.call()?;
-        self.files.identify(at).await
-    }
-    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
-        let _call = self.call()?;
-        self.files.origins().await
-    }
-    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
-        let _call = self.call()?;
-        self.files.names_of(files).await
-    }
+/// Counts a call as long as it runs, and hands it on to the files.
+macro_rules! counted {
+    ($this:ident, $method:ident($($argument:expr),*)) => {{
+        let _call = $this.call()?;
+        $this.files.$method($($argument),*).await
+    }};
+}
+
+forward_backend! {
+    impl[] for Keeper;
+    looks: counted, changes: counted, host_files: own
 }

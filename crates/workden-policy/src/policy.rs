@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use workden_core::{Error, Execution, Gate, Op, Refusal, Resolved, Result, Verdict, VirtualPath, Visibility};
+use workden_core::{Error, Gate, Judgement, Op, Refusal, Resolved, Result, Verdict, VirtualPath, Visibility};
 
 use crate::{
     AllowList, CompiledRuleset, MountTable, Ruleset,
@@ -92,6 +92,15 @@ impl Policy {
         strictest
     }
 
+    /// As [`judge`](Self::judge), with the commands of a line that an approval would be for. The line is
+    /// analysed once for both.
+    #[must_use]
+    pub fn judgement(&self, op: Op<'_>) -> Judgement {
+        let Some(execution) = op.execution() else { return self.judge(op).into() };
+        let judged = self.judge_execution(execution);
+        Judgement::from(judged.verdict()).for_commands(judged.command_line().understood)
+    }
+
     /// The largest file that may be read or written at a path, in bytes, if there is a limit.
     #[must_use]
     pub fn most_bytes(&self, path: &VirtualPath) -> Option<u64> {
@@ -147,8 +156,8 @@ impl PolicyLayer {
 
 #[async_trait]
 impl Gate for Policy {
-    async fn judge(&self, op: Op<'_>) -> Verdict {
-        Self::judge(self, op)
+    async fn judge(&self, op: Op<'_>) -> Judgement {
+        self.judgement(op)
     }
 
     fn visibility(&self, op: Op<'_>) -> Visibility {
@@ -158,9 +167,5 @@ impl Gate for Policy {
     fn most_bytes(&self, at: &Resolved, _: workden_core::Access) -> Option<u64> {
         let limits = [&at.typed, &at.real].map(|path| Self::most_bytes(self, path));
         limits.into_iter().flatten().min()
-    }
-
-    async fn understood(&self, execution: &Execution) -> Option<Vec<Vec<String>>> {
-        self.judge_execution(execution).command_line().understood
     }
 }

@@ -15,14 +15,8 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Expect, FileIdentity, IfExists, Opened, Removal, Resolved, Result,
-    Sandbox, Slice, Symlink, VirtualPath, Written,
-    sandbox::{
-        ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, SpawnRequest,
-        Usage,
-    },
-    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Change, Excerpt, TextWindow},
+    Backend, BackendExt, FileIdentity, HostFiles, Opened, Resolved, Result, Sandbox, VirtualPath, forward_backend,
+    forward_sandbox, sandbox::Job,
 };
 
 type Starting = Pin<Box<dyn Future<Output = Result<Arc<dyn Sandbox>>> + Send>>;
@@ -158,67 +152,46 @@ impl fmt::Debug for LazySandbox {
     }
 }
 
+/// Hands a call on to the files, which may be reached without the sandbox.
+macro_rules! files {
+    ($this:ident, $method:ident($($argument:expr),*)) => {
+        $this.files().await?.$method($($argument),*).await
+    };
+}
+
+/// Hands a call on to the sandbox, which is started for it.
+macro_rules! started {
+    ($this:ident, $method:ident($($argument:expr),*)) => {
+        $this.started().await?.$method($($argument),*).await
+    };
+}
+
+forward_backend! {
+    impl[] for LazySandbox;
+    looks: files, changes: files, host_files: |this| Some(this)
+}
+
 #[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl Backend for LazySandbox {
-    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
-        self.files().await?.resolve(path, symlink).await
-    }
-    async fn stat(&self, at: &Resolved) -> Result<Entry> {
-        self.files().await?.stat(at).await
-    }
-    async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
-        self.files().await?.list(at, request).await
-    }
-    async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
-        self.files().await?.read(at, range).await
-    }
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
+impl HostFiles for LazySandbox {
+    async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened> {
         self.files().await?.open(at, most).await
     }
-    async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
-        self.files().await?.read_text(at, window).await
-    }
-    async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
-        self.files().await?.write(at, content, expect).await
-    }
-    async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
-        self.files().await?.change(at, change, expect, most).await
-    }
-    async fn make_dir(&self, at: &Resolved) -> Result<()> {
-        self.files().await?.make_dir(at).await
-    }
-    async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
-        self.files().await?.remove(at, what).await
-    }
-    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
-        self.files().await?.rename(from, to, if_exists).await
-    }
-    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
-        self.files().await?.copy(from, to, if_exists).await
-    }
-    async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
-        self.files().await?.glob(at, request).await
-    }
-    async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
-        self.files().await?.grep(at, request).await
-    }
-    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+    async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
         self.files().await?.other_names(files).await
     }
-    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+    async fn find_identity(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
         self.files().await?.identify(at).await
     }
     // A mount table asks these two of everything mounted, at every listing. The files of a sandbox that
     // nothing else covers are the machine's programs and what its commands made in places of their own:
-    // no other mount shows the latter, and nobody has to start a sandbox to know that.
-    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+    // no other mount shows the latter, so no sandbox has to be started to answer.
+    async fn find_origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
         match &self.shared.files {
             Some(files) => files.origins().await,
             None => Ok(Vec::new()),
         }
     }
-    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+    async fn find_names(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
         match &self.shared.files {
             Some(own) => own.names_of(files).await,
             None => Ok(vec![Vec::new(); files.len()]),
@@ -226,44 +199,26 @@ impl Backend for LazySandbox {
     }
 }
 
-#[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl Sandbox for LazySandbox {
-    async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
-        self.started().await?.execute(request).await
-    }
-    async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
-        self.started().await?.spawn(request).await
-    }
-    async fn start_job(&self, request: &JobRequest) -> Result<Job> {
-        self.started().await?.start_job(request).await
-    }
-    async fn jobs(&self) -> Result<Vec<Job>> {
-        match self.sandbox() {
-            Some(sandbox) => sandbox.jobs().await,
-            // Nobody has started any.
-            None => Ok(Vec::new()),
+forward_sandbox! {
+    impl[] for LazySandbox;
+    looks: started, changes: started,
+    forward: [execute spawn start_job read_job kill_job usage isolation],
+    {
+        async fn jobs(&self) -> Result<Vec<Job>> {
+            match self.sandbox() {
+                Some(sandbox) => sandbox.jobs().await,
+                // No sandbox, no jobs.
+                None => Ok(Vec::new()),
+            }
         }
-    }
-    async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput> {
-        self.started().await?.read_job(id, read).await
-    }
-    async fn kill_job(&self, id: &JobId) -> Result<Killed> {
-        self.started().await?.kill_job(id).await
-    }
-    async fn usage(&self) -> Result<Usage> {
-        self.started().await?.usage().await
-    }
-    async fn isolation(&self) -> Result<Isolation> {
-        self.started().await?.isolation().await
-    }
-    async fn directory(&self) -> Result<VirtualPath> {
-        Ok(self.shared.directory.clone())
-    }
-    async fn stop(&self) -> Result<()> {
-        match self.sandbox().or_else(|| self.shared.begun.take()) {
-            Some(sandbox) => sandbox.stop().await,
-            None => Ok(()),
+        async fn directory(&self) -> Result<VirtualPath> {
+            Ok(self.shared.directory.clone())
+        }
+        async fn stop(&self) -> Result<()> {
+            match self.sandbox().or_else(|| self.shared.begun.take()) {
+                Some(sandbox) => sandbox.stop().await,
+                None => Ok(()),
+            }
         }
     }
 }
@@ -272,7 +227,7 @@ impl Sandbox for LazySandbox {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use workden_core::{Error, ErrorKind};
+    use workden_core::{Error, ErrorKind, sandbox::ExecuteRequest};
 
     use super::*;
 

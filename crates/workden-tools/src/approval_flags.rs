@@ -1,7 +1,7 @@
 //! The options that require approval, as a gate, which can only make a call stricter.
 
 use async_trait::async_trait;
-use workden_core::{Access, Execution, Gate, Op, Refusal, Resolved, Verdict, Visibility};
+use workden_core::{Access, Gate, Judgement, Op, Refusal, Resolved, Verdict, Visibility};
 
 use crate::options::{RequireApproval, ToolsetOptions};
 
@@ -22,21 +22,22 @@ impl ApprovalFlags {
 
 #[async_trait]
 impl Gate for ApprovalFlags {
-    async fn judge(&self, op: Op<'_>) -> Verdict {
+    async fn judge(&self, op: Op<'_>) -> Judgement {
         let (flag, operation, target) = match op {
-            Op::Stat(_) | Op::List(_) | Op::Read(_) | Op::Glob(_) | Op::Grep(_) => return Verdict::Allow,
+            Op::Stat(_) | Op::List(_) | Op::Read(_) | Op::Glob(_) | Op::Grep(_) => return Verdict::Allow.into(),
             Op::Write(at) | Op::MakeDir(at) => (self.write, "write", at.typed.to_string()),
             Op::Change(at) => (self.write, "edit", at.typed.to_string()),
             Op::Remove(at) => (self.write, "delete", at.typed.to_string()),
             Op::Rename { to, .. } | Op::Copy { to, .. } => (self.write, "write", to.typed.to_string()),
             Op::Execute(execution) => (self.execute, "execute", execution.script.clone()),
         };
-        match flag {
+        let verdict = match flag {
             RequireApproval::AsPolicy => Verdict::Allow,
             RequireApproval::Always => Verdict::Ask(
                 Refusal::Unapproved { operation: operation.to_owned(), target, description: String::new() }.into(),
             ),
-        }
+        };
+        verdict.into()
     }
 
     fn visibility(&self, _: Op<'_>) -> Visibility {
@@ -44,10 +45,6 @@ impl Gate for ApprovalFlags {
     }
 
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
-        None
-    }
-
-    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
         None
     }
 }

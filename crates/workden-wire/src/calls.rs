@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use workden_core::{
-    ByteRange, Changed, Entry, Expect, FileIdentity, IfExists, Removal, Resolved, Symlink, Timestamp, VirtualPath,
-    Written, sandbox,
+    ByteRange, Changed, Entry, Expect, FileIdentity, IfExists, Presence, Removal, Resolved, Symlink, Timestamp,
+    VirtualPath, Written, sandbox,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Signal, SpawnRequest,
         Usage, WindowSize,
@@ -48,7 +48,7 @@ macro_rules! calls {
 calls! {
     Hello at "/hello" {} -> HelloAnswer;
 
-    Resolve at "/v1/resolve" { path: VirtualPath, symlink: Symlink } -> Resolved;
+    Resolve at "/v1/resolve" { path: VirtualPath, symlink: Symlink } -> ResolveAnswer;
     Stat at "/v1/stat" { at: Resolved } -> Entry;
     List at "/v1/list" { at: Resolved, request: ListRequest } -> Listing;
     Read at "/v1/read" { at: Resolved, range: ByteRange } -> ReadAnswer;
@@ -73,7 +73,6 @@ calls! {
     KillJob at "/v1/kill_job" { id: JobId } -> Killed;
     UsageNow at "/v1/usage" {} -> Usage;
     IsolationOf at "/v1/isolation" {} -> Isolation;
-    DirectoryOf at "/v1/directory" {} -> VirtualPath;
     Stop at "/v1/stop" {} -> ();
 
     Spawn at "/v1/spawn" { request: SpawnRequest } -> Started;
@@ -94,6 +93,47 @@ pub(crate) struct HelloAnswer {
     pub(crate) directory: VirtualPath,
     /// What separates them from the machine.
     pub(crate) isolation: sandbox::Isolation,
+}
+
+/// A resolved path, and what is there: a path that is an argument travels without that.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ResolveAnswer {
+    pub(crate) typed: VirtualPath,
+    pub(crate) real: VirtualPath,
+    pub(crate) presence: Presence,
+    #[serde(default)]
+    pub(crate) aliases: Aliases,
+}
+
+/// Whether a file may have other names in the workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Aliases {
+    #[default]
+    Counted,
+    Possible,
+}
+
+impl From<Resolved> for ResolveAnswer {
+    fn from(resolved: Resolved) -> Self {
+        let presence = resolved.presence().clone();
+        let counted = matches!(&presence, Presence::Present(entry) if entry.names > 1);
+        let aliases = match resolved.may_have_other_names() && !counted {
+            true => Aliases::Possible,
+            false => Aliases::Counted,
+        };
+        Self { typed: resolved.typed, real: resolved.real, presence, aliases }
+    }
+}
+
+impl From<ResolveAnswer> for Resolved {
+    fn from(answer: ResolveAnswer) -> Self {
+        let resolved = Self::new(answer.typed, answer.real).with_presence(answer.presence);
+        match answer.aliases {
+            Aliases::Possible => resolved.with_possible_aliases(),
+            Aliases::Counted => resolved,
+        }
+    }
 }
 
 /// What is said of content that was read; the content is the body.

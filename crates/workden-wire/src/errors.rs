@@ -3,13 +3,47 @@
 //! The status is for tools that know HTTP and nothing of workden; what counts is the error in the
 //! body, which comes out as it went in.
 
+use std::fmt;
+
 use http::StatusCode;
 use workden_core::{Error, ErrorKind};
 
-/// The connection is no more.
+/// The source of every error that says that the connection is lost, and not that the other side answered.
+#[derive(Debug)]
+pub(crate) struct ConnectionLost(Option<Box<dyn std::error::Error + Send + Sync>>);
+
+impl fmt::Display for ConnectionLost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the connection to the sandbox is lost")
+    }
+}
+
+impl std::error::Error for ConnectionLost {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.as_deref().map(|cause| cause as _)
+    }
+}
+
+/// The connection is lost.
 pub(crate) fn gone() -> Error {
+    lost(ConnectionLost(None))
+}
+
+/// The connection is lost, for this reason.
+pub(crate) fn gone_because(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
+    tracing::debug!(error = &cause as &dyn std::error::Error, "connection to the sandbox lost");
+    lost(ConnectionLost(Some(Box::new(cause))))
+}
+
+fn lost(cause: ConnectionLost) -> Error {
     Error::new(ErrorKind::Gone, "the sandbox is gone")
-        .hint("it was stopped, or its connection broke; start a new sandbox and do again what is missing")
+        .hint("it was stopped, or its connection broke; start a new sandbox and repeat what is missing")
+        .with_source(cause)
+}
+
+/// Whether an error says that the connection is lost.
+pub(crate) fn is_lost(error: &Error) -> bool {
+    std::error::Error::source(error).is_some_and(|cause| cause.is::<ConnectionLost>())
 }
 
 /// The other side says something that is not of this protocol.

@@ -74,7 +74,8 @@ fn head(kind: u8, length: usize, room: usize) -> Result<BytesMut> {
 }
 
 fn control(kind: u8, value: &impl Serialize) -> Result<Bytes> {
-    let text = serde_json::to_vec(value).map_err(|_| Error::new(ErrorKind::Io, "a frame cannot be written"))?;
+    let text = serde_json::to_vec(value)
+        .map_err(|error| Error::new(ErrorKind::Io, "cannot serialise a frame").with_source(error))?;
     let mut frame = head(kind, text.len(), text.len())?;
     frame.extend_from_slice(&text);
     Ok(frame.freeze())
@@ -152,7 +153,7 @@ impl FrameReader {
 }
 
 fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T> {
-    serde_json::from_slice(text).map_err(|_| nonsense())
+    serde_json::from_slice(text).map_err(|error| nonsense().with_source(error))
 }
 
 fn nonsense() -> Error {

@@ -17,12 +17,12 @@ use crate::{Launch, PROTOCOL, Reply, errors, limits::LAUNCH_BYTES};
 ///
 /// What the keeper refuses with, and `Gone` when it ends without a word.
 pub async fn launch<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, launch: &Launch) -> Result<()> {
-    stream.write_all(&line(launch)?).await.map_err(|_| no_word())?;
-    stream.flush().await.map_err(|_| no_word())?;
+    stream.write_all(&line(launch)?).await.map_err(|error| no_word().with_source(error))?;
+    stream.flush().await.map_err(|error| no_word().with_source(error))?;
     let mut said = Vec::new();
     loop {
         // Byte by byte: what comes after the line is not for this reader. It is a short line.
-        let byte = stream.read_u8().await.map_err(|_| no_word())?;
+        let byte = stream.read_u8().await.map_err(|error| no_word().with_source(error))?;
         if byte == b'\n' {
             break;
         }
@@ -53,7 +53,7 @@ pub fn read_launch(stream: &mut impl Read) -> Result<Launch> {
             Ok(_) if byte[0] == b'\n' => break,
             Ok(_) => said.push(byte[0]),
             Err(error) if error.kind() == IoErrorKind::Interrupted => {}
-            Err(_) => return Err(no_word()),
+            Err(error) => return Err(no_word().with_source(error)),
         }
         if said.len() > LAUNCH_BYTES {
             return Err(too_long());
@@ -73,10 +73,10 @@ pub fn read_launch(stream: &mut impl Read) -> Result<Launch> {
 ///
 /// # Errors
 ///
-/// `Gone` when nobody listens.
+/// `Gone` when the other side is closed.
 pub fn write_reply(stream: &mut impl Write, reply: &Reply) -> Result<()> {
     let line = line(reply)?;
-    stream.write_all(&line).and_then(|()| stream.flush()).map_err(|_| errors::gone())
+    stream.write_all(&line).and_then(|()| stream.flush()).map_err(errors::gone_because)
 }
 
 #[derive(serde::Deserialize)]
@@ -86,7 +86,7 @@ struct Version {
 
 fn line(value: &impl Serialize) -> Result<Vec<u8>> {
     let mut line = serde_json::to_vec(value)
-        .map_err(|_| Error::new(ErrorKind::InvalidArgument, "what the keeper is to be cannot be written down"))?;
+        .map_err(|error| Error::new(ErrorKind::InvalidArgument, "cannot serialise the launch").with_source(error))?;
     if line.len() > LAUNCH_BYTES {
         return Err(too_long());
     }
@@ -96,7 +96,8 @@ fn line(value: &impl Serialize) -> Result<Vec<u8>> {
 
 fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T> {
     serde_json::from_slice(line).map_err(|error| {
-        Error::new(ErrorKind::InvalidArgument, format!("the first line of a connection makes no sense: {error}"))
+        Error::new(ErrorKind::InvalidArgument, format!("invalid first line of a connection: {error}"))
+            .with_source(error)
     })
 }
 
@@ -105,8 +106,8 @@ fn too_long() -> Error {
 }
 
 fn no_word() -> Error {
-    Error::new(ErrorKind::Gone, "the other side ended before it said a word")
-        .hint("the keeper may not be a program that this machine can run")
+    Error::new(ErrorKind::Gone, "the other side closed the connection without an answer")
+        .hint("check that the keeper is a program that this machine can run")
 }
 
 #[cfg(test)]

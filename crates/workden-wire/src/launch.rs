@@ -50,7 +50,7 @@ pub enum LaunchTarget {
 pub enum Lifetime {
     /// With its owner: when the stream ends, or the process that started it.
     Owned,
-    /// When nobody has been connected for so long. It serves a socket, to anybody with the token.
+    /// When no client has been connected for so long. It serves a socket, to clients with the token.
     Leased {
         /// For how long.
         ttl: Duration,

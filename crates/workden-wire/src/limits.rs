@@ -1,6 +1,6 @@
 //! The numbers that bound what a connection may cost, in one place.
 //!
-//! Invariant: who does not read holds up nobody else. A stream that nobody reads keeps its window of
+//! Invariant: a slow reader holds up no other call. A stream that is not read keeps its window of
 //! the connection's, so that the connection's is larger than those of all streams together.
 
 /// Bytes of one JSON message that a server takes. The largest are changes that carry their texts.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use workden_core::{Access, Error, ErrorKind, Execution, Gate, Op, Resolved, Verdict, Visibility};
+use workden_core::{Access, Error, ErrorKind, Gate, Judgement, Op, Resolved, Verdict, Visibility};
 use workden_policy::Policy;
 
 /// A policy that judges files at once, and commands on a thread for such work.
@@ -12,11 +12,11 @@ pub(crate) struct PolicyGate(pub(crate) Arc<Policy>);
 
 #[async_trait]
 impl Gate for PolicyGate {
-    async fn judge(&self, op: Op<'_>) -> Verdict {
-        let Some(execution) = op.execution() else { return Policy::judge(&self.0, op) };
+    async fn judge(&self, op: Op<'_>) -> Judgement {
+        let Some(execution) = op.execution() else { return self.0.judgement(op) };
         let (policy, execution) = (Arc::clone(&self.0), execution.clone());
-        let failed = || Verdict::Deny(Error::new(ErrorKind::Io, "the command could not be judged"));
-        off_thread(move || Policy::judge(&policy, Op::Execute(&execution))).await.unwrap_or_else(failed)
+        let failed = || Verdict::Deny(Error::new(ErrorKind::Io, "cannot judge the command")).into();
+        off_thread(move || policy.judgement(Op::Execute(&execution))).await.unwrap_or_else(failed)
     }
 
     fn visibility(&self, op: Op<'_>) -> Visibility {
@@ -25,11 +25,6 @@ impl Gate for PolicyGate {
 
     fn most_bytes(&self, at: &Resolved, access: Access) -> Option<u64> {
         Gate::most_bytes(&*self.0, at, access)
-    }
-
-    async fn understood(&self, execution: &Execution) -> Option<Vec<Vec<String>>> {
-        let (policy, execution) = (Arc::clone(&self.0), execution.clone());
-        off_thread(move || policy.judge_execution(&execution).command_line().understood).await.flatten()
     }
 }
 

@@ -5,7 +5,7 @@
 //! removed, moved, or put in place by a move either.
 
 use async_trait::async_trait;
-use workden_core::{Access, Error, ErrorKind, Execution, Gate, Op, Resolved, Verdict, VirtualPath, Visibility};
+use workden_core::{Access, Error, ErrorKind, Gate, Judgement, Op, Resolved, Verdict, VirtualPath, Visibility};
 
 use crate::protected_names::{ProtectedNames, Standing};
 
@@ -77,14 +77,15 @@ enum Comes {
 
 #[async_trait]
 impl Gate for ReadOnlyPaths {
-    async fn judge(&self, op: Op<'_>) -> Verdict {
-        match self.held(op) {
+    async fn judge(&self, op: Op<'_>) -> Judgement {
+        let verdict = match self.held(op) {
             Some(at) => Verdict::Deny(
                 Error::new(ErrorKind::ReadOnly, format!("cannot write `{}`: it may only be read", at.typed))
                     .hint(self.why(at)),
             ),
             None => Verdict::Allow,
-        }
+        };
+        verdict.into()
     }
 
     fn visibility(&self, _: Op<'_>) -> Visibility {
@@ -94,10 +95,6 @@ impl Gate for ReadOnlyPaths {
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
         None
     }
-
-    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
-        None
-    }
 }
 
 #[cfg(test)]
@@ -105,7 +102,7 @@ mod tests {
     use super::*;
 
     fn at(typed: &str, real: &str) -> Resolved {
-        Resolved { typed: VirtualPath::parse(typed).unwrap(), real: VirtualPath::parse(real).unwrap() }
+        Resolved::new(VirtualPath::parse(typed).unwrap(), VirtualPath::parse(real).unwrap())
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::{
 
 use async_trait::async_trait;
 use workden_core::{
-    Access, Backend, Error, ErrorKind, Execution, Gate, Guarded, Layer, Op, Resolved, Rule, RuleCase, Rules, Sight,
+    Access, Backend, Error, ErrorKind, Gate, Guarded, Judgement, Layer, Op, Resolved, Rule, RuleCase, Rules, Sight,
     Verdict, VirtualPath, Visibility,
 };
 use workden_files::{Durability, LocalBackend, PathOpening};
@@ -108,11 +108,11 @@ struct NotTheVault;
 
 #[async_trait]
 impl Gate for NotTheVault {
-    async fn judge(&self, op: Op<'_>) -> Verdict {
+    async fn judge(&self, op: Op<'_>) -> Judgement {
         let is_vault = |path: &VirtualPath| path.components().next() == Some("vault");
         match op.paths().any(|at| is_vault(&at.typed) || is_vault(&at.real)) {
-            true => Verdict::Deny(Error::new(ErrorKind::Denied, "the vault is closed")),
-            false => Verdict::Allow,
+            true => Verdict::Deny(Error::new(ErrorKind::Denied, "the vault is closed")).into(),
+            false => Verdict::Allow.into(),
         }
     }
 
@@ -128,10 +128,6 @@ impl Gate for NotTheVault {
     }
 
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
-        None
-    }
-
-    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
         None
     }
 }

@@ -11,15 +11,9 @@ use std::{
     },
 };
 
-use async_trait::async_trait;
 use tokio::sync::Mutex;
 use workden::files::{LocalBackend, StateBackend, SystemClock};
-use workden_core::{
-    Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened,
-    Removal, Resolved, Result, Slice, Symlink, Version, VirtualPath, Written,
-    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Change, Excerpt, TextWindow},
-};
+use workden_core::{BackendExt, Error, ErrorKind, Expect, Result, Version, VirtualPath, forward_backend};
 
 /// Files in memory, and the file that they are kept in.
 #[derive(Debug)]
@@ -99,61 +93,21 @@ fn not_kept(error: Error) -> Error {
         .hint("nothing more can be kept here; whoever started workden has to start it again")
 }
 
-#[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl Backend for StateFile {
-    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
-        self.files.resolve(path, symlink).await
-    }
-    async fn stat(&self, at: &Resolved) -> Result<Entry> {
-        self.files.stat(at).await
-    }
-    async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
-        self.files.list(at, request).await
-    }
-    async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
-        self.files.read(at, range).await
-    }
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
-        self.files.open(at, most).await
-    }
-    async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
-        self.files.read_text(at, window).await
-    }
-    async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
-        self.keep(self.files.write(at, content, expect).await).await
-    }
-    async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
-        self.keep(self.files.change(at, change, expect, most).await).await
-    }
-    async fn make_dir(&self, at: &Resolved) -> Result<()> {
-        self.keep(self.files.make_dir(at).await).await
-    }
-    async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
-        self.keep(self.files.remove(at, what).await).await
-    }
-    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
-        self.keep(self.files.rename(from, to, if_exists).await).await
-    }
-    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
-        self.keep(self.files.copy(from, to, if_exists).await).await
-    }
-    async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
-        self.files.glob(at, request).await
-    }
-    async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
-        self.files.grep(at, request).await
-    }
-    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
-        self.files.other_names(files).await
-    }
-    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
-        self.files.identify(at).await
-    }
-    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
-        self.files.origins().await
-    }
-    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
-        self.files.names_of(files).await
-    }
+/// Hands a call on to the files.
+macro_rules! files {
+    ($this:ident, $method:ident($($argument:expr),*)) => {
+        $this.files.$method($($argument),*).await
+    };
+}
+
+/// Makes a change, and keeps it in the file.
+macro_rules! kept {
+    ($this:ident, $method:ident($($argument:expr),*)) => {
+        $this.keep($this.files.$method($($argument),*).await).await
+    };
+}
+
+forward_backend! {
+    impl[] for StateFile;
+    looks: files, changes: kept, host_files: |this| this.files.host_files()
 }

@@ -62,7 +62,7 @@ pub async fn a_line_runs_in_a_shell(sandbox: &dyn Sandbox) -> Outcome {
     prints(sandbox, "cat <<end\none\ntwo\nend\n", "one\ntwo\n").await
 }
 
-/// A command that reads finds the end of a file, and waits for nobody.
+/// A command that reads reads the end of the file at once.
 pub async fn standard_input_is_at_its_end(sandbox: &dyn Sandbox) -> Outcome {
     prints(sandbox, "cat; echo cat: $?; read line; echo read: $?", "cat: 0\nread: 1\n").await?;
     prints(sandbox, "[ -t 0 ] || echo no terminal", "no terminal\n").await

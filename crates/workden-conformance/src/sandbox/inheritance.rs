@@ -1,4 +1,4 @@
-//! What a command must not get from whoever starts it: open files, blocked and ignored signals.
+//! What a command must not inherit from the process that starts it: open files, blocked and ignored signals.
 
 use workden_core::sandbox::{Command, Ended, Sandbox, SpawnRequest, WindowSize};
 
@@ -34,7 +34,7 @@ pub async fn a_command_has_its_standard_streams_open_and_nothing_else(sandbox: &
     Ok(())
 }
 
-/// Masks survive into programs, so somebody has to take care.
+/// Signal masks survive an exec, so the sandbox has to reset them.
 pub async fn no_signal_is_blocked_or_ignored(sandbox: &dyn Sandbox) -> Outcome {
     let done = run_program(sandbox, &["grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"]).await?;
     equal("how it ended", done.ended, Ended::Exited(0))?;
@@ -47,7 +47,7 @@ pub async fn no_signal_is_blocked_or_ignored(sandbox: &dyn Sandbox) -> Outcome {
     Ok(())
 }
 
-/// By `SIGPIPE`, as everybody expects.
+/// By `SIGPIPE`, as in a shell.
 pub async fn a_writer_whose_reader_is_gone_ends(sandbox: &dyn Sandbox) -> Outcome {
     prints(sandbox, "yes | head -n 1; echo $?", "y\n0\n").await
 }

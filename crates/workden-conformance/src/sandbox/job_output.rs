@@ -78,7 +78,7 @@ pub async fn a_character_is_not_split_between_reads(sandbox: &dyn Sandbox) -> Ou
     equal("the rest", (read.text.as_str(), read.next), ("éé", 9))
 }
 
-/// Nobody is waiting for the other half.
+/// A half character at the end of the output is shown as U+FFFD.
 pub async fn half_a_character_at_the_end_is_marked(sandbox: &dyn Sandbox) -> Outcome {
     let begun = job(sandbox, r"printf 'a\377b\303'").await?;
     equal("all of it", outcome(sandbox, &begun.id).await?.0, "a\u{fffd}b\u{fffd}")

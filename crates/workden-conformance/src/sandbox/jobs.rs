@@ -67,7 +67,7 @@ pub async fn an_argument_vector_runs_as_it_is(sandbox: &dyn Sandbox) -> Outcome 
     equal("its output", outcome(sandbox, &started.id).await?.0, "a b\n$HOME\n")
 }
 
-/// It waits for nobody.
+/// The call returns at once.
 pub async fn the_input_of_a_job_is_at_its_end(sandbox: &dyn Sandbox) -> Outcome {
     let started = job(sandbox, "cat; echo $?").await?;
     equal("its output", outcome(sandbox, &started.id).await?.0, "0\n")

@@ -6,7 +6,7 @@
 //! a sandbox are checked by [`all`](crate::all) with a [`PrefixBackend`](crate::PrefixBackend) of its directory.
 //!
 //! Commands need `sh` and what coreutils or busybox have, `setsid` and `/proc` included; those of
-//! [`python_checks`] need `python3`. Whoever is to be gone is looked for from inside, by another
+//! [`python_checks`] need `python3`. Processes that must be gone are looked for from inside, by another
 //! command. Nothing here needs a runtime but what the sandbox itself needs.
 
 mod calls;

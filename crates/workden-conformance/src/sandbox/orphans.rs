@@ -1,6 +1,6 @@
-//! No orphans: whoever stops waiting for a command stops all that it has started, however it hides.
+//! No orphans: a call that stops waiting for a command stops all that it has started, however it hides.
 //!
-//! What is to be gone sleeps for a number of seconds that nobody else sleeps for, by which another
+//! What is to be gone sleeps for a number of seconds that no other process sleeps for, by which another
 //! command finds it in `/proc`.
 
 use std::{
@@ -53,10 +53,10 @@ const WAYS: &[(&str, &str)] = &[
     ("one after the other", "while :; do sleep N & sleep 0.05; done"),
 ];
 
-/// How long until nobody may be left, after a call was dropped.
+/// How long after a dropped call a process may still be left.
 const GRACE: Duration = limits::TERM_TIME.saturating_add(Duration::from_secs(20));
 
-/// A number of seconds that nobody else sleeps for.
+/// A number of seconds that no other process sleeps for.
 fn seconds() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -67,7 +67,7 @@ fn seconds() -> u32 {
 
 /// A line that prints how many sleep for so long.
 fn count(seconds: u32) -> String {
-    // Written so that whoever looks for it does not find itself.
+    // Written so that the search does not find itself.
     let (start, last) = (seconds / 10, seconds % 10);
     format!("grep -l '{start}[{last}]' /proc/[0-9]*/cmdline 2>/dev/null | wc -l | tr -d ' '")
 }
@@ -88,7 +88,7 @@ async fn is_up(sandbox: &dyn Sandbox, way: &str, seconds: u32) -> Outcome {
     Ok(())
 }
 
-/// Holds when nobody is left in the end.
+/// Holds when no process is left in the end.
 async fn nobody_is_left(sandbox: &dyn Sandbox, way: &str, seconds: u32) -> Outcome {
     let started = Instant::now();
     loop {
@@ -113,7 +113,7 @@ fn all_hold(outcomes: Vec<Outcome>) -> Outcome {
     outcomes.into_iter().collect()
 }
 
-/// When the call returns nobody is there any more.
+/// When the call returns no process is left.
 pub async fn a_timeout_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
         let request = ExecuteRequest::shell(line).timeout(Duration::from_secs(2));
@@ -126,7 +126,7 @@ pub async fn a_timeout_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     all_hold(join_all(each).await)
 }
 
-/// Nobody waits for it any more.
+/// A dropped call stops its command.
 pub async fn a_dropped_call_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
         let request = ExecuteRequest::shell(line).timeout(None);
@@ -148,11 +148,11 @@ pub async fn a_dropped_process_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     all_hold(join_all(each).await)
 }
 
-/// With everybody in it, and those who left it.
+/// With every process in it, and those that left it.
 pub async fn a_dropped_terminal_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
         let mut process = in_terminal(sandbox, &line).await?;
-        // Whoever reads slows nobody down.
+        // Reading must not slow the processes down.
         let reading = async { while process.events.next().await.is_some() {} };
         select(Box::pin(reading), Box::pin(is_up(sandbox, way, seconds))).await;
         drop(process.events);
@@ -161,7 +161,7 @@ pub async fn a_dropped_terminal_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome 
     all_hold(join_all(each).await)
 }
 
-/// When the kill returns nobody is there any more.
+/// When the kill returns no process is left.
 pub async fn a_killed_job_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
         let begun = job(sandbox, &line).await?;
@@ -172,7 +172,7 @@ pub async fn a_killed_job_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     all_hold(join_all(each).await)
 }
 
-/// `TERM` comes first, and who says goodbye is listened to: nobody dies of a closed pipe.
+/// `TERM` comes first, and output after it is still read: no process dies of a closed pipe.
 pub async fn there_is_time_to_say_goodbye(sandbox: &dyn Sandbox) -> Outcome {
     let line = "trap 'echo leaving; sleep 0.3; echo bye > NAME; exit' TERM; echo ready; : > NAME.up; \
                 while :; do sleep 0.05; done";
@@ -207,12 +207,12 @@ pub async fn others_are_left_alone(sandbox: &dyn Sandbox) -> Outcome {
     let (of_job, of_command) = (seconds(), seconds());
     job(sandbox, &format!("sleep {of_job}; :")).await?;
     prints(sandbox, &format!("sleep {of_command} & :"), "").await?;
-    let request = ExecuteRequest::shell("sleep 30 & sleep 30").timeout(Duration::from_millis(300));
+    let request = ExecuteRequest::shell("sleep 120 & sleep 120").timeout(Duration::from_millis(300));
     equal("another command", sandbox.execute(&request).await?.ended, Ended::TimedOut)?;
-    let other = job(sandbox, "sleep 30").await?;
+    let other = job(sandbox, "sleep 120").await?;
     sandbox.kill_job(&other.id).await?;
-    drop(piped(sandbox, "sleep 30").await?);
+    drop(piped(sandbox, "sleep 120").await?);
     pause(300).await;
-    ensure(survivors(sandbox, of_job).await? >= 1, "a job was stopped with somebody else")?;
+    ensure(survivors(sandbox, of_job).await? >= 1, "a job was stopped together with another one")?;
     equal("what a command left", survivors(sandbox, of_command).await?, 1)
 }

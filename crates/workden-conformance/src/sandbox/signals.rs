@@ -75,7 +75,7 @@ pub async fn a_stopped_process_goes_on_when_told(sandbox: &dyn Sandbox) -> Outco
     equal("what it printed", printed.output(), "ready\nwent on\n")
 }
 
-/// There is nobody to reach.
+/// The process has ended.
 pub async fn a_signal_to_one_that_has_ended_is_fine(sandbox: &dyn Sandbox) -> Outcome {
     let mut process = piped(sandbox, "true").await?;
     everything(&mut process).await?;

@@ -118,7 +118,7 @@ pub async fn writing_to_a_process_that_reads_no_more_is_refused(sandbox: &dyn Sa
         }
         Ok(())
     };
-    let filled = super::calls::within("writing to nobody", AT_ONCE, filled).await?;
+    let filled = super::calls::within("writing without a reader", AT_ONCE, filled).await?;
     refused("to one that has closed its input", filled, ErrorKind::Gone).map(drop)
 }
 

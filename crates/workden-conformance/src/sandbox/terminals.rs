@@ -66,7 +66,7 @@ pub async fn what_is_typed_is_echoed_and_read_by_lines(sandbox: &dyn Sandbox) ->
 
 /// The process and what it has started.
 pub async fn control_c_interrupts(sandbox: &dyn Sandbox) -> Outcome {
-    let mut process = in_terminal(sandbox, "echo ready; exec sleep 30").await?;
+    let mut process = in_terminal(sandbox, "echo ready; exec sleep 120").await?;
     let mut printed = Printed::default();
     printed.until(&mut process.events, "ready\r\n").await?;
     write(&*process.control, "\x03").await?;
@@ -84,7 +84,7 @@ pub async fn control_c_interrupts(sandbox: &dyn Sandbox) -> Outcome {
 pub async fn control_z_stops_what_runs_in_a_shell_with_jobs(sandbox: &dyn Sandbox) -> Outcome {
     // With `exec`: a shell that is stopped while it waits in `vfork` for a child that is stopped as well
     // never says so.
-    let line = "set -m; sh -c 'echo ready; exec sleep 30'; echo back; kill -KILL %1";
+    let line = "set -m; sh -c 'echo ready; exec sleep 120'; echo back; kill -KILL %1";
     let mut process = in_terminal(sandbox, line).await?;
     let mut printed = Printed::default();
     printed.until(&mut process.events, "ready\r\n").await?;

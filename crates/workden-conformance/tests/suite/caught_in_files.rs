@@ -51,6 +51,7 @@ pub(crate) const CAUGHT: &[(Spoil, &[&str])] = &[
     (ErrorsAreEndless, &["odd_names::a_name_that_is_too_long_is_not_echoed_in_full"]),
     (ResolveForgetsWhatWasTyped, &["entries::without_links_a_path_resolves_to_itself"]),
     (ResolveMakesDirectories, &["entries::without_links_a_path_resolves_to_itself"]),
+    (ResolveSeesDirectoriesEverywhere, &["entries::resolving_says_what_is_there_as_stat_does"]),
     (
         StatAddsToSizes,
         &[

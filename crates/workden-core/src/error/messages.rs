@@ -1,7 +1,7 @@
 //! The errors that every backend has, in the same words everywhere, with what to do instead.
 //!
 //! Invariant: a hint says what follows from the call alone. It names nothing that a look into a
-//! directory would have to tell, because not everybody may look there.
+//! directory would have to tell, because not every caller may look there.
 
 use crate::{Error, ErrorKind, VirtualPath};
 
@@ -133,7 +133,7 @@ pub(crate) fn through_file(sentence: &str) -> Option<(&str, &str, &str)> {
     Some((&start[..at], &start[at + 1..], file))
 }
 
-/// The sentence about a path through a file, told to somebody who knows the path `real` as `typed`.
+/// The sentence about a path through a file, for a reader who knows the path `real` as `typed`.
 pub(crate) fn through_file_told_as(sentence: &str, real: &VirtualPath, typed: &VirtualPath) -> Option<String> {
     let (start, path, file) = through_file(sentence)?;
     let below = path.strip_prefix(real.as_str()).filter(|below| below.is_empty() || below.starts_with('/'))?;
@@ -146,7 +146,7 @@ pub(crate) fn through_file_told_as(sentence: &str, real: &VirtualPath, typed: &V
     Some(format!("{start}`{told}`: {reason}"))
 }
 
-/// The sentence about a path through a file, told by somebody to whom it lies below `prefix`.
+/// The sentence about a path through a file, for a reader to whom it lies below `prefix`.
 pub(crate) fn through_file_below(sentence: &str, prefix: &VirtualPath) -> Option<String> {
     let (start, path, file) = through_file(sentence)?;
     Some(format!("{start}`{prefix}{path}`: `{prefix}{file}`{IS_A_FILE}"))

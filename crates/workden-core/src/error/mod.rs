@@ -1,9 +1,10 @@
 //! `Error`: a kind for code, a sentence for the reader, and a hint that says what to do instead.
 //!
 //! Invariant: an error names virtual paths only. It is made from a kind and our own words, never
-//! from a host error's text, which may hold a host path.
+//! from a host error's text, which may hold a host path. The host's error is its
+//! [`source`](std::error::Error::source), for operators: it is neither displayed nor serialised.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +40,21 @@ struct Parts {
     hint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     refusal: Option<Refusal>,
+    #[serde(skip)]
+    cause: Cause,
 }
+
+/// The error below, which does not count when two errors are compared.
+#[derive(Clone, Default)]
+struct Cause(Option<Arc<dyn std::error::Error + Send + Sync>>);
+
+impl PartialEq for Cause {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Cause {}
 
 /// What went wrong, for code that has to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -88,21 +103,21 @@ pub enum ErrorKind {
     PermissionDenied,
     /// The policy refuses.
     Denied,
-    /// The policy wants somebody's approval.
+    /// The policy requires approval.
     ApprovalNeeded,
     /// No room left.
     NoSpace,
-    /// Somebody else holds it.
+    /// In use by another call or process.
     Busy,
     /// It took too long.
     TimedOut,
     /// The sandbox or the process is no longer there.
     Gone,
-    /// Whoever runs the sandboxes does not answer; trying again later may help.
+    /// The host of the sandboxes does not answer; trying again later may help.
     Unreachable,
     /// This backend cannot do that.
     Unsupported,
-    /// A limit that was asked for, and that nobody here can hold.
+    /// A limit was requested that cannot be enforced here.
     LimitNotHeld,
     /// Anything else that went wrong below.
     Io,
@@ -111,7 +126,15 @@ pub enum ErrorKind {
 impl Error {
     /// An error of this kind, with a sentence that names what was tried and what stood in the way.
     pub fn new(kind: ErrorKind, sentence: impl Into<String>) -> Self {
-        Self(Box::new(Parts { kind, sentence: sentence.into(), hint: None, refusal: None }))
+        Self(Box::new(Parts { kind, sentence: sentence.into(), hint: None, refusal: None, cause: Cause::default() }))
+    }
+
+    /// Adds the error below, for operators: [`source`](std::error::Error::source) returns it. No model and
+    /// no wire ever sees it.
+    #[must_use]
+    pub fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        self.0.cause = Cause(Some(Arc::new(source)));
+        self
     }
 
     /// Adds the refusal as data, for faces that tell it in words of their own.
@@ -152,7 +175,7 @@ impl Error {
         self.0.hint.as_deref()
     }
 
-    /// The same error, told by somebody to whom the paths in it lie below `prefix`.
+    /// The same error for a reader to whom its paths lie below `prefix`.
     ///
     /// By convention the paths of a sentence start with `/`, stand in backquotes, and come before
     /// the reason. What the reason quotes (a text to replace, lines of a file) is not a path,
@@ -182,7 +205,7 @@ impl Error {
         self
     }
 
-    /// The same error, told by somebody to whom `directory` is `/`: the other way of [`below`].
+    /// The same error for a reader to whom `directory` is `/`: the inverse of [`below`].
     ///
     /// [`below`]: Error::below
     #[must_use]
@@ -220,8 +243,8 @@ impl Error {
         self
     }
 
-    /// The same error, told to somebody who knows the path `real` as `typed`. Where a link led is
-    /// nobody's business until it is opened.
+    /// The same error for a reader who knows the path `real` as `typed`: the target of a link is
+    /// not disclosed before it is opened.
     #[must_use]
     pub fn told_as(mut self, real: &crate::VirtualPath, typed: &crate::VirtualPath) -> Self {
         let known_as = |path: &crate::VirtualPath| match path.strip_prefix(real) {
@@ -266,7 +289,11 @@ impl fmt::Debug for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.cause.0.as_deref().map(|cause| cause as _)
+    }
+}
 
 #[cfg(test)]
 mod tests {

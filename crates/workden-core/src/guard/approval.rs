@@ -1,4 +1,4 @@
-//! Asking somebody: `Approver`, and the question as data.
+//! `Approver`, and the question that it is asked, as data.
 //!
 //! A question is asked after every cheap denial, once a call, and says what exactly would be done.
 //! What is done then is that, or nothing. Remembering answers is an approver's own business.
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Entry, Error, Refusal, Resolved, Version, VirtualPath};
 
-/// Somebody who can be asked.
+/// Decides about calls that have to be approved: a person, or a program in their place.
 #[async_trait]
 pub trait Approver: Send + Sync + fmt::Debug {
     /// Decides about one call. It may take as long as a person takes.
     async fn approve(&self, request: ApprovalRequest) -> Approval;
 }
 
-/// What somebody who was asked has said.
+/// The answer of an approver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approval {
     /// Go ahead with this call.
@@ -46,7 +46,7 @@ pub struct ApprovalRequest {
     pub command: Option<CommandLine>,
     /// What would be done, in a sentence for a person.
     pub description: String,
-    /// Why it has to be approved: what the caller would hear if nobody could be asked.
+    /// Why it has to be approved: the error that the caller would get without an approver.
     pub why: String,
     /// The same as data, where the gate gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,17 +12,18 @@ use std::{
 
 use super::{
     Approval, ApprovalRequest, Guarded, Op, TargetState,
+    conflict::changed_meanwhile,
     describing::{NewContent, describe},
-    judging::{Depth, Findings, is_file_itself},
+    judging::{Depth, Findings, Look, is_file_itself},
     trace::Trace,
 };
-use crate::{Backend, ByteRange, Error, ErrorKind, IfExists, Resolved, Result, Version, VersionHasher};
+use crate::{Backend, ByteRange, Error, IfExists, Resolved, Result, Version, VersionHasher};
 
 /// A larger file than this is known by its size and time.
 const VERSIONED_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What somebody has approved to be looked at, for one tool call: a tool that looks twice is one call to
-/// whoever is asked. Only looks, and only at the very same place; what changes something is asked about
+/// The looks that were approved for one tool call: to the approver, a tool that looks twice is one call.
+/// Only looks, and only at the very same place; calls that change something are asked about
 /// every time.
 #[derive(Debug, Default)]
 pub(super) struct GrantedLooks(Mutex<HashSet<(&'static str, Resolved)>>);
@@ -64,17 +65,17 @@ impl<B: Backend> Guarded<B> {
             trace.allowed();
             return Ok(());
         }
-        let findings = self.examine(op, depth).await?;
+        let findings = self.examine(op, depth, Look::AsResolved).await?;
         self.settle(trace, op, depth, findings, NewContent::None, None).await
     }
 
-    /// As `pass`, for a move or a copy: nobody is asked about one that could not be done.
+    /// As `pass`, for a move or a copy: one that cannot be done is refused without a question.
     pub(super) async fn pass_to(&self, trace: &mut Trace<'_>, op: Op<'_>, if_exists: IfExists) -> Result<()> {
         if self.is_open() {
             trace.allowed();
             return Ok(());
         }
-        let findings = self.examine(op, Depth::Tree).await?;
+        let findings = self.examine(op, Depth::Tree, Look::AsResolved).await?;
         if let (Op::Rename { from, to } | Op::Copy { from, to }, Some(Some(_))) = (op, findings.there.get(1))
             && from.real != to.real
             && if_exists == IfExists::Refuse
@@ -106,10 +107,7 @@ impl<B: Backend> Guarded<B> {
             return Ok(());
         }
         self.there_to_ask_about(op, &findings).await?;
-        let command = match op.execution() {
-            Some(execution) => Some(execution.command_line(self.understood(execution).await)),
-            None => None,
-        };
+        let command = op.execution().map(|execution| execution.command_line(findings.commands.clone()));
         let request = ApprovalRequest {
             call: op.name().to_owned(),
             operations: op.operations().iter().map(|operation| (*operation).to_owned()).collect(),
@@ -128,10 +126,12 @@ impl<B: Backend> Guarded<B> {
             Approval::Refused(why) => return Err(why),
             Approval::Granted => {}
         }
-        // A person takes time, and the files do not wait.
-        let now = self.examine(op, depth).await?;
-        if !findings.still_holds(op, &now) {
-            return Err(changed_meanwhile(op));
+        // A person takes time, and the files do not wait. A command is judged by itself alone.
+        if op.execution().is_none() {
+            let now = self.examine(op, depth, Look::Again).await?;
+            if !findings.still_holds(op, &now) {
+                return Err(changed_meanwhile(op));
+            }
         }
         if self.caller.is_some() {
             self.granted.note(op);
@@ -171,7 +171,7 @@ impl<B: Backend> Guarded<B> {
         read.ok().map(|slice| Version::of(&slice.bytes))
     }
 
-    /// Nobody is asked about what is not there.
+    /// Refuses a call on something that does not exist, without a question.
     async fn there_to_ask_about(&self, op: Op<'_>, findings: &Findings) -> Result<()> {
         match (op.paths().next(), findings.there.first()) {
             (Some(source), Some(None)) => self.inner.stat(source).await.map(drop),
@@ -187,23 +187,4 @@ fn version_of_all(findings: &Findings) -> Version {
         hasher.update(format!("{entry:?}\n").as_bytes());
     }
     hasher.finish()
-}
-
-/// The outcome of a call that somebody approved: what shows that it is no longer the same is told
-/// as that.
-pub(super) fn as_approved<T>(op: Op<'_>, outcome: Result<T>) -> Result<T> {
-    outcome.map_err(|error| match (op, error.kind()) {
-        (
-            Op::Read(_) | Op::Write(_) | Op::Change(_) | Op::Remove(_) | Op::Rename { .. } | Op::Copy { .. },
-            ErrorKind::Moved | ErrorKind::Conflict | ErrorKind::NotFound | ErrorKind::AlreadyExists,
-        ) => changed_meanwhile(op),
-        _ => error,
-    })
-}
-
-/// The error for a file that is no longer what somebody was asked about.
-pub(super) fn changed_meanwhile(op: Op<'_>) -> Error {
-    let path = op.paths().next().map(|at| at.typed.to_string()).unwrap_or_default();
-    Error::new(ErrorKind::Conflict, format!("cannot {} `{path}`: it changed while approval was pending", op.name()))
-        .hint("nothing was done; look at what is there now, and decide anew")
 }

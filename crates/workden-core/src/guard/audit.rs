@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ErrorKind, Resolved};
 
-/// Somebody who keeps records.
+/// Keeps a record of every call.
 pub trait Audit: Send + Sync + fmt::Debug {
     /// Takes note of a call that is over. It holds the call up for as long as it takes.
     fn record(&self, event: &AuditEvent);
@@ -36,9 +36,9 @@ pub struct AuditEvent {
 pub enum AuditOutcome {
     /// It was allowed, and done.
     Allowed,
-    /// Somebody approved it, and it was done.
+    /// It was approved, and done.
     Approved,
-    /// A gate, a ceiling or somebody who was asked said no; nothing was done.
+    /// A gate, a ceiling or the approver refused it; nothing was done.
     Refused(ErrorKind),
     /// It was allowed, and could not be done.
     Failed(ErrorKind),

@@ -1,6 +1,6 @@
 //! A sandbox behind gates: every command is an [`Op::Execute`], however it is started.
 //!
-//! Reading and killing a job is part of having started it: no gate is asked again, and whoever did
+//! Reading and killing a job is part of having started it: no gate is asked again, and a caller that did
 //! not start it through this wrapper (or a clone of it) does not find it. So a job of one agent is
 //! nothing that another one, under stricter rules, could read. Full logs of commands are the same.
 
@@ -20,10 +20,10 @@ use crate::{
     },
 };
 
-/// How many jobs and logs are remembered as somebody's own; of older ones the sandbox keeps none.
+/// How many jobs and logs are remembered as a caller's own; the sandbox keeps no older ones.
 const MOST_OWN: usize = 4_096;
 
-/// The jobs and logs that belong to whoever holds a guarded sandbox.
+/// The jobs and logs that were started through one guarded sandbox.
 #[derive(Debug, Default)]
 pub(super) struct OwnJobs(Mutex<VecDeque<JobId>>);
 
@@ -66,7 +66,7 @@ impl<S: Sandbox> Guarded<S> {
         match self.is_open() || self.own_jobs.has(id) {
             true => Ok(()),
             false => Err(Error::new(ErrorKind::NotFound, format!("cannot {verb} the job `{id}`: there is none"))
-                .hint("jobs are read and stopped by whoever started them")),
+                .hint("only the caller that started a job can read or stop it")),
         }
     }
 }
@@ -144,7 +144,7 @@ impl<S: Sandbox> Sandbox for Guarded<S> {
         self.inner.directory().await
     }
 
-    /// Whoever holds the sandbox may end it: no gate is asked.
+    /// Any holder of the sandbox may end it: no gate is asked.
     async fn stop(&self) -> Result<()> {
         self.inner.stop().await
     }

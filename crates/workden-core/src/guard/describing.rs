@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_person_understands_what_would_be_done() {
         let (a, b) = (at("/a"), at("/out/b.md"));
-        let link = Resolved { typed: a.typed.clone(), real: b.real.clone() };
+        let link = Resolved::new(a.typed.clone(), b.real.clone());
         let odd = at("/x`\nDelete \u{202e}y");
         let once = Change::Replace(vec![Replacement::once("abc", "12345")]);
         let gone = Change::Replace(vec![Replacement::once("a", "")]);

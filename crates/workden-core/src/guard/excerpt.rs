@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::preview::Page;
+use super::page::Page;
 
 /// Lines of either side.
 const MOST_LINES: usize = 40;
@@ -13,12 +13,12 @@ const MOST_BYTES: usize = 2_000;
 /// How far before the first difference its line may begin.
 const LINE_BYTES: usize = 200;
 
-/// What is said of a content that nobody has seen yet.
+/// The preview of a content that is not known yet.
 pub(super) const PIECES: &str = "The content comes in pieces and cannot be shown.\n";
 
 /// What is said of contents that are not text.
 pub(super) fn not_text(before: usize, after: usize) -> String {
-    format!("Not text: {}. What is no character is spelled out.\n", sizes(before as u64, after as u64))
+    format!("Not text: {}. Bytes that are not characters are spelled out.\n", sizes(before as u64, after as u64))
 }
 
 /// A content as text, with the bytes spelled out that are no characters.

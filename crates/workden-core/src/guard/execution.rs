@@ -1,7 +1,7 @@
 //! `Execution`: a command that is to be run, as gates and people see it.
 //!
 //! Invariant: everything about a request that decides what is run is in here: the line, where it
-//! runs, the variables that it gets, and whether somebody can still write to it. What is judged, shown
+//! runs, the variables that it gets, and whether its standard input stays open. What is judged, shown
 //! and remembered is made of this alone.
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub struct Execution {
 pub enum ExecutionInput {
     /// Nothing.
     Nothing,
-    /// Whatever whoever starts it writes later: nobody has seen it yet, and a shell would run it.
+    /// Input that the caller writes later: it cannot be judged, and a shell would run it.
     Later,
 }
 

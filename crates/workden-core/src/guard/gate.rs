@@ -1,4 +1,4 @@
-//! `Op` and `Gate`: a call as a value, and whoever has a say in it.
+//! `Op` and `Gate`: a call as a value, and what judges it.
 //!
 //! A gate only judges; it does nothing to a call. What follows from its words (asking, refusing,
 //! cutting off, recording) is done in one place, by [`Guarded`](crate::Guarded).
@@ -8,7 +8,7 @@ use std::{fmt, sync::Arc};
 use async_trait::async_trait;
 
 use super::Execution;
-use crate::{Resolved, Verdict, Visibility};
+use crate::{Judgement, Resolved, Verdict, Visibility};
 
 /// One call on a backend, as a value. No gate may have a wildcard arm for it: a new kind of call
 /// must make every gate decide.
@@ -139,8 +139,8 @@ pub enum Access {
 /// All gates judge every call, and the strictest verdict wins.
 #[async_trait]
 pub trait Gate: Send + Sync + fmt::Debug {
-    /// Judges one call.
-    async fn judge(&self, op: Op<'_>) -> Verdict;
+    /// Judges one call. A gate that only has a verdict answers `verdict.into()`.
+    async fn judge(&self, op: Op<'_>) -> Judgement;
 
     /// What this listing or search may show.
     fn visibility(&self, op: Op<'_>) -> Visibility;
@@ -149,16 +149,11 @@ pub trait Gate: Send + Sync + fmt::Debug {
     ///
     /// It is for single files. What a search may open is in the [`Visibility`].
     fn most_bytes(&self, at: &Resolved, access: Access) -> Option<u64>;
-
-    /// The commands of a line that this gate asks about, and nothing but these: program and arguments
-    /// of each, so that an approval can be for a kind of command. `None` when something else has to
-    /// be approved, too, or the gate does not look into commands.
-    async fn understood(&self, execution: &Execution) -> Option<Vec<Vec<String>>>;
 }
 
 #[async_trait]
 impl<G: Gate + ?Sized> Gate for Arc<G> {
-    async fn judge(&self, op: Op<'_>) -> Verdict {
+    async fn judge(&self, op: Op<'_>) -> Judgement {
         (**self).judge(op).await
     }
 
@@ -169,10 +164,6 @@ impl<G: Gate + ?Sized> Gate for Arc<G> {
     fn most_bytes(&self, at: &Resolved, access: Access) -> Option<u64> {
         (**self).most_bytes(at, access)
     }
-
-    async fn understood(&self, execution: &Execution) -> Option<Vec<Vec<String>>> {
-        (**self).understood(execution).await
-    }
 }
 
 /// A gate that objects to nothing: for tests, and where a gate has to stand.
@@ -181,8 +172,8 @@ pub struct OpenGate;
 
 #[async_trait]
 impl Gate for OpenGate {
-    async fn judge(&self, _: Op<'_>) -> Verdict {
-        Verdict::Allow
+    async fn judge(&self, _: Op<'_>) -> Judgement {
+        Verdict::Allow.into()
     }
 
     fn visibility(&self, _: Op<'_>) -> Visibility {
@@ -190,10 +181,6 @@ impl Gate for OpenGate {
     }
 
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
-        None
-    }
-
-    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
         None
     }
 }

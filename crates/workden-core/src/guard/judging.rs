@@ -1,10 +1,13 @@
-//! What all gates say of a call together, before anybody is asked.
+//! The judgement of all gates on a call, before the approver is asked.
 //!
 //! Invariant: a file is judged under every name that it has in the workspace, and a directory that
 //! moves or goes is judged with all that is in it. What cannot be seen through is refused.
 
-use super::{Access, Execution, Guarded, Op, TargetState};
-use crate::{Backend, Entry, Error, Link, Refusal, Resolved, Result, Verdict, VirtualPath, Visibility};
+use super::{Access, Guarded, Op, TargetState};
+use crate::{
+    Backend, BackendExt, Entry, Error, Judgement, Link, Presence, Refusal, Resolved, Result, Verdict, VirtualPath,
+    Visibility,
+};
 
 /// How much of a directory a call is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,18 +18,29 @@ pub(super) enum Depth {
     Tree,
 }
 
+/// How what is at a path is found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// By what `resolve` saw, and by another look only where that says nothing: right before the call.
+    AsResolved,
+    /// By another look: time has passed since `resolve`.
+    Again,
+}
+
 /// What was found out about a call.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    /// Why somebody has to be asked, if so.
+    /// Why the call has to be approved, if so.
     pub(super) ask: Option<Error>,
+    /// The commands that an approval would be for; see [`Judgement::commands`].
+    pub(super) commands: Option<Vec<Vec<String>>>,
     /// Other names of the file that have a say.
     pub(super) other_names: Vec<VirtualPath>,
     /// What is at the paths of the call, where the call depends on it.
     pub(super) there: Vec<Option<Entry>>,
     /// What is in the directory that the call is about, by path.
     pub(super) below: Vec<Entry>,
-    /// What a write or an edit would replace, where somebody is asked about it.
+    /// What a write or an edit would replace, where it has to be approved.
     pub(super) replaced: Option<TargetState>,
 }
 
@@ -63,29 +77,22 @@ impl Findings {
 }
 
 impl<B: Backend> Guarded<B> {
-    /// What all gates say of one call: why somebody has to be asked, or the error of the one that
-    /// denies.
+    /// What all gates say of one call: why it has to be approved, or the error of the gate that denies.
     pub(super) async fn judge(&self, op: Op<'_>) -> Result<Option<Error>> {
-        let mut strictest = Verdict::Allow;
-        for gate in &self.roles.gates {
-            strictest = strictest.strictest(gate.judge(op).await);
-        }
-        match strictest {
-            Verdict::Allow => Ok(None),
-            Verdict::Ask(why) => Ok(Some(why)),
-            Verdict::Deny(why) => Err(why),
-        }
+        Ok(self.judge_all(op).await?.0)
     }
 
-    /// What an approval of a command has to be for, if only commands have to be approved.
-    pub(super) async fn understood(&self, execution: &Execution) -> Option<Vec<Vec<String>>> {
-        let mut all = Vec::new();
+    /// The same, with the commands that an approval would be for.
+    async fn judge_all(&self, op: Op<'_>) -> Result<(Option<Error>, Option<Vec<Vec<String>>>)> {
+        let mut all = Judgement::default();
         for gate in &self.roles.gates {
-            if !gate.judge(Op::Execute(execution)).await.is_allow() {
-                all.extend(gate.understood(execution).await?);
-            }
+            all = all.and(gate.judge(op).await);
         }
-        Some(all)
+        match all.verdict {
+            Verdict::Allow => Ok((None, None)),
+            Verdict::Ask(why) => Ok((Some(why), all.commands)),
+            Verdict::Deny(why) => Err(why),
+        }
     }
 
     /// The largest file that all gates allow at a path.
@@ -99,20 +106,21 @@ impl<B: Backend> Guarded<B> {
     }
 
     /// Judges a call with all that it touches.
-    pub(super) async fn examine(&self, op: Op<'_>, depth: Depth) -> Result<Findings> {
-        let mut findings = Findings { ask: self.judge(op).await?, ..Findings::default() };
+    pub(super) async fn examine(&self, op: Op<'_>, depth: Depth, look: Look) -> Result<Findings> {
+        let (ask, commands) = self.judge_all(op).await?;
+        let mut findings = Findings { ask, commands, ..Findings::default() };
         match op {
             Op::Stat(_) | Op::List(_) | Op::Write(_) | Op::MakeDir(_) | Op::Glob(_) | Op::Grep(_) | Op::Execute(_) => {}
             Op::Read(source) | Op::Change(source) | Op::Copy { from: source, .. } => {
-                self.look(op, &mut findings).await;
-                self.judge_file(op, source, &mut findings).await?;
+                self.look(op, look, &mut findings).await;
+                self.judge_file(op, source, look, &mut findings).await?;
             }
             Op::Remove(source) | Op::Rename { from: source, .. } => {
-                self.look(op, &mut findings).await;
+                self.look(op, look, &mut findings).await;
                 let is_tree = findings.source().is_some_and(|entry| entry.is_dir() && entry.link == Link::Direct);
                 match (op, is_tree) {
                     (_, true) if depth == Depth::Tree => self.judge_below(op, source, &mut findings).await?,
-                    (Op::Rename { .. }, false) => self.judge_file(op, source, &mut findings).await?,
+                    (Op::Rename { .. }, false) => self.judge_file(op, source, look, &mut findings).await?,
                     _ => {}
                 }
             }
@@ -121,17 +129,24 @@ impl<B: Backend> Guarded<B> {
     }
 
     /// Looks at what is there. What cannot be looked at is the call's to refuse.
-    async fn look(&self, op: Op<'_>, findings: &mut Findings) {
+    async fn look(&self, op: Op<'_>, look: Look, findings: &mut Findings) {
         for at in op.paths() {
-            findings.there.push(self.inner.stat(at).await.ok());
+            findings.there.push(match (look, at.unjudged_presence()) {
+                (Look::AsResolved, Presence::Present(entry)) => Some(entry.clone()),
+                (Look::AsResolved, Presence::Absent) => None,
+                (Look::AsResolved, Presence::Unknown) | (Look::Again, _) => self.inner.stat(at).await.ok(),
+            });
         }
     }
 
     /// Judges the size of the file that a call is about, and its other names.
-    async fn judge_file(&self, op: Op<'_>, source: &Resolved, findings: &mut Findings) -> Result<()> {
+    async fn judge_file(&self, op: Op<'_>, source: &Resolved, look: Look, findings: &mut Findings) -> Result<()> {
         let Some(entry) = findings.source().filter(|entry| is_file_itself(entry)) else { return Ok(()) };
         let size = entry.size.unwrap_or(0);
         self.check_size(op, size)?;
+        if look == Look::AsResolved && !source.unjudged_other_names() {
+            return Ok(());
+        }
         let names = self.inner.other_names(std::slice::from_ref(source)).await?;
         for name in names.into_iter().flatten() {
             let other = Resolved::literal(name);
@@ -141,7 +156,7 @@ impl<B: Backend> Guarded<B> {
         Ok(())
     }
 
-    /// Judges the content of a file under another name. Whoever gets it must be allowed to read it
+    /// Judges the content of a file under another name. The caller must be allowed to read it
     /// under all of them; what is changed or removed is changed under the one name that was used.
     pub(super) async fn judge_other_name(
         &self,

@@ -11,11 +11,13 @@ mod approval;
 mod asking;
 mod audit;
 mod commands;
+mod conflict;
 mod describing;
 mod excerpt;
 mod execution;
 mod gate;
 mod judging;
+mod page;
 mod preview;
 mod reading;
 mod trace;
@@ -34,8 +36,8 @@ use judging::Depth;
 use trace::Trace;
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, Expect, FileIdentity, IfExists, Opened, Removal, Resolved, Result,
-    Slice, Symlink, VirtualPath, Written,
+    Backend, BackendExt, ByteRange, Changed, Content, Entry, Expect, FileIdentity, HostFiles, IfExists, Opened,
+    Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -72,7 +74,7 @@ struct Roles {
 }
 
 impl<B: Backend> Guarded<B> {
-    /// A backend that nobody guards yet.
+    /// A backend without gates.
     pub fn new(inner: B) -> Self {
         Self { inner, roles: Arc::default(), caller: None, granted: Arc::default(), own_jobs: Arc::default() }
     }
@@ -84,22 +86,22 @@ impl<B: Backend> Guarded<B> {
         self
     }
 
-    /// Says who is asked. Without anybody, what would have to be asked is refused.
+    /// Sets the approver. Without one, calls that have to be approved are refused.
     #[must_use]
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         Arc::make_mut(&mut self.roles).approver = Some(approver);
         self
     }
 
-    /// Adds somebody who keeps records.
+    /// Adds an audit, which records every call.
     #[must_use]
     pub fn audit(mut self, audit: Arc<dyn Audit>) -> Self {
         Arc::make_mut(&mut self.roles).audits.push(audit);
         self
     }
 
-    /// The same files and rules for the calls of one tool call, which questions and records name. To look
-    /// at the same thing a second time, nobody is asked a second time.
+    /// The same files and rules for the calls of one tool call, which questions and records name. A
+    /// second look at the same thing asks no second question.
     #[must_use]
     pub fn on_behalf_of(&self, caller: impl Into<Arc<Caller>>) -> Self
     where
@@ -108,7 +110,7 @@ impl<B: Backend> Guarded<B> {
         Self { caller: Some(caller.into()), granted: Arc::default(), ..self.clone() }
     }
 
-    /// Whether nobody has a say.
+    /// Whether there are no gates.
     fn is_open(&self) -> bool {
         self.roles.gates.is_empty()
     }
@@ -136,7 +138,8 @@ macro_rules! traced {
 #[deny(clippy::missing_trait_methods)]
 impl<B: Backend> Backend for Guarded<B> {
     async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
-        self.inner.resolve(path, symlink).await
+        // What is there is for judging the call that follows, not for showing.
+        Ok(self.inner.resolve(path, symlink).await?.sealed())
     }
 
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
@@ -156,10 +159,6 @@ impl<B: Backend> Backend for Guarded<B> {
 
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         traced!(self, Op::Read(at), |trace, _op| self.read_guarded(trace, at, range).await)
-    }
-
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
-        traced!(self, Op::Read(at), |trace, _op| self.open_guarded(trace, at, most).await)
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
@@ -222,19 +221,30 @@ impl<B: Backend> Backend for Guarded<B> {
         })
     }
 
-    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+    fn host_files(&self) -> Option<&dyn HostFiles> {
+        self.inner.host_files().map(|_| self as &dyn HostFiles)
+    }
+}
+
+#[async_trait]
+impl<B: Backend> HostFiles for Guarded<B> {
+    async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened> {
+        traced!(self, Op::Read(at), |trace, _op| self.open_guarded(trace, at, most).await)
+    }
+
+    async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
         self.inner.other_names(files).await
     }
 
-    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+    async fn find_identity(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
         self.inner.identify(at).await
     }
 
-    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+    async fn find_origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
         self.inner.origins().await
     }
 
-    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+    async fn find_names(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
         self.inner.names_of(files).await
     }
 }

@@ -4,12 +4,10 @@
 //! between them is compared only while it is small. Characters that are not seen are spelled out.
 //! There is always something to read: what cannot be compared as text is told in a sentence.
 
-use std::fmt::Write as _;
-
 use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 
-use super::excerpt;
-use crate::{VirtualPath, escape, text::encoding::decode_losslessly};
+use super::{excerpt, page::Page};
+use crate::{VirtualPath, text::encoding::decode_losslessly};
 
 /// Lines of a preview.
 const MOST_LINES: usize = 200;
@@ -22,7 +20,7 @@ const COMPARED_LINES: usize = 4_000;
 /// Lines around a change.
 const CONTEXT_LINES: usize = 3;
 
-/// Characters of a preview of what is not text: more of it says no more to anybody.
+/// Characters of a preview of what is not text: more of it tells a reader nothing.
 const MOST_CHARS_OF_OTHER: usize = 4_000;
 
 /// The difference between two contents of a file.
@@ -49,7 +47,7 @@ fn lines(before: &str, after: &str, mut page: Page) -> String {
     let old: Vec<&str> = before.split_inclusive('\n').collect();
     let new: Vec<&str> = after.split_inclusive('\n').collect();
     for hunk in group_diff_ops(compare(&old, &new), CONTEXT_LINES) {
-        page.hunk(&hunk, &old, &new);
+        write_hunk(&mut page, &hunk, &old, &new);
     }
     page.finish()
 }
@@ -83,80 +81,26 @@ fn shifted(op: DiffOp, by: usize) -> DiffOp {
     }
 }
 
-/// Lines, as far as there is room; the rest is counted.
-pub(super) struct Page {
-    text: String,
-    lines: usize,
-    chars: usize,
-    left_out: usize,
-    most_lines: usize,
-    most_chars: usize,
-}
-
-impl Page {
-    pub(super) fn new(most_lines: usize, most_chars: usize) -> Self {
-        Self { text: String::new(), lines: 0, chars: 0, left_out: 0, most_lines, most_chars }
-    }
-
-    fn hunk(&mut self, ops: &[DiffOp], old: &[&str], new: &[&str]) {
-        let (Some(first), Some(last)) = (ops.first(), ops.last()) else { return };
-        let range = |start: usize, end: usize| match end - start {
-            0 => format!("{start},0"),
-            1 => format!("{}", start + 1),
-            length => format!("{},{length}", start + 1),
-        };
-        let of_old = range(first.old_range().start, last.old_range().end);
-        let of_new = range(first.new_range().start, last.new_range().end);
-        self.line("@@", &format!(" -{of_old} +{of_new} @@"));
-        for op in ops {
-            let equal = matches!(op, DiffOp::Equal { .. });
-            let (gone, came) = (&old[op.old_range()], &new[op.new_range()]);
-            for line in gone {
-                self.line(if equal { " " } else { "-" }, line);
-            }
-            for line in came.iter().filter(|_| !equal) {
-                self.line("+", line);
-            }
+/// Puts one hunk of a diff on a page.
+fn write_hunk(page: &mut Page, ops: &[DiffOp], old: &[&str], new: &[&str]) {
+    let (Some(first), Some(last)) = (ops.first(), ops.last()) else { return };
+    let range = |start: usize, end: usize| match end - start {
+        0 => format!("{start},0"),
+        1 => format!("{}", start + 1),
+        length => format!("{},{length}", start + 1),
+    };
+    let of_old = range(first.old_range().start, last.old_range().end);
+    let of_new = range(first.new_range().start, last.new_range().end);
+    page.line("@@", &format!(" -{of_old} +{of_new} @@"));
+    for op in ops {
+        let equal = matches!(op, DiffOp::Equal { .. });
+        let (gone, came) = (&old[op.old_range()], &new[op.new_range()]);
+        for line in gone {
+            page.line(if equal { " " } else { "-" }, line);
         }
-    }
-
-    pub(super) fn line(&mut self, mark: &str, line: &str) {
-        if self.lines >= self.most_lines || self.chars >= self.most_chars {
-            self.left_out += 1;
-            return;
+        for line in came.iter().filter(|_| !equal) {
+            page.line("+", line);
         }
-        let room = self.most_chars - self.chars;
-        let (line, ends) = match line.strip_suffix('\n') {
-            Some(line) => (line, true),
-            None => (line, mark == "@@"),
-        };
-        self.lines += 1;
-        self.text.push_str(mark);
-        let mut shown = 0;
-        for character in line.chars().take(room) {
-            escape::spell(&mut self.text, character);
-            shown += 1;
-        }
-        self.chars += shown + 1;
-        let more = line.chars().count() - shown;
-        if more > 0 {
-            let _ = write!(self.text, "... ({more} more characters)");
-        }
-        self.text.push('\n');
-        if !ends {
-            self.text.push_str("\\ No newline at end of file\n");
-        }
-    }
-
-    pub(super) fn finish(mut self) -> String {
-        match self.left_out {
-            0 => {}
-            1 => self.text.push_str("... (1 more line)\n"),
-            more => {
-                let _ = writeln!(self.text, "... ({more} more lines)");
-            }
-        }
-        self.text
     }
 }
 
@@ -198,12 +142,12 @@ mod tests {
         let of = |before: &[u8], after: &[u8]| diff(&VirtualPath::root(), before, after);
         assert_eq!(
             of(b"", b"#!/bin/sh\nevil\n# \0\n"),
-            "Not text: nothing before, 19 bytes after. What is no character is spelled out.\n\
+            "Not text: nothing before, 19 bytes after. Bytes that are not characters are spelled out.\n\
              @@ -0,0 +1,3 @@\n+#!/bin/sh\n+evil\n+# \\u{0}\n"
         );
         assert_eq!(
             of(b"a\n\0\n", b"b\n\0\xff\n"),
-            "Not text: 4 bytes before, 5 bytes after. What is no character is spelled out.\n\
+            "Not text: 4 bytes before, 5 bytes after. Bytes that are not characters are spelled out.\n\
              @@ -1,2 +1,2 @@\n-a\n-\\u{0}\n+b\n+\\u{0}\\xff\n"
         );
         let padding = b"#\n".repeat(MOST_BYTES / 2);

@@ -3,7 +3,7 @@
 
 use super::{Access, Guarded, Op, judging::Depth, trace::Trace};
 use crate::{
-    Backend, ByteRange, ErrorKind, Opened, Refusal, Resolved, Result, Slice,
+    Backend, BackendExt, ByteRange, ErrorKind, Opened, Refusal, Resolved, Result, Slice,
     text::{Excerpt, TextWindow},
 };
 
@@ -45,8 +45,10 @@ impl<B: Backend> Guarded<B> {
     ) -> Result<Excerpt> {
         self.pass(trace, Op::Read(at), Depth::One).await?;
         let excerpt = self.inner.read_text(at, window).await?;
-        if let Some(most) = self.most_bytes(at, Access::Read) {
-            self.still_small(at, most).await?;
+        match (self.most_bytes(at, Access::Read), excerpt.size) {
+            (None, _) => {}
+            (Some(most), Some(size)) => Refusal::check_size(&at.typed, size, most)?,
+            (Some(most), None) => self.still_small(at, most).await?,
         }
         Ok(excerpt)
     }

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Audit, AuditEvent, AuditOutcome, Caller, Execution, Op, asking::as_approved};
+use super::{Audit, AuditEvent, AuditOutcome, Caller, Execution, Op, conflict::as_approved};
 use crate::Result;
 
 /// How far a call has come.
@@ -31,12 +31,12 @@ impl<'a> Trace<'a> {
         Self { op, stage: Stage::Judged, audits, caller, outcome: AuditOutcome::Abandoned }
     }
 
-    /// Nobody had to be asked.
+    /// The call was allowed without a question.
     pub(super) fn allowed(&mut self) {
         self.stage = Stage::Allowed;
     }
 
-    /// Somebody was asked, and agreed.
+    /// The call was approved.
     pub(super) fn approved(&mut self) {
         self.stage = Stage::Approved;
     }
@@ -70,7 +70,7 @@ impl Drop for Trace<'_> {
             tool: self.caller.map(|caller| caller.tool.clone()),
         };
         for audit in self.audits {
-            // Whoever keeps records has no say: not even by failing.
+            // An audit that panics must not fail the call.
             let _ = catch_unwind(AssertUnwindSafe(|| audit.record(&event)));
         }
     }

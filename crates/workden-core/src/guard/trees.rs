@@ -8,8 +8,8 @@ use super::{
     judging::{Findings, is_file_itself},
 };
 use crate::{
-    Backend, CompiledVisibility, Completeness, Entry, Error, ErrorKind, NameForm, Resolved, Result, Sight, VirtualPath,
-    Visibility,
+    Backend, BackendExt, CompiledVisibility, Completeness, Entry, Error, ErrorKind, NameForm, Resolved, Result, Sight,
+    VirtualPath, Visibility,
     search::{GlobKinds, GlobRequest, Skipped},
 };
 
@@ -66,7 +66,7 @@ struct Child {
 impl Child {
     fn of(op: Op<'_>, top: &Resolved, entry: &Entry) -> Self {
         let below = entry.path.strip_prefix(&top.real).unwrap_or_else(VirtualPath::root);
-        let under = |at: &Resolved| Resolved { typed: below.below(&at.typed), real: below.below(&at.real) };
+        let under = |at: &Resolved| Resolved::new(below.below(&at.typed), below.below(&at.real));
         Self { from: under(top), to: op.paths().nth(1).map(under) }
     }
 

@@ -1,6 +1,6 @@
 //! Writing and editing: ceilings on the new content, and approvals of exactly one change.
 //!
-//! Invariant: where somebody was asked, the change is carried out on the version that they were
+//! Invariant: where the approver was asked, the change is carried out on the version that it was
 //! shown, or on nothing where nothing was there; in between, it is a conflict.
 
 use std::{
@@ -12,8 +12,13 @@ use bytes::Bytes;
 use futures_core::Stream;
 
 use super::{
-    Access, Guarded, Op, TargetState, asking::changed_meanwhile, describing::NewContent, excerpt, judging::Depth,
-    preview, trace::Trace,
+    Access, Guarded, Op, TargetState,
+    conflict::changed_meanwhile,
+    describing::NewContent,
+    excerpt,
+    judging::{Depth, Look},
+    preview,
+    trace::Trace,
 };
 use crate::{
     Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, ErrorKind, Expect, Refusal, Resolved, Result,
@@ -34,10 +39,10 @@ impl<B: Backend> Guarded<B> {
             trace.allowed();
             return self.inner.write(at, content, expect).await;
         }
-        let mut findings = self.examine(op, Depth::One).await?;
+        let mut findings = self.examine(op, Depth::One, Look::AsResolved).await?;
         if let Expect::Version(_) = expect {
             // Whether a file has a certain content is a question about its content.
-            findings = findings.and(self.examine(Op::Read(at), Depth::One).await?);
+            findings = findings.and(self.examine(Op::Read(at), Depth::One, Look::AsResolved).await?);
         }
         let content = match (content, self.most_bytes(at, Access::Write)) {
             (Content::Whole(bytes), most) => {
@@ -81,7 +86,7 @@ impl<B: Backend> Guarded<B> {
         self.inner.write(at, content, expect).await
     }
 
-    /// What is there when somebody is asked about a write; an error where it is not as expected.
+    /// Reads what is there before a write is approved; an error where it is not as expected.
     async fn before_writing(&self, at: &Resolved, expect: Expect) -> Result<CurrentContent> {
         let entry = match (self.inner.stat(at).await, expect) {
             (Err(error), Expect::Anything | Expect::Absent) if error.kind() == ErrorKind::NotFound => {
@@ -118,7 +123,7 @@ impl<B: Backend> Guarded<B> {
             trace.allowed();
             return self.inner.change(at, change, expect, most).await;
         }
-        let mut findings = self.examine(op, Depth::One).await?;
+        let mut findings = self.examine(op, Depth::One, Look::AsResolved).await?;
         let ceilings = [Access::Read, Access::Write].map(|access| self.most_bytes(at, access));
         let most = ceilings.into_iter().flatten().fold(most, u64::min);
         if findings.ask.is_none() || self.roles.approver.is_none() {
@@ -142,7 +147,7 @@ impl<B: Backend> Guarded<B> {
     }
 }
 
-/// What stands where somebody is asked to allow a write.
+/// The content that a write to be approved would replace.
 enum CurrentContent {
     Nothing,
     File {

@@ -1,5 +1,5 @@
 //! `Confinement`: what a sandbox is given. What it may read, write and reach, and how much; plain
-//! data, made by whoever assembles the stack, carried out by the keeper.
+//! data, made by the code that assembles a workspace, carried out by the keeper.
 //!
 //! Paths of the host are `PathBuf`s here and never leave towards a model.
 
@@ -48,7 +48,7 @@ pub enum Level {
     /// Namespaces with a root of their own, seccomp, and Landlock where the kernel has it.
     #[default]
     Namespaces,
-    /// Landlock (version 6 or newer, so Linux 6.12) and seccomp alone, for where nobody may make
+    /// Landlock (version 6 or newer, so Linux 6.12) and seccomp alone, for machines that forbid
     /// namespaces. Commands run on the host's own paths, of which they read and write what was given:
     ///
     /// - The work directory is `/` to file calls, and is where it is on the host to commands. A mount
@@ -135,11 +135,11 @@ pub struct Limits {
     pub tmp_size: Option<Limit<u64>>,
     /// How long the sandbox may live.
     pub wall_clock: Option<Limit<Duration>>,
-    /// How long it lives while nobody asks anything of it and no command runs.
+    /// How long it lives without a request and without a running command.
     pub idle: Option<Limit<Duration>>,
 }
 
-/// A limit, and what is to become of the sandbox when nobody can hold it.
+/// A limit, and what happens to the sandbox when it cannot be enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit<T> {
     /// How much.
@@ -160,7 +160,7 @@ impl<T> Limit<T> {
     }
 }
 
-/// What becomes of a sandbox when nobody can hold a limit.
+/// What happens to a sandbox when a limit cannot be enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strength {

@@ -26,8 +26,8 @@ pub enum Need {
     Limits,
     /// Without it there is a wall less.
     Wall,
-    /// Without it there is no sandbox at [`Level::Landlock`](super::Level), which nobody gets who does
-    /// not name it.
+    /// Without it there is no sandbox at [`Level::Landlock`](super::Level), which is only used when it is
+    /// named.
     LandlockLevel,
 }
 

@@ -84,7 +84,7 @@ pub struct FullLog {
     /// What to read it by, with `read_job`.
     pub id: JobId,
     /// The file that commands and file calls can read it from, where the sandbox has one. It is there
-    /// as long as it holds the whole output and the log is kept, and nobody can change it.
+    /// as long as it holds the whole output and the log is kept, and no command can change it.
     pub path: Option<VirtualPath>,
     /// How many bytes of the output the log has room for; the rest was dropped.
     pub kept: u64,

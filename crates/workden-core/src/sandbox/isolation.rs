@@ -113,7 +113,7 @@ impl LimitName {
     }
 }
 
-/// Who holds a limit.
+/// What enforces a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Enforcement {

@@ -1,7 +1,7 @@
 //! `Sandbox`: a backend that also runs commands. What a command, its answer, a job, a process with
 //! streams, a confinement and a report of isolation are, as data; the trait has no default methods.
 //!
-//! Invariant: no orphans. Whoever stops waiting for a command (a timeout, a dropped call, a killed
+//! Invariant: no orphans. A caller that stops waiting for a command (a timeout, a dropped call, a killed
 //! job, a stopped sandbox) stops all that it started, daemonised processes included.
 
 mod command;
@@ -12,8 +12,6 @@ mod isolation;
 mod job;
 mod process;
 mod usage;
-
-use std::sync::Arc;
 
 use async_trait::async_trait;
 pub use command::{Command, ExecuteRequest, JobRequest, SpawnRequest, Streams, WindowSize};
@@ -37,7 +35,7 @@ use crate::{Backend, Result, VirtualPath};
 ///   environment and what the request adds.
 /// - A shell line runs in `sh`; an argument vector runs as it is. A program that is not there is
 ///   exit code 127, one that cannot be run 126.
-/// - It runs under a reaper that stops all its descendants when nobody waits for it any more.
+/// - It runs under a reaper that stops all its descendants when its caller stops waiting.
 /// - When it ends by itself the call returns, also when something that it left in the background
 ///   still holds its output; such processes live until the sandbox ends.
 #[async_trait]
@@ -59,7 +57,7 @@ pub trait Sandbox: Backend {
     /// # Behavior
     ///
     /// - Standard output and standard error come apart, each in order; with a terminal they are one.
-    /// - Who does not read slows the command down, and nobody else.
+    /// - A slow reader slows down this command and nothing else.
     /// - Dropping [`Process::events`] stops the command with all that it started.
     async fn spawn(&self, request: &SpawnRequest) -> Result<Process>;
 
@@ -73,7 +71,7 @@ pub trait Sandbox: Backend {
     ///
     /// # Behavior
     ///
-    /// - `NotFound` for an id that nobody gave.
+    /// - `NotFound` for an unknown id.
     /// - A part that the log no longer holds is skipped, and said.
     async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput>;
 
@@ -82,7 +80,7 @@ pub trait Sandbox: Backend {
     /// # Behavior
     ///
     /// - What a finished job left in the background is stopped as well.
-    /// - `NotFound` for an id that nobody gave.
+    /// - `NotFound` for an unknown id.
     async fn kill_job(&self, id: &JobId) -> Result<Killed>;
 
     /// What the sandbox uses at the moment.
@@ -98,45 +96,3 @@ pub trait Sandbox: Backend {
     /// already is fine.
     async fn stop(&self) -> Result<()>;
 }
-
-macro_rules! forward {
-    ($holder:ty) => {
-        #[async_trait]
-        #[deny(clippy::missing_trait_methods)]
-        impl<S: Sandbox + ?Sized> Sandbox for $holder {
-            async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
-                (**self).execute(request).await
-            }
-            async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
-                (**self).spawn(request).await
-            }
-            async fn start_job(&self, request: &JobRequest) -> Result<Job> {
-                (**self).start_job(request).await
-            }
-            async fn jobs(&self) -> Result<Vec<Job>> {
-                (**self).jobs().await
-            }
-            async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput> {
-                (**self).read_job(id, read).await
-            }
-            async fn kill_job(&self, id: &JobId) -> Result<Killed> {
-                (**self).kill_job(id).await
-            }
-            async fn usage(&self) -> Result<Usage> {
-                (**self).usage().await
-            }
-            async fn isolation(&self) -> Result<Isolation> {
-                (**self).isolation().await
-            }
-            async fn directory(&self) -> Result<VirtualPath> {
-                (**self).directory().await
-            }
-            async fn stop(&self) -> Result<()> {
-                (**self).stop().await
-            }
-        }
-    };
-}
-
-forward!(Arc<S>);
-forward!(Box<S>);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What a sandbox uses at the moment. `None` where nobody counts it.
+/// What a sandbox uses at the moment. `None` where it is not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Bytes of memory, those of all commands together.
@@ -17,7 +17,7 @@ pub struct Usage {
     pub processes: Option<u64>,
     /// How long the sandbox has been there.
     pub age: Duration,
-    /// How long nobody has asked anything of it.
+    /// How long ago the last request was.
     pub idle: Duration,
     /// Background jobs that run.
     pub jobs: u64,

@@ -115,7 +115,7 @@ pub enum Completeness {
 pub struct Skipped {
     /// Binary files.
     pub binary: u64,
-    /// Files that somebody would have to approve first.
+    /// Files that would have to be approved first.
     pub needs_approval: u64,
     /// Files that the policy hides.
     pub denied: u64,

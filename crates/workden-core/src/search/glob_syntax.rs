@@ -67,7 +67,7 @@ pub(super) fn check_size(pattern: &str) -> Result<(), String> {
     if pattern.len() > limits::PATTERN_BYTES {
         return Err(format!("it has {} bytes, and {} is the most", pattern.len(), limits::PATTERN_BYTES));
     }
-    // Escaped braces are counted as well: what is left out here costs nobody a sensible pattern.
+    // Escaped braces are counted as well: no sensible pattern has that many.
     let mut depth = 0_usize;
     for byte in pattern.bytes() {
         match byte {

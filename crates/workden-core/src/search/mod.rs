@@ -5,6 +5,7 @@
 
 mod answer;
 pub mod glob;
+mod glob_regex;
 mod glob_syntax;
 mod line_matches;
 pub mod overlap;

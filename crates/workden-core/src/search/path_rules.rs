@@ -7,27 +7,21 @@ use std::{ops::Range, sync::Arc};
 
 use regex_automata::{Anchored, Input, PatternID, meta::Regex};
 
-use super::glob::{RuleCase, build_regex, invalid, regex_text, rule_alternatives};
-use super::pattern_cache;
+use super::{
+    glob_regex::{PatternOf, RuleCase, build_regex, invalid, regex_text, rule_alternatives},
+    pattern_cache::PatternCache,
+};
 use crate::{Error, Result, VirtualPath, limits};
 
-/// The pattern of one rule, with what it leaves out.
-#[derive(Clone, Copy, Debug)]
-pub struct PatternOf<'a> {
-    /// What it matches; as for [`compile`](super::glob::compile).
-    pub pattern: &'a str,
-    /// What it does not match all the same.
-    pub except: &'a [String],
-    /// Whether letter case counts in all of them.
-    pub case: RuleCase,
-}
+/// Rulesets that were compiled before: the same few come with every search.
+static COMPILED: PatternCache<Compiled> = PatternCache::new();
 
 /// Rules in order, ready to say which of them is the first to match a path.
 #[derive(Clone, Debug, Default)]
 pub struct PathRules(Arc<Compiled>);
 
 #[derive(Debug, Default)]
-pub(super) struct Compiled {
+struct Compiled {
     patterns: Patterns,
     /// The exceptions of all rules. Most paths are matched by no rule, and never get here.
     exceptions: Patterns,
@@ -51,7 +45,7 @@ impl PathRules {
     ///
     /// `InvalidPattern` as for [`compile`](super::glob::compile).
     pub fn compile(rules: &[PatternOf<'_>]) -> Result<Self, (usize, Error)> {
-        pattern_cache::get_or_compile(rules, || Compiled::new(rules)).map(Self)
+        COMPILED.get_or_compile(rules, || Compiled::new(rules)).map(Self)
     }
 
     /// The place of the first rule that matches this path.
@@ -130,7 +124,7 @@ impl Default for Patterns {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::pattern_cache, *};
 
     fn first(rules: &[(&str, &[&str])], typed: &str) -> Option<usize> {
         let excepts: Vec<Vec<String>> =
@@ -182,5 +176,30 @@ mod tests {
     fn an_error_says_which_rule_it_is_about() {
         let pattern = |pattern| PatternOf { pattern, except: &[], case: RuleCase::Sensitive };
         assert_eq!(PathRules::compile(&[pattern("/a"), pattern("[z-a]")]).unwrap_err().0, 1);
+    }
+
+    #[test]
+    fn rules_that_differ_in_anything_are_different_rules() {
+        let (none, md) = (vec![], vec!["*.md".to_owned()]);
+        let rule = |pattern, except, case| PatternOf { pattern, except, case };
+        let first = |rules: &[PatternOf<'_>], typed: &str| {
+            PathRules::compile(rules).unwrap().first_match(&VirtualPath::parse(typed).unwrap())
+        };
+        // More than are kept, and each of them twice.
+        let names: Vec<String> = (0..pattern_cache::KEPT + 3).map(|nth| format!("name{nth}")).collect();
+        for name in names.iter().chain(&names) {
+            assert_eq!(first(&[rule(name, &none, RuleCase::Sensitive)], &format!("/x/{name}")), Some(0));
+            assert_eq!(first(&[rule(name, &none, RuleCase::Sensitive)], "/x/name"), None);
+        }
+        for _ in 0..2 {
+            assert_eq!(first(&[rule("a*", &none, RuleCase::Sensitive)], "/A.md"), None);
+            assert_eq!(first(&[rule("a*", &none, RuleCase::Insensitive)], "/A.md"), Some(0));
+            assert_eq!(first(&[rule("a*", &md, RuleCase::Insensitive)], "/A.md"), None);
+            let both = [rule("b*", &none, RuleCase::Insensitive), rule("a*", &none, RuleCase::Insensitive)];
+            assert_eq!(first(&both, "/A.md"), Some(1));
+        }
+        let large = "x".repeat(pattern_cache::KEPT_BYTES / 8);
+        let all: Vec<PatternOf<'_>> = (0..9).map(|_| rule(&large, &none, RuleCase::Sensitive)).collect();
+        assert_eq!(first(&all, "/y"), None);
     }
 }

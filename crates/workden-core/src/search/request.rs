@@ -220,7 +220,7 @@ impl View {
     /// A path of the backend as the agent sees it.
     #[must_use]
     pub fn seen(&self, local: &VirtualPath) -> VirtualPath {
-        // What is outside of the part is seen by nobody; rules may still be asked about it.
+        // Nothing outside of the part is shown; rules may still be asked about it.
         local.strip_prefix(&self.part).unwrap_or_else(|| local.clone()).below(&self.prefix)
     }
 
@@ -250,7 +250,7 @@ pub enum Linked {
     Look,
     /// Search none, and name them in `Grepped::doubtful`: others know more names.
     Defer,
-    /// Search these, of which somebody knows all names, and no others; they are counted already.
+    /// Search these, whose names are all known, and no others; they are counted already.
     Cleared(Vec<FileId>),
 }
 

@@ -4,7 +4,7 @@
 use regex_automata::meta::Regex;
 
 use super::{
-    glob::{build_regex, invalid, write_char},
+    glob_regex::{build_regex, invalid, write_char},
     glob_syntax::{Piece, text_alternatives},
 };
 use crate::Result;

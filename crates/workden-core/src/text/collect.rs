@@ -5,7 +5,7 @@ use memchr::memchr_iter;
 
 use super::{
     encoding::{Encoding, UTF8_BOM, not_text},
-    window::{Cut, Excerpt, Extent},
+    window::{Excerpt, Extent},
 };
 use crate::{Result, VirtualPath};
 
@@ -173,6 +173,6 @@ impl CharCollector {
             return Err(not_text("read", path));
         }
         let extent = Extent::Chars { offset: self.offset, shown: self.shown, total: self.total };
-        Ok(Excerpt { text: self.text, encoding: encoding.label().to_owned(), extent, cut: Cut::No, version: None })
+        Ok(Excerpt::new(self.text, encoding.label(), extent))
     }
 }

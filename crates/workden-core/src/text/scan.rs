@@ -46,40 +46,45 @@ impl TextSource for &[u8] {
 /// `NotText` for binary content, `OutOfRange` for a line offset past the end, `Io` when reading
 /// fails.
 pub fn excerpt(path: &VirtualPath, source: &dyn TextSource, window: TextWindow) -> Result<Excerpt> {
-    let source = &Versioned { source, version: Cell::new(None) };
+    let source = &Versioned { source, whole: Cell::new(None) };
     let excerpt = match window {
         TextWindow::Lines { offset, limit, max_chars } => lines(path, source, offset, limit, max_chars),
         TextWindow::Chars { offset, limit } => chars(path, source, offset, limit),
     };
-    excerpt.map(|excerpt| Excerpt { version: source.version.get(), ..excerpt })
+    excerpt.map(|excerpt| {
+        let (version, size) = source.whole.get().unzip();
+        Excerpt { version, size, ..excerpt }
+    })
 }
 
-/// A source that takes note of the version of what is read, the first time that it is read to its end.
+/// A source that notes the version and the size of what is read, the first time it is read to its end.
 struct Versioned<'a> {
     source: &'a dyn TextSource,
-    version: Cell<Option<Version>>,
+    whole: Cell<Option<(Version, u64)>>,
 }
 
 impl TextSource for Versioned<'_> {
     fn open(&self) -> io::Result<Box<dyn Read + '_>> {
         let reader = self.source.open()?;
-        Ok(Box::new(VersionedReader { reader, hasher: VersionHasher::default(), version: &self.version }))
+        Ok(Box::new(VersionedReader { reader, hasher: VersionHasher::default(), size: 0, whole: &self.whole }))
     }
 }
 
 struct VersionedReader<'a> {
     reader: Box<dyn Read + 'a>,
     hasher: VersionHasher,
-    version: &'a Cell<Option<Version>>,
+    size: u64,
+    whole: &'a Cell<Option<(Version, u64)>>,
 }
 
 impl Read for VersionedReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let filled = self.reader.read(buffer)?;
-        if self.version.get().is_none() {
+        if self.whole.get().is_none() {
             self.hasher.update(&buffer[..filled]);
+            self.size += filled as u64;
             if filled == 0 && !buffer.is_empty() {
-                self.version.set(Some(self.hasher.finish()));
+                self.whole.set(Some((self.hasher.finish(), self.size)));
             }
         }
         Ok(filled)
@@ -157,13 +162,7 @@ fn lines(path: &VirtualPath, source: &dyn TextSource, offset: u64, limit: u64, m
     };
     let (text, cut) = cut_to(text, max_chars, overflowed);
     let shown = count_lines(text.as_bytes());
-    Ok(Excerpt {
-        text,
-        encoding: encoding.label().to_owned(),
-        extent: Extent::Lines { offset, shown, total },
-        cut,
-        version: None,
-    })
+    Ok(Excerpt { cut, ..Excerpt::new(text, encoding.label(), Extent::Lines { offset, shown, total }) })
 }
 
 /// A piece of UTF-8 as text, without the part of a character at its end.

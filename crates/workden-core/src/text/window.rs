@@ -84,6 +84,17 @@ pub struct Excerpt {
     /// its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
+    /// How many bytes the whole file has, where it was read to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+}
+
+impl Excerpt {
+    /// A window of a text, of which neither version nor size is known.
+    #[must_use]
+    pub fn new(text: String, encoding: impl Into<String>, extent: Extent) -> Self {
+        Self { text, encoding: encoding.into(), extent, cut: Cut::No, version: None, size: None }
+    }
 }
 
 /// Where a window lies in the whole text.

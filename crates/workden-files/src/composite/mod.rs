@@ -16,8 +16,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use mounts::{Mount, MountTable};
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened, Removal,
-    Resolved, Result, Slice, Symlink, VirtualPath, Written, directory_entry, limits,
+    Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, HostFiles,
+    IfExists, Opened, Presence, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written, directory_entry,
+    limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -92,6 +93,23 @@ impl CompositeBackend {
         }
     }
 
+    /// What a mount has resolved, as the agent sees it.
+    fn seen(&self, mount: &Mount<'_>, typed: &VirtualPath, real: VirtualPath, resolved: Resolved) -> Resolved {
+        let resolved = resolved.relocated(typed.clone(), real, |entry| mount.shown(entry));
+        let resolved = match self.mounts.leads_to_mounts(&resolved.real) {
+            // What leads to a mount is a directory, whatever is stored under its name.
+            true if !matches!(resolved.presence(), Presence::Present(entry) if entry.is_dir()) => {
+                let entry = directory_entry(resolved.real.clone());
+                resolved.with_presence(Presence::Present(entry))
+            }
+            _ => resolved,
+        };
+        match self.mounts.may_overlap() {
+            true => resolved.with_possible_aliases(),
+            false => resolved,
+        }
+    }
+
     fn refuse_mounts(&self, verb: &str, at: &Resolved) -> Result<()> {
         if at.real.is_root() {
             return Err(Error::root_stays(verb));
@@ -114,14 +132,18 @@ impl Backend for CompositeBackend {
         let mut real = path.clone();
         for _ in 0..limits::LINK_DEPTH {
             let Some(mount) = self.mounts.find(&real) else {
-                return Ok(Resolved { typed: path.clone(), real });
+                let presence = match self.mounts.leads_to_mounts(&real) {
+                    true => Presence::Present(directory_entry(real.clone())),
+                    false => Presence::Absent,
+                };
+                return Ok(Resolved::new(path.clone(), real).with_presence(presence));
             };
             let local = mount.strip(&real);
             let resolved = mount.backend.resolve(&local, symlink).await.map_err(|error| mount.told(error))?;
             let followed = resolved.real.below(mount.at);
             // A link can lead into another mount: as the agent sees it, that is what is there.
             if self.mounts.find(&followed).is_some_and(|found| found.at == mount.at) {
-                return Ok(Resolved { typed: path.clone(), real: followed });
+                return Ok(self.seen(&mount, path, followed, resolved));
             }
             real = followed;
         }
@@ -151,11 +173,6 @@ impl Backend for CompositeBackend {
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         let (mount, local) = self.mount_of_file("read", at)?;
         mount.backend.read(&local, range).await.map_err(|error| mount.told(error))
-    }
-
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
-        let (mount, local) = self.mount_of_file("read", at)?;
-        mount.backend.open(&local, most).await.map_err(|error| mount.told(error))
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
@@ -222,19 +239,31 @@ impl Backend for CompositeBackend {
         search::grep(&self.mounts, at, request).await
     }
 
-    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+    fn host_files(&self) -> Option<&dyn HostFiles> {
+        self.mounts.all().any(|mount| mount.backend.host_files().is_some()).then_some(self)
+    }
+}
+
+#[async_trait]
+impl HostFiles for CompositeBackend {
+    async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened> {
+        let (mount, local) = self.mount_of_file("read", at)?;
+        mount.backend.open(&local, most).await.map_err(|error| mount.told(error))
+    }
+
+    async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
         names::other_names(&self.mounts, files).await
     }
 
-    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+    async fn find_identity(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
         names::identify(&self.mounts, at).await
     }
 
-    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+    async fn find_origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
         names::origins(&self.mounts).await
     }
 
-    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+    async fn find_names(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
         names::names_of(&self.mounts, files).await
     }
 }

@@ -62,6 +62,11 @@ impl MountTable {
         if self.mounts.len() == 1 { self.all().next() } else { None }
     }
 
+    /// Whether two mounts may show one file: at least two of them have files of a host.
+    pub(super) fn may_overlap(&self) -> bool {
+        self.all().filter(|mount| mount.backend.host_files().is_some()).nth(1).is_some()
+    }
+
     /// What there is, for an error about what there is not.
     pub(super) fn hint(&self) -> String {
         match self.mounts.is_empty() {
@@ -99,7 +104,7 @@ impl Mount<'_> {
         let real = self.strip(&at.real);
         // A path typed elsewhere came here by a link; the backend knows it by where it led.
         let typed = at.typed.strip_prefix(self.at).unwrap_or_else(|| real.clone());
-        Resolved { typed, real }
+        Resolved::new(typed, real)
     }
 
     /// An entry as the agent sees it.

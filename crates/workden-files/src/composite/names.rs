@@ -4,7 +4,7 @@
 //! Invariant: a name that another mount covers is none, because it does not lead there.
 
 use workden_core::{
-    Backend, Error, ErrorKind, FileIdentity, Resolved, Result, VirtualPath,
+    BackendExt, Error, ErrorKind, FileIdentity, Resolved, Result, VirtualPath,
     search::{Alias, View},
 };
 

@@ -5,29 +5,39 @@
 //! Invariant: nothing here waits for a disk or a network, and nothing here answers "no". Paths are walked in
 //! the caches of the kernel alone (`RESOLVE_CACHED`), as strictly confined as ever, on the one mount of the
 //! root, and only where the file system of that keeps what it knows of a file in memory. What is not at hand,
-//! what is a link and what is not there is `None`: somebody who may wait looks at it.
+//! what is a link and what is not there is `None`: the caller then looks again, and may wait.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{self, FileType, Stat};
 use workden_core::{
-    Entry, FileIdentity, NameForm, Symlink, VirtualPath,
+    Entry, FileIdentity, NameForm, Presence, Resolved, Symlink, VirtualPath,
     text::{Excerpt, TextWindow, scan},
 };
 
 use super::{
     entries,
-    identity::{self, file_id},
+    file_id::file_id,
+    identity,
     root::{Root, kind},
 };
 
 /// Content that is gone through in no more time than it takes to wake another thread.
 const SMALL_BYTES: usize = 32 * 1024;
 
-/// The path itself, if there is something at it, and no link on the way or at its end.
-pub(super) fn resolve(root: &Root, typed: &VirtualPath, symlink: Symlink) -> Option<VirtualPath> {
+/// The path itself and what is at it, if something is, and no link is on the way or at its end.
+pub(super) fn resolve(root: &Root, typed: &VirtualPath, symlink: Symlink) -> Option<Resolved> {
     let (_, stat) = look(root, typed)?;
-    (symlink == Symlink::NoFollow || kind(&stat) != FileType::Symlink).then(|| typed.clone())
+    let resolved = Resolved::literal(typed.clone());
+    match (kind(&stat), symlink) {
+        (FileType::Symlink, Symlink::Follow) => None,
+        // What a link leads to is another look.
+        (FileType::Symlink, Symlink::NoFollow) => Some(resolved),
+        _ => {
+            let entry = entries::entry(root, None, typed.clone(), NameForm::Exact, &stat);
+            Some(resolved.with_presence(Presence::Present(entry)))
+        }
+    }
 }
 
 /// What is at a path.
@@ -52,7 +62,7 @@ pub(super) fn read_text(root: &Root, real: &VirtualPath, window: TextWindow) -> 
     let file = root.file_at_hand(directory.as_fd(), real.name()?)?;
     let mut content = vec![0; small_size(&fs::fstat(&file).ok()?)?];
     let filled = in_memory(file.as_fd(), &mut content)?;
-    // What cannot be read as text is told by somebody who takes a proper look.
+    // Errors are left to the full read, which words them.
     (filled == content.len()).then(|| scan::excerpt(real, &content.as_slice(), window).ok()).flatten()
 }
 
@@ -128,7 +138,7 @@ mod tests {
             let path = VirtualPath::parse(path).unwrap();
             assert_eq!(
                 resolve(&root, &path, Symlink::Follow),
-                links::resolve(&root, &path, Symlink::Follow).ok(),
+                links::resolve(&root, &path, Symlink::Follow).ok().map(|real| Resolved::new(path.clone(), real)),
                 "{path}"
             );
             assert_eq!(stat(&root, &path), Some(entries::stat(&root, &path).unwrap()), "{path}");
@@ -149,7 +159,7 @@ mod tests {
             assert!(!has_one_name(&root, &path) || path.as_str() == "/linked", "{path}");
         }
         let link = VirtualPath::parse("/linked").unwrap();
-        assert_eq!(resolve(&root, &link, Symlink::NoFollow), Some(link));
+        assert_eq!(resolve(&root, &link, Symlink::NoFollow), Some(Resolved::literal(link)));
     }
 
     #[test]

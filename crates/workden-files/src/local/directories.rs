@@ -65,7 +65,7 @@ impl Made {
 impl Drop for Made {
     fn drop(&mut self) {
         for (above, name) in self.made.drain(..).rev() {
-            // Fails, and rightly so, when somebody has put something there.
+            // Fails, and rightly so, when something was put there meanwhile.
             let _ = fs::unlinkat(above, name, AtFlags::REMOVEDIR);
         }
     }

@@ -131,3 +131,25 @@ pub(super) fn modified(stat: &Stat) -> Timestamp {
 pub(super) fn stat_name(directory: BorrowedFd<'_>, name: &CStr) -> Result<Stat, Errno> {
     fs::statat(directory.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{PathOpening, left_out::LeftOut},
+        *,
+    };
+
+    #[test]
+    fn a_listing_ends_as_soon_as_its_caller_is_gone() {
+        let place = tempfile::tempdir().unwrap();
+        for nth in 0..100 {
+            std::fs::write(place.path().join(format!("{nth}")), "").unwrap();
+        }
+        let root = Root::open(place.path(), PathOpening::Detect, LeftOut::new(Vec::new()).unwrap()).unwrap();
+        let listed = |abandoned| {
+            let request = ListRequest::default();
+            list(&root, &VirtualPath::root(), &request, &AtomicBool::new(abandoned)).unwrap().entries.len()
+        };
+        assert_eq!((listed(false), listed(true)), (100, 0));
+    }
+}

@@ -8,14 +8,14 @@ use super::root::Root;
 /// The error for a call that failed on this path.
 pub(super) fn refused(verb: &str, path: &VirtualPath, errno: Errno) -> Error {
     let say = |kind, why: &str| Error::new(kind, format!("cannot {verb} `{path}`: {why}"));
-    match errno {
+    let refused = match errno {
         Errno::NOENT => Error::not_found(verb, path),
         Errno::NOTDIR => Error::not_directory(verb, path),
         Errno::ISDIR => Error::is_directory(verb, path),
         Errno::EXIST => Error::already_exists(verb, path),
         Errno::NOTEMPTY => Error::not_empty(verb, path),
         Errno::ACCESS | Errno::PERM => say(ErrorKind::PermissionDenied, "the operating system does not permit it")
-            .hint("use another path, or ask whoever runs the workspace to change its permissions"),
+            .hint("use another path, or ask the owner of the workspace to change its permissions"),
         Errno::ROFS => say(ErrorKind::ReadOnly, "it is on a read-only file system").hint("choose another place"),
         Errno::NOSPC | Errno::DQUOT => {
             say(ErrorKind::NoSpace, "there is no space left").hint("remove what is no longer needed")
@@ -29,7 +29,13 @@ pub(super) fn refused(verb: &str, path: &VirtualPath, errno: Errno) -> Error {
             .hint("try again later, or choose another path"),
         Errno::MFILE | Errno::NFILE => say(ErrorKind::Busy, "too many files are open").hint("try again"),
         other => say(ErrorKind::Io, &answered(other)),
+    };
+    let cause = std::io::Error::from(errno);
+    // What callers run into every day is theirs to tell; a failing disk is for operators, too.
+    if matches!(refused.kind(), ErrorKind::Io | ErrorKind::NoSpace | ErrorKind::Busy) {
+        tracing::debug!(error = &cause as &dyn std::error::Error, path = %path, verb, "file call failed");
     }
+    refused.with_source(cause)
 }
 
 /// Why the host directory of a workspace could not be opened: a kind and a few words, no host path.

@@ -1,19 +1,17 @@
 //! Files by what they are, not by what they are called: which names lead to one and the same file.
 //!
-//! What the kernel tells files apart by (device and inode) leaves this module only scrambled with a
-//! key of this process. Looking for names goes by descriptor below the root, like every walk.
+//! Looking for names goes by descriptor below the root, like every walk.
 
 use std::{
-    collections::{HashMap, hash_map::RandomState},
+    collections::HashMap,
     ffi::CStr,
-    hash::{BuildHasher, Hash},
     ops::ControlFlow,
     os::fd::{AsFd, BorrowedFd},
-    sync::{LazyLock, atomic::AtomicBool},
+    sync::atomic::AtomicBool,
 };
 
 use rustix::{
-    fs::{self, AtFlags, FileType, Stat},
+    fs::{self, AtFlags, FileType},
     io::Errno,
 };
 use workden_core::{
@@ -23,21 +21,11 @@ use workden_core::{
 use super::{
     entries::{self, shown_name},
     errors::refused,
+    file_id::{file_id, scrambled},
     root::{Root, kind},
     walk::{Brake, Names, OpenDirectory, Visitor, walk},
 };
 use crate::search::WalkFilter;
-
-/// What a file is told apart by, scrambled.
-pub(super) fn file_id(stat: &Stat) -> FileId {
-    scrambled((stat.st_dev, stat.st_ino))
-}
-
-fn scrambled(device_and_inode: impl Hash) -> FileId {
-    static KEYS: LazyLock<[RandomState; 2]> = LazyLock::new(|| [RandomState::new(), RandomState::new()]);
-    let [high, low] = [0, 1].map(|key| u128::from(KEYS[key].hash_one(&device_and_inode)));
-    FileId::from_scrambled(high << 64 | low)
-}
 
 /// What is at a path, and all directories that it is in.
 pub(super) fn identify(root: &Root, real: &VirtualPath) -> Result<FileIdentity> {
@@ -59,7 +47,7 @@ fn upwards(directory: BorrowedFd<'_>) -> Result<Vec<FileId>, Errno> {
     climb(itself, |above| fs::statat(directory, above, AtFlags::SYMLINK_NOFOLLOW).map(|stat| file_id(&stat)))
 }
 
-/// The same, waiting for no file system that would ask somebody else.
+/// The same, without waiting for a file system that would ask a server.
 #[cfg(target_os = "linux")]
 pub(super) fn upwards_at_hand(directory: BorrowedFd<'_>) -> Option<Vec<FileId>> {
     use rustix::fs::{StatxFlags, makedev, statx};
@@ -86,7 +74,7 @@ fn climb(itself: FileId, look: impl Fn(String) -> Result<FileId, Errno>) -> Resu
         match look("../".repeat(steps)) {
             // The root of the host is above itself.
             Ok(id) if ids.last() != Some(&id) => ids.push(id),
-            // Above what may be seen nobody has a mount.
+            // No mount is above what may be seen.
             Ok(_) | Err(_) => return Ok(ids),
         }
     }

@@ -13,7 +13,7 @@ use workden_core::{
 
 use super::{
     entries::{self, shown_name},
-    identity::file_id,
+    file_id::file_id,
     root::Root,
     walk::{Brake, Names, OpenDirectory, Visitor, walk},
 };
@@ -25,7 +25,7 @@ pub(super) enum OtherNames {
     Fine,
     /// Another name is hidden, or has to be asked about.
     Objects(Admission),
-    /// Somebody else decides.
+    /// The mount table decides.
     Deferred,
 }
 

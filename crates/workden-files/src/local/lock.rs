@@ -50,7 +50,7 @@ impl<'fd> DirectoryLock<'fd> {
         Self::take_within(directory, PATIENCE)
     }
 
-    /// Takes the lock if nobody has it. For whoever holds another: waiting is for [`Self::take_both`]
+    /// Takes the lock if it is free. For a caller that holds another: waiting is for [`Self::take_both`]
     /// alone, which has an order.
     pub(super) fn take_if_free(directory: BorrowedFd<'fd>) -> Result<Self, Errno> {
         Self::take_within(directory, Duration::ZERO)

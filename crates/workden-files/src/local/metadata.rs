@@ -20,13 +20,13 @@ pub(super) fn carry_over(old: BorrowedFd<'_>, stat: &Stat, new: BorrowedFd<'_>) 
     let mut mode = Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
     if (fresh.st_uid, fresh.st_gid) != (stat.st_uid, stat.st_gid) {
         let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-        // Only root can give files away; for everybody else the writer becomes the owner. The group
+        // Only root can give files away; for other users the writer becomes the owner. The group
         // stays where the writer is in it.
         let given = fs::fchown(new, Some(owner), Some(group)).or_else(|_| fs::fchown(new, None, Some(group)));
         if given.is_err() && fresh.st_gid != stat.st_gid {
-            // What the one group may is not for another: that may no more than everybody.
-            let everybody = Mode::from_raw_mode((stat.st_mode & 0o007) << 3);
-            mode &= everybody | Mode::RWXU | Mode::RWXO;
+            // What the one group may is not for another: that may no more than all others.
+            let others = Mode::from_raw_mode((stat.st_mode & 0o007) << 3);
+            mode &= others | Mode::RWXU | Mode::RWXO;
         }
     }
     carry_attributes(old, new)?;

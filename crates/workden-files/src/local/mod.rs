@@ -8,6 +8,7 @@ mod change;
 mod directories;
 mod entries;
 mod errors;
+mod file_id;
 mod glob;
 mod grep;
 mod identity;
@@ -36,8 +37,8 @@ use root::Root;
 use rustix::io::Errno;
 use spool::{Gathered, Spool};
 use workden_core::{
-    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Expect, FileIdentity, IfExists, Opened, Removal,
-    Resolved, Result, Slice, Symlink, VirtualPath, Written, names,
+    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Expect, FileIdentity, HostFiles, IfExists,
+    Opened, Presence, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -141,7 +142,7 @@ impl LocalOptions {
     /// links do not lead to it. Nothing can be made there, and what holds such a place can be
     /// neither moved nor removed.
     ///
-    /// A place is known by its path. It is for what nobody else renames: mounts such as `/proc`.
+    /// A place is known by its path. Leave out only what is never renamed: mounts such as `/proc`.
     #[must_use]
     pub fn without(mut self, places: impl IntoIterator<Item = VirtualPath>) -> Self {
         self.left_out.extend(places);
@@ -172,8 +173,15 @@ impl LocalOptions {
         let left_out = LeftOut::new(self.left_out)?;
         let root = Root::open(directory, self.opening, left_out).map_err(|errno| {
             let (kind, why) = errors::root_refused(errno);
+            let cause = std::io::Error::from(errno);
+            tracing::debug!(
+                error = &cause as &dyn std::error::Error,
+                directory = %directory.display(),
+                "cannot open the directory of a workspace"
+            );
             Error::new(kind, format!("cannot open {what}: {why}"))
                 .hint("it must be a directory that exists, and this process must be able to read it")
+                .with_source(cause)
         })?;
         Ok(LocalBackend { inner: Arc::new(Inner { root, durability: self.durability, bound_files: self.bound_files }) })
     }
@@ -250,24 +258,35 @@ impl LocalBackend {
     }
 }
 
-/// A temporary file of workden's own is not there for anybody.
+/// Refuses temporary files of workden's own: they do not exist for callers.
 fn not_our_own(verb: &str, at: &Resolved) -> Result<()> {
-    match at.real.components().any(|name| names::is_temporary(name.as_bytes())) {
+    match is_our_own(&at.real) {
         true => Err(Error::not_found(verb, &at.typed)),
         false => Ok(()),
     }
+}
+
+fn is_our_own(real: &VirtualPath) -> bool {
+    real.components().any(|name| names::is_temporary(name.as_bytes()))
 }
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Backend for LocalBackend {
     async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
-        let typed = Resolved::literal(path.clone());
-        if let Some(real) = cached::resolve(&self.inner.root, path, symlink) {
-            return Ok(Resolved { real, ..typed });
+        if let Some(resolved) = cached::resolve(&self.inner.root, path, symlink) {
+            return Ok(resolved);
         }
-        let real = self.run(&typed, move |inner, typed| links::resolve(&inner.root, typed, symlink)).await?;
-        Ok(Resolved { real, ..typed })
+        let typed = Resolved::literal(path.clone());
+        self.run(&typed, move |inner, typed| {
+            let real = links::resolve(&inner.root, typed, symlink)?;
+            let presence = match is_our_own(&real) {
+                true => Presence::Absent,
+                false => Presence::of(entries::stat(&inner.root, &real)),
+            };
+            Ok(Resolved::new(typed.clone(), real).with_presence(presence))
+        })
+        .await
     }
 
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
@@ -288,11 +307,6 @@ impl Backend for LocalBackend {
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         not_our_own("read", at)?;
         self.run(at, move |inner, real| read::read(&inner.root, real, range)).await
-    }
-
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
-        not_our_own("read", at)?;
-        self.run(at, move |inner, real| read::open(&inner.root, real, most)).await
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
@@ -361,7 +375,19 @@ impl Backend for LocalBackend {
         self.run(at, move |inner, real| grep::grep(&inner.root, real, &request, &abandoned)).await
     }
 
-    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+    fn host_files(&self) -> Option<&dyn HostFiles> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl HostFiles for LocalBackend {
+    async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened> {
+        not_our_own("read", at)?;
+        self.run(at, move |inner, real| read::open(&inner.root, real, most)).await
+    }
+
+    async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
         // A tree that moves has many files, and this is no place for many looks.
         if let [only] = files
             && cached::has_one_name(&self.inner.root, &only.real)
@@ -374,7 +400,7 @@ impl Backend for LocalBackend {
         blocking(move || identity::other_names(&inner.root, &reals, &abandoned)).await
     }
 
-    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+    async fn find_identity(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
         not_our_own("look at", at)?;
         if let Some(identity) = cached::identify(&self.inner.root, &at.real) {
             return Ok(Some(identity));
@@ -382,12 +408,12 @@ impl Backend for LocalBackend {
         self.run(at, move |inner, real| identity::identify(&inner.root, real).map(Some)).await
     }
 
-    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+    async fn find_origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
         let root = Resolved::literal(VirtualPath::root());
-        Ok(self.identify(&root).await?.map(|identity| (root.real, identity)).into_iter().collect())
+        Ok(self.find_identity(&root).await?.map(|identity| (root.real, identity)).into_iter().collect())
     }
 
-    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+    async fn find_names(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
         if !files.iter().any(|file| identity::may_be_here(&self.inner.root, file)) {
             return Ok(vec![Vec::new(); files.len()]);
         }

@@ -17,7 +17,7 @@ pub(super) fn for_each_name(
     })
 }
 
-/// As [`for_each_name`], temporary files included: for whoever has to clear a directory.
+/// As [`for_each_name`], temporary files included, to clear a directory.
 pub(super) fn for_each_raw_name(
     directory: impl AsFd,
     mut take: impl FnMut(&CStr, FileType) -> ControlFlow<()>,

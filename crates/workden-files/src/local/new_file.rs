@@ -55,7 +55,7 @@ impl<'a> NewFile<'a> {
         replaced: Option<OldFile>,
         durability: Durability,
     ) -> Result<Self> {
-        // Nobody else may look in before the mode of the file it replaces is on it.
+        // No other user may look in before it has the mode of the file that it replaces.
         let mode = Mode::from_raw_mode(if replaced.is_some() { 0o600 } else { 0o666 });
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         for nth in 0..8 {

@@ -99,7 +99,7 @@ impl OpenFile {
     }
 }
 
-/// Opens a name for reading without following a link and without waiting for anybody.
+/// Opens a name for reading without following a link and without waiting.
 pub(super) fn open_for_reading(directory: BorrowedFd<'_>, name: impl rustix::path::Arg) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     fs::openat(directory, name, flags, Mode::empty())
@@ -148,7 +148,7 @@ impl TextSource for OpenFile {
     }
 }
 
-/// Opens a file for somebody else to read.
+/// Opens a file for the caller to read.
 pub(super) fn open(root: &Root, real: &VirtualPath, most: u64) -> Result<Opened> {
     let file = OpenFile::open(root, "read", real)?;
     let size = file.size();

@@ -59,7 +59,7 @@ fn remove_empty(root: &Root, directory: BorrowedFd<'_>, real: &VirtualPath) -> R
 
 fn clear_leftovers(root: &Root, directory: BorrowedFd<'_>, real: &VirtualPath) {
     let Ok(inside) = root.step_into(directory, real) else { return };
-    // Whoever has the lock is alive, and the directory is not empty.
+    // The holder of the lock is alive, and the directory is not empty.
     let Ok(_lock) = DirectoryLock::take_if_free(inside.as_fd()) else { return };
     let _ = fs::unlinkat(&inside, format!("{TEMPORARY_PREFIX}0"), AtFlags::empty());
 }

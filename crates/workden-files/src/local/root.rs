@@ -18,7 +18,7 @@ use rustix::{
 };
 use workden_core::{FileId, Result, VirtualPath, names};
 
-use super::{identity::file_id, left_out::LeftOut, names_in::for_each_name};
+use super::{file_id::file_id, left_out::LeftOut, names_in::for_each_name};
 
 /// How paths below the root are opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(super) struct Root {
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 impl Root {
-    /// Opens the host directory, links followed: whoever names the root means what it leads to.
+    /// Opens the host directory, links followed: a link names the directory that it leads to.
     pub(super) fn open(directory: &Path, opening: PathOpening, left_out: LeftOut) -> Result<Self, Errno> {
         let fd = fs::open(directory, DIRECTORY, Mode::empty())?;
         let host_path = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());

@@ -1,4 +1,4 @@
-//! Content that comes in pieces, gathered before anything is locked: whoever sends it may be slow
+//! Content that comes in pieces, gathered before anything is locked: the sender may be slow
 //! or never come to an end, and other writers of the directory must not wait for that.
 //!
 //! Invariant: what is gathered has no name, so that nothing is left of it when its writer dies.
@@ -89,11 +89,11 @@ fn without_name(_: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
 }
 
 /// For file systems that make no file without a name: it has that of a temporary file for a moment,
-/// and whoever dies in that moment leaves what the next writer removes.
+/// and a process that dies in that moment leaves a file that the next writer removes.
 fn by_taking_the_name(inner: &Inner, directory: BorrowedFd<'_>, real: &VirtualPath) -> Result<OwnedFd> {
     let failed = |errno| refused("write", real, errno);
     let _lock = DirectoryLock::take(directory).map_err(failed)?;
-    // As if it replaced something: nobody else may open it in that moment.
+    // As if it replaced something: no other user may open it in that moment.
     let replaced = OldFile { stat: fs::fstat(directory).map_err(failed)?, fd: None };
     NewFile::create(directory, "write", real, Some(replaced), inner.durability)?.without_name()
 }

@@ -255,8 +255,8 @@ impl Walk<'_> {
         if outcome.is_err() {
             visitor.unreadable();
         }
-        // The last batch is done here; the others on top of the queue, for whoever is idle. Directories are taken in
-        // their order, so that whoever wants an answer in that order has little to do.
+        // The last batch is done here; the others on top of the queue, for idle workers. Directories are taken in
+        // their order, so that sorting the answer by path has little to do.
         below.sort_unstable_by(|one, other| other.cmp(one));
         let shared = Arc::new(directory.context.clone());
         let enter = |path| Job::Directory { path, above: Some(Arc::clone(&shared)) };
@@ -290,7 +290,7 @@ impl Walk<'_> {
     }
 }
 
-/// A job in somebody's hands; done when dropped, also by a panic, so that nobody waits for it.
+/// A job that a worker has taken; done when dropped, also by a panic, so that no worker waits for it.
 struct Taken<'a> {
     queue: &'a Queue,
     led_to: Vec<Job>,

@@ -182,7 +182,7 @@ mod tests {
                 }
             }
             let shown: String = text.chars().take(20).collect();
-            assert!(started.elapsed().as_secs() < 8, "{shown}... took {:?}", started.elapsed());
+            assert!(started.elapsed().as_secs() < 60, "{shown}... took {:?}", started.elapsed());
         }
         assert!(compile(&Pattern::literal("é".repeat(30_000))).is_ok());
         assert_eq!(compile(&Pattern::literal("é".repeat(300_000))).unwrap_err().kind(), ErrorKind::InvalidPattern);

@@ -49,7 +49,7 @@ pub enum Admission {
     Admit,
     /// Pass it over: the request does not want it.
     Skip,
-    /// Pass it over and count it: somebody would have to approve first.
+    /// Pass it over and count it: it would have to be approved first.
     NeedsApproval,
     /// Pass it over and count it: the policy hides it.
     Denied,
@@ -299,9 +299,12 @@ fn compile_filter(globs: &[String]) -> Result<Option<Override>> {
         if glob.is_empty() || glob == "!" {
             return Err(refused(glob, "it is empty"));
         }
-        builder.add(glob).map_err(|_| refused(glob, &in_our_words(glob)))?;
+        builder.add(glob).map_err(|error| refused(glob, &in_our_words(glob)).with_source(error))?;
     }
-    builder.build().map(Some).map_err(|_| refused(&globs.join(" "), "together they are too large to compile"))
+    builder
+        .build()
+        .map(Some)
+        .map_err(|error| refused(&globs.join(" "), "together they are too large to compile").with_source(error))
 }
 
 /// Why a glob does not parse: the engine tells it with the whole glob, and with words of its own.

@@ -89,9 +89,11 @@ pub(super) fn to_tree(document: &StateDocument, now: Timestamp) -> Result<Tree> 
         }
         let content = match file.encoding {
             StateEncoding::Text => Bytes::from(file.content.clone()),
-            StateEncoding::Base64 => {
-                Bytes::from(STANDARD.decode(&file.content).map_err(|_| twice("its content is not base64"))?)
-            }
+            StateEncoding::Base64 => Bytes::from(
+                STANDARD
+                    .decode(&file.content)
+                    .map_err(|error| twice("its content is not base64").with_source(error))?,
+            ),
         };
         if let Some(parent) = path.parent() {
             tree.make_directories("load", &parent, &path, now)?;

@@ -16,7 +16,7 @@ use tree::{File, Node, Tree};
 
 use crate::toolkit::in_memory;
 use workden_core::{
-    Backend, ByteRange, Changed, Clock, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened,
+    Backend, ByteRange, Changed, Clock, Content, Entry, Error, ErrorKind, Expect, HostFiles, IfExists, Presence,
     Removal, Replaced, Resolved, Result, Slice, Symlink, Version, VirtualPath, Written, limits, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, Outcome, TextWindow, scan},
@@ -172,7 +172,12 @@ impl StateBackend {
 #[deny(clippy::missing_trait_methods)]
 impl Backend for StateBackend {
     async fn resolve(&self, path: &VirtualPath, _: Symlink) -> Result<Resolved> {
-        Ok(Resolved::literal(path.clone()))
+        let tree = self.snapshot();
+        let presence = match tree.get(path) {
+            Some(node) => Presence::Present(node.entry(path.clone())),
+            None => Presence::Absent,
+        };
+        Ok(Resolved::literal(path.clone()).with_presence(presence))
     }
 
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
@@ -189,10 +194,6 @@ impl Backend for StateBackend {
         let tree = self.snapshot();
         let file = tree.file("read", &at.real)?;
         in_memory::slice(&at.real, &file.content, Some(file.modified), range)
-    }
-
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
-        self.read(at, ByteRange::Whole { most }).await.map(|slice| Opened::Content(slice.bytes))
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
@@ -254,20 +255,8 @@ impl Backend for StateBackend {
         search::grep(&self.snapshot(), &*self.clock, &at.real, request)
     }
 
-    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
-        Ok(vec![Vec::new(); files.len()])
-    }
-
-    async fn identify(&self, _: &Resolved) -> Result<Option<FileIdentity>> {
-        Ok(None)
-    }
-
-    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
-        Ok(Vec::new())
-    }
-
-    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
-        Ok(vec![Vec::new(); files.len()])
+    fn host_files(&self) -> Option<&dyn HostFiles> {
+        None
     }
 }
 

@@ -1,4 +1,4 @@
-//! What every backend answers alike that has a file's content in memory as a whole, whoever keeps it.
+//! What every backend that has whole files in memory answers alike.
 
 use std::{future::poll_fn, ops::Range};
 

@@ -5,7 +5,7 @@ use workden_core::{ErrorKind, VirtualPath};
 
 use crate::{names, slow};
 
-/// A path as somebody might type it: names from a small alphabet, dots and slashes in odd places.
+/// A path as a person might type it: names from a small alphabet, dots and slashes in odd places.
 pub(crate) fn typed() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         4 => "[a-c]{1,2}",

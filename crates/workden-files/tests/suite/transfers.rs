@@ -4,7 +4,7 @@ use std::{os::unix::ffi::OsStrExt, sync::Arc};
 
 use async_trait::async_trait;
 use workden_core::{
-    Access, Backend, BackendExt, Error, ErrorKind, Execution, Expect, Gate, Guarded, IfExists, Layer, Op, Removal,
+    Access, Backend, BackendExt, Error, ErrorKind, Expect, Gate, Guarded, IfExists, Judgement, Layer, Op, Removal,
     Resolved, Rule, RuleCase, Rules, Sight, Verdict, Visibility,
 };
 use workden_files::{CompositeBackend, LocalBackend, memory};
@@ -72,8 +72,8 @@ struct Hides(&'static str);
 
 #[async_trait]
 impl Gate for Hides {
-    async fn judge(&self, _: Op<'_>) -> Verdict {
-        Verdict::Allow
+    async fn judge(&self, _: Op<'_>) -> Judgement {
+        Verdict::Allow.into()
     }
 
     fn visibility(&self, _: Op<'_>) -> Visibility {
@@ -84,10 +84,6 @@ impl Gate for Hides {
     }
 
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
-        None
-    }
-
-    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
         None
     }
 }
@@ -139,7 +135,7 @@ fn a_very_deep_tree_moves_without_a_deep_stack() {
         files.write_path(&path(&format!("/data/{deep}file")), "deep".into(), Expect::Absent).await.unwrap();
         let moved = std::time::Instant::now();
         files.move_path(&path("/data/d"), &path("/d"), IfExists::Refuse).await.unwrap();
-        assert!(moved.elapsed().as_secs() < 20, "{:?}", moved.elapsed());
+        assert!(moved.elapsed().as_secs() < 60, "{:?}", moved.elapsed());
         assert_eq!(files.read_bytes(&path(&format!("/{deep}file"))).await.unwrap(), "deep");
     });
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);

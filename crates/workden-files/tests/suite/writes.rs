@@ -31,7 +31,7 @@ fn mode_attributes_and_acls_are_kept_and_set_user_id_is_not() {
         let name = file.to_str().unwrap();
         std::fs::write(&file, "old").unwrap();
         run("setfattr", &["-n", "user.note", "-v", "mine", name]);
-        run("setfacl", &["-m", "u:nobody:r", name]);
+        run("setfacl", &["-m", "u:65534:r", name]);
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o4751)).unwrap();
         let acl = run("getfacl", &["-p", name]);
         block_on(async {
@@ -50,7 +50,7 @@ fn mode_attributes_and_acls_are_kept_and_set_user_id_is_not() {
 #[test]
 fn the_owner_stays_the_owner() {
     if !rustix::process::geteuid().is_root() {
-        // Only root can meet a file of somebody else that it may write here.
+        // Only root can meet a file of another user that it may write here.
         return;
     }
     for place in places() {

@@ -122,7 +122,7 @@ fn refusals_say_what_is_allowed_instead_in_the_spelling_that_was_used() {
 #[test]
 fn a_link_is_judged_by_its_name_and_by_where_it_leads_and_only_its_name_is_told() {
     let policy = usual();
-    let link = |typed: &str, real: &str| Resolved { typed: path(typed), real: path(real) };
+    let link = |typed: &str, real: &str| Resolved::new(path(typed), path(real));
     for (resolved, expected) in [
         (link("/output/link.md", "/output/a.md"), "allow"),
         (link("/output/link.md", "/output/a.exe"), "deny"),

@@ -95,7 +95,7 @@ fn take(policy: &Policy, step: &Step) -> Option<Policy> {
 fn resolved() -> impl Strategy<Value = Resolved> {
     prop_oneof![
         3 => virtual_path().prop_map(Resolved::literal),
-        1 => (virtual_path(), virtual_path()).prop_map(|(typed, real)| Resolved { typed, real }),
+        1 => (virtual_path(), virtual_path()).prop_map(|(typed, real)| Resolved::new(typed, real)),
     ]
 }
 

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use pyo3::prelude::*;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened, Removal,
-    Replaced, Resolved, Result, Slice, Symlink, Version, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, HostFiles, IfExists, Removal, Replaced,
+    Resolved, Result, Slice, Symlink, Version, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow, scan},
 };
@@ -54,9 +54,6 @@ impl Backend for Foreign {
         in_memory::slice(&at.real, &self.content("read", &at.real).await?, None, range)
     }
 
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
-        self.read(at, ByteRange::Whole { most }).await.map(|slice| Opened::Content(slice.bytes))
-    }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
         if self.reads {
             return self.shown(&at.real, window).await;
@@ -138,19 +135,7 @@ impl Backend for Foreign {
         search::grep(self, &at.real, request).await
     }
 
-    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
-        Ok(vec![Vec::new(); files.len()])
-    }
-
-    async fn identify(&self, _: &Resolved) -> Result<Option<FileIdentity>> {
-        Ok(None)
-    }
-
-    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
-        Ok(Vec::new())
-    }
-
-    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
-        Ok(vec![Vec::new(); files.len()])
+    fn host_files(&self) -> Option<&dyn HostFiles> {
+        None
     }
 }

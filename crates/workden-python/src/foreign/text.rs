@@ -4,7 +4,7 @@
 use pyo3::prelude::*;
 use workden_core::{
     Changed, Error, ErrorKind, Expect, Result, Version, VirtualPath,
-    text::{Change, Cut, Excerpt, Extent, Occurrences, Outcome, Replacement, TextWindow, scan},
+    text::{Change, Excerpt, Extent, Occurrences, Outcome, Replacement, TextWindow, scan},
 };
 use workden_files::toolkit::in_memory;
 
@@ -41,7 +41,7 @@ impl Foreign {
         }
         let shown = if text.is_empty() { 0 } else { text.split('\n').count() as u64 };
         let extent = Extent::Lines { offset, shown, total: offset + shown + left };
-        Ok(Excerpt { text, encoding: "utf-8".to_owned(), extent, cut: Cut::No, version })
+        Ok(Excerpt { version, ..Excerpt::new(text, "utf-8", extent) })
     }
 
     /// Replaces text with its `edit`.

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use pyo3::Python;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, Expect, FileIdentity, IfExists, Opened, Removal, Replaced,
-    Resolved, Result, Slice, Symlink, Version, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Error, Expect, HostFiles, IfExists, Removal, Replaced, Resolved,
+    Result, Slice, Symlink, Version, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow, scan},
 };
@@ -62,9 +62,6 @@ impl Backend for LiveFiles {
         in_memory::slice(&at.real, &self.content("read", &at.real)?, None, range)
     }
 
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
-        self.read(at, ByteRange::Whole { most }).await.map(|slice| Opened::Content(slice.bytes))
-    }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
         let content = self.content("read", &at.real)?;
         scan::excerpt(&at.real, &&content[..], window)
@@ -139,19 +136,7 @@ impl Backend for LiveFiles {
         self.in_memory(&Needs::Below(at.real.clone()), |state| at_once(state.grep(at, request)))
     }
 
-    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
-        Ok(vec![Vec::new(); files.len()])
-    }
-
-    async fn identify(&self, _: &Resolved) -> Result<Option<FileIdentity>> {
-        Ok(None)
-    }
-
-    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
-        Ok(Vec::new())
-    }
-
-    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
-        Ok(vec![Vec::new(); files.len()])
+    fn host_files(&self) -> Option<&dyn HostFiles> {
+        None
     }
 }

@@ -15,8 +15,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened, Removal,
-    Resolved, Result, Sandbox, Slice, Symlink, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, HostFiles, IfExists, Removal, Resolved,
+    Result, Sandbox, Slice, Symlink, VirtualPath, Written,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process,
         ProcessControl, Signal, SpawnRequest, Usage, WindowSize,
@@ -300,9 +300,6 @@ impl Backend for Fake {
     async fn read(&self, _: &Resolved, _: ByteRange) -> Result<Slice> {
         no()
     }
-    async fn open(&self, _: &Resolved, _: u64) -> Result<Opened> {
-        no()
-    }
     async fn read_text(&self, _: &Resolved, _: TextWindow) -> Result<Excerpt> {
         no()
     }
@@ -330,16 +327,7 @@ impl Backend for Fake {
     async fn grep(&self, _: &Resolved, _: &GrepRequest) -> Result<Grepped> {
         no()
     }
-    async fn other_names(&self, _: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
-        no()
-    }
-    async fn identify(&self, _: &Resolved) -> Result<Option<FileIdentity>> {
-        no()
-    }
-    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
-        no()
-    }
-    async fn names_of(&self, _: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
-        no()
+    fn host_files(&self) -> Option<&dyn HostFiles> {
+        None
     }
 }

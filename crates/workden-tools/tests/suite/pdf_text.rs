@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, path::Path, process::Stdio, sync::Arc};
 
 use async_trait::async_trait;
 use serde_json::json;
-use workden_core::{Access, ErrorKind, Execution, Gate, Guarded, Op, Refusal, Resolved, Sandbox, Verdict, Visibility};
+use workden_core::{
+    Access, ErrorKind, Execution, Gate, Guarded, Judgement, Op, Refusal, Resolved, Sandbox, Verdict, Visibility,
+};
 use workden_keeper::{Keeper, Setting};
 use workden_tools::{ToolTarget, Toolset, ToolsetOptions};
 
@@ -130,14 +132,14 @@ struct NoCommands;
 
 #[async_trait]
 impl Gate for NoCommands {
-    async fn judge(&self, op: Op<'_>) -> Verdict {
+    async fn judge(&self, op: Op<'_>) -> Judgement {
         match op {
             Op::Execute(Execution { script, .. }) => {
                 let target = script.clone();
                 let operation = "execute".to_owned();
-                Verdict::Deny(Refusal::Unapproved { operation, target, description: String::new() }.into())
+                Verdict::Deny(Refusal::Unapproved { operation, target, description: String::new() }.into()).into()
             }
-            _ => Verdict::Allow,
+            _ => Verdict::Allow.into(),
         }
     }
 
@@ -146,10 +148,6 @@ impl Gate for NoCommands {
     }
 
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
-        None
-    }
-
-    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
         None
     }
 }

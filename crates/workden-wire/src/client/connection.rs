@@ -53,11 +53,13 @@ impl Connection {
             .max_send_buf_size(limits::SERVER_WINDOW as usize)
             .max_concurrent_reset_streams(limits::OPEN_CALLS as usize)
             .handshake(TokioIo::new(stream));
-        let (requests, connection) = opened.await.map_err(|_| errors::gone())?;
-        // It ends with the last sender, or with the stream; how is told to whoever waits for an answer.
+        let (requests, connection) = opened.await.map_err(errors::gone_because)?;
+        // It ends with the last sender, or with the stream; calls that wait for an answer get the reason.
         let (ending, over) = watch::channel(());
         tokio::spawn(async move {
-            connection.await.unwrap_or_default();
+            if let Err(error) = connection.await {
+                tracing::debug!(error = &error as &dyn std::error::Error, "connection to the sandbox ended");
+            }
             drop(ending);
         });
         Ok(Self { requests, authorization, over })
@@ -85,8 +87,9 @@ impl Connection {
 
     /// A call that is JSON one way.
     pub(super) async fn post<C: Call>(&self, call: &C) -> Result<Response<Incoming>> {
-        let message = serde_json::to_vec(call)
-            .map_err(|_| Error::new(ErrorKind::InvalidArgument, "the arguments of this call cannot be sent"))?;
+        let message = serde_json::to_vec(call).map_err(|error| {
+            Error::new(ErrorKind::InvalidArgument, "cannot serialise the arguments of this call").with_source(error)
+        })?;
         if message.len() > limits::MESSAGE_BYTES {
             let most = limits::MESSAGE_BYTES;
             let why = format!("the arguments of this call have more than {most} bytes");
@@ -116,19 +119,19 @@ impl Connection {
             .authority("workden")
             .path_and_query(path)
             .build()
-            .map_err(|_| errors::not_understood("at no address"))?;
+            .map_err(|error| errors::not_understood("at no address").with_source(error))?;
         if let Some(authorization) = &self.authorization {
             request.headers_mut().insert(header::AUTHORIZATION, authorization.clone());
         }
         let sent = self.requests.clone().send_request(request);
-        let response = sent.await.map_err(|error| broken(&error))?;
+        let response = sent.await.map_err(broken)?;
         if response.status().is_success() { Ok(response) } else { Err(refusal(response).await) }
     }
 }
 
 fn bearer(token: &str) -> Result<HeaderValue> {
     let mut header = HeaderValue::try_from(format!("Bearer {token}"))
-        .map_err(|_| Error::new(ErrorKind::InvalidArgument, "a token consists of visible ASCII characters"))?;
+        .map_err(|_| Error::new(ErrorKind::InvalidArgument, "invalid token: use visible ASCII characters only"))?;
     header.set_sensitive(true);
     Ok(header)
 }
@@ -136,7 +139,7 @@ fn bearer(token: &str) -> Result<HeaderValue> {
 /// The JSON of a response.
 pub(super) async fn answer<A: DeserializeOwned>(response: Response<Incoming>) -> Result<A> {
     let text = whole(response.into_body(), limits::ANSWER_BYTES).await?;
-    serde_json::from_slice(&text).map_err(|_| errors::not_understood("something that makes no sense"))
+    serde_json::from_slice(&text).map_err(|error| errors::not_understood("with invalid JSON").with_source(error))
 }
 
 async fn refusal(response: Response<Incoming>) -> Error {
@@ -155,22 +158,20 @@ pub(super) async fn whole(body: Incoming, most: usize) -> Result<Bytes> {
         Err(error) if error.is::<LengthLimitError>() => {
             Err(Error::new(ErrorKind::TooLarge, format!("the sandbox answered more than {most} bytes")))
         }
-        Err(error) => Err(error.downcast_ref::<hyper::Error>().map_or_else(errors::gone, broken)),
+        Err(error) => Err(error.downcast::<hyper::Error>().map_or_else(|_| errors::gone(), |error| broken(*error))),
     }
 }
 
 /// What a failure below means: the sandbox ended one call, or it is gone.
-pub(super) fn broken(error: &hyper::Error) -> Error {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<h2::Error>()
-            && error.is_reset()
-            && error.is_remote()
-        {
-            return Error::new(ErrorKind::Io, "the sandbox broke off a call before it was done")
-                .hint("the sandbox is still there");
-        }
-        cause = error.source();
+pub(super) fn broken(error: hyper::Error) -> Error {
+    let cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    let mut causes = std::iter::successors(cause, |error| error.source());
+    let is_reset = causes
+        .any(|error| error.downcast_ref::<h2::Error>().is_some_and(|error| error.is_reset() && error.is_remote()));
+    if is_reset {
+        return Error::new(ErrorKind::Io, "the sandbox aborted the call")
+            .hint("the sandbox is still running; repeat the call")
+            .with_source(error);
     }
-    errors::gone()
+    errors::gone_because(error)
 }

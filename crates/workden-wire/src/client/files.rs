@@ -7,8 +7,8 @@ use axum::body::Body;
 use futures_util::TryStreamExt;
 use http::Method;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Expect, FileIdentity, IfExists, Opened, Removal,
-    Resolved, Result, Slice, Symlink, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Expect, FileIdentity, HostFiles, IfExists,
+    Opened, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -29,7 +29,7 @@ use crate::{
 #[deny(clippy::missing_trait_methods)]
 impl Backend for RemoteSandbox {
     async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
-        self.connection.call(&Resolve::new(path, &symlink)).await
+        self.connection.call(&Resolve::new(path, &symlink)).await.map(Into::into)
     }
 
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
@@ -46,10 +46,6 @@ impl Backend for RemoteSandbox {
         let (ByteRange::Whole { most } | ByteRange::Part { length: most, .. }) = range;
         let bytes = whole(response.into_body(), usize::try_from(most).unwrap_or(usize::MAX)).await?;
         Ok(Slice { bytes, size: said.size, modified: said.modified })
-    }
-
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
-        self.read(at, ByteRange::Whole { most }).await.map(|slice| Opened::Content(slice.bytes))
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
@@ -101,19 +97,30 @@ impl Backend for RemoteSandbox {
         self.connection.call(&Grep::new(at, request)).await
     }
 
-    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+    fn host_files(&self) -> Option<&dyn HostFiles> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl HostFiles for RemoteSandbox {
+    async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened> {
+        self.read(at, ByteRange::Whole { most }).await.map(|slice| Opened::Content(slice.bytes))
+    }
+
+    async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
         self.connection.call(&OtherNames::new(files)).await
     }
 
-    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+    async fn find_identity(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
         self.connection.call(&Identify::new(at)).await
     }
 
-    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+    async fn find_origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
         self.connection.call(&Origins::new()).await
     }
 
-    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+    async fn find_names(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
         self.connection.call(&NamesOf::new(files)).await
     }
 }

@@ -39,7 +39,7 @@ impl RemoteSandbox {
     /// # Errors
     ///
     /// `Unsupported` when the other side speaks another version, `PermissionDenied` without the
-    /// right token, `Gone` when nobody answers.
+    /// right token, `Gone` when there is no answer.
     pub async fn connect<S>(stream: S, token: Option<&str>) -> Result<Self>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -53,7 +53,8 @@ impl RemoteSandbox {
                 format!("the sandbox speaks version {theirs} of the protocol, and this program version {PROTOCOL}");
             return Err(Error::new(ErrorKind::Unsupported, why).hint("use a keeper and a program of one release"));
         }
-        let hello = serde_json::from_value(said).map_err(|_| errors::not_understood("no greeting"))?;
+        let hello = serde_json::from_value(said)
+            .map_err(|error| errors::not_understood("with an invalid greeting").with_source(error))?;
         Ok(Self { connection, hello: std::sync::Arc::new(hello) })
     }
 
@@ -75,13 +76,13 @@ impl RemoteSandbox {
         self.connection.is_closed()
     }
 
-    /// Whether a call failed because the connection is no more; if so, this is known to all when it returns. Whoever
+    /// Whether a call failed because the connection is lost; if so, [`is_gone`](Self::is_gone) is true when it returns. A caller that
     /// waits for an answer hears of a break before the connection itself has ended.
     pub async fn was_lost(&self, error: &Error) -> bool {
         if error.kind() != ErrorKind::Gone {
             return false;
         }
-        if error.sentence() == errors::gone().sentence() {
+        if errors::is_lost(error) {
             self.connection.ends().await;
         }
         self.is_gone()

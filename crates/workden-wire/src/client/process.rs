@@ -57,7 +57,7 @@ impl Stream for Frames {
             }
             match ready!(Pin::new(&mut this.body).poll_frame(context)) {
                 Some(Ok(frame)) => this.piece = frame.into_data().unwrap_or_default(),
-                Some(Err(error)) => return Poll::Ready(Some(Err(broken(&error)))),
+                Some(Err(error)) => return Poll::Ready(Some(Err(broken(error)))),
                 None => return Poll::Ready(None),
             }
         }

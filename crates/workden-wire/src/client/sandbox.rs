@@ -10,7 +10,10 @@ use workden_core::{
 };
 
 use super::{RemoteSandbox, process};
-use crate::calls::{DirectoryOf, Execute, IsolationOf, Jobs, KillJob, ReadJob, Spawn, StartJob, Stop, UsageNow};
+use crate::{
+    calls::{Execute, IsolationOf, Jobs, KillJob, ReadJob, Spawn, StartJob, Stop, UsageNow},
+    errors,
+};
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
@@ -49,7 +52,11 @@ impl Sandbox for RemoteSandbox {
     }
 
     async fn directory(&self) -> Result<VirtualPath> {
-        self.connection.call(&DirectoryOf::new()).await
+        // It was in the greeting, and does not change while the sandbox lives.
+        match self.is_gone() {
+            true => Err(errors::gone()),
+            false => Ok(self.hello.directory.clone()),
+        }
     }
 
     async fn stop(&self) -> Result<()> {

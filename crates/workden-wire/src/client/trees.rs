@@ -88,7 +88,7 @@ impl Stream for TreeDownload {
                 Ok(piece) => return Poll::Ready(Some(Ok(piece))),
                 Err(frame) => self.end(&frame.into_trailers().unwrap_or_default()),
             },
-            Some(Err(error)) => Some(Err(broken(&error))),
+            Some(Err(error)) => Some(Err(broken(error))),
             None => Some(Err(errors::gone())),
         };
         self.body = None;

@@ -40,9 +40,8 @@ pub(super) async fn arguments<C: DeserializeOwned>(body: Body) -> Result<C> {
         }
         Error::new(ErrorKind::Gone, "a call broke off before its arguments had come")
     })?;
-    serde_json::from_slice(&text.to_bytes()).map_err(|error| {
-        Error::new(ErrorKind::InvalidArgument, format!("the arguments of a call make no sense: {error}"))
-    })
+    serde_json::from_slice(&text.to_bytes())
+        .map_err(|error| Error::new(ErrorKind::InvalidArgument, format!("invalid arguments of a call: {error}")))
 }
 
 /// What a call came to, as JSON.
@@ -58,17 +57,17 @@ pub(super) fn refusal(error: &Error) -> Response {
     json(errors::status(error.kind()), error)
 }
 
-/// Somebody asked for what no version has.
+/// Answers a call that no version has.
 pub(super) async fn unknown_call() -> Response {
-    let error = Error::new(ErrorKind::Unsupported, "there is no such call");
+    let error = Error::new(ErrorKind::Unsupported, "unknown call");
     let mut response = refusal(&error);
     *response.status_mut() = StatusCode::NOT_FOUND;
     response
 }
 
-/// Somebody used the wrong verb.
+/// Answers a call with the wrong method.
 pub(super) async fn wrong_method() -> Response {
-    let error = Error::new(ErrorKind::Unsupported, "this call has another method");
+    let error = Error::new(ErrorKind::Unsupported, "wrong HTTP method for this call");
     let mut response = refusal(&error);
     *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
     response

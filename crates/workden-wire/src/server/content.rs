@@ -58,7 +58,7 @@ async fn written(served: &Shared, headers: &HeaderMap, body: Body) -> Result<Wri
 async fn gathered(mut body: Body, size: usize) -> Result<Bytes> {
     let mut whole = Vec::with_capacity(size);
     while let Some(frame) = body.frame().await {
-        if let Ok(piece) = frame.map_err(|_| broke_off())?.into_data() {
+        if let Ok(piece) = frame.map_err(|error| broke_off().with_source(error))?.into_data() {
             whole.extend_from_slice(&piece);
         }
     }
@@ -67,7 +67,7 @@ async fn gathered(mut body: Body, size: usize) -> Result<Bytes> {
 
 /// A body as content. One that does not come to its end is an error, so that nothing is changed.
 pub(super) fn pieces(body: Body) -> ContentStream {
-    Box::pin(body.into_data_stream().map(|piece| piece.map_err(|_| broke_off())))
+    Box::pin(body.into_data_stream().map(|piece| piece.map_err(|error| broke_off().with_source(error))))
 }
 
 /// A response whose body is content.

@@ -1,7 +1,7 @@
 //! The calls about files that are JSON both ways.
 
 use axum::Router;
-use workden_core::Backend;
+use workden_core::{Backend, BackendExt};
 
 use super::{Shared, answer::call};
 use crate::calls::{
@@ -11,7 +11,10 @@ use crate::calls::{
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
-        .route(Resolve::PATH, call(|files, c: Resolve| async move { files.resolve(&c.path, *c.symlink).await }))
+        .route(
+            Resolve::PATH,
+            call(|files, c: Resolve| async move { files.resolve(&c.path, *c.symlink).await.map(Into::into) }),
+        )
         .route(Stat::PATH, call(|files, c: Stat| async move { files.stat(&c.at).await }))
         .route(List::PATH, call(|files, c: List| async move { files.list(&c.at, &c.request).await }))
         .route(ReadText::PATH, call(|files, c: ReadText| async move { files.read_text(&c.at, *c.window).await }))

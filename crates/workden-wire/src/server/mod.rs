@@ -1,6 +1,6 @@
 //! The routes over any sandbox, and the connection that serves them.
 //!
-//! Invariant: a call that nobody waits for any more is dropped. HTTP/2 tells a server when a client
+//! Invariant: a call whose client stopped waiting is dropped. HTTP/2 tells a server when a client
 //! gave up a call, or the connection broke; then the future of the call goes, and with it, by the
 //! contract of [`Sandbox`], whatever it started.
 
@@ -69,7 +69,7 @@ struct Served {
 
 type Shared = Arc<Served>;
 
-/// The routes over a sandbox, for whoever has a server of their own. The processes that are started
+/// The routes over a sandbox, for programs with a server of their own. The processes that are started
 /// through a router can be talked to through the same.
 pub fn router(sandbox: Arc<dyn Sandbox>, options: ServeOptions) -> Router {
     let served: Shared = Arc::new(Served { sandbox, processes: Arc::default(), gathering: Gathering::default() });
@@ -119,7 +119,10 @@ where
         .max_pending_accept_reset_streams(limits::OPEN_CALLS as usize)
         .serve_connection(TokioIo::new(stream), service)
         .await
-        .or_else(|error| if is_end_of_stream(&error) { Ok(()) } else { Err(not_the_protocol()) })
+        .or_else(|error| {
+            tracing::debug!(error = &error as &dyn std::error::Error, "connection of a client ended");
+            if is_end_of_stream(&error) { Ok(()) } else { Err(not_the_protocol().with_source(error)) }
+        })
 }
 
 /// Whether the stream failed, and not what was said on it.

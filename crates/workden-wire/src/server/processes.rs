@@ -104,7 +104,7 @@ impl Stream for Output {
         let frame = match ready!(events.as_mut().poll_next(context)) {
             Some(Ok(event)) => Frame::Event(event),
             Some(Err(error)) => Frame::Failed(error),
-            None => Frame::Failed(Error::new(ErrorKind::Gone, "nobody knows how the process ended")),
+            None => Frame::Failed(Error::new(ErrorKind::Gone, "unknown how the process ended")),
         };
         if !matches!(frame, Frame::Event(ProcessEvent::Printed(..) | ProcessEvent::LimitHit(_))) {
             self.events = None;

@@ -6,9 +6,7 @@ use workden_core::Sandbox;
 use super::{Shared, answer::call};
 use crate::{
     PROTOCOL,
-    calls::{
-        Call, DirectoryOf, Execute, Hello, HelloAnswer, IsolationOf, Jobs, KillJob, ReadJob, StartJob, Stop, UsageNow,
-    },
+    calls::{Call, Execute, Hello, HelloAnswer, IsolationOf, Jobs, KillJob, ReadJob, StartJob, Stop, UsageNow},
 };
 
 pub(super) fn routes() -> Router<Shared> {
@@ -27,6 +25,5 @@ pub(super) fn routes() -> Router<Shared> {
         .route(KillJob::PATH, call(|sandbox, c: KillJob| async move { sandbox.kill_job(&c.id).await }))
         .route(UsageNow::PATH, call(|sandbox, _: UsageNow| async move { sandbox.usage().await }))
         .route(IsolationOf::PATH, call(|sandbox, _: IsolationOf| async move { sandbox.isolation().await }))
-        .route(DirectoryOf::PATH, call(|sandbox, _: DirectoryOf| async move { sandbox.directory().await }))
         .route(Stop::PATH, call(|sandbox, _: Stop| async move { sandbox.stop().await }))
 }

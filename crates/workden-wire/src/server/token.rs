@@ -1,5 +1,5 @@
-//! Who may call: whoever knows the token, of which only the hash is kept. Whoever serves can hear of the first call
-//! that is let in: before it, nobody knows who is on the other side.
+//! Who may call: clients that know the token, of which only the hash is kept. The server can hear of the first call
+//! that is let in: before it, the other side is unknown.
 
 use std::{
     fmt,

@@ -102,7 +102,10 @@ impl Packer {
             self.to_do.push(Waiting { at, name, entry });
         } else {
             let at = &self.base;
-            return Err(Error::new(ErrorKind::NotRegular, format!("cannot pack `{at}`: it is no file or directory")));
+            return Err(Error::new(
+                ErrorKind::NotRegular,
+                format!("cannot pack `{at}`: it is not a file or a directory"),
+            ));
         }
         self.state = State::Going;
         Ok(())
@@ -119,7 +122,7 @@ impl Packer {
             let last = entry.path.components().next_back().unwrap_or_default();
             let typed = VirtualPath::parse_from(&at.typed, last)?;
             let real = VirtualPath::parse_from(&at.real, last)?;
-            self.to_do.push(Waiting { at: Resolved { typed, real }, name: format!("{prefix}{last}"), entry });
+            self.to_do.push(Waiting { at: Resolved::new(typed, real), name: format!("{prefix}{last}"), entry });
         }
         Ok(())
     }

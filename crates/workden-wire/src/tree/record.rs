@@ -41,7 +41,7 @@ impl Record {
                 return if long_name.is_none() && long_size.is_none() { Ok(None) } else { Err(cut_off()) };
             }
             let header = checked(&block)?;
-            let size = header.entry_size().map_err(|_| refused("a length that is no number"))?;
+            let size = header.entry_size().map_err(|_| refused("an invalid length"))?;
             match header.entry_type() {
                 EntryType::GNULongName => {
                     let mut name = record(source, size).await?.to_vec();
@@ -86,7 +86,7 @@ impl Record {
             _ => return Err(refused("an entry of unknown kind")),
         };
         if kind != Kind::File && size != 0 {
-            return Err(refused("content of something that is no file"));
+            return Err(refused("content of an entry that is not a file"));
         }
         Ok(Self { name, kind, size })
     }
@@ -154,7 +154,7 @@ fn one_pair(rest: &[u8]) -> Option<(Pair<'_>, &[u8])> {
 
 fn number(value: &[u8]) -> Result<u64> {
     let text = std::str::from_utf8(value).ok();
-    text.and_then(|text| text.parse().ok()).ok_or_else(|| refused("a length that is no number"))
+    text.and_then(|text| text.parse().ok()).ok_or_else(|| refused("an invalid length"))
 }
 
 fn refused(what: &str) -> Error {

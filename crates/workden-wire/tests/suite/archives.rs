@@ -1,4 +1,4 @@
-//! Archives by somebody who means harm.
+//! Archives made by an attacker.
 
 use std::{fs, os::unix::fs::symlink};
 

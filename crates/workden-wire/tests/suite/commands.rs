@@ -39,8 +39,8 @@ async fn jobs_are_started_read_listed_and_killed() {
     let output = remote.read_job(&job.id, &read).await.unwrap();
     assert_eq!((output.text.as_str(), output.skipped, output.next), ("3 9 1.25s", 1, 8));
     assert_eq!(remote.kill_job(&job.id).await.unwrap(), Killed::AlreadyOver);
-    let nobody = remote.read_job(&JobId::from("bg_9"), &read).await.unwrap_err();
-    assert_eq!(nobody.kind(), ErrorKind::NotFound);
+    let unknown = remote.read_job(&JobId::from("bg_9"), &read).await.unwrap_err();
+    assert_eq!(unknown.kind(), ErrorKind::NotFound);
 }
 
 #[tokio::test]

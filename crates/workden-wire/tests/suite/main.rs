@@ -16,5 +16,6 @@ mod many;
 mod names;
 mod pipes;
 mod pressure;
+mod round_trips;
 mod scripted;
 mod trees;

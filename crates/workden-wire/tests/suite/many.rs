@@ -5,7 +5,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use bytes::Bytes;
 use futures_util::future::join_all;
 use tokio::time::timeout;
-use workden_core::{Backend, BackendExt, Expect, Sandbox, sandbox::ExecuteRequest};
+use workden_core::{BackendExt, Expect, Sandbox, sandbox::ExecuteRequest};
 
 use crate::{
     pipes::{path, played, until},
@@ -31,7 +31,7 @@ async fn thousands_of_calls_are_all_answered_each_with_its_own() {
     }
 }
 
-/// As many commands as a sandbox runs, all with output and input that nobody moves on.
+/// As many commands as a sandbox runs, all with output and input that is not moved on.
 #[tokio::test]
 async fn as_many_commands_as_a_sandbox_runs_leave_room_for_other_calls() {
     let (remote, seen) = played().await;
@@ -50,7 +50,7 @@ async fn as_many_commands_as_a_sandbox_runs_leave_room_for_other_calls() {
         timeout(Duration::from_secs(10), remote.origins()).await.expect("an answer").unwrap();
     };
     tokio::select! {
-        _ = held_up => panic!("nobody moved on"),
+        _ = held_up => panic!("a call that should hang returned"),
         () = others => {}
     }
 }

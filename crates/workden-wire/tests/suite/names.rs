@@ -5,7 +5,7 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 use bytes::Bytes;
 use tempfile::TempDir;
 use workden_core::{
-    Backend, BackendExt, Expect, IfExists, NameForm,
+    BackendExt, Expect, IfExists, NameForm,
     search::{GlobRequest, GrepRequest, ListRequest},
 };
 use workden_files::LocalBackend;

@@ -78,7 +78,7 @@ pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Gives everybody time to do what they should not do.
+/// Gives all tasks time to do what they should not do.
 pub(crate) async fn a_while() {
     tokio::time::sleep(Duration::from_millis(150)).await;
 }

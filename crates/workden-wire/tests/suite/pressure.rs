@@ -15,7 +15,7 @@ use crate::{
     scripted::spawning,
 };
 
-/// What may be on its way from a process to somebody who does not read: the window of the stream,
+/// What may be on its way from a process to a client that does not read: the window of the stream,
 /// and a piece each in the hands of the sender and the receiver.
 const ON_THE_WAY: u64 = 2 * CLIENT_WINDOW as u64;
 
@@ -49,7 +49,7 @@ async fn a_hundred_that_nobody_reads_hold_up_nobody() {
     assert_eq!(remote.read(&at("/f"), ByteRange::whole()).await.unwrap().bytes, content);
     let before = seen.printed.load(Ordering::SeqCst);
     a_while().await;
-    assert_eq!(seen.printed.load(Ordering::SeqCst), before, "still nobody reads");
+    assert_eq!(seen.printed.load(Ordering::SeqCst), before, "still no reader");
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn a_download_that_nobody_reads_reads_no_files() {
     let mut download = remote.download_tree(&path("/")).await.unwrap();
     a_while().await;
     let unread = seen.read.load(Ordering::SeqCst);
-    assert!(unread <= ON_THE_WAY, "{unread} bytes were read for nobody");
+    assert!(unread <= ON_THE_WAY, "{unread} bytes were read without a reader");
     let mut size = 0;
     while let Some(piece) = download.next().await {
         size += piece.unwrap().len();

@@ -14,8 +14,8 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened, Removal,
-    Resolved, Result, Sandbox, Slice, Symlink, VirtualPath, Written,
+    Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, HostFiles, IfExists, Removal, Resolved,
+    Result, Sandbox, Slice, Symlink, VirtualPath, Written,
     sandbox::{
         Command, Ended, ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, JobState,
         Killed, Output, Process, ProcessControl, ProcessEvent, ProcessEvents, Signal, SpawnRequest, Stream, Usage,
@@ -36,7 +36,7 @@ pub(crate) struct Seen {
     pub(crate) taken: AtomicU64,
     /// Bytes of files that were read.
     pub(crate) read: AtomicU64,
-    /// Whether nobody takes anything: no input, and no content in pieces.
+    /// Whether nothing is taken: no input, and no content in pieces.
     pub(crate) deaf: AtomicBool,
     /// Whether the sandbox was stopped.
     pub(crate) stopped: AtomicBool,
@@ -246,9 +246,6 @@ impl Backend for Scripted {
         self.seen.read.fetch_add(slice.bytes.len() as u64, Ordering::SeqCst);
         Ok(slice)
     }
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
-        self.files.open(at, most).await
-    }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
         self.files.read_text(at, window).await
     }
@@ -279,16 +276,7 @@ impl Backend for Scripted {
     async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
         self.files.grep(at, request).await
     }
-    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
-        self.files.other_names(files).await
-    }
-    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
-        self.files.identify(at).await
-    }
-    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
-        self.files.origins().await
-    }
-    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
-        self.files.names_of(files).await
+    fn host_files(&self) -> Option<&dyn HostFiles> {
+        self.files.host_files()
     }
 }

@@ -166,7 +166,7 @@ async fn what_is_not_there_cannot_be_packed() {
 #[tokio::test]
 async fn an_error_in_the_middle_of_a_download_is_told() {
     let from = TempDir::new().unwrap();
-    // More than can be on its way while nobody reads.
+    // More than can be on its way without a reader.
     fs::write(from.path().join("a"), vec![0; 32 << 20]).unwrap();
     let remote = over(from.path()).await;
     let mut download = remote.download_tree(&path("/")).await.unwrap();

@@ -49,7 +49,7 @@ impl Broken {
 
     pub(super) async fn spoiled_write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
         if self.is(Spoil::WriteShutsOthersOut) && self.is_waiting.swap(true, Ordering::Relaxed) {
-            return Err(Error::new(ErrorKind::Busy, format!("somebody else writes, not `{}`", at.real)));
+            return Err(Error::new(ErrorKind::Busy, format!("another writer is at work, not on `{}`", at.real)));
         }
         let content = self.gather(at, content).await?;
         self.is_waiting.store(false, Ordering::Relaxed);

@@ -14,8 +14,8 @@ use std::{
 use async_trait::async_trait;
 pub(crate) use spoil::Spoil;
 use workden_core::{
-    Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, IfExists, Opened,
-    Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written,
+    Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, HostFiles,
+    IfExists, Opened, Presence, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written, directory_entry,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -28,7 +28,7 @@ pub(crate) struct Broken {
     spoil: Spoil,
     /// Copies that follow what they were copied from.
     tied: Mutex<Vec<(VirtualPath, VirtualPath)>>,
-    /// Whether somebody waits for content.
+    /// Whether a write waits for content.
     is_waiting: AtomicBool,
 }
 
@@ -76,13 +76,18 @@ impl Backend for Broken {
     async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
         let resolved = self.inner.resolve(path, symlink).await?;
         match self.spoil {
-            Spoil::ResolveForgetsWhatWasTyped => Ok(Resolved { typed: VirtualPath::root(), ..resolved }),
+            Spoil::ResolveForgetsWhatWasTyped => Ok(Resolved::new(VirtualPath::root(), resolved.real)),
             Spoil::ResolveMakesDirectories => {
                 let parent = path.parent().unwrap_or_else(VirtualPath::root);
                 let _ = self.inner.make_dir_path(&parent).await;
-                Ok(resolved)
+                Ok(Resolved::new(resolved.typed, resolved.real))
             }
-            _ => Ok(resolved),
+            Spoil::ResolveSeesDirectoriesEverywhere if symlink == Symlink::NoFollow => {
+                let entry = directory_entry(resolved.real.clone());
+                Ok(resolved.with_presence(Presence::Present(entry)))
+            }
+            // Other spoils are in the calls: nothing is known before.
+            _ => Ok(Resolved::new(resolved.typed, resolved.real)),
         }
     }
     async fn stat(&self, at: &Resolved) -> Result<Entry> {
@@ -93,9 +98,6 @@ impl Backend for Broken {
     }
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
         self.answer(self.spoiled_read(at, range).await)
-    }
-    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
-        self.answer(self.spoiled_open(at, most).await)
     }
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
         self.answer(self.spoiled_read_text(at, window).await)
@@ -125,19 +127,29 @@ impl Backend for Broken {
     async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
         self.answer(self.spoiled_grep(at, request.clone()).await)
     }
-    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+    fn host_files(&self) -> Option<&dyn HostFiles> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl HostFiles for Broken {
+    async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened> {
+        self.answer(self.spoiled_open(at, most).await)
+    }
+    async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
         match self.spoil {
             Spoil::NamesAreTheirOwnOthers => Ok(files.iter().map(|file| vec![file.real.clone()]).collect()),
             _ => self.inner.other_names(files).await,
         }
     }
-    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+    async fn find_identity(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
         self.inner.identify(at).await
     }
-    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+    async fn find_origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
         self.inner.origins().await
     }
-    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+    async fn find_names(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
         self.inner.names_of(files).await
     }
 }

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use workden_core::{
-    Backend, ByteRange, Entry, EntryKind, Error, ErrorKind, Opened, Resolved, Result, Slice, Timestamp, Version,
+    Backend, BackendExt, ByteRange, Entry, EntryKind, Error, ErrorKind, Opened, Resolved, Result, Slice, Timestamp,
+    Version,
     text::{Excerpt, Extent, TextWindow, scan},
 };
 
@@ -43,7 +44,7 @@ impl Broken {
             (Spoil::ReadRefusesPartsPastTheEnd, ByteRange::Part { offset, .. }) if offset > slice.size => {
                 return Err(Error::new(ErrorKind::OutOfRange, "there is nothing so far behind"));
             }
-            // What a reader has seen is only ever stale when somebody came in between.
+            // What a reader has seen is only ever stale when a writer came in between.
             (Spoil::Nothing, _) => pause().await,
             _ => {}
         }

@@ -17,6 +17,7 @@ pub(crate) enum Spoil {
 
     ResolveForgetsWhatWasTyped,
     ResolveMakesDirectories,
+    ResolveSeesDirectoriesEverywhere,
 
     StatAddsToSizes,
     StatGivesDirectoriesASize,

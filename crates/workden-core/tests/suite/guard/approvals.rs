@@ -239,6 +239,6 @@ fn one_question_is_asked_for_a_whole_tree() {
     let files = Guarded::new(state()).gate(says("/d/deep", Verdict::Ask)).approver(yes.clone());
     block_on(call(&files, "move a tree")).unwrap();
     assert_eq!((yes.count(), yes.last().below), (1, 3));
-    let nobody = Guarded::new(state()).gate(says("/d/deep", Verdict::Ask));
-    assert_eq!(block_on(call(&nobody, "remove a tree")).unwrap_err().kind(), ErrorKind::ApprovalNeeded);
+    let unasked = Guarded::new(state()).gate(says("/d/deep", Verdict::Ask));
+    assert_eq!(block_on(call(&unasked, "remove a tree")).unwrap_err().kind(), ErrorKind::ApprovalNeeded);
 }

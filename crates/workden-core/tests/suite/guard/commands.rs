@@ -41,36 +41,10 @@ fn job(number: usize) -> Job {
     Job { id, pid: 1, line, state: JobState::Running, duration, printed: 0 }
 }
 
-macro_rules! files_of_scripted {
-    ($($name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)*) => {
-        #[async_trait]
-        impl Backend for Scripted {
-            $(async fn $name(&self, $($argument: $kind),*) -> Result<$answer> {
-                self.files.$name($($argument),*).await
-            })*
-        }
-    };
-}
-
-files_of_scripted! {
-    resolve(path: &VirtualPath, symlink: Symlink) -> Resolved;
-    stat(at: &Resolved) -> Entry;
-    list(at: &Resolved, request: &ListRequest) -> Listing;
-    read(at: &Resolved, range: ByteRange) -> Slice;
-    open(at: &Resolved, most: u64) -> Opened;
-    read_text(at: &Resolved, window: TextWindow) -> Excerpt;
-    write(at: &Resolved, content: Content, expect: Expect) -> Written;
-    change(at: &Resolved, change: &Change, expect: Expect, most: u64) -> Changed;
-    make_dir(at: &Resolved) -> ();
-    remove(at: &Resolved, what: Removal) -> ();
-    rename(from: &Resolved, to: &Resolved, if_exists: IfExists) -> ();
-    copy(from: &Resolved, to: &Resolved, if_exists: IfExists) -> Written;
-    glob(at: &Resolved, request: &GlobRequest) -> Globbed;
-    grep(at: &Resolved, request: &GrepRequest) -> Grepped;
-    other_names(files: &[Resolved]) -> Vec<Vec<VirtualPath>>;
-    identify(at: &Resolved) -> Option<FileIdentity>;
-    origins() -> Vec<(VirtualPath, FileIdentity)>;
-    names_of(files: &[FileIdentity]) -> Vec<Vec<VirtualPath>>;
+workden_core::forward_backend! {
+    impl[] for Scripted;
+    looks: [|this| &this.files, |answer| answer], changes: [|this| &this.files, |answer| answer],
+    host_files: |this| this.files.host_files()
 }
 
 #[async_trait]
@@ -117,25 +91,24 @@ struct Manners;
 
 #[async_trait]
 impl Gate for Manners {
-    async fn judge(&self, op: Op<'_>) -> Verdict {
-        let Op::Execute(execution) = op else { return Verdict::Allow };
+    async fn judge(&self, op: Op<'_>) -> Judgement {
+        let Op::Execute(execution) = op else { return Verdict::Allow.into() };
         let has = |word| execution.whole_script().contains(word);
-        match (has("rm"), has("ask"), execution.input) {
+        let verdict = match (has("rm"), has("ask"), execution.input) {
             (true, _, _) => Verdict::Deny(Error::new(ErrorKind::Denied, "no removing")),
             (_, true, _) | (_, _, ExecutionInput::Later) => {
-                Verdict::Ask(Error::new(ErrorKind::ApprovalNeeded, "somebody has to approve"))
+                Verdict::Ask(Error::new(ErrorKind::ApprovalNeeded, "it has to be approved"))
             }
             _ => Verdict::Allow,
-        }
+        };
+        let command = execution.script.split(' ').map(str::to_owned).collect();
+        Judgement::from(verdict).for_commands(Some(vec![command]))
     }
     fn visibility(&self, _: Op<'_>) -> Visibility {
         Visibility::everything()
     }
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
         None
-    }
-    async fn understood(&self, execution: &Execution) -> Option<Vec<Vec<String>>> {
-        Some(vec![execution.script.split(' ').map(str::to_owned).collect()])
     }
 }
 

@@ -11,11 +11,10 @@ use async_trait::async_trait;
 use futures_executor::block_on;
 use workden_core::{
     Access, Approval, ApprovalRequest, Approver, Audit, AuditEvent, AuditOutcome, Backend, BackendExt, ByteRange,
-    Caller, Changed, CommandLine, Content, Entry, Error, ErrorKind, Execution, ExecutionInput, Expect, FileIdentity,
-    Gate, Guarded, IfExists, Op, Opened, Refusal, Removal, Resolved, Result, Slice, SteppingClock, Symlink,
-    TargetState, Verdict, VirtualPath, Visibility, Written,
-    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Change, Excerpt, Replacement, TextWindow},
+    Caller, CommandLine, Content, Error, ErrorKind, ExecutionInput, Expect, Gate, Guarded, IfExists, Judgement, Op,
+    Refusal, Removal, Resolved, Result, SteppingClock, TargetState, Verdict, VirtualPath, Visibility,
+    search::{GlobRequest, GrepRequest, ListRequest},
+    text::{Change, Replacement, TextWindow},
 };
 use workden_files::StateBackend;
 
@@ -43,13 +42,14 @@ struct Says {
 
 #[async_trait]
 impl Gate for Says {
-    async fn judge(&self, op: Op<'_>) -> Verdict {
+    async fn judge(&self, op: Op<'_>) -> Judgement {
         let speaks = op.paths().any(|at| at.real.is_within(&path(self.under)));
-        match op {
+        let verdict = match op {
             Op::Stat(_) => Verdict::Allow,
             _ if speaks => (self.word)(Error::new(ErrorKind::ApprovalNeeded, "the gate says so").hint("no")),
             _ => Verdict::Allow,
-        }
+        };
+        verdict.into()
     }
 
     fn visibility(&self, _: Op<'_>) -> Visibility {
@@ -57,10 +57,6 @@ impl Gate for Says {
     }
 
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
-        None
-    }
-
-    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
         None
     }
 }
@@ -78,8 +74,8 @@ struct Most {
 
 #[async_trait]
 impl Gate for Most {
-    async fn judge(&self, _: Op<'_>) -> Verdict {
-        Verdict::Allow
+    async fn judge(&self, _: Op<'_>) -> Judgement {
+        Verdict::Allow.into()
     }
 
     fn visibility(&self, _: Op<'_>) -> Visibility {
@@ -92,10 +88,6 @@ impl Gate for Most {
             Access::Write => self.write,
         };
         Some(if at.real.is_within(&path("/tiny")) { most.min(1) } else { most })
-    }
-
-    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
-        None
     }
 }
 

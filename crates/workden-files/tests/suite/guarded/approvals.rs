@@ -1,4 +1,4 @@
-//! What was approved is what is done, also when somebody swaps things while the question is open.
+//! What was approved is what is done, also when files are swapped while the question is open.
 
 use std::{
     fs,
@@ -10,8 +10,8 @@ use std::{
 use async_trait::async_trait;
 use futures_executor::block_on;
 use workden_core::{
-    Access, Approval, ApprovalRequest, Approver, Backend, BackendExt, Error, ErrorKind, Execution, Expect, Gate,
-    Guarded, IfExists, Op, Removal, Resolved, Result, Verdict, Visibility, text::Replacement,
+    Access, Approval, ApprovalRequest, Approver, Backend, BackendExt, Error, ErrorKind, Expect, Gate, Guarded,
+    IfExists, Judgement, Op, Removal, Resolved, Result, Verdict, Visibility, text::Replacement,
 };
 use workden_files::{LocalBackend, PathOpening};
 
@@ -23,10 +23,10 @@ struct Asks;
 
 #[async_trait]
 impl Gate for Asks {
-    async fn judge(&self, op: Op<'_>) -> Verdict {
+    async fn judge(&self, op: Op<'_>) -> Judgement {
         match op {
-            Op::Stat(_) => Verdict::Allow,
-            _ => Verdict::Ask(Error::new(ErrorKind::ApprovalNeeded, "somebody has to approve")),
+            Op::Stat(_) => Verdict::Allow.into(),
+            _ => Verdict::Ask(Error::new(ErrorKind::ApprovalNeeded, "it has to be approved")).into(),
         }
     }
 
@@ -35,10 +35,6 @@ impl Gate for Asks {
     }
 
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
-        None
-    }
-
-    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
         None
     }
 }
@@ -84,7 +80,7 @@ async fn call(files: &dyn Backend, name: &str) -> Result<String> {
     })
 }
 
-/// What can happen to the file while somebody is asked.
+/// What can happen to the file while the question is open.
 const SWAPS: &[&str] = &["a link in its place", "a link in place of its directory", "other content", "gone"];
 
 fn swap(root: &std::path::Path, how: &str) {
@@ -119,7 +115,7 @@ fn nothing_is_done_to_what_was_not_shown() {
     for opening in [PathOpening::Detect, PathOpening::StepByStep] {
         for how in SWAPS {
             for name in CALLS {
-                // Whoever may read a file may read what it says now.
+                // A caller that may read a file may read its present content.
                 if (*how, *name) == ("other content", "read") {
                     continue;
                 }
@@ -132,7 +128,7 @@ fn nothing_is_done_to_what_was_not_shown() {
                 let what = format!("{name}, {how}: {told:?}");
                 assert_eq!(told.as_ref().err().map(Error::kind), Some(ErrorKind::Conflict), "{what}");
                 assert!(told.unwrap_err().to_string().contains("while approval was pending"), "{what}");
-                assert_eq!(approver.asked.lock().unwrap().len(), 1, "nobody is asked again: {what}");
+                assert_eq!(approver.asked.lock().unwrap().len(), 1, "no second question: {what}");
                 assert_eq!(fs::read_to_string(root.join("precious/file")).unwrap(), "old precious", "{what}");
                 assert_eq!(fs::read_to_string(root.join("spare")).unwrap(), "spare", "{what}");
                 assert!(!root.join("out").exists(), "{what}");
@@ -153,7 +149,7 @@ fn what_was_shown_and_stays_is_done() {
 }
 
 #[test]
-fn whoever_is_asked_sees_the_other_names_of_a_file() {
+fn the_question_has_the_other_names_of_a_file() {
     let (_place, root) = room();
     fs::hard_link(root.join("d/file"), root.join("d/second")).unwrap();
     let approver = Arc::new(GrantsAfter { happens: || (), asked: Mutex::default() });

@@ -6,7 +6,7 @@ mod ways_in;
 
 use async_trait::async_trait;
 use workden_core::{
-    Access, CompiledVisibility, Error, ErrorKind, Execution, Gate, Layer, Op, Resolved, Rule, RuleCase, Rules, Sight,
+    Access, CompiledVisibility, Error, ErrorKind, Gate, Judgement, Layer, Op, Resolved, Rule, RuleCase, Rules, Sight,
     Verdict, VirtualPath, Visibility,
 };
 
@@ -33,12 +33,12 @@ impl Denies {
 
 #[async_trait]
 impl Gate for Denies {
-    async fn judge(&self, op: Op<'_>) -> Verdict {
+    async fn judge(&self, op: Op<'_>) -> Judgement {
         let is_denied =
             |at: &Resolved| [&at.typed, &at.real].into_iter().any(|path| self.compiled.to_read(path) == Sight::Hidden);
         match op.paths().find(|at| is_denied(at)) {
-            Some(at) => Verdict::Deny(Error::new(ErrorKind::Denied, format!("`{}` is not for you", at.typed))),
-            None => Verdict::Allow,
+            Some(at) => Verdict::Deny(Error::new(ErrorKind::Denied, format!("`{}` is not for you", at.typed))).into(),
+            None => Verdict::Allow.into(),
         }
     }
 
@@ -47,10 +47,6 @@ impl Gate for Denies {
     }
 
     fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
-        None
-    }
-
-    async fn understood(&self, _: &Execution) -> Option<Vec<Vec<String>>> {
         None
     }
 }

@@ -5,14 +5,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, Entry, ErrorKind, Expect, FileIdentity, IfExists, Opened, Removal, Resolved,
-    Result, Sandbox, Slice, Symlink, VirtualPath, Written,
+    Backend, ErrorKind, Result, Sandbox, VirtualPath,
     sandbox::{
         Command, Ended, ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, JobState,
         Killed, Output, Process, ProcessEvent, SpawnRequest, Stream, Streams, Usage, WindowSize,
     },
-    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Change, Excerpt, TextWindow},
 };
 use workden_keeper::Keeper;
 
@@ -200,35 +197,8 @@ impl Sandbox for Broken {
     }
 }
 
-macro_rules! forwarded {
-    ($($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {
-        #[async_trait]
-        #[deny(clippy::missing_trait_methods)]
-        impl Backend for Broken {
-            $(async fn $name(&self, $($argument: $type),*) -> Result<$answer> {
-                self.inner.$name($($argument),*).await
-            })+
-        }
-    };
-}
-
-forwarded! {
-    resolve(path: &VirtualPath, symlink: Symlink) -> Resolved;
-    stat(at: &Resolved) -> Entry;
-    list(at: &Resolved, request: &ListRequest) -> Listing;
-    read(at: &Resolved, range: ByteRange) -> Slice;
-    open(at: &Resolved, most: u64) -> Opened;
-    read_text(at: &Resolved, window: TextWindow) -> Excerpt;
-    write(at: &Resolved, content: Content, expect: Expect) -> Written;
-    change(at: &Resolved, change: &Change, expect: Expect, most: u64) -> Changed;
-    make_dir(at: &Resolved) -> ();
-    remove(at: &Resolved, what: Removal) -> ();
-    rename(from: &Resolved, to: &Resolved, if_exists: IfExists) -> ();
-    copy(from: &Resolved, to: &Resolved, if_exists: IfExists) -> Written;
-    glob(at: &Resolved, request: &GlobRequest) -> Globbed;
-    grep(at: &Resolved, request: &GrepRequest) -> Grepped;
-    other_names(files: &[Resolved]) -> Vec<Vec<VirtualPath>>;
-    identify(at: &Resolved) -> Option<FileIdentity>;
-    origins() -> Vec<(VirtualPath, FileIdentity)>;
-    names_of(files: &[FileIdentity]) -> Vec<Vec<VirtualPath>>;
+workden_core::forward_backend! {
+    impl[] for Broken;
+    looks: [|this| &this.inner, |answer| answer], changes: [|this| &this.inner, |answer| answer],
+    host_files: |this| this.inner.host_files()
 }
