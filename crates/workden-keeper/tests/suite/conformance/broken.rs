@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use workden_core::{
-    Backend, ErrorKind, Result, Sandbox, VirtualPath,
+    ErrorKind, Result, Sandbox, VirtualPath,
     sandbox::{
         Command, Ended, ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, JobState,
         Killed, Output, Process, ProcessEvent, SpawnRequest, Stream, Streams, Usage, WindowSize,
