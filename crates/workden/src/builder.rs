@@ -173,8 +173,8 @@ impl WorkspaceBuilder {
     pub fn config(mut self, config: Config, base: impl AsRef<Path>) -> Self {
         let mounted = |mount: &MountConfig| {
             let access = match mount.mode {
-                workden_policy::Access::ReadOnly => MountAccess::ReadOnly,
-                workden_policy::Access::ReadWrite => MountAccess::ReadWrite,
+                workden_policy::MountMode::ReadOnly => MountAccess::ReadOnly,
+                workden_policy::MountMode::ReadWrite => MountAccess::ReadWrite,
             };
             (mount.at.as_str().to_owned(), Mounted::Directory(base.as_ref().join(&mount.directory), access))
         };

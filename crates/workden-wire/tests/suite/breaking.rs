@@ -80,6 +80,6 @@ async fn what_is_no_server_is_gone() {
 async fn a_call_that_panics_there_is_an_error_here_and_nothing_else() {
     let remote = connected(Scripted::over(in_memory_files())).await;
     let error = remote.execute(&ExecuteRequest::shell("panic")).await.unwrap_err();
-    assert_eq!((error.kind(), error.sentence()), (ErrorKind::Io, "the sandbox broke off a call before it was done"));
+    assert_eq!((error.kind(), error.sentence()), (ErrorKind::Io, "the sandbox aborted the call"));
     remote.usage().await.unwrap();
 }
