@@ -24,7 +24,7 @@ pub(super) fn run(arguments: &RunArguments) -> Option<Ending> {
     Some(in_sandbox(arguments, input).unwrap_or_else(Ending::Refused))
 }
 
-fn in_sandbox(arguments: &RunArguments, input: Input) -> Result<Ending> {
+fn in_sandbox(arguments: &RunArguments, input: OneShotInput) -> Result<Ending> {
     let confinement = place::linux(arguments, HostEnvironment::from_process())?.confinement()?;
     let command = Command::Program(arguments.command.clone());
     Ok(match one_shot::run(&confinement, &command, input, arguments.timeout)? {

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::Path, process::Stdio, sync::Arc};
 use async_trait::async_trait;
 use serde_json::json;
 use workden_core::{Access, ErrorKind, Execution, Gate, Guarded, Op, Refusal, Resolved, Sandbox, Verdict, Visibility};
-use workden_keeper::{Keeper, Setting};
+use workden_keeper::{Keeper, KeeperConfig};
 use workden_tools::{ToolTarget, Toolset, ToolsetOptions};
 
 use crate::desk::Desk;
@@ -32,8 +32,8 @@ fn desk(options: ToolsetOptions, extractor: Option<&str>) -> Desk {
     let path = format!("{}:/usr/bin:/bin", programs.display());
     // Nothing else on this machine counts as an extractor.
     let path = if extractor.is_some() { path } else { programs.display().to_string() };
-    let setting = Setting::host(directory.path(), BTreeMap::from([("PATH".to_owned(), path)]));
-    let sandbox: Arc<dyn Sandbox> = Arc::new(Keeper::new(setting).unwrap());
+    let config = KeeperConfig::host(directory.path(), BTreeMap::from([("PATH".to_owned(), path)]));
+    let sandbox: Arc<dyn Sandbox> = Arc::new(Keeper::new(config).unwrap());
     let tools = Toolset::new(ToolTarget::sandbox(Arc::clone(&sandbox)), options).unwrap();
     Desk { tools, files: Arc::new(sandbox), directory: Some(directory) }
 }
@@ -160,8 +160,8 @@ async fn the_gates_of_commands_apply() {
     put(&ungated, "a.pdf", &["Hello"]);
     let directory = ungated.directory.as_ref().unwrap().path();
     let path = format!("{}/.bin:/usr/bin:/bin", directory.display());
-    let setting = Setting::host(directory, BTreeMap::from([("PATH".to_owned(), path)]));
-    let sandbox: Arc<dyn Sandbox> = Arc::new(Keeper::new(setting).unwrap());
+    let config = KeeperConfig::host(directory, BTreeMap::from([("PATH".to_owned(), path)]));
+    let sandbox: Arc<dyn Sandbox> = Arc::new(Keeper::new(config).unwrap());
     let place = || ToolTarget::sandbox(Arc::clone(&sandbox));
     let gated = place().commands(Guarded::new(Arc::clone(&sandbox)).gate(Arc::new(NoCommands)));
     let gated = Toolset::new(gated, without_documents()).unwrap();
