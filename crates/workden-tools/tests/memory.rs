@@ -5,11 +5,14 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test that cannot go on ends")]
 
-use std::{io::Cursor, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use image::{
-    ExtendedColorType, ImageEncoder, ImageFormat, RgbImage,
-    codecs::png::{CompressionType, FilterType, PngEncoder},
+    ExtendedColorType, ImageEncoder,
+    codecs::{
+        jpeg::JpegEncoder,
+        png::{CompressionType, FilterType, PngEncoder},
+    },
 };
 use serde_json::{Value, json};
 use workden_core::{Backend, BackendExt, Expect, VirtualPath};
@@ -86,10 +89,11 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-fn picture(format: ImageFormat) -> Vec<u8> {
-    let mut file = Cursor::new(Vec::new());
-    RgbImage::from_pixel(8000, 6000, image::Rgb([9, 99, 199])).write_to(&mut file, format).unwrap();
-    file.into_inner()
+fn photograph() -> Vec<u8> {
+    let mut file = Vec::new();
+    let pixels = vec![99; 8000 * 6000 * 3];
+    JpegEncoder::new(&mut file).write_image(&pixels, 8000, 6000, ExtendedColorType::Rgb8).unwrap();
+    file
 }
 
 /// A progressive JPEG with a header and no data.
@@ -128,10 +132,8 @@ async fn images(desk: &Desk) {
     }
     let answer = desk.measured("the header of a smaller JPEG", head_of_jpeg(6_300)).await;
     assert!(answer.contains("file"), "{answer}");
-    for format in [ImageFormat::Png, ImageFormat::Jpeg] {
-        let answer = desk.measured("a usual photograph", picture(format)).await;
-        assert!(answer.ends_with("8000x6000 pixels, shown at 1568x1176"), "{answer}");
-    }
+    let answer = desk.measured("a usual photograph", photograph()).await;
+    assert!(answer.ends_with("8000x6000 pixels, shown at 1568x1176"), "{answer}");
     let answer = desk.measured("the largest PNG", png(7_000, 7_000)).await;
     assert!(answer.ends_with("7000x7000 pixels, shown at 1568x1568"), "{answer}");
 }
@@ -141,7 +143,7 @@ async fn many_at_once(desk: &Desk) {
     desk.put(png(7_000, 7_000)).await;
     reset_most();
     let arguments: Value = json!({ "path": "file" });
-    for _ in 0..4 {
+    for _ in 0..2 {
         let call = desk.tools.call("read_file", arguments.clone());
         drop(tokio::time::timeout(Duration::from_millis(30), call).await);
     }

@@ -48,7 +48,7 @@ pub(crate) async fn posted(server: &HttpServer, session: Option<&str>, message: 
 }
 
 /// The first request of a client, with these headers; what comes back.
-async fn begin(server: &HttpServer, headers: &[(&str, &str)]) -> (StatusCode, String) {
+async fn initialize(server: &HttpServer, headers: &[(&str, &str)]) -> (StatusCode, String) {
     let answer = first_request(server, headers).await;
     (answer.status(), answer.text().await.unwrap())
 }
@@ -137,8 +137,8 @@ async fn a_closed_session_is_gone() {
     let place = TestWorkspace::new();
     let server = serve(&place.server()).await;
     let token = format!("Bearer {TOKEN}");
-    let begun = first_request(&server, &[("authorization", &token)]).await;
-    let session = begun.headers()["mcp-session-id"].clone();
+    let started = first_request(&server, &[("authorization", &token)]).await;
+    let session = started.headers()["mcp-session-id"].clone();
     let close = reqwest::Client::new().delete(server.url()).header("authorization", &token);
     let closed = close.header("mcp-session-id", &session).send().await.unwrap();
     assert_eq!(closed.status(), StatusCode::NO_CONTENT);
@@ -161,11 +161,11 @@ async fn a_request_without_the_token_learns_nothing() {
         &[("authorization", "Bearer a-token-for-tests-onl")],
         &[("authorization", "Bearer a-token-for-tests-only "), ("authorization", "Bearer x")],
     ] {
-        let (status, said) = begin(&server, headers).await;
+        let (status, said) = initialize(&server, headers).await;
         assert_eq!(status, StatusCode::UNAUTHORIZED, "{headers:?}");
         assert!(!said.contains("serverInfo") && !said.contains(TOKEN), "{said}");
     }
-    let (status, said) = begin(&server, &[("authorization", &format!("Bearer {TOKEN}"))]).await;
+    let (status, said) = initialize(&server, &[("authorization", &format!("Bearer {TOKEN}"))]).await;
     assert!(status == StatusCode::OK && said.contains("workden"), "{said}");
     // On other paths and with other methods as well.
     for (method, path) in
@@ -194,7 +194,7 @@ async fn a_page_in_a_browser_is_refused() {
         &[("origin", "http://page.example")],
         &[("origin", "https://page.example.evil.example")],
     ] {
-        assert_eq!(begin(&server, headers).await.0, StatusCode::FORBIDDEN, "{headers:?}");
+        assert_eq!(initialize(&server, headers).await.0, StatusCode::FORBIDDEN, "{headers:?}");
     }
     for headers in [
         &[][..],
@@ -202,7 +202,7 @@ async fn a_page_in_a_browser_is_refused() {
         &[("host", "den.example")],
         &[("origin", "https://page.example")],
     ] {
-        assert_eq!(begin(&server, headers).await.0, StatusCode::OK, "{headers:?}");
+        assert_eq!(initialize(&server, headers).await.0, StatusCode::OK, "{headers:?}");
     }
 }
 
@@ -212,9 +212,12 @@ async fn by_default_no_origin_is_allowed() {
     let server = serve(&place.server()).await;
     let token = format!("Bearer {TOKEN}");
     let origin = format!("http://{}", server.address());
-    let refused = begin(&server, &[("authorization", &token), ("origin", &origin)]).await;
+    let refused = initialize(&server, &[("authorization", &token), ("origin", &origin)]).await;
     assert_eq!(refused.0, StatusCode::FORBIDDEN);
-    assert_eq!(begin(&server, &[("authorization", &token), ("host", "evil.example")]).await.0, StatusCode::FORBIDDEN);
+    assert_eq!(
+        initialize(&server, &[("authorization", &token), ("host", "evil.example")]).await.0,
+        StatusCode::FORBIDDEN
+    );
 }
 
 #[tokio::test]

@@ -117,7 +117,7 @@ async fn a_question_without_an_answer_times_out() {
 async fn calls_that_wait_hold_a_bounded_number_of_bytes() {
     let place = TestWorkspace::new();
     let mut line = RawClient::over(asking(&place));
-    line.begin_with(&json!({ "elicitation": {} })).await;
+    line.initialize_with(&json!({ "elicitation": {} })).await;
     // The tool ignores the rest of the parameters, but they are held all the same.
     let large = "x".repeat(7 * 1024 * 1024);
     let call = |id: u64| {
@@ -146,7 +146,7 @@ async fn calls_that_wait_hold_a_bounded_number_of_bytes() {
 async fn a_request_that_cannot_be_decoded_is_answered() {
     let place = TestWorkspace::new();
     let mut line = RawClient::to(&place);
-    line.begin().await;
+    line.initialize().await;
     for (id, params, code) in [
         (1, r#"{"name":"write_file","arguments":{"path":"z\ud800","content":"x"}}"#.to_owned(), -32700),
         (2, "[".repeat(200_000) + &"]".repeat(200_000), -32700),
@@ -164,7 +164,7 @@ async fn a_request_that_cannot_be_decoded_is_answered() {
 async fn an_answer_that_cannot_be_decoded_does_not_approve() {
     let place = TestWorkspace::new();
     let mut line = RawClient::over(asking(&place));
-    line.begin_with(&json!({ "elicitation": {} })).await;
+    line.initialize_with(&json!({ "elicitation": {} })).await;
     let call = json!({ "name": "write_file", "arguments": { "path": "a", "content": "x" } });
     line.send(request(1, "tools/call", &call)).await;
     let id = line.next().await["id"].clone();
@@ -182,7 +182,7 @@ async fn calls_are_answered_after_the_end_of_input() {
     let place = TestWorkspace::new();
     // The default is too short for a busy machine.
     let mut line = RawClient::over(place.server().drain_time(DEADLINE));
-    line.begin().await;
+    line.initialize().await;
     line.send(request(1, "tools/call", &json!({ "name": "ls", "arguments": {} }))).await;
     line.input.shutdown().await.unwrap();
     assert!(line.answer(1).await["result"]["content"].is_array());
@@ -193,7 +193,7 @@ async fn calls_are_answered_after_the_end_of_input() {
 async fn the_end_of_input_ends_commands() {
     let place = TestWorkspace::new();
     let mut line = RawClient::to(&place);
-    line.begin().await;
+    line.initialize().await;
     let sleep = json!({ "name": "execute", "arguments": { "command": "echo $$ > shell; sleep 300; true" } });
     line.send(request(1, "tools/call", &sleep)).await;
     let shell = process_in(&place.path("shell")).await;
@@ -277,8 +277,8 @@ async fn sessions_are_bounded_in_number_and_size() {
     text(&client, "ls", json!({})).await;
     let mut sessions = Vec::new();
     for _ in 0..10 {
-        let begun = posted(&server, None, &initialize("x", &json!({}))).await;
-        sessions.push(begun.headers()["mcp-session-id"].to_str().unwrap().to_owned());
+        let started = posted(&server, None, &initialize("x", &json!({}))).await;
+        sessions.push(started.headers()["mcp-session-id"].to_str().unwrap().to_owned());
     }
     let ping = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     // A session ends after the one that takes its place has started: the count falls to three, and stays there.

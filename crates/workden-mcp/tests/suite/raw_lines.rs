@@ -46,16 +46,16 @@ impl RawClient {
         }
     }
 
-    pub(crate) async fn begin(&mut self) {
-        self.begin_with(&json!({})).await;
+    pub(crate) async fn initialize(&mut self) {
+        self.initialize_with(&json!({})).await;
     }
 
-    pub(crate) async fn begin_with(&mut self, capabilities: &Value) {
+    pub(crate) async fn initialize_with(&mut self, capabilities: &Value) {
         let client = json!({ "name": "a pipe", "version": "1" });
         let params = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": client });
         self.send(request(0, "initialize", &params)).await;
-        let begun = self.answer(0).await;
-        assert_eq!(begun["result"]["protocolVersion"], "2025-06-18", "{begun}");
+        let answer = self.answer(0).await;
+        assert_eq!(answer["result"]["protocolVersion"], "2025-06-18", "{answer}");
         self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     }
 
@@ -92,7 +92,7 @@ async fn garbage_before_and_after_the_handshake_is_survived() {
     for garbage in GARBAGE {
         line.send(garbage).await;
     }
-    line.begin().await;
+    line.initialize().await;
     for (garbage, id) in GARBAGE.iter().zip(1..) {
         line.send(garbage).await;
         line.lists(id).await;
@@ -109,7 +109,7 @@ async fn garbage_before_and_after_the_handshake_is_survived() {
 async fn a_line_without_an_end_is_not_held() {
     let place = TestWorkspace::new();
     let mut line = RawClient::to(&place);
-    line.begin().await;
+    line.initialize().await;
     let much = vec![b'x'; 1024 * 1024];
     for _ in 0..17 {
         line.input.write_all(&much).await.unwrap();
@@ -122,7 +122,7 @@ async fn a_line_without_an_end_is_not_held() {
 async fn deep_nesting_does_not_overflow() {
     let place = TestWorkspace::new();
     let mut line = RawClient::to(&place);
-    line.begin().await;
+    line.initialize().await;
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
     line.send(format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"ls","arguments":{{"path":{deep}}}}}}}"#
@@ -144,7 +144,7 @@ async fn a_thousand_requests_at_once_are_all_answered() {
     let place = TestWorkspace::new();
     place.write("a.txt", "text\n");
     let mut line = RawClient::to(&place);
-    line.begin().await;
+    line.initialize().await;
     let (count, mut input) = (1_000, line.input);
     let sending = tokio::spawn(async move {
         for id in 1..=count {
