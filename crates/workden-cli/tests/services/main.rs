@@ -9,10 +9,10 @@
 mod clients;
 mod docker;
 
+#[path = "../shared/checks.rs"]
+mod checks;
 #[path = "../shared/counts.rs"]
 mod counts;
-#[path = "../shared/lanes.rs"]
-mod lanes;
 #[path = "../shared/processes.rs"]
 mod processes;
 #[path = "../shared/stalls.rs"]

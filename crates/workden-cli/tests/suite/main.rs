@@ -29,11 +29,11 @@ mod tool;
 mod walls;
 
 #[cfg(target_os = "linux")]
+#[path = "../shared/checks.rs"]
+mod checks;
+#[cfg(target_os = "linux")]
 #[path = "../shared/counts.rs"]
 mod counts;
-#[cfg(target_os = "linux")]
-#[path = "../shared/lanes.rs"]
-mod lanes;
 #[cfg(target_os = "linux")]
 #[path = "../shared/processes.rs"]
 mod processes;

@@ -18,6 +18,15 @@ pub(crate) fn workden(words: &[&str]) -> Command {
     command
 }
 
+/// Puts a program where another user can reach it.
+pub(crate) fn place(program: &Path, at: &Path) {
+    // Not a copy that this process writes: a child of another thread may have it open for a moment longer, and what
+    // is open for writing cannot be started.
+    if std::fs::hard_link(program, at).is_err() {
+        assert!(Command::new("cp").arg(program).arg(at).status().unwrap().success());
+    }
+}
+
 /// A directory to work in, with a file in it.
 pub(crate) struct Project(TempDir);
 

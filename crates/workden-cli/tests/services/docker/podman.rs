@@ -5,11 +5,8 @@ use workden_core::{Sandbox, sandbox::ExecuteRequest};
 use workden_sandboxes::docker::{Daemon, DockerSandbox, DockerSandboxBuilder};
 
 use crate::{
-    docker::{
-        conforming::files_conform,
-        places::{BUSYBOX, keepers, unique},
-    },
-    lanes::hold,
+    checks::{files_conform, hold},
+    docker::places::{BUSYBOX, keepers, unique},
 };
 
 fn podman() -> Daemon {

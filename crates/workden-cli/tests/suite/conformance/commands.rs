@@ -3,7 +3,7 @@
 use workden_conformance::{SandboxCheck, sandbox_checks};
 use workden_core::sandbox::Network;
 
-use crate::{conformance::places::Places, lanes::hold};
+use crate::{checks::hold, conformance::places::Places};
 
 #[tokio::test]
 async fn a_linux_sandbox_conforms() {

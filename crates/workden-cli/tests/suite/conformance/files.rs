@@ -2,40 +2,38 @@
 
 use std::sync::Arc;
 
-use workden_conformance::{PrefixBackend, all};
-use workden_core::{Guarded, OpenGate, VirtualPath, sandbox::Network};
+use workden_core::{Guarded, OpenGate, sandbox::Network};
 
-use crate::conformance::places::{Places, linux};
-
-fn work() -> VirtualPath {
-    VirtualPath::parse("/workspace").unwrap()
-}
+use crate::{
+    checks::files_conform,
+    conformance::places::{Places, linux},
+};
 
 #[tokio::test]
 async fn files_of_a_linux_sandbox_conform() {
     let places = Places::new();
-    all(async || PrefixBackend::new(places.linux().await, work())).await;
+    files_conform(places.linux().await).await;
 }
 
 #[tokio::test]
 async fn files_of_a_guarded_linux_sandbox_conform() {
     let places = Places::new();
-    all(async || PrefixBackend::new(Guarded::new(places.linux().await).gate(Arc::new(OpenGate)), work())).await;
+    files_conform(Guarded::new(places.linux().await).gate(Arc::new(OpenGate))).await;
 }
 
 #[tokio::test]
 async fn files_of_an_ephemeral_workspace_conform() {
-    all(async || PrefixBackend::new(linux().start().await.unwrap(), work())).await;
+    files_conform(linux().start().await.unwrap()).await;
 }
 
 #[tokio::test]
 async fn files_of_a_sandbox_without_namespaces_conform() {
     let places = Places::new();
-    all(async || places.landlock(Network::None).await).await;
+    files_conform(places.landlock(Network::None).await).await;
 }
 
 #[tokio::test]
 async fn files_of_a_host_sandbox_conform() {
     let places = Places::new();
-    all(async || places.host().await).await;
+    files_conform(places.host().await).await;
 }

@@ -8,19 +8,20 @@ use std::{
 };
 
 use workden::{PathScope, Policy, Preset, masks};
-use workden_conformance::{PrefixBackend, sandbox_checks};
+use workden_conformance::sandbox_checks;
 use workden_core::{
-    Sandbox, VirtualPath,
+    Sandbox,
     sandbox::{ExecuteRequest, Network},
 };
 
 use crate::{
+    checks::{self, hold},
     conformance::{
         commands::without_proc,
         places::{ORDINARY, PROGRAM, Places, linux, program},
     },
-    lanes::hold,
     own_process::{name_of, passes},
+    project,
 };
 
 /// Runs a test of this program again as an ordinary user.
@@ -29,8 +30,8 @@ fn again_as_ordinary_user(test: &str) {
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
     // The ordinary user may not be able to reach where cargo has put them.
     let (own, workden, home) = (place.path().join("test"), place.path().join("workden"), place.path().join("home"));
-    fs::copy(std::env::current_exe().unwrap(), &own).unwrap();
-    fs::copy(program(), &workden).unwrap();
+    project::place(&std::env::current_exe().unwrap(), &own);
+    project::place(&program(), &workden);
     fs::create_dir(&home).unwrap();
     chown(&home, Some(ORDINARY), Some(ORDINARY)).unwrap();
     let id = ORDINARY.to_string();
@@ -96,8 +97,7 @@ fn what_a_policy_denies_is_masked_and_so_is_a_directory_that_cannot_be_looked_in
 fn files_conform() {
     as_ordinary_user(async {
         let places = Places::new();
-        let work = VirtualPath::parse("/workspace").unwrap();
-        workden_conformance::all(async || PrefixBackend::new(places.linux().await, work.clone())).await;
+        checks::files_conform(places.linux().await).await;
     });
 }
 
@@ -113,6 +113,6 @@ fn commands_without_namespaces_conform() {
 fn files_without_namespaces_conform() {
     as_ordinary_user(async {
         let places = Places::new();
-        workden_conformance::all(async || places.landlock(Network::None).await).await;
+        checks::files_conform(places.landlock(Network::None).await).await;
     });
 }

@@ -4,8 +4,8 @@ use workden_conformance::python_checks;
 use workden_core::sandbox::{Ended, ExecuteRequest, JobRequest, Network};
 
 use crate::{
+    checks::hold,
     conformance::places::{Kind, Places},
-    lanes::hold,
     processes::PATIENCE,
 };
 

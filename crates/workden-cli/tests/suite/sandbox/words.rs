@@ -3,14 +3,14 @@
 use std::{
     fs,
     os::unix::fs::{PermissionsExt, chown},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
 };
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::project::{Project, Ran};
+use crate::project::{self, Project, Ran};
 
 /// The user id of the ordinary user, which no account has.
 const ORDINARY: u32 = 48_231;
@@ -25,7 +25,7 @@ impl Ordinary {
     fn new() -> Self {
         let place = tempfile::tempdir().unwrap();
         fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_workden"), place.path().join("workden")).unwrap();
+        project::place(Path::new(env!("CARGO_BIN_EXE_workden")), &place.path().join("workden"));
         let home = place.path().join("home");
         fs::create_dir(&home).unwrap();
         if rustix::process::getuid().is_root() {

@@ -3,13 +3,16 @@
 
 use std::{os::unix::fs::symlink, process::Stdio};
 
-use crate::sessions::commandline::{State, told};
+use crate::{
+    counts::times,
+    sessions::commandline::{State, told},
+};
 
 #[test]
 fn sessions_that_are_being_opened_are_not_pruned() {
     let state = State::new();
     let spawn = |words: &[&str]| state.command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let ids: Vec<String> = (0..12).map(|number| format!("s{number}")).collect();
+    let ids: Vec<String> = (0..times(6, 12)).map(|number| format!("s{number}")).collect();
     for some in ids.chunks(3) {
         let opening: Vec<_> = some.iter().map(|id| spawn(&["sessions", "open", id])).collect();
         let pruning: Vec<_> = (0..4).map(|_| spawn(&["sessions", "prune"])).collect();

@@ -17,7 +17,10 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::walls::{attempts::Attempt, numbers::NUMBERS};
+use crate::{
+    project,
+    walls::{attempts::Attempt, numbers::NUMBERS},
+};
 
 /// The user id of the ordinary user, which no account has.
 pub(crate) const ORDINARY: u32 = 48_231;
@@ -108,7 +111,7 @@ impl Host {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
         // The ordinary user may not be able to reach where cargo has put the program.
         let program = path.join("workden");
-        fs::copy(env!("CARGO_BIN_EXE_workden"), &program).unwrap();
+        project::place(Path::new(env!("CARGO_BIN_EXE_workden")), &program);
         fs::write(path.join("secret"), "workden-host-secret\n").unwrap();
         fs::create_dir(path.join("given")).unwrap();
         fs::write(path.join("given/read-me"), "given\n").unwrap();

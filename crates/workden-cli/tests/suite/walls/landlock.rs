@@ -35,7 +35,7 @@ fn host(runner: &Runner) -> (Host, Neighbour) {
         fs::write(open.join(name), "open\n").unwrap();
         fs::set_permissions(open.join(name), fs::Permissions::from_mode(0o666)).unwrap();
     }
-    fs::copy("/usr/bin/true", open.join("program")).unwrap();
+    assert!(Command::new("cp").arg("/usr/bin/true").arg(open.join("program")).status().unwrap().success());
     fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
     for path in [&own, &host.path().join("given/of-user")] {
         fs::write(path, "own\n").unwrap();
