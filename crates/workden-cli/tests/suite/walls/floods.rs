@@ -33,7 +33,7 @@ fn an_ordinary_user_without_a_cgroup_is_refused_a_memory_limit_and_told_what_to_
 #[test]
 fn gigabytes_of_output_are_bounded() {
     let host = Host::start(&Runner::root());
-    let flood = format!("echo first; head -c {} /dev/zero | tr '\\0' x; echo; echo last", times("3G", "10G"));
+    let flood = format!("echo first; head -c {} /dev/zero | tr '\\0' x; echo; echo last", times("2200M", "10G"));
     let options = ["--json", "--timeout", "1200"];
     let output = host.run_within(2_000_000_000, &options).args(["sh", "-c", &flood]).output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout);
