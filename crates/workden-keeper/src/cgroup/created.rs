@@ -52,13 +52,16 @@ impl CreatedGroups {
     }
 
     /// Removes empty groups beside ours that were left by supervisors that no longer run.
+    ///
+    /// Only those of supervisors in our PID namespace: the process id of another one says nothing here, and its group
+    /// may be empty because its first command has not started yet.
     pub(crate) fn sweep(&self) {
+        let Some(namespace) = pid_namespace() else { return };
         let parents = self.0.iter().filter(|path| file_name(path).starts_with(NAME)).filter_map(|path| path.parent());
         for entry in parents.filter_map(|parent| fs::read_dir(parent).ok()).flatten().flatten() {
             let path = entry.path();
-            let pid = file_name(&path).strip_prefix(NAME).and_then(|rest| rest.split('-').next()?.parse().ok());
-            let Some(pid) = pid.and_then(Pid::from_raw) else { continue };
-            if is_gone(pid) {
+            let Some((pid, of)) = supervisor(file_name(&path)) else { continue };
+            if of == namespace && is_gone(pid) {
                 for leaf in ["keeper", "commands"] {
                     let _ = fs::remove_dir(path.join(leaf));
                 }
@@ -91,10 +94,38 @@ fn end_all_in(directory: &Path) {
     }
 }
 
-/// Returns a new name, `workden-<pid>-<random>`: `<pid>` is the process that removes the group.
+/// Returns a new name, `workden-<pid>-<namespace>-<random>`: `<pid>` is the process that removes the group, in that PID
+/// namespace.
 pub(super) fn new_name() -> String {
     let mut random = [0; 4];
     // Without random bytes the process id alone has to make the name unique.
     let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
-    format!("{NAME}{}-{:08x}", rustix::process::getpid().as_raw_pid(), u32::from_ne_bytes(random))
+    let (pid, namespace) = (rustix::process::getpid().as_raw_pid(), pid_namespace().unwrap_or_default());
+    format!("{NAME}{pid}-{namespace:x}-{:08x}", u32::from_ne_bytes(random))
+}
+
+/// Returns the supervisor of a group by its name: its process id, and the PID namespace in which it has that.
+fn supervisor(name: &str) -> Option<(Pid, u64)> {
+    let mut words = name.strip_prefix(NAME)?.split('-');
+    let pid = Pid::from_raw(words.next()?.parse().ok()?)?;
+    Some((pid, u64::from_str_radix(words.next()?, 16).ok()?))
+}
+
+/// Returns the number of this process's PID namespace, if the kernel tells it.
+fn pid_namespace() -> Option<u64> {
+    rustix::fs::stat("/proc/self/ns/pid").ok().map(|namespace| namespace.st_ino)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_which_process_removes_the_group() {
+        let own = pid_namespace().map(|namespace| (rustix::process::getpid(), namespace));
+        assert_eq!(supervisor(&new_name()), own);
+        for other in ["workden-", "workden-x-1-1", "workden-0-1-1", "workden-12", "workden-landlock-12-1", "12-1-1"] {
+            assert_eq!(supervisor(other), None, "{other}");
+        }
+    }
 }
