@@ -37,7 +37,7 @@ fn a_call_that_the_python_client_cancels_ends_its_command() {
             let mark = mark();
             let mut client = Python::connect(&served, era);
             let arguments = json!({ "command": sleep(&mark) });
-            client.ask(&json!({ "do": "begin", "tool": "execute", "args": arguments }));
+            client.ask(&json!({ "do": "start", "tool": "execute", "args": arguments }));
             starts(&mark);
             client.ask(&json!({ "do": "cancel" }));
             is_gone(&mark);

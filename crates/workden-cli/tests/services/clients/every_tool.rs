@@ -58,10 +58,10 @@ fn console(client: &mut dyn Client, served: &Served) {
     den.says("delete_file", json!({ "path": "src/c.txt" }), "src/c.txt");
     let ran = den.says("execute", json!({ "command": "cat src/*.txt; whoami; exit 3" }), "eins\nzwei\nagent\n");
     assert_eq!(ran["exit_code"], 3);
-    let job = den.says("run_in_background", json!({ "command": "echo begun; exec sleep 600" }), "");
+    let job = den.says("run_in_background", json!({ "command": "echo started; exec sleep 600" }), "");
     let id = job["shell_id"].as_str().unwrap();
     den.says("list_shells", json!({}), id);
-    den.says("read_output", json!({ "shell_id": id, "wait": 20 }), "begun");
+    den.says("read_output", json!({ "shell_id": id, "wait": 20 }), "started");
     let killed = den.says("kill_shell", json!({ "shell_id": id }), id);
     assert_eq!(killed["killed"], true);
     den.were_all();

@@ -183,7 +183,7 @@ fn a_line_that_is_too_long_is_refused_and_the_next_one_is_read() {
     let project = Project::with_secret();
     let mut talk = project.jsonl(&["--yes"]);
     let long = json!({ "id": 5, "tool": "write_file", "args": { "path": "a", "content": "x".repeat(17 << 20) } });
-    // Whichever order its fields have: what is kept of it begins with the id.
+    // Whichever order its fields have: what is kept of it starts with the id.
     let long = long.to_string().replacen('{', "{\"id\":5,", 1).replace(",\"id\":5", "");
     let refused = talk.ask(&long);
     assert_eq!((&refused["id"], &refused["kind"]), (&json!(5), &json!("too_large")), "{refused}");

@@ -15,7 +15,7 @@ use crate::{
     tool::Conversation,
 };
 
-fn begin(talk: &mut Conversation) -> Value {
+fn initialize(talk: &mut Conversation) -> Value {
     let hello =
         json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     let greeting = talk.ask(json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }));
@@ -32,7 +32,7 @@ fn call(talk: &mut Conversation, tool: &str, arguments: &Value) -> Value {
 fn a_client_over_pipes_lists_reads_and_runs() {
     let project = Project::with_secret();
     let mut talk = Conversation::with(project.command(&["mcp", "--policy", "permissive"]));
-    assert_eq!(begin(&mut talk)["result"]["serverInfo"]["name"], "workden");
+    assert_eq!(initialize(&mut talk)["result"]["serverInfo"]["name"], "workden");
     let listed = talk.ask(json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }));
     assert!(listed["result"]["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "execute"), "{listed}");
     let read = call(&mut talk, "read_file", &json!({ "path": "notes.md" }));
@@ -46,7 +46,7 @@ fn a_client_over_pipes_lists_reads_and_runs() {
 fn a_client_that_cannot_be_asked_hears_what_would_help() {
     let project = Project::with_secret();
     let mut talk = Conversation::with(project.command(&["mcp"]));
-    begin(&mut talk);
+    initialize(&mut talk);
     let refused = call(&mut talk, "write_file", &json!({ "path": "a", "content": "" }));
     let text = refused["content"][0]["text"].as_str().unwrap();
     assert!(refused["isError"] == true && text.contains("--yes"), "{refused}");
@@ -57,7 +57,7 @@ fn a_client_that_cannot_be_asked_hears_what_would_help() {
 fn a_client_that_goes_leaves_no_command_behind() {
     let (project, mark) = (Project::with_secret(), mark());
     let mut talk = Conversation::with(project.command(&["mcp", "--yes"]));
-    begin(&mut talk);
+    initialize(&mut talk);
     let params = json!({ "name": "execute", "arguments": { "command": format!("sleep {mark}") } });
     talk.say(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }));
     eventually("the command does not start", || is_running(&mark));

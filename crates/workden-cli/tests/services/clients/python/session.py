@@ -44,7 +44,7 @@ class Session:
         result = await self.client.call_tool(request["tool"], request["args"], progress_callback=follow)
         return {"result": shown(result), "asked": self.asked, "news": news}
 
-    async def begin(self, request, tasks):
+    async def start(self, request, tasks):
         """A call that is not waited for, until it is cancelled."""
         self.running = anyio.CancelScope()
 
@@ -61,8 +61,8 @@ class Session:
                 return {"tools": [shown(tool) for tool in (await self.client.list_tools()).tools]}
             case "call":
                 return await self.call(request)
-            case "begin":
-                return await self.begin(request, tasks)
+            case "start":
+                return await self.start(request, tasks)
             case "cancel":
                 self.running.cancel()
                 return {}

@@ -4,7 +4,7 @@
 use super::{Attempt, attempt};
 
 /// Attempts of the corpus that look at themselves in `/proc`, where there is nothing to see here, or that
-/// need a socket to begin with: the same by other means.
+/// need a socket first: the same by other means.
 pub(crate) const OTHERWISE: &[Attempt] = &[
     attempt(
         "gain privileges later",
