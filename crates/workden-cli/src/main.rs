@@ -104,20 +104,13 @@ Examples:
 Exit codes are said in the help of each command; 2 is always a command line that could not be
 understood. `workden COMMAND --help` has examples of each.";
 
-/// What the command line asks for; or says why that is not clear, and ends.
-fn understood() -> Command {
-    let mut words = std::env::args_os().skip(1);
-    let plain = words.next().filter(|word| word == "run").and_then(|_| run::RunArguments::plain(words));
-    plain.map_or_else(|| Arguments::parse().command, Command::Run)
-}
-
 fn main() -> ExitCode {
     // Before anything else: a keeper starts as quickly as it can, and takes no memory that it does not need.
     let mut words = std::env::args_os().skip(1);
     if words.next().is_some_and(|word| word == KEEPER_WORD) {
         return workden_keeper::run(words);
     }
-    let outcome = match understood() {
+    let outcome = match Arguments::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => Ok(run::run(&arguments)),
         Command::Tool(arguments) => tool::run(&arguments),

@@ -7,7 +7,6 @@ mod ending;
 mod json;
 mod piped;
 mod place;
-mod plain;
 mod terminal;
 pub(crate) mod typed;
 
