@@ -51,6 +51,11 @@ impl fmt::Display for Failure {
     }
 }
 
+/// An error of the library, as it is.
+pub(crate) fn request(error: workden::Error) -> Failure {
+    Failure::Request(error.to_string())
+}
+
 /// Makes sure that something is what it should be.
 pub(crate) fn expect_same<T: PartialEq + fmt::Debug>(what: &str, found: T, expected: T) -> Result<(), Failure> {
     if found == expected {

@@ -10,19 +10,20 @@ mod demo;
 mod descriptor;
 mod doctor;
 mod failure;
+mod log;
 mod mcp;
-mod place;
 mod policy;
 mod run;
 mod runtimes;
 mod sessions;
 mod signals;
 mod tool;
+mod typed;
+mod workspace;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use workden_sandboxes::KEEPER_WORD;
 
 /// File storage and sandboxes for AI agents, under a policy.
 ///
@@ -106,10 +107,8 @@ understood. `workden COMMAND --help` has examples of each.";
 
 fn main() -> ExitCode {
     // Before anything else: a keeper starts as quickly as it can, and takes no memory that it does not need.
-    let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|word| word == KEEPER_WORD) {
-        return workden_keeper::run(words);
-    }
+    workden::init();
+    log::set_up();
     let outcome = match Arguments::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => Ok(run::run(&arguments)),

@@ -1,5 +1,5 @@
 //! Names by which programs outside of a workspace run what was written in it, without anybody starting it:
-//! the one list of them. Calls on files hold it (`workden::FixedNames`), and sandboxes hold what of it is
+//! the one list of them. Calls on files hold it (`workden::ProtectedNames`), and sandboxes hold what of it is
 //! there when they start.
 //!
 //! What is here makes a program run although its user only looked (`git status`), committed, or opened the

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use workden::sandboxes::KeeperProgram;
 use workden_core::{Error, ErrorKind, Result};
-use workden_sandboxes::KeeperProgram;
 
 /// Returns the keeper program at this path.
 pub(crate) fn program(named: Option<&PathBuf>) -> Result<KeeperProgram> {

@@ -1,8 +1,8 @@
 //! Runtimes, as JSON: the built-in ones, and how their images are built.
 
 use pyo3::prelude::*;
+use workden::sandboxes::runtimes::{BUILTIN_RUNTIMES, BuiltinRuntime, RuntimeConfig};
 use workden_core::Result;
-use workden_sandboxes::runtimes::{BUILTIN_RUNTIMES, BuiltinRuntime, RuntimeConfig};
 
 use crate::failure;
 

@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use workden_sandboxes::{
-    sessions::{SessionId, Workspaces},
-    toolchains::Toolchain,
-};
+use workden::sandboxes::toolchains::Toolchain;
+use workden::sessions::{SessionId, Workspaces};
 
 use crate::failure;
 
@@ -27,7 +25,7 @@ fn session_workspace(py: Python<'_>, root: PathBuf, id: &str) -> PyResult<PathBu
 /// Raises a `Failure` if the host does not have a toolchain of this name.
 #[pyfunction]
 fn check_toolchain(py: Python<'_>, name: &str) -> PyResult<()> {
-    let found = py.detach(|| Toolchain::find(name, &workden_sandboxes::HostEnvironment::from_process()));
+    let found = py.detach(|| Toolchain::find(name, &workden::sandboxes::HostEnvironment::from_process()));
     found.map(drop).map_err(failure::raised)
 }
 

@@ -5,6 +5,8 @@
 
 /// Makes a type a `Sandbox`: `delegate!(Type, |this| whom to ask, |answer| what to answer, { spawn and stop })`.
 /// What the first expression gives lives until the answer is there.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! delegate {
     (@ask ($self:ident, $this:ident, $other:expr, $answer:ident, $back:expr) $call:ident($($argument:expr),*)) => {{
         let $this = $self;
@@ -14,12 +16,10 @@ macro_rules! delegate {
     }};
     ($sandbox:ty, |$this:ident| $other:expr, |$answer:ident| $back:expr, { $($own:tt)* }) => {
         const _: () = {
-            use $crate::delegate::delegate;
-
             use async_trait::async_trait;
             use workden_core::{
-                Backend, ByteRange, Changed, Content, Entry, IfExists, Expect, FileIdentity, Symlink, Opened, Removal, Resolved,
-                Result, Sandbox, Slice, VirtualPath, Written,
+                Backend, ByteRange, Changed, Content, Entry, Expect, FileIdentity, IfExists, Opened, Removal, Resolved,
+                Result, Sandbox, Slice, Symlink, VirtualPath, Written,
                 sandbox::{
                     ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process,
                     SpawnRequest, Usage,
@@ -32,58 +32,58 @@ macro_rules! delegate {
             #[deny(clippy::missing_trait_methods)]
             impl Backend for $sandbox {
                 async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) resolve(path, symlink))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) resolve(path, symlink))
                 }
                 async fn stat(&self, at: &Resolved) -> Result<Entry> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) stat(at))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) stat(at))
                 }
                 async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) list(at, request))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) list(at, request))
                 }
                 async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) read(at, range))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) read(at, range))
                 }
                 async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) open(at, most))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) open(at, most))
                 }
                 async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) read_text(at, window))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) read_text(at, window))
                 }
                 async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) write(at, content, expect))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) write(at, content, expect))
                 }
                 async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) change(at, change, expect, most))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) change(at, change, expect, most))
                 }
                 async fn make_dir(&self, at: &Resolved) -> Result<()> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) make_dir(at))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) make_dir(at))
                 }
                 async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) remove(at, what))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) remove(at, what))
                 }
                 async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) rename(from, to, if_exists))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) rename(from, to, if_exists))
                 }
                 async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) copy(from, to, if_exists))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) copy(from, to, if_exists))
                 }
                 async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) glob(at, request))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) glob(at, request))
                 }
                 async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) grep(at, request))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) grep(at, request))
                 }
                 async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) other_names(files))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) other_names(files))
                 }
                 async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) identify(at))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) identify(at))
                 }
                 async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) origins())
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) origins())
                 }
                 async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) names_of(files))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) names_of(files))
                 }
             }
 
@@ -91,28 +91,28 @@ macro_rules! delegate {
             #[deny(clippy::missing_trait_methods)]
             impl Sandbox for $sandbox {
                 async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) execute(request))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) execute(request))
                 }
                 async fn start_job(&self, request: &JobRequest) -> Result<Job> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) start_job(request))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) start_job(request))
                 }
                 async fn jobs(&self) -> Result<Vec<Job>> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) jobs())
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) jobs())
                 }
                 async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) read_job(id, read))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) read_job(id, read))
                 }
                 async fn kill_job(&self, id: &JobId) -> Result<Killed> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) kill_job(id))
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) kill_job(id))
                 }
                 async fn usage(&self) -> Result<Usage> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) usage())
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) usage())
                 }
                 async fn isolation(&self) -> Result<Isolation> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) isolation())
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) isolation())
                 }
                 async fn directory(&self) -> Result<VirtualPath> {
-                    delegate!(@ask (self, $this, $other, $answer, $back) directory())
+                    $crate::delegate!(@ask (self, $this, $other, $answer, $back) directory())
                 }
                 $($own)*
             }
@@ -124,7 +124,7 @@ macro_rules! delegate {
 /// than a call.
 macro_rules! delegate_to_keeper {
     ($sandbox:ty) => {
-        $crate::delegate::delegate!($sandbox, |this| &this.keeper.remote, |answer| answer, {
+        $crate::delegate!($sandbox, |this| &this.keeper.remote, |answer| answer, {
             async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
                 self.keeper.remote.spawn(request).await
             }
@@ -135,4 +135,4 @@ macro_rules! delegate_to_keeper {
     };
 }
 
-pub(crate) use {delegate, delegate_to_keeper};
+pub(crate) use delegate_to_keeper;

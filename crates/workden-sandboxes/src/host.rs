@@ -1,16 +1,14 @@
 //! `HostSandbox`: the host's own shell with the same process semantics as everywhere. It isolates nothing, is for
 //! development only, and is never a default.
 
-use std::path::PathBuf;
-
-use workden_core::Result;
+use workden_core::{
+    Result,
+    sandbox::{Network, Strength},
+};
 use workden_wire::LaunchTarget;
 
 use crate::{
-    HostEnvironment, KeeperProgram,
-    delegate::delegate_to_keeper,
-    keeper::KeeperConnection,
-    variables::{self, NamedVariables},
+    SandboxOptions, delegate::delegate_to_keeper, keeper::KeeperConnection, options::common_options, variables,
 };
 
 /// Commands on the host, as the user who started them. It ends when it is dropped, or with this process.
@@ -28,81 +26,62 @@ impl HostSandbox {
         self.keeper.close().await;
     }
 
-    /// Files in this directory, which is `/` to file calls; commands start there, and can go anywhere.
-    pub fn builder(directory: impl Into<PathBuf>) -> HostSandboxBuilder {
-        HostSandboxBuilder {
-            program: None,
-            log: None,
-            host: HostEnvironment::default(),
-            root: directory.into(),
-            directory: None,
-            variables: NamedVariables::default(),
-        }
+    /// Returns a builder. Its `root` is `/` to file calls; commands start there, and can go anywhere.
+    pub fn builder() -> HostSandboxBuilder {
+        HostSandboxBuilder::default()
     }
 }
 
-/// What a [`HostSandbox`] is to be given.
-#[derive(Clone, Debug)]
+/// What a [`HostSandbox`] is given. Of the options that all sandboxes have it refuses those that need walls.
+#[derive(Clone, Debug, Default)]
 #[must_use = "nothing happens before `start`"]
 pub struct HostSandboxBuilder {
-    program: Option<KeeperProgram>,
-    log: Option<PathBuf>,
-    host: HostEnvironment,
-    root: PathBuf,
-    directory: Option<PathBuf>,
-    variables: NamedVariables,
+    pub(crate) options: SandboxOptions,
 }
 
+common_options!(HostSandboxBuilder);
+
 impl HostSandboxBuilder {
-    /// Where commands start unless they name another place: somewhere below the directory of the files.
-    pub fn commands_start_in(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.directory = Some(directory.into());
-        self
-    }
-
-    /// Which program is the keeper.
-    pub fn keeper(mut self, program: KeeperProgram) -> Self {
-        self.program = Some(program);
-        self
-    }
-
-    /// Where the keeper writes what goes wrong with it; nowhere unless named.
-    pub fn keeper_log(mut self, file: impl Into<PathBuf>) -> Self {
-        self.log = Some(file.into());
-        self
-    }
-
-    /// Whose variables commands see: of these PATH, HOME, LANG, `LC_*`, TMPDIR, `VIRTUAL_ENV` and what is
-    /// named. Without it there are none.
-    pub fn environment_of(mut self, host: HostEnvironment) -> Self {
-        self.host = host;
-        self
-    }
-
-    /// A variable of commands.
-    pub fn variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.variables.set(name.into(), value.into());
-        self
-    }
-
-    /// A variable of commands, with the value that the host has, if it has one.
-    pub fn pass_variable(mut self, name: impl Into<String>) -> Self {
-        self.variables.pass(name.into());
-        self
+    /// Checks what can be known before the start.
+    ///
+    /// # Errors
+    ///
+    /// The first value that cannot be read, or that only walls can give.
+    pub fn check(&self) -> Result<()> {
+        let SandboxOptions { network, memory, cpus, pids, strength, lease, mounts, read_only, masked, .. } =
+            &self.options;
+        self.options.check()?;
+        let is_required = *strength == Strength::Required;
+        SandboxOptions::refuse(
+            "a host sandbox",
+            &[
+                ("network", *network == Some(Network::None)),
+                ("memory", memory.is_some() && is_required),
+                ("cpus", cpus.is_some() && is_required),
+                ("pids", pids.is_some() && is_required),
+                ("lease", lease.is_some()),
+                ("mount", !mounts.is_empty()),
+                ("read_only", !read_only.is_empty()),
+                ("masked", !masked.is_empty()),
+            ],
+        )
     }
 
     /// Starts it.
     ///
     /// # Errors
     ///
-    /// When the directory is not there, or a variable cannot be one.
+    /// As [`check`](Self::check); and when the directory does not exist.
     pub async fn start(self) -> Result<HostSandbox> {
-        let root = self.host.directory.join(&self.root);
-        let directory = self.directory.map_or_else(|| root.clone(), |directory| root.join(directory));
-        let mut environment = variables::of_host(&self.host);
-        self.variables.add_to(&mut environment, &self.host)?;
-        let program = self.program.ok_or_else(KeeperProgram::missing)?;
+        self.check()?;
+        let options = &self.options;
+        let root = options.root().unwrap_or_else(|| options.host.directory.clone());
+        let directory = options.work_dir.as_ref().map_or_else(|| root.clone(), |at| root.join(at.relative()));
+        let mut environment = variables::of_host(&options.host);
+        options.env.add_to(&mut environment, &options.host)?;
+        let program = options.keeper()?;
         let target = LaunchTarget::Host { root, directory, environment };
-        Ok(HostSandbox { keeper: KeeperConnection::start(&program, target, self.log.as_deref()).await? })
+        let keeper = KeeperConnection::start(&program, target, options.keeper_log.as_deref()).await?;
+        Ok(HostSandbox { keeper })
     }
 }

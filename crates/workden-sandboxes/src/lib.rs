@@ -2,7 +2,7 @@
 //!
 //! [`LinuxSandbox`] isolates commands with what the kernel has; [`HostSandbox`] does not, and is for
 //! development. Both are a keeper and a stream to it, so that files, commands, jobs and terminals behave
-//! the same in them, and both end when they are dropped. [`LateSandbox`] starts one when it is first needed.
+//! the same in them, and both end when they are dropped. [`LazySandbox`] starts one when it is first needed.
 //!
 //! ```no_run
 //! # async fn example() -> workden_core::Result<()> {
@@ -12,9 +12,9 @@
 //! let sandbox = LinuxSandbox::builder()
 //!     .keeper(KeeperProgram::at("/usr/bin/workden"))
 //!     .environment_of(HostEnvironment::from_process())
-//!     .directory("project")
+//!     .root("project")
 //!     .toolchain("python")
-//!     .memory(workden_core::parse_size("512M")?)
+//!     .memory("512M")
 //!     .start()
 //!     .await?;
 //! let tests = sandbox.execute(&ExecuteRequest::shell("python -m pytest -q")).await?;
@@ -28,24 +28,31 @@
 mod delegate;
 #[cfg(feature = "docker")]
 pub mod docker;
+mod git_files;
 mod host;
 mod host_environment;
 mod keeper;
-mod late;
+mod launcher;
+mod lazy;
 mod limits;
-#[cfg(feature = "docker")]
-mod line;
 mod linux;
 mod mount_sources;
+mod options;
+#[cfg(feature = "docker")]
+mod reconnecting;
 pub mod repositories;
 pub mod runtimes;
-pub mod sessions;
+mod session_id;
 mod token;
 pub mod toolchains;
 mod variables;
 
+pub use git_files::GitFiles;
 pub use host::{HostSandbox, HostSandboxBuilder};
 pub use host_environment::HostEnvironment;
 pub use keeper::{KEEPER_WORD, KeeperProgram};
-pub use late::LateSandbox;
-pub use linux::{GitFiles, LinuxSandbox, LinuxSandboxBuilder, LinuxSessions};
+pub use launcher::{ExistingSandbox, LaunchRequest, Launched, Launcher};
+pub use lazy::{Begun, LazySandbox};
+pub use linux::{LinuxLauncher, LinuxSandbox, LinuxSandboxBuilder};
+pub use options::{ByteSize, SandboxOptions};
+pub use session_id::SessionId;

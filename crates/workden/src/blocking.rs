@@ -29,7 +29,7 @@ impl Workspace {
     ///
     /// `Busy` when the system has no threads to spare.
     pub fn new(inner: crate::Workspace) -> Result<Self> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().build().map_err(|_| {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|_| {
             Error::new(ErrorKind::Busy, "cannot start a runtime: the system has no threads to spare")
                 .hint("end something, or use the async workspace")
         })?;

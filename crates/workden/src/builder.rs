@@ -1,4 +1,4 @@
-//! Building a workspace: where its files are, what may be done with them, and who is asked.
+//! Building a workspace: where its files are, what may be done with them, who is asked, and where commands run.
 
 use std::{
     io,
@@ -6,38 +6,44 @@ use std::{
     sync::Arc,
 };
 
-use workden_core::{Audit, Backend, Error, ErrorKind, Result, Sandbox, VirtualPath};
-use workden_files::{CompositeBackend, LocalBackend, memory};
+use workden_core::{
+    Audit, Backend, Error, ErrorKind, Result, Sandbox, VirtualPath,
+    sandbox::{Mount, MountAccess},
+};
+use workden_files::Durability;
 use workden_policy::{PathScope, Policy, PolicyLayer, Preset, Ruleset, approvals::Approvals};
+use workden_sandboxes::GitFiles;
+use workden_sessions::SessionRecord;
 
 use crate::{
-    ApprovalMode, Config, FixedNames, MountConfig, Workspace, blocking, read_only::ReadOnlyPlaces, stack::Parts,
+    ApprovalMode, Config, MountConfig, ProtectedNames, SessionId, UserSessions, Workspace, blocking,
+    directories::{Mounted, Mounts, git_paths},
+    read_only::ReadOnlyPaths,
+    sandbox::SandboxKind,
+    stack::{AtEnd, Parts},
 };
 
-/// A workspace to be. Nothing is opened or checked before [`WorkspaceBuilder::build`].
+/// Builds a [`Workspace`]. Nothing is opened or checked before [`WorkspaceBuilder::build`].
 ///
-/// Without places it is in memory, without rules it refuses nothing, and without approvals what would
-/// have to be asked is refused.
+/// By default the workspace is in memory, nothing is refused, there are no commands, and a question of the policy is
+/// answered with no.
 #[derive(Debug, Default)]
 pub struct WorkspaceBuilder {
-    places: Vec<(String, Place)>,
+    root: Option<PathBuf>,
+    mounts: Vec<(String, Mounted)>,
     /// Those of a configuration.
-    configured: Vec<(String, Place)>,
+    configured: Vec<(String, Mounted)>,
     layers: Vec<Layer>,
     approvals: Option<Approvals>,
     /// What each configuration says of approvals.
     modes: Vec<ApprovalMode>,
     audits: Vec<Arc<dyn Audit>>,
-    sandbox: Option<Arc<dyn Sandbox>>,
-    directory: Option<String>,
+    sandboxes: Vec<SandboxKind>,
+    work_dir: Option<String>,
     read_only: Vec<String>,
-    fixed_names: Vec<(String, FixedNames)>,
-}
-
-#[derive(Debug)]
-enum Place {
-    Directory(PathBuf),
-    Backend(Arc<dyn Backend>),
+    protected: Vec<(String, ProtectedNames)>,
+    git_files: GitFiles,
+    durability: Option<Durability>,
 }
 
 #[derive(Debug)]
@@ -49,31 +55,94 @@ enum Layer {
 }
 
 impl WorkspaceBuilder {
-    /// A directory of the host is the whole workspace.
+    /// The directory of the host to work in. It is `/` where there are files only, and the work directory of the
+    /// sandbox (`/workspace`) where commands are isolated.
     #[must_use]
-    pub fn root(self, directory: impl AsRef<Path>) -> Self {
-        self.directory_at("/", directory)
-    }
-
-    /// A directory of the host at a place.
-    #[must_use]
-    pub fn directory_at(mut self, at: &str, directory: impl AsRef<Path>) -> Self {
-        self.places.push((at.to_owned(), Place::Directory(directory.as_ref().to_owned())));
+    pub fn root(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.root = Some(directory.into());
         self
     }
 
-    /// Any backend at a place.
+    /// Another directory of the host at a path, for file calls and commands alike.
     #[must_use]
-    pub fn mount(mut self, at: &str, backend: impl Backend + 'static) -> Self {
-        self.places.push((at.to_owned(), Place::Backend(Arc::new(backend))));
+    pub fn mount(mut self, at: impl AsRef<str>, source: impl Into<PathBuf>, access: MountAccess) -> Self {
+        self.mounts.push((at.as_ref().to_owned(), Mounted::Directory(source.into(), access)));
         self
     }
 
-    /// A sandbox is the whole workspace: its files, and where commands run. What is mounted besides
-    /// covers its files for file calls only; commands see what the sandbox itself was given.
+    /// Any backend at a path. File calls see it, and commands do not.
     #[must_use]
-    pub fn sandbox(mut self, sandbox: Arc<dyn Sandbox>) -> Self {
-        self.sandbox = Some(sandbox);
+    pub fn mount_backend(mut self, at: impl AsRef<str>, backend: impl Backend + 'static) -> Self {
+        self.mounts.push((at.as_ref().to_owned(), Mounted::Backend(Arc::new(backend))));
+        self
+    }
+
+    /// Runs commands isolated on this Linux machine, with these options. The sandbox starts with the first command.
+    /// What the policy denies to read is masked in it, and file calls cannot change what programs outside run.
+    ///
+    /// ```
+    /// use workden::{Network, Workspace};
+    ///
+    /// let workspace = Workspace::builder().linux(|s| s.memory("512M").network(Network::None)).build()?;
+    /// assert!(!workspace.has_started());
+    /// # Ok::<(), workden::Error>(())
+    /// ```
+    #[cfg(feature = "linux")]
+    #[must_use]
+    pub fn linux(
+        mut self,
+        options: impl FnOnce(workden_sandboxes::LinuxSandboxBuilder) -> workden_sandboxes::LinuxSandboxBuilder,
+    ) -> Self {
+        let builder = workden_sandboxes::LinuxSandbox::builder();
+        let builder = options(builder.environment_of(workden_sandboxes::HostEnvironment::from_process()));
+        self.sandboxes.push(SandboxKind::Linux(Box::new(builder)));
+        self
+    }
+
+    /// Runs commands in a container of a Docker or Podman daemon, with these options. It starts with the first
+    /// command, and is protected as with [`linux`](Self::linux).
+    #[cfg(feature = "docker")]
+    #[must_use]
+    pub fn docker(
+        mut self,
+        options: impl FnOnce(
+            workden_sandboxes::docker::DockerSandboxBuilder,
+        ) -> workden_sandboxes::docker::DockerSandboxBuilder,
+    ) -> Self {
+        let builder = workden_sandboxes::docker::DockerSandbox::builder();
+        let builder = options(builder.environment_of(workden_sandboxes::HostEnvironment::from_process()));
+        self.sandboxes.push(SandboxKind::Docker(Box::new(builder)));
+        self
+    }
+
+    /// Runs commands on this machine as they are, without isolation: for development. A command can read and change
+    /// whatever the user can; only file calls are protected.
+    #[cfg(feature = "linux")]
+    #[must_use]
+    pub fn host(
+        mut self,
+        options: impl FnOnce(workden_sandboxes::HostSandboxBuilder) -> workden_sandboxes::HostSandboxBuilder,
+    ) -> Self {
+        let builder = workden_sandboxes::HostSandbox::builder();
+        let builder = options(builder.environment_of(workden_sandboxes::HostEnvironment::from_process()));
+        self.sandboxes.push(SandboxKind::Host(Box::new(builder)));
+        self
+    }
+
+    /// Uses a sandbox that runs already: its files, and its commands. What is mounted besides covers its files for
+    /// file calls only, and nothing in it is masked.
+    #[must_use]
+    pub fn remote(mut self, sandbox: Arc<dyn Sandbox>) -> Self {
+        self.sandboxes.push(SandboxKind::Remote(sandbox));
+        self
+    }
+
+    /// Runs commands in a session of the user, which is found by its id or made from this record, and goes on
+    /// afterwards. Its directory is the workspace. A session that shows files that the policy denies is refused.
+    #[must_use]
+    pub fn session(mut self, sessions: UserSessions, id: SessionId, record: SessionRecord) -> Self {
+        self.root = Some(record.workspace.clone());
+        self.sandboxes.push(SandboxKind::Session(Box::new((sessions, id, record))));
         self
     }
 
@@ -102,10 +171,14 @@ impl WorkspaceBuilder {
     /// are all the places there are.
     #[must_use]
     pub fn config(mut self, config: Config, base: impl AsRef<Path>) -> Self {
-        let place = |mount: &MountConfig| {
-            (mount.at.as_str().to_owned(), Place::Directory(base.as_ref().join(&mount.directory)))
+        let mounted = |mount: &MountConfig| {
+            let access = match mount.mode {
+                workden_policy::MountMode::ReadOnly => MountAccess::ReadOnly,
+                workden_policy::MountMode::ReadWrite => MountAccess::ReadWrite,
+            };
+            (mount.at.as_str().to_owned(), Mounted::Directory(base.as_ref().join(&mount.directory), access))
         };
-        self.configured.extend(config.mounts.iter().map(place));
+        self.configured.extend(config.mounts.iter().map(mounted));
         self.modes.push(config.approvals.mode);
         self.layers.push(Layer::Config(Box::new(config)));
         self
@@ -150,44 +223,104 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// Where relative paths start, and where commands run; if nothing is said the directory of the
-    /// sandbox, or `/` where there is none.
+    /// Where relative paths start, and where commands run: by default the work directory of the sandbox, or `/`.
     #[must_use]
-    pub fn working_directory(mut self, directory: &str) -> Self {
-        self.directory = Some(directory.to_owned());
+    pub fn work_dir(mut self, at: impl AsRef<str>) -> Self {
+        self.work_dir = Some(at.as_ref().to_owned());
         self
     }
 
-    /// A place that file calls may read and not change, whatever the policy says and whoever approves. It
-    /// does not speak of commands: give it to their sandbox as well.
+    /// A path that file calls may read and not change, whatever the policy says and the approver answers.
     #[must_use]
-    pub fn read_only(mut self, at: &str) -> Self {
-        self.read_only.push(at.to_owned());
+    pub fn read_only(mut self, at: impl AsRef<str>) -> Self {
+        self.read_only.push(at.as_ref().to_owned());
         self
     }
 
-    /// Names that file calls may not change in any directory below a place, whatever the policy says and
-    /// whoever approves: neither what has such a name, nor what would come to have it, by a move of what is
-    /// above it either. [`FixedNames::host_executed`] is for directories of the host. It does not speak of
-    /// commands: their sandbox holds what is there when it starts.
+    /// More names that file calls may not change in any directory below a path, whatever the policy says and the
+    /// approver answers. [`ProtectedNames::host_executed`] are protected in every directory of the host without this.
     #[must_use]
-    pub fn fixed_names(mut self, below: &str, names: FixedNames) -> Self {
-        self.fixed_names.push((below.to_owned(), names));
+    pub fn protected_names(mut self, below: impl AsRef<str>, names: ProtectedNames) -> Self {
+        self.protected.push((below.as_ref().to_owned(), names));
         self
     }
 
-    /// Opens the directories and checks the rules.
+    /// Whether commands and file calls may change what git and other programs run by themselves outside of the
+    /// workspace: [`GitFiles::Protected`] by default.
+    #[must_use]
+    pub fn git_files(mut self, git_files: GitFiles) -> Self {
+        self.git_files = git_files;
+        self
+    }
+
+    /// Whether a write to a directory of the host is on the disk when it returns.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = Some(durability);
+        self
+    }
+
+    /// Opens the directories and checks the rules. The sandbox starts with the first call that needs it.
     ///
     /// # Errors
     ///
-    /// When a directory cannot be opened, two places are the same, or a rule is wrong.
-    pub fn build(self) -> Result<Workspace> {
-        let surroundings = match &self.sandbox {
-            Some(_) => PathScope::Machine,
-            None => PathScope::FilesOnly,
+    /// When a directory cannot be opened, two mounts have the same path, a rule is wrong, or the sandbox does not
+    /// support one of its options.
+    pub fn build(mut self) -> Result<Workspace> {
+        let sandbox = self.sandbox_kind()?;
+        let policy =
+            Arc::new(self.policy_of(if sandbox.is_some() { PathScope::Machine } else { PathScope::FilesOnly })?);
+        let inside = sandbox.as_ref().map_or_else(|| Ok(VirtualPath::root()), SandboxKind::directory)?;
+        let mounts = self.mounts_at(&inside)?;
+        let git_files = match (self.git_files, sandbox.as_ref().map(SandboxKind::git_files)) {
+            (GitFiles::Protected, Some(of_sandbox)) => of_sandbox,
+            (of_workspace, _) => of_workspace,
         };
+        let read_only = self.read_only_paths(&mounts, sandbox.as_ref(), git_files)?;
+        let work_dir = match (&self.work_dir, &sandbox) {
+            (Some(named), _) => Some(VirtualPath::parse(named)?),
+            (None, Some(sandbox)) => sandbox.work_dir(&mounts)?,
+            (None, None) => Some(VirtualPath::root()),
+        };
+        let at_end = match &sandbox {
+            Some(SandboxKind::Session(_)) => AtEnd::Leave,
+            _ => AtEnd::Stop,
+        };
+        let timeout = sandbox.as_ref().and_then(SandboxKind::timeout);
+        let (backend, sandbox, lazy) = match sandbox {
+            Some(kind) => {
+                let assembled = kind.assemble(&mounts, git_files, &policy, self.durability)?;
+                (assembled.files, Some(assembled.sandbox), assembled.lazy)
+            }
+            None => (mounts.opened(None, self.durability)?, None, None),
+        };
+        Ok(Workspace::of(Parts {
+            backend,
+            sandbox,
+            lazy,
+            policy,
+            read_only,
+            approvals: answering(self.approvals, &self.modes),
+            audits: self.audits,
+            directory: work_dir,
+            timeout,
+            at_end,
+        }))
+    }
+
+    fn sandbox_kind(&mut self) -> Result<Option<SandboxKind>> {
+        let kind = self.sandboxes.pop();
+        match self.sandboxes.is_empty() {
+            true => Ok(kind),
+            false => Err(Error::new(ErrorKind::InvalidArgument, "a workspace has one sandbox, and several are named")
+                .hint("call one of `linux`, `docker`, `host` and `remote`")),
+        }
+    }
+
+    /// Everything that was said of rules, in one policy.
+    fn policy_of(&mut self, surroundings: PathScope) -> Result<Policy> {
         let mut policy = Policy::new();
-        for layer in self.layers {
+        for layer in std::mem::take(&mut self.layers) {
             let next = match layer {
                 Layer::Preset(preset) => Policy::new().with_rules(&preset.ruleset_in(surroundings))?,
                 Layer::Rules(rules) => Policy::new().with_rules(&rules)?,
@@ -197,43 +330,45 @@ impl WorkspaceBuilder {
             let layers: &[PolicyLayer] = next.layers();
             policy = layers.iter().cloned().fold(policy, Policy::with);
         }
-        let approvals = answering(self.approvals, &self.modes);
-        let places = match (self.places.is_empty(), self.configured.is_empty()) {
-            (_, true) => self.places,
-            (true, false) => self.configured,
-            (false, false) => {
-                let sentence = "the configuration has mounts of its own, and the builder was given places as well";
-                return Err(Error::new(ErrorKind::InvalidArgument, sentence)
-                    .hint("leave out `root`, `directory_at` and `mount`, or the mounts of the configuration"));
-            }
-        };
-        let directory = match (self.directory, &self.sandbox) {
-            (Some(directory), _) => Some(VirtualPath::parse(&directory)?),
-            (None, Some(_)) => None,
-            (None, None) => Some(VirtualPath::root()),
-        };
-        let mut places = places;
-        if let Some(sandbox) = &self.sandbox {
-            if places.iter().any(|(at, _)| VirtualPath::parse(at).is_ok_and(|at| at.is_root())) {
-                let sentence = "the sandbox is at `/`, and so is another place";
-                return Err(Error::new(ErrorKind::InvalidArgument, sentence)
-                    .hint("give the directory to the sandbox, or mount it elsewhere"));
-            }
-            places.insert(0, ("/".to_owned(), Place::Backend(Arc::new(Arc::clone(sandbox)))));
+        Ok(policy)
+    }
+
+    fn mounts_at(&mut self, inside: &VirtualPath) -> Result<Mounts> {
+        let (root, mounts) = (self.root.take(), std::mem::take(&mut self.mounts));
+        if self.configured.is_empty() {
+            return Mounts::of(root, inside, mounts);
         }
-        let names = self.fixed_names.into_iter().map(|(below, names)| Ok((VirtualPath::parse(&below)?, names)));
-        Ok(Workspace::of(Parts {
-            backend: opened(places)?,
-            sandbox: self.sandbox,
-            policy: Arc::new(policy),
-            read_only: ReadOnlyPlaces {
-                places: self.read_only.iter().map(|at| VirtualPath::parse(at)).collect::<Result<_>>()?,
-                names: names.collect::<Result<_>>()?,
-            },
-            approvals,
-            audits: self.audits,
-            directory,
-        }))
+        if root.is_some() || !mounts.is_empty() {
+            let sentence = "the configuration has mounts of its own, and the builder was given directories as well";
+            return Err(Error::new(ErrorKind::InvalidArgument, sentence)
+                .hint("leave out `root`, `mount` and `mount_backend`, or the mounts of the configuration"));
+        }
+        Mounts::of(None, inside, std::mem::take(&mut self.configured))
+    }
+
+    /// What file calls may not change: read-only mounts, and in every writable directory of the host what programs
+    /// outside run by themselves.
+    fn read_only_paths(
+        &self,
+        mounts: &Mounts,
+        sandbox: Option<&SandboxKind>,
+        git_files: GitFiles,
+    ) -> Result<ReadOnlyPaths> {
+        let named = self.read_only.iter().map(|at| VirtualPath::parse(at)).collect::<Result<Vec<_>>>()?;
+        let mut paths: Vec<VirtualPath> = mounts.read_only().chain(named).collect();
+        let more = self.protected.iter().map(|(below, names)| Ok((VirtualPath::parse(below)?, names.clone())));
+        let mut names = more.collect::<Result<Vec<_>>>()?;
+        if git_files == GitFiles::Protected {
+            let is_writable = |mount: &&Mount| mount.access == MountAccess::ReadWrite;
+            let shown = sandbox.map(SandboxKind::shown_files).unwrap_or_default();
+            for mount in mounts.directories.iter().filter(is_writable) {
+                paths.extend(git_paths(mount));
+            }
+            for mount in mounts.directories.iter().chain(&shown).filter(is_writable) {
+                names.push((mount.at.clone(), ProtectedNames::host_executed()));
+            }
+        }
+        Ok(ReadOnlyPaths { paths, names })
     }
 
     /// As [`WorkspaceBuilder::build`], for programs that do not use async.
@@ -256,27 +391,4 @@ fn answering(named: Option<Approvals>, modes: &[ApprovalMode]) -> Approvals {
         None if all_approve => Approvals::approve_all(),
         None => Approvals::none(),
     }
-}
-
-/// The places as one backend; one that is all there is stands for itself.
-fn opened(places: Vec<(String, Place)>) -> Result<Arc<dyn Backend>> {
-    if places.is_empty() {
-        return Ok(Arc::new(memory()));
-    }
-    let mut mounts = CompositeBackend::builder();
-    let is_all = places.len() == 1;
-    for (at, place) in places {
-        let backend: Arc<dyn Backend> = match place {
-            Place::Directory(directory) if is_all && at == "/" => Arc::new(LocalBackend::open(directory)?),
-            Place::Directory(directory) => {
-                Arc::new(LocalBackend::options().open_for(&VirtualPath::parse(&at)?, directory)?)
-            }
-            Place::Backend(backend) => backend,
-        };
-        if is_all && VirtualPath::parse(&at)?.is_root() {
-            return Ok(backend);
-        }
-        mounts = mounts.mount(&at, backend)?;
-    }
-    Ok(Arc::new(mounts.build()))
 }

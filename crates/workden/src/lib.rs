@@ -1,8 +1,8 @@
 //! A place for an AI agent to work: files, and commands in a sandbox, under a policy that holds.
 //!
-//! [`Workspace`] is what a program builds and an agent works in. This crate puts the others together
-//! and decides nothing itself: files come from `workden-files`, decisions from `workden-policy`, and
-//! what both agree on from `workden-core`.
+//! [`Workspace`] is what a program builds and an agent works in. One builder puts everything together: directories,
+//! policy, approvals, and the sandbox that commands run in. What makes it safe is inside: files that the policy denies
+//! are masked in the sandbox, and what git and other programs would run outside of it cannot be changed.
 //!
 //! ```
 //! use workden::{Approvals, Preset, Workspace};
@@ -16,7 +16,7 @@
 //!
 //! workspace.write("notes.md", "remember the milk\n")?; // asked about, and approved
 //! assert!(workspace.exists("notes.md"));
-//! let refused = workspace.write(".env", "KEY=1").unwrap_err(); // denied, and nobody is asked
+//! let refused = workspace.write(".env", "KEY=1").unwrap_err(); // denied without a question
 //! assert!(refused.to_string().contains("Protect sensitive files"));
 //! # Ok::<(), workden::Error>(())
 //! ```
@@ -27,15 +27,20 @@ pub mod blocking;
 mod builder;
 mod config;
 mod denied_files;
+mod directories;
 #[cfg(doctest)]
 mod doctests;
-mod fixed_names;
+#[cfg(feature = "linux")]
+mod init;
 mod judging;
 mod masks;
+mod protected_names;
 mod read_only;
 mod running;
+mod sandbox;
 mod stack;
 mod toolset;
+mod user_sessions;
 mod workspace;
 
 pub use builder::WorkspaceBuilder;
@@ -43,15 +48,24 @@ pub use builder::WorkspaceBuilder;
 pub use config::config_schema;
 pub use config::{ApprovalMode, ApprovalsConfig, Config, LimitsConfig, MountConfig};
 pub use denied_files::{DeniedFiles, denied_files};
-pub use fixed_names::FixedNames;
+#[cfg(feature = "linux")]
+pub use init::init;
 pub use masks::{MOST_MASKS, masks};
+pub use protected_names::ProtectedNames;
+pub use user_sessions::{SessionKind, SessionManagers, SessionSpec, UserSessions, runtime_named};
 pub use workden_core as core;
-pub use workden_core::{Backend, BackendExt, Error, ErrorKind, Refusal, Result, Verdict, VirtualPath};
+pub use workden_core::sandbox::{Level, MountAccess, Network};
+pub use workden_core::{Backend, BackendExt, Error, ErrorKind, Refusal, Result, Sandbox, Verdict, VirtualPath};
 pub use workden_files as files;
 pub use workden_policy as policy;
 pub use workden_policy::{
     Action, Derive, Operation, PathScope, Policy, Preset, Ruleset,
     approvals::{Approvals, Decision, Scope},
 };
+pub use workden_sandboxes as sandboxes;
+pub use workden_sandboxes::{GitFiles, HostEnvironment, KeeperProgram, LazySandbox, SandboxOptions, SessionId};
+pub use workden_sessions as sessions;
+pub use workden_sessions::{Session, SessionManager};
 pub use workden_tools as tools;
+pub use workden_wire::RemoteSandbox;
 pub use workspace::{Commands, Files, Workspace};

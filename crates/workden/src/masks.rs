@@ -20,19 +20,7 @@ pub const MOST_MASKS: usize = 10_000;
 /// What is made later is not masked, nor what the policy would only ask about. Names that are not
 /// UTF-8 are none that a policy could speak of.
 ///
-/// ```no_run
-/// # async fn example() -> workden::Result<()> {
-/// use workden::{Policy, Preset, PathScope, Workspace, masks};
-/// use workden_sandboxes::{KeeperProgram, LinuxSandbox};
-///
-/// let policy = Policy::new().with_rules(&Preset::Default.ruleset_in(PathScope::Machine))?;
-/// let plan = LinuxSandbox::builder().keeper(KeeperProgram::this_program()).directory("/srv/project");
-/// let denied = masks(&plan.shown_files(), &policy).await?;
-/// let sandbox = plan.mask(denied).start().await?;
-/// let workspace = Workspace::builder().sandbox(std::sync::Arc::new(sandbox)).policy(policy).build()?;
-/// # Ok(())
-/// # }
-/// ```
+/// A [`Workspace`](crate::Workspace) that starts its sandbox itself masks them without being told.
 ///
 /// # Errors
 ///

@@ -7,24 +7,24 @@
 use async_trait::async_trait;
 use workden_core::{Access, Error, ErrorKind, Execution, Gate, Op, Resolved, Verdict, VirtualPath, Visibility};
 
-use crate::fixed_names::{FixedNames, Standing};
+use crate::protected_names::{ProtectedNames, Standing};
 
 /// Places that file calls may not change.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ReadOnlyPlaces {
+pub(crate) struct ReadOnlyPaths {
     /// Those that are known by their paths.
-    pub(crate) places: Vec<VirtualPath>,
+    pub(crate) paths: Vec<VirtualPath>,
     /// Those that are known by their names, and below which directory that is so.
-    pub(crate) names: Vec<(VirtualPath, FixedNames)>,
+    pub(crate) names: Vec<(VirtualPath, ProtectedNames)>,
 }
 
-impl ReadOnlyPlaces {
+impl ReadOnlyPaths {
     pub(crate) fn is_empty(&self) -> bool {
-        self.places.is_empty() && self.names.is_empty()
+        self.paths.is_empty() && self.names.is_empty()
     }
 
     fn standing(&self, path: &VirtualPath) -> impl Iterator<Item = Standing> {
-        let by_path = self.places.iter().map(move |place| match path {
+        let by_path = self.paths.iter().map(move |place| match path {
             path if path.is_within(place) => Standing::Within,
             path if !path.is_root() && place.is_within(path) => Standing::Leads,
             _ => Standing::Apart,
@@ -42,7 +42,7 @@ impl ReadOnlyPlaces {
     }
 
     fn why(&self, at: &Resolved) -> &'static str {
-        let is_named = |(_, names): &(VirtualPath, FixedNames)| names.standing(&at.typed) != Standing::Apart;
+        let is_named = |(_, names): &(VirtualPath, ProtectedNames)| names.standing(&at.typed) != Standing::Apart;
         match self.names.iter().any(is_named) {
             true => {
                 "files of such a name make programs run outside, so that they stay as they are, whoever approves; \
@@ -76,7 +76,7 @@ enum Comes {
 }
 
 #[async_trait]
-impl Gate for ReadOnlyPlaces {
+impl Gate for ReadOnlyPaths {
     async fn judge(&self, op: Op<'_>) -> Verdict {
         match self.held(op) {
             Some(at) => Verdict::Deny(
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_place_what_is_in_it_and_what_leads_to_it_stay_as_they_are() {
-        let places = ReadOnlyPlaces { places: vec![VirtualPath::parse("/w/.git/hooks").unwrap()], names: Vec::new() };
+        let places = ReadOnlyPaths { paths: vec![VirtualPath::parse("/w/.git/hooks").unwrap()], names: Vec::new() };
         let [hook, hooks, git, other, linked] = [
             at("/w/.git/hooks/pre-commit", "/w/.git/hooks/pre-commit"),
             at("/w/.git/hooks", "/w/.git/hooks"),
@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn names_are_held_below_their_directory_whether_or_not_they_exist() {
-        let names = vec![(VirtualPath::parse("/w").unwrap(), FixedNames::host_executed())];
-        let places = ReadOnlyPlaces { places: Vec::new(), names };
+        let names = vec![(VirtualPath::parse("/w").unwrap(), ProtectedNames::host_executed())];
+        let places = ReadOnlyPaths { paths: Vec::new(), names };
         let same = |path: &str| at(path, path);
         let [hook, git, head, head_of_another, other, elsewhere] =
             ["/w/a/.git/hooks/x", "/w/a/.git", "/w/a/HEAD", "/w/b/Head", "/w/b/x", "/tmp/a/.git/config"].map(same);

@@ -10,7 +10,7 @@ use workden_core::{
     },
 };
 
-use crate::{Commands, Workspace};
+use crate::{Commands, Workspace, stack::AtEnd};
 
 impl Workspace {
     /// Its sandbox behind everything that has a say, for everything that is not below.
@@ -25,6 +25,45 @@ impl Workspace {
         })
     }
 
+    /// Starts the sandbox now, before a call needs it; nothing where there are files only.
+    ///
+    /// # Errors
+    ///
+    /// Why the sandbox cannot start.
+    pub async fn start(&self) -> Result<()> {
+        match self.lazy() {
+            Some(lazy) => lazy.started().await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the sandbox that this workspace started, with all that runs in it, and waits until it is gone. The next
+    /// call that needs one starts another. One that was given to the builder stops for good, and a session goes on.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sandbox::stop`].
+    pub async fn stop(&self) -> Result<()> {
+        match (self.lazy(), self.sandbox()) {
+            (Some(lazy), _) if self.at_end() == AtEnd::Leave => {
+                lazy.let_go();
+                Ok(())
+            }
+            (Some(lazy), _) => lazy.end().await,
+            (None, Some(commands)) => commands.stop().await,
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Whether the sandbox runs. Asking starts nothing.
+    #[must_use]
+    pub fn has_started(&self) -> bool {
+        match self.lazy() {
+            Some(lazy) => lazy.has_started(),
+            None => self.sandbox().is_some(),
+        }
+    }
+
     /// Runs a line in a shell to its end, in the working directory. Without a timeout it has the usual
     /// one.
     ///
@@ -33,7 +72,7 @@ impl Workspace {
     /// As [`Sandbox::execute`], and when the policy refuses; so for all calls below.
     pub async fn execute(&self, line: &str, timeout: Option<Duration>) -> Result<Executed> {
         let mut request = ExecuteRequest::shell(line);
-        request.timeout = timeout.or(request.timeout);
+        request.timeout = timeout.or(self.timeout()).or(request.timeout);
         request.directory = self.named_directory();
         self.commands()?.execute(&request).await
     }

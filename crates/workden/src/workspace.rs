@@ -11,8 +11,13 @@ use workden_core::{
     text::{Numbered, Replacement},
 };
 use workden_policy::{Derive, Policy, Ruleset, approvals::Approvals};
+use workden_sandboxes::LazySandbox;
 
-use crate::{builder::WorkspaceBuilder, judging::off_thread, stack::Parts};
+use crate::{
+    builder::WorkspaceBuilder,
+    judging::off_thread,
+    stack::{AtEnd, Parts},
+};
 
 /// The files of a workspace, with everything that has a say about them.
 pub type Files = Guarded<Arc<dyn Backend>>;
@@ -34,7 +39,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// A workspace to be.
+    /// Returns a builder with default settings.
     #[must_use]
     pub fn builder() -> WorkspaceBuilder {
         WorkspaceBuilder::default()
@@ -256,6 +261,20 @@ impl Workspace {
             None => VirtualPath::root(),
         };
         Ok(self.directory.get_or_init(|| told).clone())
+    }
+
+    pub(crate) fn at_end(&self) -> AtEnd {
+        self.parts.at_end
+    }
+
+    pub(crate) fn timeout(&self) -> Option<std::time::Duration> {
+        self.parts.timeout
+    }
+
+    /// The sandbox itself, where this workspace starts and stops it: past the policy, for whoever owns the workspace.
+    #[must_use]
+    pub fn lazy(&self) -> Option<&LazySandbox> {
+        self.parts.lazy.as_ref()
     }
 
     pub(crate) fn sandbox(&self) -> Option<&Commands> {

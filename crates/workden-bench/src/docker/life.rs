@@ -41,7 +41,7 @@ impl Bench {
         let mut stops = Samples::default();
         for round in 0..=self.rounds {
             let began = Instant::now();
-            let sandbox = self.sandbox();
+            let sandbox = self.sandbox()?;
             executed(&sandbox, "echo hi", "hi\n").await?;
             let ours = began.elapsed();
             let began = Instant::now();
@@ -102,7 +102,7 @@ impl Bench {
 
     async fn many(&self, times: &mut Samples) -> Result<Vec<DockerSandbox>, Failure> {
         let create = (0..AT_ONCE).map(|number| async move {
-            let sandbox = self.sandbox();
+            let sandbox = self.sandbox()?;
             executed(&sandbox, &format!("echo {number}"), &format!("{number}\n")).await?;
             Ok::<_, Failure>(sandbox)
         });

@@ -1,7 +1,7 @@
-//! `bench docker`: the cost of a sandbox in a container beside pydantic-ai-backend and `docker run`, on one daemon
-//! with one image, in turn.
+//! `bench docker`: what a sandbox in a container costs, beside pydantic-ai-backend and `docker run`, on one daemon,
+//! with one image, in turn and in one run.
 //!
-//! All contenders must find the same, or the row is an error. Containers are removed, also when a row fails.
+//! Everybody must find the same, or the row is an error; whatever was made is removed, also when a row fails.
 
 mod calls;
 mod ground;
@@ -22,7 +22,7 @@ use workden_sandboxes::{
 
 use crate::{Failure, lines::Line, reference::target_directory, samples::Samples, shipped::Options};
 
-/// The default number of rounds.
+/// Rounds when nothing is said.
 pub(crate) const ROUNDS: usize = 21;
 
 /// Runs everything and prints the table.
@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     options.conclude(&format!("{}; ", bench.title()?), &lines, &notes)
 }
 
-/// Both sides. The peer is dropped before the ground.
+/// Both sides; the peer goes before what it stands on.
 struct Bench {
     peer: Peer,
     ground: Ground,
@@ -67,9 +67,9 @@ impl Bench {
         Ok(())
     }
 
-    /// Measures calls in running containers, batches of each side in turn.
+    /// Calls in live containers, batches of each in turn.
     async fn calls(&mut self) -> Result<Vec<Line>, Failure> {
-        let sandbox = self.sandbox();
+        let sandbox = self.sandbox()?;
         executed(&sandbox, &ground::script(), "").await?;
         self.peer.order(&json!({ "order": "execute", "command": ground::script() }))?;
         let mut lines = Vec::new();
@@ -101,12 +101,13 @@ impl Bench {
         Ok(Line::beside(&call.name(), Peer::NAME, &ours, &peer, call.target()))
     }
 
-    /// Returns a sandbox that has not started.
-    fn sandbox(&self) -> DockerSandbox {
-        DockerSandbox::builder(self.daemon.clone(), &self.ground.image).keepers(self.keepers.clone()).build()
+    /// A sandbox that is not started yet.
+    fn sandbox(&self) -> Result<DockerSandbox, Failure> {
+        let builder = DockerSandbox::builder().daemon(self.daemon.clone()).image(&self.ground.image);
+        Ok(builder.keepers(self.keepers.clone()).build()?)
     }
 
-    /// Ends a sandbox and waits until nothing is left of it.
+    /// Ends a sandbox, and waits until nothing is left of it.
     async fn end(&self, sandbox: &DockerSandbox) -> Result<(), Failure> {
         let id = sandbox.container_id();
         sandbox.stop().await?;

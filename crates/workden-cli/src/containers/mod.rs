@@ -9,17 +9,15 @@ use std::path::Path;
 
 use clap::Args;
 pub(crate) use net::Net;
-use workden_core::{Error, ErrorKind, Result};
-use workden_sandboxes::{
-    HostEnvironment,
-    docker::{ContainerKeepers, Daemon, DockerSandbox, DockerSandboxBuilder, Images},
-    runtimes::RuntimeConfig,
+use workden::{
+    Error, ErrorKind, HostEnvironment, Result, runtime_named,
+    sandboxes::{
+        docker::{ContainerKeepers, DockerSandboxBuilder},
+        runtimes::RuntimeConfig,
+    },
 };
 
-use crate::runtimes::{self, News};
-
-/// Where a container of an image works.
-const WORKSPACE: &str = "/workspace";
+use crate::runtimes::News;
 
 /// What a container has installed, as it is typed.
 #[derive(Clone, Debug, Default, Args)]
@@ -45,11 +43,7 @@ impl ContainerArguments {
     pub(crate) fn chosen(&self) -> Result<Installed> {
         match (&self.image, &self.runtime) {
             (Some(image), None) => Ok(Installed::Image(image.clone())),
-            (None, Some(typed)) => {
-                let runtime = runtimes::named(typed);
-                let runtime = runtime.map_err(|failure| Error::new(ErrorKind::InvalidArgument, failure.to_string()))?;
-                Ok(Installed::Runtime(Box::new(runtime)))
-            }
+            (None, Some(typed)) => Ok(Installed::Runtime(Box::new(runtime_named(typed)?))),
             (Some(_), Some(_)) => {
                 Err(refused("`--image` and `--runtime` both say what is installed").hint("leave out one of them"))
             }
@@ -71,36 +65,14 @@ impl ContainerArguments {
 }
 
 impl Installed {
-    /// Where commands work in it.
-    pub(crate) fn directory(&self) -> &str {
-        match self {
-            Self::Image(_) => WORKSPACE,
-            Self::Runtime(runtime) => &runtime.work_dir,
-        }
-    }
-
-    /// A container with it, of the daemon that the environment names.
-    pub(crate) fn container(&self, host: &HostEnvironment) -> Result<DockerSandboxBuilder> {
-        let plan = match self {
-            Self::Image(image) => DockerSandbox::builder(Daemon::of_environment(host)?, image),
-            Self::Runtime(runtime) => {
-                DockerSandbox::builder(Daemon::of_environment(host)?, "").runtime(RuntimeConfig::clone(runtime))
-            }
-        };
-        Ok(plan.keepers(keepers(host)))
-    }
-
-    /// Sees to it that the daemon has the image, with news of that on standard error. Whoever stops waiting
-    /// leaves nothing behind but what was pulled so far.
-    pub(crate) async fn provide(&self, host: &HostEnvironment) -> Result<()> {
-        let images = Images::new(Daemon::of_environment(host)?);
+    /// A container with it. The progress of an image that has to be pulled or built goes to standard error.
+    pub(crate) fn in_container(&self, docker: DockerSandboxBuilder) -> DockerSandboxBuilder {
         let news = News::when_needed();
-        let ended = match self {
-            Self::Image(image) => images.pulled(image, &|progress| news.tell(&progress)).await,
-            Self::Runtime(runtime) => images.ensure(runtime, &|progress| news.tell(&progress)).await.map(drop),
-        };
-        news.end();
-        ended
+        let docker = docker.on_progress(move |progress| news.tell(&progress));
+        match self {
+            Self::Image(image) => docker.image(image),
+            Self::Runtime(runtime) => docker.runtime(RuntimeConfig::clone(runtime)),
+        }
     }
 }
 
@@ -125,7 +97,7 @@ mod tests {
     #[test]
     fn a_container_has_an_image_or_a_runtime() {
         assert_eq!(typed(Some("x"), None).chosen().unwrap(), Installed::Image("x".to_owned()));
-        assert_eq!(typed(None, Some("python-web")).chosen().unwrap().directory(), "/workspace");
+        assert!(matches!(typed(None, Some("python-web")).chosen().unwrap(), Installed::Runtime(_)));
         for (wrong, says) in [
             (typed(None, None), "`workden runtimes list`"),
             (typed(Some("x"), Some("python-web")), "leave out one"),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use workden_core::{Error, ErrorKind, Result, sandbox::Network};
+use workden::{Error, ErrorKind, Network, Result};
 
 /// What can be reached.
 #[derive(Clone, Debug, PartialEq, Eq)]

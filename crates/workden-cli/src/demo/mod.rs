@@ -23,8 +23,8 @@ use workden::Preset;
 
 use crate::{
     failure::{Failure, expect_same},
-    place::{Place, PlaceArguments, SandboxChoice},
     signals::ToldToEnd,
+    workspace::{SandboxChoice, ToolWorkspace, WorkspaceArguments},
 };
 
 pub(crate) const AFTER_HELP: &str = "\
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<ExitCode, Failure> {
 struct Stage {
     directory: TempDir,
     root: PathBuf,
-    place: Place,
+    opened: ToolWorkspace,
 }
 
 impl Stage {
@@ -90,13 +90,13 @@ impl Stage {
             DemoSandbox::Linux => SandboxChoice::Linux,
             DemoSandbox::Host => SandboxChoice::Host,
         };
-        let place = PlaceArguments::in_directory(root.clone(), sandbox, Preset::Permissive).open(None).await?;
-        Ok(Self { directory, root, place })
+        let opened = WorkspaceArguments::in_directory(root.clone(), sandbox, Preset::Permissive).open(None).await?;
+        Ok(Self { directory, root, opened })
     }
 
     /// Ends what runs, and removes the directory.
     async fn clear(self) -> Result<(), Failure> {
-        self.place.close().await;
+        self.opened.close().await;
         self.directory.close().map_err(Failure::Machine)
     }
 
@@ -109,7 +109,7 @@ async fn play(stage: &Stage, sandbox: DemoSandbox) -> Result<ExitCode, Failure> 
     let mut out = anstream::stdout().lock();
     let transcript = &mut Transcript::new(&mut out);
     let began = Instant::now();
-    if let Err(error) = stage.place.start().await {
+    if let Err(error) = stage.opened.workspace.start().await {
         let choice = "`workden demo --sandbox host` plays it on this machine as it is, without any isolation";
         return Err(Failure::Request(format!(
             "the agent has no sandbox to work in: {}\nhint: {choice}",
@@ -145,7 +145,7 @@ async fn play_scene(stage: &Stage, scene: &Scene, transcript: &mut Transcript<'_
     let mut calls = 0;
     for Step { thought, tool, arguments, comes } in &scene.steps {
         transcript.call(thought, tool, arguments)?;
-        let outcome = stage.place.tools.call(tool, arguments.clone()).await;
+        let outcome = stage.opened.tools.call(tool, arguments.clone()).await;
         transcript.answer(&outcome)?;
         let text = outcome.as_ref().map_or_else(|failure| &failure.text, |answer| &answer.text);
         let is_as_expected = match (&outcome, comes) {

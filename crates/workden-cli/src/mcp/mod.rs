@@ -13,9 +13,9 @@ use print_config::Client;
 use workden_mcp::{BearerToken, HttpAccess, HttpOptions, McpServer, approvals, serve_http, serve_stdio};
 
 use crate::{
-    failure::Failure,
-    place::{Place, PlaceArguments, request},
+    failure::{Failure, request},
     signals::ToldToEnd,
+    workspace::{ToolWorkspace, WorkspaceArguments},
 };
 
 /// The variable that the token for HTTP is in.
@@ -66,7 +66,7 @@ pub(crate) struct McpArguments {
     #[arg(long, value_name = "CLIENT", value_enum)]
     print_config: Option<Client>,
     #[command(flatten)]
-    place: PlaceArguments,
+    workspace: WorkspaceArguments,
 }
 
 fn address(typed: &str) -> Result<SocketAddr, String> {
@@ -92,24 +92,24 @@ pub(crate) fn run(arguments: &McpArguments) -> Result<ExitCode, Failure> {
 
 async fn attended(arguments: &McpArguments) -> Result<ExitCode, Failure> {
     let mut told = ToldToEnd::listen().map_err(Failure::Machine)?;
-    let place = match arguments.place.open(Some(approvals())).await {
-        Ok(place) => place,
+    let opened = match arguments.workspace.open(Some(approvals())).await {
+        Ok(opened) => opened,
         Err(failure) => {
             failure.tell();
             return Ok(ExitCode::from(NOT_OPENED));
         }
     };
     let outcome = tokio::select! {
-        served = serve(arguments, &place) => served.map(|()| ExitCode::SUCCESS),
+        served = serve(arguments, &opened) => served.map(|()| ExitCode::SUCCESS),
         (_, number) = told.next() => Ok(ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX))),
     };
     // Nothing of it is left when this program ends.
-    place.close().await;
+    opened.close().await;
     outcome
 }
 
-async fn serve(arguments: &McpArguments, place: &Place) -> Result<(), Failure> {
-    let server = McpServer::new(&place.workspace, arguments.place.toolset()).map_err(request)?;
+async fn serve(arguments: &McpArguments, opened: &ToolWorkspace) -> Result<(), Failure> {
+    let server = McpServer::new(&opened.workspace, arguments.workspace.toolset()).map_err(request)?;
     let Some(address) = arguments.http else {
         return serve_stdio(&server).await.map_err(request);
     };

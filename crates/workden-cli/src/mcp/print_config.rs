@@ -53,7 +53,7 @@ fn reached(arguments: &McpArguments) -> Result<Reached, Failure> {
     let here = std::env::current_dir().map_err(Failure::Machine)?;
     let program = std::env::current_exe().map_err(Failure::Machine)?;
     let mut words = vec!["mcp".to_owned()];
-    words.extend(arguments.place.words(&here));
+    words.extend(arguments.workspace.words(&here));
     Ok(Reached::Started { command: program.display().to_string(), arguments: words })
 }
 

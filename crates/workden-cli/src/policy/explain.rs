@@ -19,7 +19,7 @@ use crate::failure::Failure;
 
 /// Explains one verdict.
 pub(super) fn run(asked: &Asked, op: Operation, target: &str) -> Result<(), Failure> {
-    let judged = asked.judge(op, target).map_err(crate::place::request)?;
+    let judged = asked.judge(op, target).map_err(crate::failure::request)?;
     let text = explained(asked, op, target, &judged);
     anstream::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
 }

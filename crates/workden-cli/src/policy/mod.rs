@@ -12,7 +12,10 @@ use clap::{
 };
 use workden::{Config, Operation, PathScope, Policy, Preset, VirtualPath, policy::PolicyLayer};
 
-use crate::{failure::Failure, place};
+use crate::{
+    failure::{self, Failure},
+    typed, workspace,
+};
 
 /// What can be asked about a policy.
 #[derive(Debug, Subcommand)]
@@ -53,7 +56,7 @@ pub(crate) enum PolicyCommand {
 #[derive(Debug, Args)]
 pub(crate) struct Which {
     /// The preset; `default`, if no file is given either.
-    #[arg(long, value_parser = place::preset)]
+    #[arg(long, value_parser = typed::preset)]
     preset: Option<Preset>,
     /// A `workden.toml`. With a preset as well, both hold, and the stricter wins.
     #[arg(long, value_name = "FILE")]
@@ -102,8 +105,8 @@ impl Which {
         let mut policy = Policy::new();
         if let Some(file) = &self.config {
             let shown = file.display();
-            let config = place::config_file::read(file)?;
-            policy = config.policy(surroundings).map_err(place::request)?;
+            let config = workspace::config_file::read(file)?;
+            policy = config.policy(surroundings).map_err(failure::request)?;
             names = layer_names(&config, policy.layers(), &shown.to_string());
         }
         let preset = match (self.preset, &self.config) {
@@ -111,10 +114,10 @@ impl Which {
             (preset, _) => preset,
         };
         if let Some(preset) = preset {
-            policy = policy.with_rules(&preset.ruleset_in(surroundings)).map_err(place::request)?;
+            policy = policy.with_rules(&preset.ruleset_in(surroundings)).map_err(failure::request)?;
             names.push(format!("preset `{preset}`"));
         }
-        let directory = VirtualPath::parse(self.directory.as_deref().unwrap_or(directory)).map_err(place::request)?;
+        let directory = VirtualPath::parse(self.directory.as_deref().unwrap_or(directory)).map_err(failure::request)?;
         Ok(Asked { policy, names, directory })
     }
 }

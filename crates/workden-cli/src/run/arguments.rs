@@ -3,11 +3,12 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
-use workden_core::sandbox::Level;
-use workden_sandboxes::sessions::SessionId;
+use workden::{Level, SessionId};
 
-use super::typed::{self, MountArgument, VariableArgument};
-use crate::containers::{ContainerArguments, Net};
+use crate::{
+    containers::{ContainerArguments, Net},
+    typed::{self, MountArgument, VariableArgument},
+};
 
 pub(crate) const AFTER_HELP: &str = "\
 Examples:

@@ -2,14 +2,13 @@
 
 use std::io::{IsTerminal, stdin};
 
-use workden_core::{Result, sandbox::Command};
+use workden::{HostEnvironment, Result, core::sandbox::Command};
 use workden_keeper::one_shot::{self, OneShotEnd, OneShotInput};
-use workden_sandboxes::HostEnvironment;
 
 use super::{
     arguments::{Kind, LevelArgument, RunArguments},
     ending::Ending,
-    place,
+    sandbox,
 };
 
 /// Runs it so, where that can be; `None` where it cannot.
@@ -25,7 +24,7 @@ pub(super) fn run(arguments: &RunArguments) -> Option<Ending> {
 }
 
 fn in_sandbox(arguments: &RunArguments, input: OneShotInput) -> Result<Ending> {
-    let confinement = place::linux(arguments, HostEnvironment::from_process())?.confinement()?;
+    let confinement = sandbox::linux(arguments, HostEnvironment::from_process())?.confinement()?;
     let command = Command::Program(arguments.command.clone());
     Ok(match one_shot::run(&confinement, &command, input, arguments.timeout)? {
         OneShotEnd::Command(ended, hits) => Ending::Command(ended, hits),

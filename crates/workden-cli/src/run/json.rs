@@ -8,7 +8,7 @@ use workden_core::{
     sandbox::{Ended, ExecuteRequest, Isolation, LeftOut, LimitHit},
 };
 
-use super::{Doing, ending::Ending};
+use super::{Running, ending::Ending};
 use crate::signals::ToldToEnd;
 
 /// What is printed.
@@ -27,9 +27,9 @@ struct Document<'a> {
     isolation: Isolation,
 }
 
-pub(super) async fn run(sandbox: &dyn Sandbox, doing: &Doing, told: &mut ToldToEnd) -> Result<Ending> {
-    let mut request = ExecuteRequest::new(doing.command()).timeout(doing.timeout);
-    request.environment.clone_from(&doing.environment);
+pub(super) async fn run(sandbox: &dyn Sandbox, running: &Running, told: &mut ToldToEnd) -> Result<Ending> {
+    let mut request = ExecuteRequest::new(running.command()).timeout(running.timeout);
+    request.environment.clone_from(&running.environment);
     let isolation = sandbox.isolation().await?;
     let mut executed = tokio::select! {
         executed = sandbox.execute(&request) => executed?,

@@ -6,22 +6,21 @@ mod direct;
 mod ending;
 mod json;
 mod piped;
-mod place;
+mod sandbox;
 mod terminal;
-pub(crate) mod typed;
 
 use std::{collections::BTreeMap, process::ExitCode, time::Duration};
 
 pub(crate) use arguments::{AFTER_HELP, RunArguments};
 pub(crate) use ending::{Ending, Machine};
-use place::Place;
+use sandbox::RunSandbox;
 use workden_core::{Sandbox, sandbox::Command};
 
 use crate::signals::ToldToEnd;
 
 /// A command, and how it is shown.
 #[derive(Clone, Debug)]
-pub(crate) struct Doing {
+pub(crate) struct Running {
     pub(crate) command: Vec<String>,
     /// What its environment has besides that of the sandbox.
     pub(crate) environment: BTreeMap<String, String>,
@@ -40,7 +39,7 @@ pub(crate) enum Shown {
     Json,
 }
 
-impl Doing {
+impl Running {
     fn command(&self) -> Command {
         Command::Program(self.command.clone())
     }
@@ -60,7 +59,7 @@ impl Shown {
 /// Runs the command, and is its exit code.
 pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     let (shown, machine) = (Shown::asked(arguments.json, arguments.terminal), arguments.machine());
-    if let Err(error) = place::check(arguments) {
+    if let Err(error) = sandbox::check(arguments) {
         return Ending::Nonsense(error).tell(shown, machine);
     }
     if let Some(ending) = direct::run(arguments) {
@@ -89,11 +88,11 @@ pub(crate) fn attended(work: impl AsyncFnOnce(&mut ToldToEnd) -> Ending) -> Endi
 }
 
 /// Runs a command in a sandbox that is there.
-pub(crate) async fn run_in(sandbox: &dyn Sandbox, doing: &Doing, told: &mut ToldToEnd) -> Ending {
-    let ended = match doing.shown {
-        Shown::Json => json::run(sandbox, doing, told).await,
-        Shown::Terminal => terminal::run(sandbox, doing, told).await,
-        Shown::Streams => piped::run(sandbox, doing, told).await,
+pub(crate) async fn run_in(sandbox: &dyn Sandbox, running: &Running, told: &mut ToldToEnd) -> Ending {
+    let ended = match running.shown {
+        Shown::Json => json::run(sandbox, running, told).await,
+        Shown::Terminal => terminal::run(sandbox, running, told).await,
+        Shown::Streams => piped::run(sandbox, running, told).await,
     };
     ended.unwrap_or_else(Ending::Broken)
 }
@@ -104,16 +103,16 @@ pub(crate) fn check_terminal(shown: Shown) -> std::result::Result<(), Ending> {
 }
 
 async fn in_sandbox(arguments: &RunArguments, told: &mut ToldToEnd) -> Ending {
-    let doing = arguments.doing();
-    if let Err(refusal) = terminal::check(doing.shown) {
+    let running = arguments.running();
+    if let Err(refusal) = terminal::check(running.shown) {
         return refusal;
     }
-    let place = match Place::start(arguments, told).await {
-        Ok(place) => place,
+    let opened = match RunSandbox::start(arguments, told).await {
+        Ok(opened) => opened,
         Err(ending) => return ending,
     };
-    let ending = run_in(place.sandbox(), &doing, told).await;
+    let ending = run_in(opened.sandbox(), &running, told).await;
     // Nothing of it is left when this program ends, unless it is somebody's session.
-    place.close().await;
+    opened.close().await;
     ending
 }

@@ -15,7 +15,7 @@ use workden_core::{
 };
 
 use super::{
-    Doing, Shown,
+    Running, Shown,
     attend::{attend, no_signals},
     ending::Ending,
 };
@@ -29,14 +29,14 @@ pub(super) fn check(shown: Shown) -> std::result::Result<(), Ending> {
     if shown != Shown::Terminal || stdin().is_terminal() {
         return Ok(());
     }
-    let error = Error::new(ErrorKind::InvalidArgument, "`-t` is for terminals, and standard input is none");
+    let error = Error::new(ErrorKind::InvalidArgument, "`-t` requires a terminal on standard input");
     Err(Ending::Refused(error.hint("without `-t`, input and output are passed on as they are")))
 }
 
-pub(super) async fn run(sandbox: &dyn Sandbox, doing: &Doing, told: &mut ToldToEnd) -> Result<Ending> {
+pub(super) async fn run(sandbox: &dyn Sandbox, running: &Running, told: &mut ToldToEnd) -> Result<Ending> {
     let terminal = stdin();
-    let mut request = SpawnRequest::in_terminal(doing.command(), size(&terminal));
-    request.environment.clone_from(&doing.environment);
+    let mut request = SpawnRequest::in_terminal(running.command(), size(&terminal));
+    request.environment.clone_from(&running.environment);
     let mut resized = signals::resized().map_err(|error| no_signals(&error))?;
     let process = sandbox.spawn(&request).await?;
     let _raw = Raw::set(&terminal)?;
@@ -47,7 +47,7 @@ pub(super) async fn run(sandbox: &dyn Sandbox, doing: &Doing, told: &mut ToldToE
             let _ = control.resize(size(&terminal)).await;
         }
     };
-    attend(process, Some(terminal.as_fd()), doing.timeout, told, follow).await
+    attend(process, Some(terminal.as_fd()), running.timeout, told, follow).await
 }
 
 fn size(terminal: &Stdin) -> WindowSize {

@@ -9,11 +9,11 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
+use workden::sandboxes::docker::BuildProgress;
 use workden_core::show_size;
-use workden_sandboxes::docker::BuildProgress;
 
-use super::{images, named};
-use crate::{failure::Failure, place::request};
+use super::images;
+use crate::failure::{Failure, request};
 
 /// Whether what was built before will do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) enum Caching {
 }
 
 pub(super) async fn run(which: &str, caching: Caching, network: Option<&str>) -> Result<(), Failure> {
-    let mut runtime = named(which)?;
+    let mut runtime = workden::runtime_named(which).map_err(request)?;
     if caching == Caching::Never {
         runtime.cache_image = false;
     }
@@ -66,6 +66,7 @@ impl News {
 
     pub(crate) fn tell(&self, progress: &BuildProgress) {
         match self {
+            _ if *progress == BuildProgress::Ready => self.end(),
             Self::WhenNeeded(news) => news.get_or_init(|| Box::new(Self::new())).tell(progress),
             Self::Terminal(bar) => {
                 if let BuildProgress::Step { nth, of, .. } = progress {

@@ -2,11 +2,11 @@
 
 use std::{io::Write, time::SystemTime};
 
-use workden_core::{Result as Answer, show_size};
-use workden_sandboxes::{
+use workden::sandboxes::{
     docker::{BuiltImage, Images},
     runtimes::{BUILTIN_RUNTIMES, RuntimeConfig},
 };
+use workden_core::{Result as Answer, show_size};
 
 use super::images;
 use crate::failure::Failure;

@@ -2,20 +2,18 @@
 
 mod build;
 mod list;
-mod named;
 mod prune;
 mod show;
 
 pub(crate) use build::News;
 use clap::Subcommand;
 pub(crate) use list::columns;
-pub(crate) use named::named;
-use workden_sandboxes::{
+use workden::sandboxes::{
     HostEnvironment,
     docker::{Daemon, Images},
 };
 
-use crate::{failure::Failure, place::request};
+use crate::failure::{Failure, request};
 
 pub(crate) const AFTER_HELP: &str = "\
 Examples:

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
+use workden::sandboxes::docker::{BuiltImage, Pruned};
 use workden_core::show_size;
-use workden_sandboxes::docker::{BuiltImage, Pruned};
 
-use super::{images, named};
-use crate::{failure::Failure, place::request};
+use super::images;
+use crate::failure::{Failure, request};
 
 /// Whether anything is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum Doing {
 }
 
 pub(super) async fn run(files: &[String], doing: Doing) -> Result<(), Failure> {
-    let keep = files.iter().map(|file| named(file)).collect::<Result<Vec<_>, _>>()?;
+    let keep = files.iter().map(|file| workden::runtime_named(file).map_err(request)).collect::<Result<Vec<_>, _>>()?;
     let images = images()?;
     let pruned = match doing {
         Doing::Remove => images.prune(&keep).await,

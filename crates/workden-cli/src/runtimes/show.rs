@@ -3,10 +3,9 @@
 use std::io::Write;
 
 use serde::Serialize;
-use workden_sandboxes::runtimes::RuntimeConfig;
+use workden::sandboxes::runtimes::RuntimeConfig;
 
-use super::named;
-use crate::{failure::Failure, place::request};
+use crate::failure::{Failure, request};
 
 /// A runtime, what it is built from, and what that is called.
 #[derive(Serialize)]
@@ -17,7 +16,7 @@ struct Shown {
 }
 
 pub(super) fn run(which: &str, json: bool) -> Result<(), Failure> {
-    let runtime = named(which)?;
+    let runtime = workden::runtime_named(which).map_err(request)?;
     let dockerfile = runtime.dockerfile().map_err(request)?;
     let tag = runtime.tag().map_err(request)?.map(|tag| tag.to_string());
     let image = tag.or_else(|| runtime.image.clone());
@@ -45,7 +44,7 @@ fn as_toml(shown: &Shown) -> Result<String, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use workden_sandboxes::runtimes::BUILTIN_RUNTIMES;
+    use workden::sandboxes::runtimes::BUILTIN_RUNTIMES;
 
     use super::*;
 

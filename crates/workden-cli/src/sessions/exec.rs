@@ -2,8 +2,13 @@
 
 use std::process::ExitCode;
 
-use super::{ExecArguments, Kept};
-use crate::run::{self, Doing, Ending, Machine, Shown, typed};
+use workden::HostEnvironment;
+
+use super::{ExecArguments, user_sessions};
+use crate::{
+    run::{self, Ending, Machine, Running, Shown},
+    typed,
+};
 
 pub(super) fn run(arguments: &ExecArguments) -> ExitCode {
     let shown = Shown::asked(arguments.json, arguments.terminal);
@@ -12,20 +17,20 @@ pub(super) fn run(arguments: &ExecArguments) -> ExitCode {
             return refusal;
         }
         let opened = async {
-            let kept = Kept::of_user()?;
-            let record = kept.known(&arguments.id)?;
-            let environment = typed::with_values(&arguments.env, &kept.host);
-            Ok((kept.open(&arguments.id, record).await?, environment))
+            let sessions = user_sessions()?;
+            let record = sessions.known(&arguments.id)?;
+            sessions.open(&arguments.id, record).await
         };
-        let (session, environment) = tokio::select! {
+        let session = tokio::select! {
             opened = opened => match opened {
                 Ok(opened) => opened,
                 Err(error) => return Ending::Refused(error),
             },
             (_, number) = told.next() => return Ending::Told(number),
         };
-        let doing = Doing { command: arguments.command.clone(), environment, timeout: arguments.timeout, shown };
-        run::run_in(session.placed.sandbox.as_ref(), &doing, told).await
+        let environment = typed::with_values(&arguments.env, &HostEnvironment::from_process());
+        let running = Running { command: arguments.command.clone(), environment, timeout: arguments.timeout, shown };
+        run::run_in(&*session, &running, told).await
     });
     ending.tell(shown, Machine::NotAsked)
 }

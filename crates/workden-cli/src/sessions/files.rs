@@ -2,16 +2,16 @@
 
 use std::io::{Read, Write};
 
+use workden::SessionId;
 use workden_core::{
     BackendExt, Expect, Sandbox, VirtualPath,
     escape::spell,
     search::{ListRequest, Listing},
     show_size,
 };
-use workden_sandboxes::sessions::SessionId;
 
-use super::Kept;
-use crate::{failure::Failure, place::request};
+use super::user_sessions;
+use crate::failure::{Failure, request};
 
 pub(super) async fn run(id: &SessionId, words: &[String]) -> Result<(), Failure> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -19,11 +19,11 @@ pub(super) async fn run(id: &SessionId, words: &[String]) -> Result<(), Failure>
         let sentence = "this is none of `files ID [PATH]`, `files ID get PATH` and `files ID put FILE PATH`";
         return Err(Failure::Request(sentence.to_owned()));
     }
-    let kept = Kept::of_user().map_err(request)?;
-    let record = kept.known(id).map_err(request)?;
+    let sessions = user_sessions().map_err(request)?;
+    let record = sessions.known(id).map_err(request)?;
     let directory = record.directory.clone();
-    let session = kept.open(id, record).await.map_err(request)?;
-    let sandbox = session.placed.sandbox.as_ref();
+    let session = sessions.open(id, record).await.map_err(request)?;
+    let sandbox: &dyn Sandbox = &*session;
     let place = |typed: &str| VirtualPath::parse_from(&directory, typed).map_err(request);
     match words.as_slice() {
         ["get", path] => {

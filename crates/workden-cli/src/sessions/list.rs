@@ -1,17 +1,22 @@
 //! `workden sessions list`: a table, or a document. Who does not answer soon is listed without what they use.
 
-use std::{collections::BTreeMap, io::Write};
+use std::{collections::BTreeMap, io::Write, time::Duration};
 
 use serde::Serialize;
-use workden_core::{Sandbox, show_size};
-use workden_sandboxes::sessions::{KeptRecord, SandboxFactory, SessionId};
+use workden::{SessionId, SessionManager, UserSessions, sessions::SessionRecord};
+use workden_core::show_size;
 
-use super::{Kept, kept::PATIENCE};
-use crate::{failure::Failure, place::request, runtimes::columns};
+use super::user_sessions;
+use crate::{
+    failure::{Failure, request},
+    runtimes::columns,
+};
 
 const DAMAGED: &str = "damaged";
 const UNKNOWN: &str = "unknown";
 const DASH: &str = "-";
+/// How long a session has to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A session, as it is told.
 #[derive(Debug, Serialize)]
@@ -31,20 +36,23 @@ struct Row {
 }
 
 pub(super) async fn run(json: bool) -> Result<(), Failure> {
-    let kept = Kept::of_user().map_err(request)?;
-    let mut finders: BTreeMap<String, Option<Box<dyn SandboxFactory>>> = BTreeMap::new();
+    let sessions = user_sessions().map_err(request)?;
+    let mut managers: BTreeMap<String, Option<SessionManager>> = BTreeMap::new();
     let mut rows = Vec::new();
-    for id in kept.sessions.ids().map_err(request)? {
-        let record = match kept.sessions.record(&id) {
+    for id in sessions.store().ids().map_err(request)? {
+        let record = match sessions.store().record(&id) {
             Ok(Some(record)) => record,
             Ok(None) => continue,
             Err(_) => {
-                rows.push(damaged(&kept, &id));
+                rows.push(damaged(&sessions, &id));
                 continue;
             }
         };
-        let finder = finders.entry(record.kind.clone()).or_insert_with(|| kept.finder(&record.kind).ok());
-        rows.push(row(&kept, id, record, finder.as_deref()).await);
+        if !managers.contains_key(&record.kind) {
+            managers.insert(record.kind.clone(), sessions.manager(&record.kind).await.ok());
+        }
+        let manager = managers.get(&record.kind).and_then(Option::as_ref);
+        rows.push(row(&sessions, id, record, manager).await);
     }
     let text = if json {
         serde_json::to_string_pretty(&rows).map_err(|error| Failure::Request(error.to_string()))? + "\n"
@@ -54,9 +62,9 @@ pub(super) async fn run(json: bool) -> Result<(), Failure> {
     anstream::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
 }
 
-fn damaged(kept: &Kept, id: &SessionId) -> Row {
+fn damaged(sessions: &UserSessions, id: &SessionId) -> Row {
     Row {
-        idle: kept.sessions.idle(id).as_secs(),
+        idle: sessions.store().idle(id).as_secs(),
         installed: None,
         workspace: String::new(),
         kind: DASH.to_owned(),
@@ -68,9 +76,9 @@ fn damaged(kept: &Kept, id: &SessionId) -> Row {
     }
 }
 
-async fn row(kept: &Kept, id: SessionId, record: KeptRecord, finder: Option<&dyn SandboxFactory>) -> Row {
+async fn row(sessions: &UserSessions, id: SessionId, record: SessionRecord, manager: Option<&SessionManager>) -> Row {
     let mut row = Row {
-        idle: kept.sessions.idle(&id).as_secs(),
+        idle: sessions.store().idle(&id).as_secs(),
         installed: record.options.get("--image").or(record.options.get("--runtime")).cloned(),
         workspace: record.workspace.display().to_string(),
         kind: record.kind,
@@ -80,15 +88,8 @@ async fn row(kept: &Kept, id: SessionId, record: KeptRecord, finder: Option<&dyn
         jobs: None,
         memory: None,
     };
-    let Some(finder) = finder else { return row };
-    let asked = tokio::time::timeout(PATIENCE, async {
-        let placed = kept.sessions.look(&id, finder).await?;
-        match placed {
-            Some(placed) => placed.sandbox.usage().await.map(Some),
-            None => Ok(None),
-        }
-    });
-    match asked.await {
+    let Some(manager) = manager else { return row };
+    match tokio::time::timeout(PATIENCE, manager.look(&id)).await {
         Ok(Ok(Some(usage))) => {
             row.state = "running";
             (row.age, row.jobs, row.memory) = (Some(usage.age.as_secs()), Some(usage.jobs), usage.memory);

@@ -2,7 +2,6 @@
 
 mod exec;
 mod files;
-mod kept;
 mod list;
 mod open;
 mod prune;
@@ -11,13 +10,13 @@ mod release;
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Args, Subcommand, ValueEnum};
-pub(crate) use kept::{Kept, Wanted};
-use workden_sandboxes::sessions::{Pruning, SessionId};
+use workden::{HostEnvironment, Result, SessionId, SessionKind, UserSessions, sessions::Pruning};
 
 use crate::{
     containers::{ContainerArguments, Net},
     failure::Failure,
-    run::typed,
+    runtimes::News,
+    typed,
 };
 
 pub(crate) const AFTER_HELP: &str = "\
@@ -86,8 +85,8 @@ pub(crate) struct OpenArguments {
     /// Its name: letters, digits, `.`, `_` and `-`.
     id: SessionId,
     /// Where its commands run.
-    #[arg(long, value_enum, default_value_t = SessionKind::Linux)]
-    sandbox: SessionKind,
+    #[arg(long, value_enum, default_value_t = SessionChoice::Linux)]
+    sandbox: SessionChoice,
     #[command(flatten)]
     container: ContainerArguments,
     /// The directory to work in [default: one of its own].
@@ -135,25 +134,30 @@ pub(crate) struct ExecArguments {
 
 /// What the sandbox of a session is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SessionKind {
+pub(crate) enum SessionChoice {
     /// Isolated on this machine.
     Linux,
     /// In a container of a Docker or Podman daemon.
     Docker,
 }
 
-impl SessionKind {
-    /// As it is typed, and written into records.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Linux => "linux",
-            Self::Docker => "docker",
+impl From<SessionChoice> for SessionKind {
+    fn from(choice: SessionChoice) -> Self {
+        match choice {
+            SessionChoice::Linux => Self::Linux,
+            SessionChoice::Docker => Self::Docker,
         }
     }
 }
 
+/// The sessions of this user, with the progress of images on standard error.
+pub(crate) fn user_sessions() -> Result<UserSessions> {
+    let news = News::when_needed();
+    Ok(UserSessions::of_user(HostEnvironment::from_process())?.on_progress(move |progress| news.tell(&progress)))
+}
+
 /// Does it.
-pub(crate) fn run(command: &SessionsCommand) -> Result<ExitCode, Failure> {
+pub(crate) fn run(command: &SessionsCommand) -> std::result::Result<ExitCode, Failure> {
     if let SessionsCommand::Exec(arguments) = command {
         return Ok(exec::run(arguments));
     }

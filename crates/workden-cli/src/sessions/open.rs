@@ -1,30 +1,34 @@
-//! `workden sessions open`: makes a session, or says that it is there.
+//! `workden sessions open`: creates a session, or says that it exists.
 
 use std::io::Write;
 
-use workden_sandboxes::sessions::Opened;
+use workden::{SessionSpec, sessions::Opened};
 
-use super::{Kept, OpenArguments, Wanted};
-use crate::{failure::Failure, place::request};
+use super::{OpenArguments, user_sessions};
+use crate::failure::{Failure, request};
 
 pub(super) async fn run(arguments: &OpenArguments) -> Result<(), Failure> {
-    let wanted = Wanted {
-        container: arguments.container.clone(),
-        root: arguments.root.clone(),
-        net: arguments.net.clone(),
-        memory: arguments.memory,
-        cpus: arguments.cpus,
-        pids: arguments.pids,
-        idle: arguments.idle,
+    let sessions = user_sessions().map_err(request)?;
+    if arguments.sandbox == super::SessionChoice::Linux {
+        arguments.container.refuse().map_err(request)?;
+    } else if sessions.store().record(&arguments.id).map_err(request)?.is_none() {
+        arguments.container.chosen().map_err(request)?;
+    }
+    let mut spec = SessionSpec::default();
+    spec.kind = arguments.sandbox.into();
+    spec.image.clone_from(&arguments.container.image);
+    spec.runtime.clone_from(&arguments.container.runtime);
+    spec.root.clone_from(&arguments.root);
+    spec.network = arguments.net.as_ref().map(ToString::to_string);
+    (spec.memory, spec.cpus, spec.pids) = (arguments.memory, arguments.cpus, arguments.pids);
+    spec.idle = arguments.idle;
+    let record = sessions.planned(&arguments.id, &spec).map_err(request)?;
+    let files = record.workspace.display().to_string();
+    let session = sessions.open(&arguments.id, record).await.map_err(request)?;
+    let how = match session.opened() {
+        Opened::New => "is open",
+        Opened::Existing => "was open already",
     };
-    let kept = Kept::of_user().map_err(request)?;
-    let record = kept.record(&arguments.id, arguments.sandbox, &wanted).map_err(request)?;
-    let session = kept.open(&arguments.id, record).await.map_err(request)?;
-    let how = match session.opened {
-        Opened::Made => "is open",
-        Opened::Found => "was open already",
-    };
-    let files = session.record.workspace.display();
     let text = format!("The session `{}` {how}; its files are in {files}\n", arguments.id);
     anstream::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
 }

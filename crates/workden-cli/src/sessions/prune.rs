@@ -4,21 +4,25 @@
 
 use std::{io::Write, time::Duration};
 
-use workden_core::{Error, ErrorKind, Result};
-use workden_sandboxes::{
-    docker::{Daemon, Leftovers},
-    sessions::{Pruned, Pruning, SessionId},
+use workden::{
+    Error, HostEnvironment, Result, SessionId, UserSessions,
+    core::ErrorKind,
+    sandboxes::docker::{Daemon, Leftovers},
+    sessions::{Pruned, Pruning},
 };
 
-use super::Kept;
-use crate::{containers::keepers, failure::Failure, place::request};
+use super::user_sessions;
+use crate::{
+    containers::keepers,
+    failure::{Failure, request},
+};
 
 pub(super) async fn run(idle: Duration, doing: Pruning) -> std::result::Result<(), Failure> {
-    let kept = Kept::of_user().map_err(request)?;
+    let sessions = user_sessions().map_err(request)?;
     let mut told = Told { doing, any: false };
     let (mut silent, mut failed) = (Vec::new(), Vec::new());
-    for id in kept.sessions.ids().map_err(request)? {
-        match session(&kept, &id, idle, doing).await {
+    for id in sessions.store().ids().map_err(request)? {
+        match session(&sessions, &id, idle, doing).await {
             Ok(Pruned::Stays) => {}
             Ok(Pruned::HadEnded) => told.tell(&format!("the session `{id}`, which has ended"))?,
             Ok(Pruned::Damaged) => told.tell(&format!("the session `{id}`, whose record cannot be understood"))?,
@@ -29,11 +33,11 @@ pub(super) async fn run(idle: Duration, doing: Pruning) -> std::result::Result<(
             }
         }
     }
-    match sandboxes(&kept, doing).await {
+    match sandboxes(&sessions, doing).await {
         Ok(many) => (0..many).try_for_each(|_| told.tell("a sandbox of no session"))?,
         Err(error) => failed.push(error.sentence().to_owned()),
     }
-    match containers(&kept, doing).await {
+    match containers(&sessions, doing).await {
         Ok(removed) => removed.iter().try_for_each(|what| told.tell(what))?,
         // Without a daemon there are no containers.
         Err(error) if error.kind() == ErrorKind::Unreachable => {}
@@ -52,33 +56,38 @@ pub(super) async fn run(idle: Duration, doing: Pruning) -> std::result::Result<(
     Ok(())
 }
 
-async fn session(kept: &Kept, id: &SessionId, idle: Duration, doing: Pruning) -> Result<Pruned> {
-    let finders = kept.finders(id).await?;
-    match finders.missing {
-        None => kept.sessions.prune(id, &finders.all, idle, doing).await,
-        Some(error) => {
-            let why = format!("its record cannot be understood, and it may be a container: {}", error.sentence());
-            Err(Error::new(error.kind(), why))
+async fn session(sessions: &UserSessions, id: &SessionId, idle: Duration, doing: Pruning) -> Result<Pruned> {
+    let managers = sessions.managers(id).await?;
+    if let Some(error) = managers.missing {
+        let why = format!("its record cannot be understood, and it may be a container: {}", error.sentence());
+        return Err(Error::new(error.kind(), why));
+    }
+    let mut pruned = Pruned::Stays;
+    for manager in &managers.all {
+        match (pruned, doing) {
+            (Pruned::Stays, _) => pruned = manager.prune(id, idle, doing).await?,
+            // What a damaged record was of is unknown: of every kind, nothing is left.
+            (_, Pruning::Remove) => drop(manager.release(id).await?),
+            (_, Pruning::Look) => {}
         }
     }
+    Ok(pruned)
 }
 
-async fn sandboxes(kept: &Kept, doing: Pruning) -> Result<usize> {
-    let finder = kept.finder("linux")?;
-    kept.sessions.prune_unknown(finder.as_ref(), doing).await
+async fn sandboxes(sessions: &UserSessions, doing: Pruning) -> Result<usize> {
+    sessions.manager("linux").await?.prune_unknown(doing).await
 }
 
-async fn containers(kept: &Kept, doing: Pruning) -> Result<Vec<String>> {
-    let daemon = Daemon::of_environment(&kept.host)?;
-    let leftovers = Leftovers::new(daemon, keepers(&kept.host));
+async fn containers(sessions: &UserSessions, doing: Pruning) -> Result<Vec<String>> {
+    let host = HostEnvironment::from_process();
+    let leftovers = Leftovers::new(Daemon::of_environment(&host)?, keepers(&host));
     let mut removed = Vec::new();
     for leftover in leftovers.find().await? {
         if doing == Pruning::Look || leftovers.remove(&leftover).await? {
             removed.push(leftover.to_string());
         }
     }
-    let finder = kept.finder("docker")?;
-    let many = kept.sessions.prune_unknown(finder.as_ref(), doing).await?;
+    let many = sessions.manager("docker").await?.prune_unknown(doing).await?;
     removed.extend((0..many).map(|_| "a container of no session".to_owned()));
     Ok(removed)
 }

@@ -2,24 +2,28 @@
 
 use std::io::Write;
 
-use workden_sandboxes::sessions::{Ended, KeptFiles, SessionId};
+use workden::SessionId;
 
-use super::Kept;
-use crate::{failure::Failure, place::request};
+use super::user_sessions;
+use crate::failure::{Failure, request};
 
 pub(super) async fn run(ids: &[SessionId], purge: bool) -> Result<(), Failure> {
-    let kept = Kept::of_user().map_err(request)?;
-    let files = if purge { KeptFiles::Go } else { KeptFiles::Stay };
+    let sessions = user_sessions().map_err(request)?;
     let mut missing = Vec::new();
     for id in ids {
-        let finders = kept.finders(id).await.map_err(request)?;
-        if let Some(error) = &finders.missing {
+        let managers = sessions.managers(id).await.map_err(request)?;
+        if let Some(error) = &managers.missing {
             let note = format!("note: if `{id}` had a container, it is left until it is idle: {}", error.sentence());
             let _ = writeln!(anstream::stderr(), "{note}");
         }
-        match kept.sessions.release(id, &finders.all, files).await.map_err(request)? {
-            Ended::Now => writeln!(anstream::stdout().lock(), "released {id}").map_err(Failure::Output)?,
-            Ended::NotThere => missing.push(format!("`{id}`")),
+        let mut released = false;
+        for manager in &managers.all {
+            let ended = if purge { manager.release_with_files(id).await } else { manager.release(id).await };
+            released |= ended.map_err(request)?;
+        }
+        match released {
+            true => writeln!(anstream::stdout().lock(), "released {id}").map_err(Failure::Output)?,
+            false => missing.push(format!("`{id}`")),
         }
     }
     if missing.is_empty() {

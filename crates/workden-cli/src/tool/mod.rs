@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::{approval, failure::Failure, place::PlaceArguments, signals::ToldToEnd};
+use crate::{approval, failure::Failure, signals::ToldToEnd, workspace::WorkspaceArguments};
 
 pub(crate) const AFTER_HELP: &str = "\
 Examples:
@@ -62,7 +62,7 @@ pub(crate) struct ToolArguments {
     #[arg(long, conflicts_with = "jsonl")]
     json: bool,
     #[command(flatten)]
-    place: PlaceArguments,
+    workspace: WorkspaceArguments,
 }
 
 /// The workspace could not be opened.
@@ -83,8 +83,8 @@ pub(crate) fn run(arguments: &ToolArguments) -> Result<ExitCode, Failure> {
 async fn attended(arguments: &ToolArguments) -> Result<ExitCode, Failure> {
     let mut told = ToldToEnd::listen().map_err(Failure::Machine)?;
     let asked = if arguments.jsonl { approval::beside_pipe() } else { approval::at_terminal() };
-    let place = match arguments.place.open(Some(asked)).await {
-        Ok(place) => place,
+    let opened = match arguments.workspace.open(Some(asked)).await {
+        Ok(opened) => opened,
         Err(failure) => {
             failure.tell();
             return Ok(ExitCode::from(NOT_OPENED));
@@ -92,9 +92,9 @@ async fn attended(arguments: &ToolArguments) -> Result<ExitCode, Failure> {
     };
     let work = async {
         match (&arguments.name, arguments.jsonl) {
-            (_, true) => jsonl::run(&place.tools, arguments.jobs).await,
-            (None, false) => list::run(&place.tools, arguments.json),
-            (Some(name), false) => one::run(&place.tools, name, arguments.arguments.as_deref(), arguments.json).await,
+            (_, true) => jsonl::run(&opened.tools, arguments.jobs).await,
+            (None, false) => list::run(&opened.tools, arguments.json),
+            (Some(name), false) => one::run(&opened.tools, name, arguments.arguments.as_deref(), arguments.json).await,
         }
     };
     let outcome = tokio::select! {
@@ -102,6 +102,6 @@ async fn attended(arguments: &ToolArguments) -> Result<ExitCode, Failure> {
         (_, number) = told.next() => Ok(ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX))),
     };
     // Nothing of it is left when this program ends.
-    place.close().await;
+    opened.close().await;
     outcome
 }

@@ -74,8 +74,8 @@ fn runtime() -> tokio::runtime::Runtime {
 
 async fn start_and_end(how: End, mark: &str) {
     let project = tempfile::tempdir().unwrap();
-    let linux = LinuxSandbox::builder().keeper(keeper()).directory(project.path()).start().await.unwrap();
-    let on_host = HostSandbox::builder(project.path()).keeper(keeper());
+    let linux = LinuxSandbox::builder().keeper(keeper()).root(project.path()).start().await.unwrap();
+    let on_host = HostSandbox::builder().root(project.path()).keeper(keeper());
     let on_host = on_host.environment_of(HostEnvironment::from_process()).start().await.unwrap();
     let leave = ExecuteRequest::shell(format!("setsid sleep {mark} &"));
     linux.execute(&leave).await.unwrap();

@@ -26,7 +26,7 @@ impl TestWorkspace {
     }
 
     pub(crate) fn builder(&self) -> WorkspaceBuilder {
-        Workspace::builder().sandbox(Arc::clone(&self.sandbox)).approvals(workden_mcp::approvals())
+        Workspace::builder().remote(Arc::clone(&self.sandbox)).approvals(workden_mcp::approvals())
     }
 
     /// A server without a policy.

@@ -4,10 +4,10 @@ use std::{path::PathBuf, sync::Arc};
 
 use pyo3::prelude::*;
 use serde::{Deserialize, de::DeserializeOwned};
+use workden::sandboxes::{LazySandbox, LinuxSandbox, docker::DockerSandbox};
 use workden::{Workspace, WorkspaceBuilder};
 use workden_core::{Result, Sandbox, VirtualPath, sandbox::Mount};
 use workden_policy::PathScope;
-use workden_sandboxes::{LateSandbox, LinuxSandbox, docker::DockerSandbox};
 
 use super::{
     Den, Place,
@@ -72,11 +72,11 @@ impl Place {
         let (wanted, approvals) = (read::<Leased>(wanted)?, asking::approvals(asks));
         Self::made_by(move || {
             let directory = wanted.directory.clone();
-            let late = LateSandbox::new(VirtualPath::parse(&wanted.work_dir)?, move || {
+            let late = LazySandbox::new(VirtualPath::parse(&wanted.work_dir)?, move |_| {
                 let directory = directory.clone();
                 async move { Ok(Arc::new(LinuxSandbox::attach(directory).await?) as Arc<dyn Sandbox>) }
             });
-            let builder = Workspace::builder().sandbox(Arc::new(late.clone())).approvals(approvals.clone());
+            let builder = Workspace::builder().remote(Arc::new(late.clone())).approvals(approvals.clone());
             let life = Life::told_by(move || late.has_started());
             Ok(Den { life: Some(life), ..Den::new(wanted.held.over(builder)?.build()?) })
         })
@@ -94,7 +94,7 @@ impl Place {
                 let sandbox = Arc::clone(&sandbox);
                 move || sandbox.container_id().is_some()
             });
-            let builder = Workspace::builder().sandbox(sandbox).approvals(approvals.clone());
+            let builder = Workspace::builder().remote(sandbox).approvals(approvals.clone());
             Ok(Den { life: Some(life), ..Den::new(wanted.held.over(builder)?.build()?) })
         })
     }

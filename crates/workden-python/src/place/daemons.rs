@@ -7,11 +7,11 @@ use std::{
 };
 
 use serde::Deserialize;
-use workden_core::Result;
-use workden_sandboxes::{
+use workden::sandboxes::{
     HostEnvironment,
     docker::{ContainerKeepers, Daemon},
 };
+use workden_core::Result;
 
 use crate::per_process::PerProcess;
 

@@ -1,25 +1,21 @@
 //! A sandbox in a container, started by the first call.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use pyo3::prelude::*;
 use serde::Deserialize;
-use workden::Workspace;
-use workden_core::{Result, Sandbox, VirtualPath};
-use workden_policy::PathScope;
-use workden_sandboxes::{
-    LateSandbox,
-    docker::{ContainerUser, DockerSandbox, DockerSandboxBuilder, Init, Privileges, RootAccess, WhenItEnds},
-    runtimes::RuntimeConfig,
+use workden::{
+    HostEnvironment, Result, Workspace,
+    sandboxes::{
+        docker::{ContainerUser, DockerSandbox, DockerSandboxBuilder, Init, Privileges, RootAccess, WhenItEnds},
+        runtimes::RuntimeConfig,
+    },
 };
+use workden_policy::PathScope;
 
 use super::{
     Den, Place,
     daemons::{self, Daemons},
-    life::Life,
     news,
     shown::{self, RunOutside, Shown, Size},
 };
@@ -111,42 +107,34 @@ impl Place {
             serde_json::from_str(wanted).map_err(|error| failure::raised(failure::invalid("a container", error)))?;
         let (wanted, approvals) = (Arc::new(wanted), asking::approvals(asks));
         Self::made_by(move || {
-            let plan = plan(&wanted)?;
-            let shown = plan.shown_files();
-            let (late, made) = late(Arc::clone(&wanted), plan)?;
-            let mut builder = Workspace::builder().sandbox(Arc::new(late.clone())).approvals(approvals.clone());
-            builder = wanted.git_files.held(builder, &shown);
-            builder = rules::hold(builder, wanted.rules.as_ref(), PathScope::Machine)?;
-            let has_started = move || held(&made).as_ref().is_some_and(|made| made.container_id().is_some());
-            let life = Life::of_late(late, has_started);
-            Ok(Den { life: Some(life), ..Den::new(builder.build()?) })
+            let sandbox = sandbox(&wanted)?;
+            let builder = Workspace::builder().docker(|_| sandbox).approvals(approvals.clone());
+            Den::with_sandbox(rules::hold(builder, wanted.rules.as_ref(), PathScope::Machine)?)
         })
     }
 }
 
-fn plan(wanted: &Wanted) -> Result<DockerSandboxBuilder> {
+fn sandbox(wanted: &Wanted) -> Result<DockerSandboxBuilder> {
     let (daemon, keepers) = daemons::of_this_process(&wanted.daemon)?;
-    let mut plan = news::told(DockerSandbox::builder(daemon, &wanted.image))
+    let mut plan = news::told(DockerSandbox::builder().daemon(daemon))
         .keepers(keepers)
+        .environment_of(HostEnvironment::from_process())
         .work_dir(&wanted.work_dir)
         .git_files(wanted.git_files.git_files());
-    if let Some(runtime) = &wanted.runtime {
-        plan = plan.runtime(runtime.clone());
+    plan = match &wanted.runtime {
+        Some(runtime) => plan.runtime(runtime.clone()),
+        None => plan.image(&wanted.image),
+    };
+    for Shown { source, at, access } in &wanted.volumes {
+        plan = plan.mount(at, source, *access);
     }
-    for volume in &wanted.volumes {
-        plan = plan.volume(&volume.source, &volume.at, volume.access);
+    for Shown { source, at, access } in &wanted.named_volumes {
+        plan = plan.named_volume(at, source.to_string_lossy(), *access);
     }
-    for volume in &wanted.named_volumes {
-        plan = plan.named_volume(volume.source.to_string_lossy(), &volume.at, volume.access);
-    }
-    for at in &wanted.read_only {
-        plan = plan.read_only(VirtualPath::parse(at)?);
-    }
-    for at in &wanted.masked {
-        plan = plan.masked(VirtualPath::parse(at)?);
-    }
+    plan = wanted.read_only.iter().fold(plan, DockerSandboxBuilder::read_only);
+    plan = wanted.masked.iter().fold(plan, DockerSandboxBuilder::masked);
     if let Some(network) = &wanted.network {
-        plan = plan.network(network);
+        plan = plan.network_name(network);
     }
     if let Some(network) = &wanted.build_network {
         plan = plan.build_network(network);
@@ -158,7 +146,7 @@ fn plan(wanted: &Wanted) -> Result<DockerSandboxBuilder> {
         plan = plan.when_it_ends(if keep { WhenItEnds::Keep } else { WhenItEnds::Remove });
     }
     plan = wanted.labels.iter().fold(plan, |plan, (name, value)| plan.label(name, value));
-    plan = wanted.variables.iter().fold(plan, |plan, (name, value)| plan.variable(name, value));
+    plan = wanted.variables.iter().fold(plan, |plan, (name, value)| plan.env(name, value));
     plan = confined(plan, wanted);
     match wanted.lease {
         Some(time) => Ok(plan.lease(shown::seconds("lease", time)?)),
@@ -168,17 +156,13 @@ fn plan(wanted: &Wanted) -> Result<DockerSandboxBuilder> {
 
 /// Limits and user.
 fn confined(mut plan: DockerSandboxBuilder, wanted: &Wanted) -> DockerSandboxBuilder {
-    if let Some(Size(bytes)) = wanted.memory {
-        plan = plan.memory(bytes);
-    }
+    plan = plan.with(|options| {
+        options.memory = wanted.memory.map(|Size(bytes)| bytes);
+        options.cpus = wanted.cpus;
+        options.pids = wanted.processes;
+    });
     if let Some(Size(bytes)) = wanted.swap {
         plan = plan.swap(bytes);
-    }
-    if let Some(cpus) = wanted.cpus {
-        plan = plan.cpus(cpus);
-    }
-    if let Some(most) = wanted.processes {
-        plan = plan.processes(most);
     }
     plan = wanted.tmpfs.iter().fold(plan, |plan, (at, Size(bytes))| plan.tmpfs(at, *bytes));
     plan = match wanted.privileges {
@@ -203,29 +187,4 @@ fn confined(mut plan: DockerSandboxBuilder, wanted: &Wanted) -> DockerSandboxBui
         Some(name) => plan.oci_runtime(name),
         None => plan,
     }
-}
-
-/// The most recent container, once it exists.
-type MadeLater = Arc<Mutex<Option<Arc<DockerSandbox>>>>;
-
-fn held(made: &MadeLater) -> MutexGuard<'_, Option<Arc<DockerSandbox>>> {
-    made.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn late(wanted: Arc<Wanted>, plan: DockerSandboxBuilder) -> Result<(LateSandbox, MadeLater)> {
-    let made = MadeLater::default();
-    let directory = VirtualPath::parse(&wanted.work_dir)?;
-    let late = LateSandbox::new(directory, {
-        let made = Arc::clone(&made);
-        move || {
-            let (wanted, plan, made) = (Arc::clone(&wanted), plan.clone(), Arc::clone(&made));
-            async move {
-                let denied = shown::masks(wanted.rules.as_ref(), &plan.shown_files()).await?;
-                let sandbox = Arc::new(plan.mask(denied).build());
-                *held(&made) = Some(Arc::clone(&sandbox));
-                Ok(sandbox as Arc<dyn Sandbox>)
-            }
-        }
-    });
-    Ok((late, made))
 }

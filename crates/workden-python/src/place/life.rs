@@ -2,8 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
+use workden::{LazySandbox, Workspace};
 use workden_core::Sandbox;
-use workden_sandboxes::LateSandbox;
 
 use super::Place;
 use crate::{calls::calls, failure, runtime};
@@ -16,8 +16,8 @@ pub(crate) struct Life {
 
 struct Shared {
     has_started: Option<Box<dyn Fn() -> bool + Send + Sync>>,
-    /// A sandbox that starts again after its end.
-    late: Option<LateSandbox>,
+    /// What starts once more after its end.
+    late: Option<LazySandbox>,
 }
 
 impl Life {
@@ -26,9 +26,12 @@ impl Life {
         Self { shared: Arc::new(Shared { has_started: Some(Box::new(has_started)), late: None }) }
     }
 
-    /// The same, for a sandbox that starts again after its end.
-    pub(super) fn of_late(late: LateSandbox, has_started: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self { shared: Arc::new(Shared { has_started: Some(Box::new(has_started)), late: Some(late) }) }
+    /// That of a workspace that starts its sandbox itself, and once more after its end.
+    pub(super) fn of(workspace: &Workspace) -> Option<Self> {
+        let lazy = workspace.lazy()?.clone();
+        let asked = lazy.clone();
+        let has_started: Box<dyn Fn() -> bool + Send + Sync> = Box::new(move || asked.has_started());
+        Some(Self { shared: Arc::new(Shared { has_started: Some(has_started), late: Some(lazy) }) })
     }
 
     fn has_started(&self) -> bool {

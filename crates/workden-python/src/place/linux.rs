@@ -4,17 +4,14 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use pyo3::prelude::*;
 use serde::Deserialize;
-use workden::Workspace;
-use workden_core::{
-    Result, Sandbox, VirtualPath,
-    sandbox::{Level, Network},
+use workden::{
+    HostEnvironment, Level, Network, Result, Workspace,
+    sandboxes::{LinuxSandbox, LinuxSandboxBuilder},
 };
 use workden_policy::PathScope;
-use workden_sandboxes::{HostEnvironment, LateSandbox, LinuxSandbox, LinuxSandboxBuilder};
 
 use super::{
     Den, Place,
-    life::Life,
     shown::{self, RunOutside, Shown, Size},
 };
 use crate::{asking, failure, keepers, rules};
@@ -94,94 +91,64 @@ impl Place {
             .map_err(|error| failure::raised(failure::invalid("a Linux sandbox", error)))?;
         let (wanted, approvals) = (Arc::new(wanted), asking::approvals(asks));
         Self::made_by(move || {
-            let plan = plan(&wanted)?;
-            let directory = match wanted.level {
-                Level::Namespaces => VirtualPath::parse("/workspace")?,
-                Level::Landlock => VirtualPath::root(),
-            };
-            let shown = plan.shown_files();
-            let late = late(Arc::clone(&wanted), plan, directory);
-            let mut builder = Workspace::builder().sandbox(Arc::new(late.clone())).approvals(approvals.clone());
-            if wanted.level == Level::Namespaces {
-                builder = wanted.git_files.held(builder, &shown);
-            }
-            builder = rules::hold(builder, wanted.rules.as_ref(), PathScope::Machine)?;
-            let life = Life::of_late(late.clone(), move || late.has_started());
-            Ok(Den { life: Some(life), ..Den::new(builder.build()?) })
+            let sandbox = sandbox(&wanted)?;
+            let builder = Workspace::builder().linux(|_| sandbox).approvals(approvals.clone());
+            Den::with_sandbox(rules::hold(builder, wanted.rules.as_ref(), PathScope::Machine)?)
         })
     }
 }
 
-fn plan(wanted: &Wanted) -> Result<LinuxSandboxBuilder> {
-    let mut plan = LinuxSandbox::builder()
+fn sandbox(wanted: &Wanted) -> Result<LinuxSandboxBuilder> {
+    let mut builder = LinuxSandbox::builder()
         .keeper(keepers::program(wanted.keeper.as_ref())?)
         .environment_of(HostEnvironment::from_process())
         .level(wanted.level)
         .git_files(wanted.git_files.git_files())
         .network(wanted.network);
-    plan = match (&wanted.directory, wanted.ephemeral) {
-        (Some(directory), _) => plan.directory(directory),
-        (None, Some(Size(bytes))) => plan.ephemeral(bytes),
-        (None, None) => plan,
-    };
+    if let Some(directory) = &wanted.directory {
+        builder = builder.root(directory);
+    }
+    if let Some(Size(bytes)) = wanted.ephemeral {
+        builder = builder.ephemeral(bytes);
+    }
     if let Some(directory) = &wanted.root_files {
-        plan = plan.root_files(directory);
+        builder = builder.root_files(directory);
     }
-    for mount in &wanted.mounts {
-        plan = plan.mount(&mount.source, VirtualPath::parse(&mount.at)?, mount.access);
+    for Shown { source, at, access } in &wanted.mounts {
+        builder = builder.mount(at, source, *access);
     }
-    for at in &wanted.read_only {
-        plan = plan.read_only(VirtualPath::parse(at)?);
+    builder = wanted.read_only.iter().fold(builder, LinuxSandboxBuilder::read_only);
+    builder = wanted.masked.iter().fold(builder, LinuxSandboxBuilder::masked);
+    builder = wanted.variables.iter().fold(builder, |builder, (name, value)| builder.env(name, value));
+    builder = wanted.pass_variables.iter().fold(builder, LinuxSandboxBuilder::pass_env);
+    builder = wanted.toolchains.iter().fold(builder, LinuxSandboxBuilder::toolchain);
+    if let Some(lease) = &wanted.lease {
+        builder = builder.lease(shown::seconds("ttl", lease.ttl)?).lease_directory(&lease.directory);
     }
-    for at in &wanted.masked {
-        plan = plan.masked(VirtualPath::parse(at)?);
-    }
-    plan = wanted.variables.iter().fold(plan, |plan, (name, value)| plan.variable(name, value));
-    plan = wanted.pass_variables.iter().fold(plan, LinuxSandboxBuilder::pass_variable);
-    plan = wanted.toolchains.iter().fold(plan, LinuxSandboxBuilder::toolchain);
-    plan = limited(plan, &wanted.limits)?;
-    Ok(if wanted.limits_best_effort { plan.limits_best_effort() } else { plan })
+    builder = limited(builder, &wanted.limits)?;
+    Ok(if wanted.limits_best_effort { builder.best_effort() } else { builder })
 }
 
-fn limited(mut plan: LinuxSandboxBuilder, limits: &Limits) -> Result<LinuxSandboxBuilder> {
-    if let Some(Size(bytes)) = limits.memory {
-        plan = plan.memory(bytes);
-    }
-    if let Some(cpus) = limits.cpus {
-        plan = plan.cpus(cpus);
-    }
-    if let Some(most) = limits.processes {
-        plan = plan.processes(most);
-    }
+fn limited(mut builder: LinuxSandboxBuilder, limits: &Limits) -> Result<LinuxSandboxBuilder> {
+    builder = builder.with(|options| {
+        options.memory = limits.memory.map(|Size(bytes)| bytes);
+        options.cpus = limits.cpus;
+        options.pids = limits.processes;
+    });
     if let Some(most) = limits.open_files {
-        plan = plan.open_files(most);
+        builder = builder.open_files(most);
     }
     if let Some(Size(bytes)) = limits.file_size {
-        plan = plan.file_size(bytes);
+        builder = builder.file_size(bytes);
     }
     if let Some(Size(bytes)) = limits.tmp_size {
-        plan = plan.tmp_size(bytes);
+        builder = builder.tmp_size(bytes);
     }
     if let Some(time) = limits.wall_clock {
-        plan = plan.wall_clock(shown::seconds("wall_clock", time)?);
+        builder = builder.wall_clock(shown::seconds("wall_clock", time)?);
     }
     if let Some(time) = limits.idle {
-        plan = plan.idle(shown::seconds("idle", time)?);
+        builder = builder.idle(shown::seconds("idle", time)?);
     }
-    Ok(plan)
-}
-
-fn late(wanted: Arc<Wanted>, plan: LinuxSandboxBuilder, directory: VirtualPath) -> LateSandbox {
-    LateSandbox::new(directory, move || {
-        let (wanted, plan) = (Arc::clone(&wanted), plan.clone());
-        async move {
-            let denied = shown::masks(wanted.rules.as_ref(), &plan.shown_files()).await?;
-            let plan = plan.mask(denied);
-            let sandbox = match &wanted.lease {
-                Some(lease) => plan.start_leased(&lease.directory, shown::seconds("ttl", lease.ttl)?).await?,
-                None => plan.start().await?,
-            };
-            Ok(Arc::new(sandbox) as Arc<dyn Sandbox>)
-        }
-    })
+    Ok(builder)
 }

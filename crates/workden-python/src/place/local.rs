@@ -7,18 +7,17 @@ use std::{
 
 use pyo3::prelude::*;
 use serde::Deserialize;
-use workden::Workspace;
-use workden_core::{Error, ErrorKind, Result, Sandbox, VirtualPath, sandbox::MountAccess};
-use workden_files::{CompositeBackend, Durability, LocalBackend};
+use workden::{
+    Error, ErrorKind, GitFiles, KeeperProgram, MountAccess, Result, SandboxOptions, Workspace, files::Durability,
+    sandboxes::LinuxSandboxBuilder,
+};
 use workden_policy::PathScope;
-use workden_sandboxes::{HostEnvironment, HostSandbox, LateSandbox, LinuxSandbox};
 
 use super::{
     Den, Place,
     names::{self, Names},
-    shown,
 };
-use crate::{asking, failure, keepers, rules};
+use crate::{asking, failure, rules};
 
 /// Configuration of a local place.
 #[derive(Debug, Deserialize)]
@@ -68,25 +67,40 @@ impl Place {
         Self::made_by(move || {
             let (real, names) = places(&wanted)?;
             let root = names::host_name(&canonical(&wanted.root)?)?;
-            let files = mounted(&real, wanted.durable)?;
-            let mut builder = Workspace::builder().working_directory(root.as_str()).approvals(approvals.clone());
+            let durability = if wanted.durable { Durability::Fsync } else { Durability::None };
+            let mut builder = Workspace::builder().work_dir(&root).durability(durability).approvals(approvals.clone());
+            for directory in &real {
+                builder = builder.mount(names::host_name(directory)?, directory, MountAccess::ReadWrite);
+            }
             let surroundings = match wanted.commands {
                 Commands::None => PathScope::FilesOnly,
                 Commands::Host | Commands::Linux => PathScope::Machine,
             };
             builder = rules::hold(builder, wanted.rules.as_ref(), surroundings)?;
             builder = match wanted.commands {
-                Commands::None => builder.mount("/", files),
-                Commands::Host | Commands::Linux => {
-                    builder.sandbox(Arc::new(late(Arc::clone(&wanted), real, root, files)))
-                }
+                // Whoever has the host's shell, or the host's files, has those of git as well.
+                Commands::None => builder.git_files(GitFiles::Writable),
+                Commands::Host => builder
+                    .git_files(GitFiles::Writable)
+                    .host(|host| host.work_dir(&root).with(|options| wanted.pass(options))),
+                Commands::Linux => builder.linux(|linux| {
+                    let linux = wanted.toolchains.iter().fold(linux, LinuxSandboxBuilder::toolchain);
+                    linux.with(|options| wanted.pass(options))
+                }),
             };
             Ok(Den { names: Arc::new(names), ..Den::new(builder.build()?) })
         })
     }
 }
 
-/// Returns the directories with links resolved, and their names.
+impl Wanted {
+    fn pass(&self, options: &mut SandboxOptions) {
+        options.keeper = self.keeper.as_ref().map(KeeperProgram::at);
+        self.pass_variables.iter().for_each(|name| options.pass_env(name));
+    }
+}
+
+/// The directories as they really are, and their names.
 fn places(wanted: &Wanted) -> Result<(Vec<PathBuf>, Names)> {
     let both = |given: &PathBuf| Ok((given.clone(), canonical(given)?));
     let both = wanted.directories.iter().map(both).collect::<Result<Vec<_>>>()?;
@@ -108,52 +122,5 @@ fn canonical(directory: &Path) -> Result<PathBuf> {
         let shown = directory.display();
         Error::new(ErrorKind::NotFound, format!("cannot use the directory `{shown}`: {}", error.kind()))
             .hint("use an existing directory that this user may enter")
-    })
-}
-
-fn mounted(directories: &[PathBuf], durable: bool) -> Result<CompositeBackend> {
-    let durability = if durable { Durability::Fsync } else { Durability::None };
-    let mut mounts = CompositeBackend::builder();
-    for directory in directories {
-        let at = names::host_name(directory)?;
-        let backend = LocalBackend::options().durability(durability).open_for(&at, directory)?;
-        mounts = mounts.mount(at.as_str(), backend)?;
-    }
-    Ok(mounts.build())
-}
-
-/// Returns the commands, started on first use.
-fn late(wanted: Arc<Wanted>, directories: Vec<PathBuf>, root: VirtualPath, files: CompositeBackend) -> LateSandbox {
-    LateSandbox::with_files(root, files, move || {
-        let (wanted, directories) = (Arc::clone(&wanted), directories.clone());
-        async move {
-            let keeper = keepers::program(wanted.keeper.as_ref())?;
-            let host = HostEnvironment::from_process();
-            let sandbox: Arc<dyn Sandbox> = match wanted.commands {
-                // Commands on the host and file calls use the same paths: the whole tree.
-                Commands::None | Commands::Host => {
-                    let builder = HostSandbox::builder("/").keeper(keeper).environment_of(host);
-                    let builder = builder.commands_start_in(canonical(&wanted.root)?);
-                    let pass = wanted.pass_variables.iter();
-                    Arc::new(pass.fold(builder, |builder, name| builder.pass_variable(name)).start().await?)
-                }
-                Commands::Linux => {
-                    let mut builder = LinuxSandbox::builder().keeper(keeper).environment_of(host);
-                    for directory in &directories {
-                        builder = builder.mount(directory, names::host_name(directory)?, MountAccess::ReadWrite);
-                    }
-                    for name in &wanted.pass_variables {
-                        builder = builder.pass_variable(name);
-                    }
-                    for toolchain in &wanted.toolchains {
-                        builder = builder.toolchain(toolchain);
-                    }
-                    // Rules judge a command line, but its program can open any file.
-                    let denied = shown::masks(wanted.rules.as_ref(), &builder.shown_files()).await?;
-                    Arc::new(builder.mask(denied).start().await?)
-                }
-            };
-            Ok(sandbox)
-        }
     })
 }

@@ -88,11 +88,11 @@ impl Place {
             let first = default.get().den()?;
             let mut builder = Workspace::builder().approvals(approvals.clone());
             builder = match (first.sandbox(), first.workspace.named_directory()) {
-                (Some(sandbox), Some(directory)) => builder.sandbox(sandbox).working_directory(directory.as_str()),
-                (Some(sandbox), None) => builder.sandbox(sandbox),
+                (Some(sandbox), Some(directory)) => builder.remote(sandbox).work_dir(&directory),
+                (Some(sandbox), None) => builder.remote(sandbox),
                 (None, directory) => {
                     let directory = directory.unwrap_or_else(VirtualPath::root);
-                    builder.mount("/", first.workspace.files().clone()).working_directory(directory.as_str())
+                    builder.mount_backend("/", first.workspace.files().clone()).work_dir(&directory)
                 }
             };
             for (prefix, place, start) in &routes {
@@ -104,8 +104,8 @@ impl Place {
                     None => at.clone(),
                 };
                 builder = match start.is_root() {
-                    true => builder.mount(at.as_str(), files),
-                    false => builder.mount(at.as_str(), PrefixBackend::new(files, start)),
+                    true => builder.mount_backend(at.as_str(), files),
+                    false => builder.mount_backend(at.as_str(), PrefixBackend::new(files, start)),
                 };
             }
             builder = rules::hold(builder, rules.as_ref(), first.surroundings())?;

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use life::Life;
 use names::Names;
 use pyo3::prelude::*;
-use workden::Workspace;
+use workden::{Workspace, WorkspaceBuilder};
 use workden_core::Result;
 
 use crate::{failure, per_process::PerProcess, runtime::Lock};
@@ -51,6 +51,12 @@ impl Den {
     /// Creates the parts of a place in which every path is one of the workspace.
     pub(crate) fn new(workspace: Workspace) -> Self {
         Self { workspace, names: Arc::default(), life: None, lock: Lock::LetGo }
+    }
+
+    /// A den that is a sandbox: it can be started, asked and ended.
+    pub(crate) fn with_sandbox(builder: WorkspaceBuilder) -> Result<Self> {
+        let workspace = builder.build()?;
+        Ok(Self { life: Life::of(&workspace), ..Self::new(workspace) })
     }
 }
 

@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
-use workden::Workspace;
-use workden_core::{Error, ErrorKind, Result};
-use workden_files::{CompositeBackend, Durability, LocalBackend};
+use workden::{Error, ErrorKind, GitFiles, MountAccess, Result, Workspace, files::Durability};
 use workden_policy::{
     Policy,
     configs::{ConfiguredMounts, MountsConfig, SandboxConfig},
@@ -55,18 +53,14 @@ impl Place {
         let (wanted, approvals) = (Wanted { base, config }, asking::approvals(asks));
         Self::made_by(move || {
             let configured = wanted.config.to_mounts()?;
-            let mut mounts = CompositeBackend::builder();
+            // What may be written is what the limits of each mount say, as in the library that these are of.
+            let mut builder = Workspace::builder().durability(Durability::None).git_files(GitFiles::Writable);
             for host in &configured.hosts {
                 let directory = made(&wanted.base.join(&host.host_path))?;
-                let options = LocalBackend::options().durability(Durability::None);
-                mounts = mounts.mount(host.at.as_str(), options.open_for(&host.at, directory)?)?;
+                builder = builder.mount(&host.at, directory, MountAccess::ReadWrite);
             }
-            let builder = Workspace::builder()
-                .mount("/", mounts.build())
-                .working_directory("/")
-                .policy(Policy::new().with_mounts(configured.table))
-                .approvals(approvals.clone());
-            Ok(Den::new(builder.build()?))
+            let policy = Policy::new().with_mounts(configured.table);
+            Ok(Den::new(builder.work_dir("/").policy(policy).approvals(approvals.clone()).build()?))
         })
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use pyo3::prelude::*;
-use workden_sandboxes::docker::{BuildProgress, DockerSandboxBuilder};
+use workden::sandboxes::docker::{BuildProgress, DockerSandboxBuilder};
 
 use crate::crossing;
 

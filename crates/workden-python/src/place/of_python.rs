@@ -20,13 +20,13 @@ impl Place {
         Self::made_by(move || {
             let mut builder = Workspace::builder().approvals(approvals.clone());
             if let Some(directory) = foreign.named_directory() {
-                builder = builder.working_directory(directory.as_str());
+                builder = builder.work_dir(directory.as_str());
             }
             let surroundings = if runs { PathScope::Machine } else { PathScope::FilesOnly };
             builder = rules::hold(builder, rules.as_ref(), surroundings)?;
             builder = match runs {
-                true => builder.sandbox(Arc::new(foreign.clone())),
-                false => builder.mount("/", foreign.clone()),
+                true => builder.remote(Arc::new(foreign.clone())),
+                false => builder.mount_backend("/", foreign.clone()),
             };
             Ok(Den::new(builder.build()?))
         })
@@ -38,7 +38,7 @@ impl Place {
     fn state(files: Bound<'_, PyDict>, rules: Option<String>, asks: Option<Py<PyAny>>) -> PyResult<Self> {
         let (files, approvals) = (LiveFiles::new(files.unbind()), asking::approvals(asks));
         Self::made_by(move || {
-            let mut builder = Workspace::builder().approvals(approvals.clone()).mount("/", files.clone());
+            let mut builder = Workspace::builder().approvals(approvals.clone()).mount_backend("/", files.clone());
             builder = rules::hold(builder, rules.as_ref(), PathScope::FilesOnly)?;
             Ok(Den { lock: Lock::Kept, ..Den::new(builder.build()?) })
         })

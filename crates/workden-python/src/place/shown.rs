@@ -3,15 +3,14 @@
 use std::{path::PathBuf, time::Duration};
 
 use serde::Deserialize;
-use workden::{FixedNames, WorkspaceBuilder};
+use workden::sandboxes::GitFiles;
+use workden::{ProtectedNames, WorkspaceBuilder};
 use workden_core::{
-    Result, VirtualPath,
+    Result,
     sandbox::{Mount, MountAccess},
 };
-use workden_policy::{PathScope, Policy};
-use workden_sandboxes::GitFiles;
 
-use crate::{failure, rules};
+use crate::failure;
 
 /// A file or directory of the host, or a volume of the daemon.
 #[derive(Clone, Debug, Deserialize)]
@@ -43,22 +42,13 @@ impl RunOutside {
     pub(super) fn held(self, mut builder: WorkspaceBuilder, shown: &[Mount]) -> WorkspaceBuilder {
         let writable = shown.iter().filter(|mount| mount.access == MountAccess::ReadWrite);
         for mount in writable.filter(|_| self == Self::Protected) {
-            builder = builder.fixed_names(mount.at.as_str(), FixedNames::host_executed());
+            builder = builder.protected_names(&mount.at, ProtectedNames::host_executed());
         }
         builder
     }
 }
 
-/// Returns the files that the rules deny, for starting a sandbox.
-pub(super) async fn masks(rules: Option<&String>, shown: &[Mount]) -> Result<Vec<VirtualPath>> {
-    let rules = rules.map(|rules| rules::enforced(rules, PathScope::Machine)).transpose()?.flatten();
-    match rules {
-        Some(rules) => workden::masks(shown, &Policy::new().with_rules(&rules)?).await,
-        None => Ok(Vec::new()),
-    }
-}
-
-/// Bytes: a number, or a text like `512M`.
+/// Bytes: a number of them, or as people write it, `512M`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "WrittenSize")]
 pub(super) struct Size(pub(super) u64);

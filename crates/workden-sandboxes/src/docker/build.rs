@@ -15,8 +15,8 @@ use super::{
     errors,
     images::Images,
     labels,
-    once::News,
     progress::{self, BuildOutput},
+    single_flight::News,
 };
 use crate::runtimes::{RuntimeConfig, RuntimeTag};
 

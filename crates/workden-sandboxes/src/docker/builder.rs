@@ -1,220 +1,150 @@
 //! `DockerSandboxBuilder`: what a container is to be given.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use workden_core::{
-    VirtualPath,
-    sandbox::{Mount, MountAccess},
+    Error, ErrorKind, Result,
+    sandbox::{Mount, MountAccess, Network},
 };
 
 use super::{
     BuildProgress, ContainerKeepers, ContainerUser, Daemon, DockerSandbox, Init, Privileges, RootAccess, WhenItEnds,
-    container::{Container, ImageOptions, Wanted},
-    covers::{self, Covers},
+    container::{Container, ContainerChoice, ImageOptions},
     plan::{ImageChoice, NO_NETWORK, Plan, Volume, VolumeSource},
+    protected_paths::{self, ProtectedPaths},
 };
-use crate::{GitFiles, runtimes::RuntimeConfig};
+use crate::{ByteSize, SandboxOptions, options::common_options, runtimes::RuntimeConfig};
 
 /// Processes and threads, when nothing is said.
 const PROCESSES: u64 = 512;
+/// Where commands start, when neither an option nor the runtime names it.
+const WORKSPACE: &str = "/workspace";
 /// How long a container lives without anybody connected: one that somebody named, and any other.
 const LEASE_OF_NAMED: Duration = Duration::from_secs(3600);
 const LEASE: Duration = Duration::from_secs(120);
 
-/// What a [`DockerSandbox`] is to be given.
-#[derive(Clone, Debug)]
+/// What a [`DockerSandbox`] is given: the options that all sandboxes have, and its own.
+#[derive(Clone, Debug, Default)]
 #[must_use = "nothing happens before `build`"]
 pub struct DockerSandboxBuilder {
-    pub(super) daemon: Daemon,
-    pub(super) keepers: ContainerKeepers,
-    pub(super) plan: Plan,
+    pub(crate) options: SandboxOptions,
+    daemon: Option<Daemon>,
+    keepers: Option<ContainerKeepers>,
+    image: Option<ImageChoice>,
+    named_volumes: Vec<Volume>,
+    network_name: Option<String>,
+    name: Option<String>,
+    when_it_ends: WhenItEnds,
+    labels: BTreeMap<String, String>,
+    swap: Option<u64>,
+    tmpfs: BTreeMap<String, u64>,
+    privileges: Privileges,
+    user: ContainerUser,
+    root_access: RootAccess,
+    init: Init,
+    oci_runtime: Option<String>,
     images: ImageOptions,
-    lease: Option<Duration>,
 }
 
+common_options!(DockerSandboxBuilder);
+
 impl DockerSandboxBuilder {
-    pub(super) fn new(daemon: Daemon, image: String) -> Self {
-        let plan = Plan {
-            image: ImageChoice::Image(image),
-            work_dir: None,
-            volumes: Vec::new(),
-            covers: Covers::default(),
-            network: NO_NETWORK.to_owned(),
-            name: None,
-            when_it_ends: WhenItEnds::RemoveUnlessNamed,
-            labels: BTreeMap::new(),
-            variables: BTreeMap::new(),
-            memory: None,
-            swap: None,
-            cpus: None,
-            processes: PROCESSES,
-            tmpfs: BTreeMap::new(),
-            privileges: Privileges::default(),
-            user: ContainerUser::default(),
-            root: RootAccess::default(),
-            init: Init::default(),
-            oci_runtime: None,
-            lease: LEASE,
-        };
-        Self { daemon, keepers: ContainerKeepers::default(), plan, images: ImageOptions::default(), lease: None }
+    /// The daemon; the one that the environment names by default.
+    pub fn daemon(mut self, daemon: Daemon) -> Self {
+        self.daemon = Some(daemon);
+        self
     }
 
-    /// Which programs are keepers of containers.
+    /// The static keepers that go into containers; found by default: see [`ContainerKeepers::found`].
     pub fn keepers(mut self, keepers: ContainerKeepers) -> Self {
-        self.keepers = keepers;
+        self.keepers = Some(keepers);
         self
     }
 
-    /// A runtime instead of an image.
+    /// The image of the container, pulled when the daemon does not have it.
+    pub fn image(mut self, image: impl Into<String>) -> Self {
+        self.image = Some(ImageChoice::Image(image.into()));
+        self
+    }
+
+    /// A runtime instead of an image, built when the daemon does not have it.
     pub fn runtime(mut self, runtime: RuntimeConfig) -> Self {
-        self.plan.image = ImageChoice::Runtime(Box::new(runtime));
+        self.image = Some(ImageChoice::Runtime(Box::new(runtime)));
         self
     }
 
-    /// Where commands start and files are: `/workspace`, or what the runtime says.
-    pub fn work_dir(mut self, directory: impl Into<String>) -> Self {
-        self.plan.work_dir = Some(directory.into());
+    /// Shows a volume of the daemon at a path; the daemon creates it when it does not exist.
+    pub fn named_volume(mut self, at: impl Into<String>, name: impl Into<String>, access: MountAccess) -> Self {
+        self.named_volumes.push(Volume { source: VolumeSource::Named(name.into()), at: at.into(), access });
         self
     }
 
-    /// A file or directory of the machine that the daemon is on.
-    pub fn volume(mut self, source: impl Into<PathBuf>, at: impl Into<String>, access: MountAccess) -> Self {
-        self.plan.volumes.push(Volume { source: VolumeSource::Host(source.into()), at: at.into(), access });
-        self
-    }
-
-    /// A volume of the daemon, by its name; it is made if it is not there.
-    pub fn named_volume(mut self, name: impl Into<String>, at: impl Into<String>, access: MountAccess) -> Self {
-        self.plan.volumes.push(Volume { source: VolumeSource::Named(name.into()), at: at.into(), access });
-        self
-    }
-
-    /// A place that commands may read but not change, in what is mounted from the host.
-    pub fn read_only(mut self, at: VirtualPath) -> Self {
-        self.plan.covers.read_only.push(at);
-        self
-    }
-
-    /// A place that commands may neither read nor change, in what is mounted from the host: a file without
-    /// content is there instead, or an empty directory.
-    pub fn masked(mut self, at: VirtualPath) -> Self {
-        self.plan.covers.masked.push(at);
-        self
-    }
-
-    /// Places that commands may neither read nor change: what a policy denies, as `workden::masks` finds it.
-    pub fn mask(mut self, places: impl IntoIterator<Item = VirtualPath>) -> Self {
-        self.plan.covers.masked.extend(places);
-        self
-    }
-
-    /// Whether commands may change what git runs by itself; they may not unless told. A `.git` that is a link
-    /// can be replaced in a container, and [`isolation`](workden_core::Sandbox::isolation) says so.
-    pub fn git_files(mut self, git_files: GitFiles) -> Self {
-        self.plan.covers.git_files = git_files;
-        self
-    }
-
-    /// The files of the host that commands will be shown, and where.
-    #[must_use]
-    pub fn shown_files(&self) -> Vec<Mount> {
-        covers::shown_files(&self.plan.volumes)
-    }
-
-    /// What can be reached: `none` unless told; `bridge`, `host`, or the name of a network of the daemon.
-    pub fn network(mut self, mode: impl Into<String>) -> Self {
-        self.plan.network = mode.into();
+    /// A network of the daemon, by its name: `bridge`, or one of your own. It replaces `network`.
+    pub fn network_name(mut self, name: impl Into<String>) -> Self {
+        self.network_name = Some(name.into());
         self
     }
 
     /// A name by which the container is found again. One of this name that runs is used, one that does not is
     /// started.
     pub fn container_name(mut self, name: impl Into<String>) -> Self {
-        self.plan.name = Some(name.into());
+        self.name = Some(name.into());
         self
     }
 
     /// What becomes of the container when it ends: it is removed, unless it has a name.
     pub fn when_it_ends(mut self, what: WhenItEnds) -> Self {
-        self.plan.when_it_ends = what;
+        self.when_it_ends = what;
         self
     }
 
     /// A label of the container. All of ours have `workden` besides.
     pub fn label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.plan.labels.insert(name.into(), value.into());
-        self
-    }
-
-    /// A variable of commands.
-    pub fn variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.plan.variables.insert(name.into(), value.into());
-        self
-    }
-
-    /// Bytes of memory of all commands together.
-    pub fn memory(mut self, bytes: u64) -> Self {
-        self.plan.memory = Some(bytes);
+        self.labels.insert(name.into(), value.into());
         self
     }
 
     /// Bytes of swap besides; none when only memory is limited.
-    pub fn swap(mut self, bytes: u64) -> Self {
-        self.plan.swap = Some(bytes);
-        self
-    }
-
-    /// Processors: 1.5 is one and a half.
-    pub fn cpus(mut self, cpus: f64) -> Self {
-        self.plan.cpus = Some(cpus);
-        self
-    }
-
-    /// Processes and threads of all commands together; 512 unless told.
-    pub fn processes(mut self, most: u64) -> Self {
-        self.plan.processes = most;
+    pub fn swap(mut self, bytes: impl ByteSize) -> Self {
+        self.swap = self.options.take(bytes.bytes());
         self
     }
 
     /// A place in memory that holds so many bytes: `/tmp`, for one.
-    pub fn tmpfs(mut self, at: impl Into<String>, bytes: u64) -> Self {
-        self.plan.tmpfs.insert(at.into(), bytes);
+    pub fn tmpfs(mut self, at: impl Into<String>, bytes: impl ByteSize) -> Self {
+        if let Some(bytes) = self.options.take(bytes.bytes()) {
+            self.tmpfs.insert(at.into(), bytes);
+        }
         self
     }
 
     /// What commands may become.
     pub fn privileges(mut self, privileges: Privileges) -> Self {
-        self.plan.privileges = privileges;
+        self.privileges = privileges;
         self
     }
 
     /// Who commands run as.
     pub fn user(mut self, user: ContainerUser) -> Self {
-        self.plan.user = user;
+        self.user = user;
         self
     }
 
     /// What may be done to the files of the image.
     pub fn root_access(mut self, access: RootAccess) -> Self {
-        self.plan.root = access;
+        self.root_access = access;
         self
     }
 
     /// Who is the first process.
     pub fn init(mut self, init: Init) -> Self {
-        self.plan.init = init;
+        self.init = init;
         self
     }
 
     /// Which OCI runtime runs it, where the daemon has another: `runsc` (gVisor), `kata`.
     pub fn oci_runtime(mut self, name: impl Into<String>) -> Self {
-        self.plan.oci_runtime = Some(name.into());
-        self
-    }
-
-    /// How long the container lives without anybody connected: two minutes, or an hour if it has a name.
-    pub fn lease(mut self, time: Duration) -> Self {
-        self.lease = Some(time);
+        self.oci_runtime = Some(name.into());
         self
     }
 
@@ -230,11 +160,112 @@ impl DockerSandboxBuilder {
         self
     }
 
-    /// The sandbox. Nothing is started before somebody needs it; [`DockerSandbox::start`] does it now.
-    pub fn build(self) -> DockerSandbox {
-        let mut plan = self.plan;
-        let usual = if plan.name.is_some() { LEASE_OF_NAMED } else { LEASE };
-        plan.lease = self.lease.unwrap_or(usual);
-        DockerSandbox::of(Container::new(self.daemon, self.keepers, self.images, Wanted::Made(Arc::new(plan))))
+    /// Where commands start and files are: the named work directory, the runtime's, or `/workspace`.
+    #[must_use]
+    pub fn directory(&self) -> String {
+        match (&self.options.work_dir, &self.image) {
+            (Some(named), _) => named.to_string(),
+            (None, Some(ImageChoice::Runtime(runtime))) => runtime.work_dir.clone(),
+            (None, _) => WORKSPACE.to_owned(),
+        }
+    }
+
+    /// The files of the host that commands will be shown, and where.
+    #[must_use]
+    pub fn shown_files(&self) -> Vec<Mount> {
+        protected_paths::shown_files(&self.volumes())
+    }
+
+    /// The sandbox. The container starts with the first call; [`DockerSandbox::start`] starts it now.
+    ///
+    /// # Errors
+    ///
+    /// When neither an image nor a runtime is named, a value cannot be read, or the environment names no daemon.
+    pub fn build(self) -> Result<DockerSandbox> {
+        let plan = self.plan()?;
+        let (daemon, keepers) = (self.daemon_or_usual()?, self.keepers_or_found());
+        let choice = ContainerChoice::New(Arc::new(plan));
+        Ok(DockerSandbox::of(Container::new(daemon, keepers, self.images, choice)))
+    }
+
+    /// Checks what can be known before the start.
+    ///
+    /// # Errors
+    ///
+    /// The first value that cannot be read; and when neither an image nor a runtime is named.
+    pub fn check(&self) -> Result<()> {
+        self.plan().map(drop)
+    }
+
+    pub(super) fn daemon_or_usual(&self) -> Result<Daemon> {
+        match &self.daemon {
+            Some(daemon) => Ok(daemon.clone()),
+            None => Daemon::of_environment(&self.options.host),
+        }
+    }
+
+    pub(super) fn keepers_or_found(&self) -> ContainerKeepers {
+        let found = || ContainerKeepers::found(&self.options.host, &std::env::current_exe().unwrap_or_default());
+        self.keepers.clone().unwrap_or_else(found)
+    }
+
+    /// What the container will be, as data.
+    pub(super) fn plan(&self) -> Result<Plan> {
+        let options = &self.options;
+        options.check()?;
+        let image = self.image.clone().ok_or_else(|| {
+            Error::new(ErrorKind::InvalidArgument, "a Docker sandbox needs an image or a runtime")
+                .hint("name one: `.image(\"debian:12\")`, or `--image debian:12`")
+        })?;
+        let usual = if self.name.is_some() { LEASE_OF_NAMED } else { LEASE };
+        let network = self.network_name.clone().unwrap_or_else(|| match options.network.unwrap_or_default() {
+            Network::None => NO_NETWORK.to_owned(),
+            Network::Host => "host".to_owned(),
+        });
+        let mut variables = BTreeMap::new();
+        options.env.add_to(&mut variables, &options.host)?;
+        let plan = Plan {
+            image,
+            work_dir: options.work_dir.as_ref().map(ToString::to_string),
+            volumes: self.volumes(),
+            protected: ProtectedPaths {
+                masked: options.masked.clone(),
+                read_only: options.read_only.clone(),
+                git_files: options.git_files,
+            },
+            network,
+            name: self.name.clone(),
+            when_it_ends: self.when_it_ends,
+            labels: self.labels.clone(),
+            variables,
+            memory: options.memory,
+            swap: self.swap,
+            cpus: options.cpus,
+            processes: options.pids.unwrap_or(PROCESSES),
+            tmpfs: self.tmpfs.clone(),
+            privileges: self.privileges,
+            user: self.user.clone(),
+            root: self.root_access,
+            init: self.init,
+            oci_runtime: self.oci_runtime.clone(),
+            lease: options.lease.unwrap_or(usual),
+        };
+        plan.check()?;
+        Ok(plan)
+    }
+
+    fn volumes(&self) -> Vec<Volume> {
+        let of_host = |Mount { source, at, access }: Mount| Volume {
+            source: VolumeSource::Host(source),
+            at: at.to_string(),
+            access,
+        };
+        let root = self.options.root().map(|source| Volume {
+            source: VolumeSource::Host(source),
+            at: self.directory(),
+            access: MountAccess::ReadWrite,
+        });
+        let mounts = self.options.absolute_mounts().map(of_host);
+        root.into_iter().chain(mounts).chain(self.named_volumes.iter().cloned()).collect()
     }
 }

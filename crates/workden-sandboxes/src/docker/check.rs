@@ -10,9 +10,9 @@ use workden_core::{
 use workden_wire::RemoteSandbox;
 
 use super::{
-    covers::{Expected, FileNumber},
     errors::shown,
     keeper_volume::PROGRAM,
+    protected_paths::{Expected, FileNumber},
 };
 
 /// Places that are looked at with one command.

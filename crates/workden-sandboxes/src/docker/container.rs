@@ -24,7 +24,7 @@ use super::{
     program, removal, report,
     stream::ProgramStream,
 };
-use crate::line::Reach;
+use crate::reconnecting::Connector;
 
 /// How long a keeper has to stop its commands when it is asked to.
 const STOP_TIME: Duration = limits::TERM_TIME.saturating_add(Duration::from_secs(3));
@@ -36,7 +36,7 @@ pub(super) struct Container {
     pub(super) daemon: Daemon,
     pub(super) keepers: ContainerKeepers,
     pub(super) images: ImageOptions,
-    pub(super) plan: Wanted,
+    pub(super) plan: ContainerChoice,
     made: OnceCell<Made>,
     /// The connection that was made when the container started, until somebody takes it.
     pub(super) first: Mutex<Option<RemoteSandbox>>,
@@ -56,11 +56,11 @@ impl fmt::Debug for ImageOptions {
 }
 
 /// Which container.
-pub(super) enum Wanted {
+pub(super) enum ContainerChoice {
     /// One that is made, unless there is one of this name.
-    Made(Arc<Plan>),
+    New(Arc<Plan>),
     /// One that is there, by its name or id.
-    Found(String),
+    Existing(String),
 }
 
 /// A container that is there.
@@ -80,7 +80,7 @@ pub(super) enum Kind {
 }
 
 impl Container {
-    pub(super) fn new(daemon: Daemon, keepers: ContainerKeepers, images: ImageOptions, plan: Wanted) -> Self {
+    pub(super) fn new(daemon: Daemon, keepers: ContainerKeepers, images: ImageOptions, plan: ContainerChoice) -> Self {
         Self { daemon, keepers, images, plan, made: OnceCell::new(), first: Mutex::default() }
     }
 
@@ -99,7 +99,7 @@ impl Container {
     }
 
     /// Talks to the keeper: over its own streams where somebody has them, or through a relay in the container.
-    pub(super) async fn connect(&self, made: &Made, streams: Option<ProgramStream>) -> Result<RemoteSandbox> {
+    pub(super) async fn connect_to(&self, made: &Made, streams: Option<ProgramStream>) -> Result<RemoteSandbox> {
         match timeout(CONNECT_TIME, self.greet(made, streams)).await {
             Ok(connected) => connected,
             Err(_) => {
@@ -171,13 +171,13 @@ impl Container {
 }
 
 #[async_trait]
-impl Reach for Container {
-    async fn reach(&self) -> Result<RemoteSandbox> {
+impl Connector for Container {
+    async fn connect(&self) -> Result<RemoteSandbox> {
         let made = self.made.get_or_try_init(|| self.provide()).await?;
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
         match first.filter(|remote| !remote.is_gone()) {
             Some(remote) => Ok(remote),
-            None => self.connect(made, None).await,
+            None => self.connect_to(made, None).await,
         }
     }
 
@@ -220,7 +220,7 @@ impl Drop for Container {
     /// Nobody uses it any more, and without a name nobody will: it goes now, if there is still somebody to ask for
     /// it, and otherwise when its lease is over.
     fn drop(&mut self) {
-        let is_nameless = matches!(&self.plan, Wanted::Made(plan) if plan.name.is_none() && plan.removes());
+        let is_nameless = matches!(&self.plan, ContainerChoice::New(plan) if plan.name.is_none() && plan.removes());
         let Some(Made { id, .. }) = self.made.take().filter(|_| is_nameless) else { return };
         let daemon = self.daemon.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {

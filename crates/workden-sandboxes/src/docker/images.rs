@@ -15,8 +15,8 @@ use super::{
     Daemon,
     build::{self, Build},
     errors, labels,
-    once::once,
     progress::OnProgress,
+    single_flight::single_flight,
 };
 use crate::runtimes::{IMAGE_REPOSITORY, RuntimeConfig};
 
@@ -105,8 +105,9 @@ impl Images {
         if let Some(base) = runtime.base_image.as_deref().filter(|base| *base != "scratch") {
             self.there_or_pulled(base, progress).await?;
         }
+        tracing::info!(%tag, runtime = runtime.name, "building an image");
         let work = |news| build::run(self.clone(), build.clone(), news);
-        once(&format!("{} build {tag}", self.daemon), progress, work).await?;
+        single_flight(&format!("{} build {tag}", self.daemon), progress, work).await?;
         Ok(tag)
     }
 
@@ -157,8 +158,9 @@ impl Images {
         if self.has(image).await? {
             return Ok(());
         }
+        tracing::info!(image, "pulling an image");
         let work = |news| build::pull(self.clone(), image.to_owned(), news);
-        once(&format!("{} pull {image}", self.daemon), progress, work).await
+        single_flight(&format!("{} pull {image}", self.daemon), progress, work).await
     }
 }
 

@@ -15,7 +15,7 @@ use bollard::{
 };
 use workden_core::{Result, Timestamp};
 
-use super::{ContainerKeepers, Daemon, covers::NOTHING, errors, keeper_volume::KeeperVolume, labels, removal};
+use super::{ContainerKeepers, Daemon, errors, keeper_volume::KeeperVolume, labels, protected_paths::NOTHING, removal};
 
 /// How old a container that never started has to be: a younger one may be about to.
 const ABANDONED: Duration = Duration::from_secs(600);

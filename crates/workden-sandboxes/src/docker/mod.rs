@@ -6,13 +6,13 @@
 //! ```no_run
 //! # async fn example() -> workden_core::Result<()> {
 //! use workden_core::{Sandbox, sandbox::ExecuteRequest};
-//! use workden_sandboxes::{HostEnvironment, docker::{ContainerKeepers, Daemon, DockerSandbox}};
+//! use workden_sandboxes::{HostEnvironment, docker::DockerSandbox};
 //!
-//! let daemon = Daemon::of_environment(&HostEnvironment::from_process())?;
-//! let sandbox = DockerSandbox::builder(daemon, "python:3.12-slim")
-//!     .keepers(ContainerKeepers::at("/usr/lib/workden/workden-keeper-amd64"))
-//!     .memory(512 << 20)
-//!     .build();
+//! let sandbox = DockerSandbox::builder()
+//!     .environment_of(HostEnvironment::from_process())
+//!     .image("python:3.12-slim")
+//!     .memory("512M")
+//!     .build()?;
 //! let hello = sandbox.execute(&ExecuteRequest::shell("python3 -c 'print(6 * 7)'")).await?;
 //! println!("{}", hello.output.text());
 //! sandbox.stop().await?;
@@ -23,7 +23,7 @@ mod build;
 mod builder;
 mod check;
 mod container;
-mod covers;
+mod create;
 mod daemon;
 mod errors;
 mod foreign;
@@ -31,56 +31,56 @@ mod images;
 mod keeper_volume;
 mod keepers;
 mod labels;
+mod launcher;
 mod leftovers;
-mod making;
-mod once;
 mod plan;
 mod program;
 mod progress;
+mod protected_paths;
 mod prune;
 mod removal;
 mod report;
-mod sessions;
+mod single_flight;
 mod stream;
 
 use std::sync::Arc;
 
 pub use builder::DockerSandboxBuilder;
-use container::{Container, ImageOptions, Wanted};
+use container::{Container, ContainerChoice, ImageOptions};
 pub use daemon::Daemon;
 pub use images::{BuiltImage, Images};
 pub use keepers::ContainerKeepers;
+pub use launcher::DockerLauncher;
 pub use leftovers::{Leftover, Leftovers};
 pub use plan::{ContainerUser, Init, Privileges, RootAccess, WhenItEnds};
 pub use progress::{BuildProgress, OnProgress};
 pub use prune::Pruned;
-pub use sessions::DockerSessions;
 use workden_core::Result;
 
-use crate::{delegate::delegate, line::Line};
+use crate::{delegate, reconnecting::ReconnectingSandbox};
 
 /// A sandbox in a container. It starts when it is first needed, and ends when it is stopped; dropped without that,
 /// it ends as soon as the daemon hears of it, or when its lease is over.
 #[derive(Debug)]
 pub struct DockerSandbox {
-    line: Arc<Line<Container>>,
+    inner: Arc<ReconnectingSandbox<Container>>,
 }
 
 impl DockerSandbox {
-    /// A container of this image, or of a runtime.
-    pub fn builder(daemon: Daemon, image: impl Into<String>) -> DockerSandboxBuilder {
-        DockerSandboxBuilder::new(daemon, image.into())
+    /// Returns a builder. It needs an image or a runtime.
+    pub fn builder() -> DockerSandboxBuilder {
+        DockerSandboxBuilder::default()
     }
 
     /// A container that is there, by its name or id: ours, or anybody's. Somebody else's gets a keeper for as long
     /// as this lives, and is left as it was.
     #[must_use]
     pub fn attach(daemon: Daemon, container: impl Into<String>, keepers: ContainerKeepers) -> Self {
-        Self::of(Container::new(daemon, keepers, ImageOptions::default(), Wanted::Found(container.into())))
+        Self::of(Container::new(daemon, keepers, ImageOptions::default(), ContainerChoice::Existing(container.into())))
     }
 
     fn of(container: Container) -> Self {
-        Self { line: Arc::new(Line::new(container)) }
+        Self { inner: Arc::new(ReconnectingSandbox::new(container)) }
     }
 
     /// Starts it now, before anybody needs it.
@@ -89,27 +89,27 @@ impl DockerSandbox {
     ///
     /// What stands in the way: no daemon, no image, no keeper for it, or what the daemon says.
     pub async fn start(&self) -> Result<()> {
-        self.line.remote().await.map(|_| ())
+        self.inner.remote().await.map(|_| ())
     }
 
     /// The name of its container; `None` before it has started.
     #[must_use]
     pub fn container_name(&self) -> Option<String> {
-        self.line.reach.made().map(|made| made.name.clone())
+        self.inner.connector.made().map(|made| made.name.clone())
     }
 
     /// The id of its container; `None` before it has started.
     #[must_use]
     pub fn container_id(&self) -> Option<String> {
-        self.line.reach.made().map(|made| made.id.clone())
+        self.inner.connector.made().map(|made| made.id.clone())
     }
 }
 
-delegate!(DockerSandbox, |this| &this.line, |answer| answer, {
+delegate!(DockerSandbox, |this| &this.inner, |answer| answer, {
     async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
-        self.line.spawn(request).await
+        self.inner.spawn(request).await
     }
     async fn stop(&self) -> Result<()> {
-        self.line.end().await
+        self.inner.end().await
     }
 });

@@ -13,9 +13,9 @@ use workden_core::{Error, ErrorKind, Result, VirtualPath, sandbox::MountAccess};
 use workden_wire::TokenHash;
 
 use super::{
-    covers::{Covers, Expected},
     keeper_volume::{Access, KeeperVolume, PROGRAM},
     labels,
+    protected_paths::{Expected, ProtectedPaths},
 };
 use crate::runtimes::RuntimeConfig;
 
@@ -35,7 +35,7 @@ pub(crate) struct Plan {
     pub(crate) image: ImageChoice,
     pub(crate) work_dir: Option<String>,
     pub(crate) volumes: Vec<Volume>,
-    pub(crate) covers: Covers,
+    pub(crate) protected: ProtectedPaths,
     pub(crate) network: String,
     pub(crate) name: Option<String>,
     pub(crate) when_it_ends: WhenItEnds,
@@ -82,9 +82,10 @@ pub(crate) enum VolumeSource {
 }
 
 /// What becomes of a container when its last process ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenItEnds {
-    /// It is removed, unless somebody gave it a name to find it again.
+    /// It is removed, unless it has a name to find it again.
+    #[default]
     RemoveUnlessNamed,
     /// It is removed.
     Remove,
@@ -182,7 +183,7 @@ impl Plan {
         let user = self.user_ids();
         let work = self.work_dir();
         let mut mounts = vec![keeper.mount(Access::Using)];
-        let covered = self.covers.mounts(&self.volumes)?;
+        let covered = self.protected.mounts(&self.volumes)?;
         mounts.extend(covered.mounts);
         let seconds = self.lease.as_secs().max(1).to_string();
         let hash = TokenHash::of(token).to_string();
@@ -195,7 +196,7 @@ impl Plan {
         }
         let mut all_labels = labels::of([(labels::TOKEN, token.to_owned())]);
         all_labels.extend(self.labels.clone());
-        all_labels.extend(self.covers.lacking(&self.volumes).map(|why| (labels::LACKING.to_owned(), why)));
+        all_labels.extend(self.protected.lacking(&self.volumes).map(|why| (labels::LACKING.to_owned(), why)));
         let body = ContainerCreateBody {
             image: Some(image.to_owned()),
             hostname: Some("workden".to_owned()),
@@ -314,7 +315,7 @@ impl Plan {
     }
 
     /// What the daemon would misunderstand, or not even look at.
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         let places = self.volumes.iter().map(|volume| volume.at.as_str()).chain(self.tmpfs.keys().map(String::as_str));
         for place in places.chain([self.work_dir()]) {
             let is_plain = place.starts_with('/') && place != "/" && !place.split('/').any(|part| part == "..");

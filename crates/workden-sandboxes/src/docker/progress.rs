@@ -39,6 +39,8 @@ pub enum BuildProgress {
     },
     /// A step printed a line.
     Output(String),
+    /// The image is there, after something was told of it.
+    Ready,
 }
 
 /// Whoever is told. It is called in between, and must not take long.

@@ -60,7 +60,7 @@ impl KeeperChild {
     }
 
     /// Its number, for as long as it has not ended.
-    pub(super) fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.id
     }
 

@@ -57,6 +57,7 @@ impl KeeperConnection {
         let (ours, theirs) = UnixStream::pair().map_err(|error| no_stream(&error))?;
         let child = KeeperChild::start(program, theirs, log)?;
         let remote = connected(&ours, &child, target, Lifetime::Owned).await?;
+        tracing::debug!(pid = child.id(), "keeper started");
         Ok(Self { remote, held: Held::Owned { stream: ours, child } })
     }
 
@@ -87,6 +88,7 @@ impl KeeperConnection {
         };
         match connected(&ours, &child, target, lifetime).await {
             Ok(remote) => {
+                tracing::debug!(pid = child.id(), ttl = ttl.as_secs(), "keeper with a lease started");
                 let process = directory.keeper();
                 Ok(Self { remote, held: Held::Leased { directory, process } })
             }
@@ -128,6 +130,7 @@ impl KeeperConnection {
     /// Ends the sandbox without asking: closes the stream, and kills what does not heed that. Returns when
     /// the keeper is gone.
     pub(crate) async fn close(&self) {
+        tracing::debug!("stopping the keeper");
         match &self.held {
             Held::Owned { stream, child } => {
                 end(stream);
@@ -193,6 +196,7 @@ async fn connected(
         Err(_) => {
             child.kill();
             let seconds = START_TIME.as_secs();
+            tracing::warn!(pid = child.id(), seconds, "keeper not ready in time");
             Err(Error::new(ErrorKind::TimedOut, format!("the keeper was not ready after {seconds} seconds")))
         }
     }

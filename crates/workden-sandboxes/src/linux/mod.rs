@@ -1,26 +1,23 @@
 //! `LinuxSandbox`: commands in namespaces of their own, with nothing to install.
 
+mod launcher;
 mod plan;
-mod sessions;
 
 use std::{path::PathBuf, time::Duration};
 
-pub use plan::GitFiles;
-#[cfg(feature = "docker")]
-pub(crate) use plan::hold_what_runs_outside;
-pub use sessions::LinuxSessions;
+pub use launcher::LinuxLauncher;
 use workden_core::{
-    Result, VirtualPath,
-    sandbox::{Confinement, Level, Mount, MountAccess, Network, RootFiles, Strength, WorkFiles},
+    Error, ErrorKind, Result, VirtualPath,
+    sandbox::{Confinement, Level, Mount, RootFiles},
 };
 use workden_wire::LaunchTarget;
 
 use crate::{
-    HostEnvironment, KeeperProgram,
+    ByteSize, SandboxOptions,
     delegate::delegate_to_keeper,
     keeper::{KeeperConnection, LeaseDirectory},
     limits::NamedLimits,
-    variables::NamedVariables,
+    options::common_options,
 };
 
 /// A sandbox of namespaces, with a root of its own: commands see the workspace, the host's programs
@@ -50,140 +47,52 @@ impl LinuxSandbox {
         Ok(Self { keeper: KeeperConnection::attach(LeaseDirectory::at(directory)).await? })
     }
 
-    /// Without a word: an empty workspace in memory, no network, a clean environment.
+    /// Returns a builder. By default: an empty workspace in memory, no network, a clean environment.
     pub fn builder() -> LinuxSandboxBuilder {
         LinuxSandboxBuilder {
-            program: None,
-            log: None,
-            host: HostEnvironment::default(),
+            options: SandboxOptions::default(),
             level: Level::default(),
-            root: RootFiles::Host,
-            work: WorkFiles::Ephemeral { most_bytes: plan::EPHEMERAL_BYTES },
-            mounts: Vec::new(),
-            read_only: Vec::new(),
-            masked: Vec::new(),
-            git_files: GitFiles::default(),
-            network: Network::None,
-            variables: NamedVariables::default(),
+            root_files: RootFiles::Host,
+            ephemeral: plan::EPHEMERAL_BYTES,
             toolchains: Vec::new(),
             limits: NamedLimits::default(),
-            strength: Strength::Required,
+            lease_directory: None,
         }
     }
 }
 
-/// What a [`LinuxSandbox`] is to be given.
+/// What a [`LinuxSandbox`] is given: the options that all sandboxes have, and its own.
 #[derive(Clone, Debug)]
 #[must_use = "nothing happens before `start`"]
 pub struct LinuxSandboxBuilder {
-    program: Option<KeeperProgram>,
-    log: Option<PathBuf>,
-    host: HostEnvironment,
+    pub(crate) options: SandboxOptions,
     level: Level,
-    root: RootFiles,
-    work: WorkFiles,
-    mounts: Vec<Mount>,
-    read_only: Vec<VirtualPath>,
-    masked: Vec<VirtualPath>,
-    git_files: GitFiles,
-    network: Network,
-    variables: NamedVariables,
+    root_files: RootFiles,
+    ephemeral: u64,
     toolchains: Vec<String>,
     limits: NamedLimits,
-    strength: Strength,
+    lease_directory: Option<PathBuf>,
 }
 
+common_options!(LinuxSandboxBuilder);
+
 impl LinuxSandboxBuilder {
-    /// Which program is the keeper.
-    pub fn keeper(mut self, program: KeeperProgram) -> Self {
-        self.program = Some(program);
-        self
-    }
-
-    /// Where the keeper writes what goes wrong with it; nowhere unless named.
-    pub fn keeper_log(mut self, file: impl Into<PathBuf>) -> Self {
-        self.log = Some(file.into());
-        self
-    }
-
-    /// Whose variables and directory toolchains, passed variables and relative paths are looked up
-    /// in. Without it there are none.
-    pub fn environment_of(mut self, host: HostEnvironment) -> Self {
-        self.host = host;
-        self
-    }
-
-    /// What its walls are made of: namespaces, unless somebody names [`Level::Landlock`], which holds
-    /// less and works where nobody may make namespaces. Neither ever takes the place of the other.
+    /// What its walls are made of: namespaces by default. [`Level::Landlock`] holds less, and works where namespaces
+    /// are forbidden. Neither ever takes the place of the other.
     pub fn level(mut self, level: Level) -> Self {
         self.level = level;
         self
     }
 
-    /// The directory of the host that is `/workspace` inside; at [`Level::Landlock`], `/` to file calls.
-    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.work = WorkFiles::Directory(directory.into());
-        self
-    }
-
-    /// An empty `/workspace` that ends with the sandbox, of at most so many bytes of memory.
-    pub fn ephemeral(mut self, most_bytes: u64) -> Self {
-        self.work = WorkFiles::Ephemeral { most_bytes };
+    /// The size of the work directory in memory, where no `root` is named.
+    pub fn ephemeral(mut self, most: impl ByteSize) -> Self {
+        self.ephemeral = self.options.take(most.bytes()).unwrap_or(self.ephemeral);
         self
     }
 
     /// Programs and libraries from a directory that holds a root file system, instead of the host's.
     pub fn root_files(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.root = RootFiles::Directory(directory.into());
-        self
-    }
-
-    /// Another file or directory of the host.
-    pub fn mount(mut self, source: impl Into<PathBuf>, at: VirtualPath, access: MountAccess) -> Self {
-        self.mounts.push(Mount { source: source.into(), at, access });
-        self
-    }
-
-    /// A place that commands may read but not change.
-    pub fn read_only(mut self, at: VirtualPath) -> Self {
-        self.read_only.push(at);
-        self
-    }
-
-    /// A place that commands may neither read nor change.
-    pub fn masked(mut self, at: VirtualPath) -> Self {
-        self.masked.push(at);
-        self
-    }
-
-    /// Places that commands may neither read nor change: what a policy denies, as `workden::masks`
-    /// finds it.
-    pub fn mask(mut self, places: impl IntoIterator<Item = VirtualPath>) -> Self {
-        self.masked.extend(places);
-        self
-    }
-
-    /// Whether commands may change what git runs by itself; they may not unless told.
-    pub fn git_files(mut self, git_files: GitFiles) -> Self {
-        self.git_files = git_files;
-        self
-    }
-
-    /// What can be reached; nothing unless told.
-    pub fn network(mut self, network: Network) -> Self {
-        self.network = network;
-        self
-    }
-
-    /// A variable of commands.
-    pub fn variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.variables.set(name.into(), value.into());
-        self
-    }
-
-    /// A variable of commands, with the value that the host has, if it has one.
-    pub fn pass_variable(mut self, name: impl Into<String>) -> Self {
-        self.variables.pass(name.into());
+        self.root_files = RootFiles::Directory(directory.into());
         self
     }
 
@@ -193,39 +102,21 @@ impl LinuxSandboxBuilder {
         self
     }
 
-    /// Bytes of memory of all commands together.
-    pub fn memory(mut self, bytes: u64) -> Self {
-        self.limits.memory = Some(bytes);
-        self
-    }
-
-    /// Processors: 1.5 is one and a half.
-    pub fn cpus(mut self, cpus: f64) -> Self {
-        self.limits.cpus = Some(cpus);
-        self
-    }
-
-    /// Processes and threads of all commands together.
-    pub fn processes(mut self, most: u64) -> Self {
-        self.limits.processes = Some(most);
-        self
-    }
-
     /// Files that one process may have open.
     pub fn open_files(mut self, most: u64) -> Self {
         self.limits.open_files = Some(most);
         self
     }
 
-    /// Bytes that one file may have.
-    pub fn file_size(mut self, bytes: u64) -> Self {
-        self.limits.file_size = Some(bytes);
+    /// The largest file that commands may write.
+    pub fn file_size(mut self, most: impl ByteSize) -> Self {
+        self.limits.file_size = self.options.take(most.bytes());
         self
     }
 
-    /// Bytes that /tmp holds.
-    pub fn tmp_size(mut self, bytes: u64) -> Self {
-        self.limits.tmp_size = Some(bytes);
+    /// The size of /tmp.
+    pub fn tmp_size(mut self, most: impl ByteSize) -> Self {
+        self.limits.tmp_size = self.options.take(most.bytes());
         self
     }
 
@@ -235,17 +126,36 @@ impl LinuxSandboxBuilder {
         self
     }
 
-    /// How long it lives while nobody asks anything of it and no command runs.
+    /// How long it lives without calls and without running commands.
     pub fn idle(mut self, most: Duration) -> Self {
         self.limits.idle = Some(most);
         self
     }
 
-    /// The named limits are held where they can be, and reported where not. Without this the sandbox
-    /// does not start when one cannot be held.
-    pub fn limits_best_effort(mut self) -> Self {
-        self.strength = Strength::BestEffort;
+    /// Where a sandbox with a lease is found again, by [`LinuxSandbox::attach`]. The directory is created at the
+    /// start, for this user alone, and removed with the sandbox. Its path is short: the socket's has at most 107 bytes.
+    pub fn lease_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.lease_directory = Some(directory.into());
         self
+    }
+
+    /// Checks what can be known before the start: that every value can be read, and is supported.
+    ///
+    /// # Errors
+    ///
+    /// The first that is not.
+    pub fn check(&self) -> Result<()> {
+        self.options.check()?;
+        self.directory().map(drop)
+    }
+
+    /// Where commands start, and where the work directory is shown.
+    ///
+    /// # Errors
+    ///
+    /// When the level cannot show it at the path that an option names.
+    pub fn directory(&self) -> Result<VirtualPath> {
+        plan::directory(self)
     }
 
     /// The files of the host that commands will be shown, and where: the workspace, unless it is in
@@ -268,29 +178,27 @@ impl LinuxSandboxBuilder {
     ///
     /// # Errors
     ///
-    /// What stands in the way, as the keeper says it: a wall that the machine does not have, a limit
-    /// that nobody can hold, a directory that is not there.
+    /// The reason, as the keeper says it: a wall that the machine does not have, a limit that it cannot enforce,
+    /// a directory that does not exist; with a lease also a directory that exists already.
     pub async fn start(self) -> Result<LinuxSandbox> {
-        let confinement = self.confinement()?;
-        let program = self.program.ok_or_else(KeeperProgram::missing)?;
-        let keeper =
-            KeeperConnection::start(&program, LaunchTarget::Linux(Box::new(confinement)), self.log.as_deref()).await?;
+        let (program, log) = (self.options.keeper()?, self.options.keeper_log.clone());
+        let keeper = match (self.options.lease, &self.lease_directory) {
+            (None, None) => {
+                let target = LaunchTarget::Linux(Box::new(self.confinement()?));
+                KeeperConnection::start(&program, target, log.as_deref()).await?
+            }
+            (Some(ttl), Some(directory)) => {
+                let directory = LeaseDirectory::at(self.options.host.directory.join(directory));
+                let plan = move || Ok(LaunchTarget::Linux(Box::new(self.confinement()?)));
+                KeeperConnection::lease(program, plan, log, (directory, ttl)).await?
+            }
+            (ttl, _) => return Err(half_a_lease(ttl)),
+        };
         Ok(LinuxSandbox { keeper })
     }
-    /// Starts it with a lease: it outlives this value and this process, until nobody has been connected to it
-    /// for `ttl`, or until it is stopped. How to come back to it ([`LinuxSandbox::attach`]) is in `directory`,
-    /// which is made now, for this user alone, and goes with the sandbox. Its path has to be short: it holds a
-    /// socket, whose own has at most 107 bytes.
-    ///
-    /// # Errors
-    ///
-    /// As [`start`](Self::start); and when the directory is there already, cannot be made or has too long a path.
-    pub async fn start_leased(self, directory: impl Into<PathBuf>, ttl: Duration) -> Result<LinuxSandbox> {
-        let directory = LeaseDirectory::at(self.host.directory.join(directory.into()));
-        let program = self.program.clone().ok_or_else(KeeperProgram::missing)?;
-        let log = self.log.clone();
-        let plan = move || Ok(LaunchTarget::Linux(Box::new(self.confinement()?)));
-        let keeper = KeeperConnection::lease(program, plan, log, (directory, ttl)).await?;
-        Ok(LinuxSandbox { keeper })
-    }
+}
+
+fn half_a_lease(ttl: Option<Duration>) -> Error {
+    let (named, missing) = if ttl.is_some() { ("lease", "lease_directory") } else { ("lease_directory", "lease") };
+    Error::new(ErrorKind::InvalidArgument, format!("`{named}` needs `{missing}` as well"))
 }

@@ -1,22 +1,18 @@
 //! From what a builder collected to a `Confinement`: the one place where the options become data.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
 
 use workden_core::{
     Error, ErrorKind, Result, VirtualPath,
-    host_executed::{IN_GIT_DIRECTORY, OF_CLIENTS},
     sandbox::{Confinement, Level, Mount, MountAccess, RootFiles, WorkFiles},
 };
 
 use super::LinuxSandboxBuilder;
 use crate::{
-    HostEnvironment,
-    limits::memory_of_machine,
+    GitFiles, HostEnvironment, SandboxOptions,
+    git_files::hold_what_runs_outside,
+    limits::{NamedLimits, memory_of_machine},
     mount_sources,
-    repositories::Repositories,
     toolchains::{SystemParts, Toolchain},
 };
 
@@ -29,59 +25,44 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// Bytes that an ephemeral workspace holds, when nothing is said.
 pub(super) const EPHEMERAL_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Of the names in a git directory, those of directories with further ones, which are found by themselves.
-const HOLD_REPOSITORIES: [&str; 2] = ["modules", "worktrees"];
-
-/// Whether commands may change what git, and clients of the Model Context Protocol, run outside by
-/// themselves: the names of [`workden_core::host_executed`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum GitFiles {
-    /// Where they exist when the sandbox starts they are read-only, and stay where they are:
-    ///
-    /// - `hooks`, `config`, `config.worktree`, `commondir` and `gitdir` of git directories that
-    ///   [`Repositories`] finds in the workspace and in writable mounts, nested ones and those of submodules
-    ///   and linked worktrees included;
-    /// - a `.git` that is a file, and a `.git` that is a link, which commands see as a file that says the same;
-    /// - the files of clients, at the top of the workspace and of writable mounts.
-    ///
-    /// This keeps honest tools from leaving something behind that runs outside. It is no wall: what does not
-    /// exist cannot be held without keeping git itself from working, so that a command can still name another
-    /// directory in a new `.git/commondir`, or make a repository where there is none. Against one that means
-    /// harm make `/workspace/.git` read-only as a whole: `read_only`, or a mount of it.
-    #[default]
-    Protected,
-    /// They are like all others.
-    Writable,
-}
-
-/// The workspace and the named mounts, by the host's paths.
-pub(super) fn shown_files(options: &LinuxSandboxBuilder) -> Vec<Mount> {
-    let named = options.mounts.iter().cloned();
-    let work = match (&options.work, VirtualPath::parse(DIRECTORY)) {
-        (WorkFiles::Directory(path), Ok(at)) => {
-            Some(Mount { source: path.clone(), at, access: MountAccess::ReadWrite })
+/// Where commands start, and where the work directory is shown.
+pub(super) fn directory(builder: &LinuxSandboxBuilder) -> Result<VirtualPath> {
+    match (builder.level, &builder.options.work_dir) {
+        (Level::Namespaces, None) => VirtualPath::parse(DIRECTORY),
+        (Level::Namespaces, Some(named)) if !named.is_root() => Ok(named.clone()),
+        (Level::Namespaces, Some(_)) => {
+            let sentence = "`work_dir` cannot be `/`, where a Linux sandbox has its own files";
+            Err(Error::new(ErrorKind::InvalidArgument, sentence).hint(format!("use `{DIRECTORY}`")))
         }
-        _ => None,
-    };
-    let absolute = |mount: Mount| Mount { source: absolute(&mount.source, &options.host), ..mount };
-    work.into_iter().chain(named).map(absolute).collect()
+        (Level::Landlock, Some(named)) if !named.is_root() => {
+            SandboxOptions::refuse("the level `landlock`", &[("work_dir", true)]).map(|()| VirtualPath::root())
+        }
+        (Level::Landlock, _) => Ok(VirtualPath::root()),
+    }
 }
 
-pub(super) fn confinement(options: &LinuxSandboxBuilder) -> Result<Confinement> {
-    mount_sources::check(&shown_files(options))?;
+/// The work directory and the named mounts, by the host's paths.
+pub(super) fn shown_files(builder: &LinuxSandboxBuilder) -> Vec<Mount> {
+    let options = &builder.options;
+    // Landlock shows paths of the host; what policies and names say of them is said of `/workspace`.
+    let at = options.work_dir.clone().or_else(|| VirtualPath::parse(DIRECTORY).ok());
+    let work = options.root().zip(at).map(|(source, at)| Mount { source, at, access: MountAccess::ReadWrite });
+    work.into_iter().chain(options.absolute_mounts()).collect()
+}
+
+pub(super) fn confinement(builder: &LinuxSandboxBuilder) -> Result<Confinement> {
+    let options = &builder.options;
+    options.check()?;
+    mount_sources::check(&shown_files(builder))?;
     let host = &options.host;
-    let directory = match options.level {
-        Level::Namespaces => VirtualPath::parse(DIRECTORY)?,
-        Level::Landlock => VirtualPath::root(),
-    };
-    let root = match &options.root {
+    let directory = directory(builder)?;
+    let root = match &builder.root_files {
         RootFiles::Host => RootFiles::Host,
-        RootFiles::Directory(path) => RootFiles::Directory(absolute(path, host)),
+        RootFiles::Directory(path) => RootFiles::Directory(host.directory.join(path)),
     };
-    let toolchains = options.toolchains.iter().map(|name| Toolchain::find(name, host)).collect::<Result<Vec<_>>>()?;
-    let mut mounts: Vec<Mount> =
-        options.mounts.iter().map(|mount| Mount { source: absolute(&mount.source, host), ..mount.clone() }).collect();
-    for (name, found) in options.toolchains.iter().zip(&toolchains) {
+    let toolchains = builder.toolchains.iter().map(|name| Toolchain::find(name, host)).collect::<Result<Vec<_>>>()?;
+    let mut mounts: Vec<Mount> = options.absolute_mounts().collect();
+    for (name, found) in builder.toolchains.iter().zip(&toolchains) {
         if found.system == SystemParts::Needed && root != RootFiles::Host {
             return Err(Error::new(
                 ErrorKind::Unsupported,
@@ -94,19 +75,21 @@ pub(super) fn confinement(options: &LinuxSandboxBuilder) -> Result<Confinement> 
     let mut read_only = options.read_only.clone();
     // Landlock cannot take back below what it gives above; the report of the sandbox says so.
     let mut git_links = Vec::new();
-    if options.git_files == GitFiles::Protected && options.level == Level::Namespaces {
-        for shown in shown_files(options).iter().filter(|mount| mount.access == MountAccess::ReadWrite) {
+    if options.git_files == GitFiles::Protected && builder.level == Level::Namespaces {
+        for shown in shown_files(builder).iter().filter(|mount| mount.access == MountAccess::ReadWrite) {
             hold_what_runs_outside(shown, &mut read_only, &mut git_links);
         }
     }
-    let work = match &options.work {
-        WorkFiles::Directory(path) => WorkFiles::Directory(absolute(path, host)),
-        ephemeral @ WorkFiles::Ephemeral { .. } => ephemeral.clone(),
+    let work = match options.root() {
+        Some(directory) => WorkFiles::Directory(directory),
+        None => WorkFiles::Ephemeral { most_bytes: builder.ephemeral },
     };
-    let mut environment = environment(options.level, &toolchains, host);
-    options.variables.add_to(&mut environment, host)?;
+    let mut environment = environment(builder.level, &toolchains, host);
+    options.env.add_to(&mut environment, host)?;
+    let limits =
+        NamedLimits { memory: options.memory, cpus: options.cpus, processes: options.pids, ..builder.limits.clone() };
     Ok(Confinement {
-        level: options.level,
+        level: builder.level,
         root,
         work,
         directory,
@@ -114,34 +97,10 @@ pub(super) fn confinement(options: &LinuxSandboxBuilder) -> Result<Confinement> 
         read_only,
         git_links,
         masked: options.masked.clone(),
-        network: options.network,
+        network: options.network.unwrap_or_default(),
         environment,
-        limits: options.limits.with_defaults(options.strength, memory_of_machine()),
+        limits: limits.with_defaults(options.strength, memory_of_machine()),
     })
-}
-
-/// What is there of the names by which programs run outside.
-pub(crate) fn hold_what_runs_outside(
-    shown: &Mount,
-    read_only: &mut Vec<VirtualPath>,
-    git_links: &mut Vec<VirtualPath>,
-) {
-    let found = Repositories::in_directory(&shown.source);
-    let in_repositories = found.directories.iter().flat_map(|directory| {
-        let names = IN_GIT_DIRECTORY.iter().filter(|name| !HOLD_REPOSITORIES.contains(name));
-        names.map(|name| directory.child_unchecked(name))
-    });
-    let of_clients = OF_CLIENTS.iter().filter_map(|file| VirtualPath::parse(file).ok());
-    let there = in_repositories
-        .chain(of_clients)
-        .filter(|path| shown.source.join(path.relative()).symlink_metadata().is_ok())
-        .chain(found.files);
-    read_only.extend(there.map(|path| path.below(&shown.at)));
-    git_links.extend(found.links.iter().map(|path| path.below(&shown.at)));
-}
-
-fn absolute(path: &Path, host: &HostEnvironment) -> PathBuf {
-    host.directory.join(path)
 }
 
 /// Toolchains may share directories; each is shown once.
@@ -187,6 +146,8 @@ fn environment(level: Level, toolchains: &[Toolchain], host: &HostEnvironment) -
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use workden_core::sandbox::{Limit, Network};
 
     use super::*;
@@ -228,14 +189,14 @@ mod tests {
     fn what_is_named_is_in_the_plan() {
         let plan = LinuxSandbox::builder()
             .environment_of(host(&[("EDITOR", "vi")]))
-            .directory("project")
-            .mount("/data", path("/data"), MountAccess::ReadWrite)
-            .mount("shared", path("/shared"), MountAccess::ReadOnly)
-            .variable("KEY", "value")
-            .pass_variable("EDITOR")
+            .root("project")
+            .mount("/data", "/data", MountAccess::ReadWrite)
+            .mount("/shared", "shared", MountAccess::ReadOnly)
+            .env("KEY", "value")
+            .pass_env("EDITOR")
             .network(Network::Host)
             .memory(1000)
-            .masked(path("/workspace/.env"))
+            .masked("/workspace/.env")
             .confinement()
             .unwrap();
         assert_eq!(plan.work, WorkFiles::Directory("/somewhere/project".into()));
@@ -248,7 +209,7 @@ mod tests {
 
     #[test]
     fn without_namespaces_nothing_is_planned_that_only_they_can_give() {
-        let plan = LinuxSandbox::builder().directory("project").level(Level::Landlock).confinement().unwrap();
+        let plan = LinuxSandbox::builder().root("project").level(Level::Landlock).confinement().unwrap();
         assert_eq!((plan.level, plan.directory.as_str()), (Level::Landlock, "/"));
         assert!(plan.read_only.is_empty(), "{:?}", plan.read_only);
         let names: Vec<&String> = plan.environment.keys().collect();
@@ -261,9 +222,9 @@ mod tests {
         std::fs::write(project.path().join(".mcp.json"), "{}").unwrap();
         std::os::unix::fs::symlink("../.git", project.path().join("sub/.git")).unwrap();
         let plan = LinuxSandbox::builder()
-            .directory(project.path())
-            .mount(data.path(), path("/data"), MountAccess::ReadWrite)
-            .mount(given.path(), path("/given"), MountAccess::ReadOnly);
+            .root(project.path())
+            .mount("/data", data.path(), MountAccess::ReadWrite)
+            .mount("/given", given.path(), MountAccess::ReadOnly);
         let planned = plan.confinement().unwrap();
         let held = ["/workspace/.git/hooks", "/workspace/.git/config", "/workspace/.mcp.json"];
         let held_there = ["/data/.git/hooks", "/data/.git/config"];

@@ -32,7 +32,7 @@ impl Place {
     }
 
     fn builder(&self) -> WorkspaceBuilder {
-        Workspace::builder().sandbox(Arc::clone(&self.sandbox))
+        Workspace::builder().remote(Arc::clone(&self.sandbox))
     }
 }
 
@@ -106,7 +106,7 @@ async fn a_directory_that_is_a_link_is_judged_as_what_it_is() {
     let place = Place::new();
     std::fs::create_dir_all(place.directory.path().join("home/.ssh")).unwrap();
     std::os::unix::fs::symlink("home/.ssh", place.directory.path().join("harmless")).unwrap();
-    let workspace = place.builder().preset(Preset::Permissive).working_directory("/harmless").build().unwrap();
+    let workspace = place.builder().preset(Preset::Permissive).work_dir("/harmless").build().unwrap();
     let refused = workspace.execute("cat id_rsa", None).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Denied, "{refused}");
 }
@@ -158,10 +158,10 @@ async fn a_sub_agent_does_not_find_the_jobs_of_its_parent() {
 #[tokio::test]
 async fn other_places_cover_files_and_nothing_is_at_the_root_besides_the_sandbox() {
     let place = Place::new();
-    let workspace = place.builder().mount("/memory", memory()).build().unwrap();
+    let workspace = place.builder().mount_backend("/memory", memory()).build().unwrap();
     workspace.write("/memory/a", "x").await.unwrap();
     assert!(!place.directory.path().join("memory").exists());
-    let refused = place.builder().mount("/", memory()).build().unwrap_err();
+    let refused = place.builder().mount_backend("/", memory()).build().unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
 }
 

@@ -33,7 +33,7 @@ impl Place {
     }
 
     fn builder(&self) -> WorkspaceBuilder {
-        Workspace::builder().sandbox(Arc::clone(&self.sandbox))
+        Workspace::builder().remote(Arc::clone(&self.sandbox))
     }
 
     fn tools(&self) -> Toolset {
@@ -358,7 +358,7 @@ async fn records_name_the_tool() {
 #[tokio::test]
 async fn a_sandbox_with_other_places_mounted_has_commands() {
     let place = Place::new();
-    let workspace = place.builder().mount("/notes", memory()).build().unwrap();
+    let workspace = place.builder().mount_backend("/notes", memory()).build().unwrap();
     let tools = workspace.toolset(ToolsetOptions::default()).unwrap();
     tools.call("write_file", json!({ "path": "/notes/a.md", "content": "x" })).await.unwrap();
     says(&tools, "ls", json!({ "path": "/notes" }), "Contents of /notes:\n  a.md (1 bytes)").await;

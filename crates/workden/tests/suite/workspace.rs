@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use workden::{
-    Approvals, Decision, Derive, Error, ErrorKind, FixedNames, Preset, Scope, Verdict, VirtualPath, Workspace,
+    Approvals, Decision, Derive, Error, ErrorKind, MountAccess, Preset, Scope, Verdict, VirtualPath, Workspace,
     core::{Audit, AuditEvent, Caller, search::GrepRequest, text::Replacement},
 };
 
@@ -113,7 +113,7 @@ fn the_blocking_twin_waits_also_within_async_code() {
 
 #[tokio::test]
 async fn relative_paths_start_at_the_working_directory() {
-    let workspace = Workspace::builder().working_directory("/area").build().unwrap();
+    let workspace = Workspace::builder().work_dir("/area").build().unwrap();
     workspace.write("a.md", "text").await.unwrap();
     assert!(workspace.exists("/area/a.md").await);
     assert_eq!(workspace.read_bytes("../area/./a.md").await.unwrap(), "text");
@@ -126,7 +126,13 @@ fn a_wrong_rule_or_a_missing_directory_is_an_error_when_it_is_built() {
     ruleset.read = Some(workden::policy::OperationRules { default: None, rules: vec![rules] });
     assert_eq!(kind(Workspace::builder().rules(ruleset).build().map(|_| ())), ErrorKind::InvalidPattern);
     assert!(Workspace::builder().root("/nonexistent/directory").build().is_err());
-    assert!(Workspace::builder().directory_at("/a", "/").directory_at("/a/", "/").build().is_err());
+    assert!(
+        Workspace::builder()
+            .mount("/a", "/", MountAccess::ReadWrite)
+            .mount("/a/", "/", MountAccess::ReadWrite)
+            .build()
+            .is_err()
+    );
 }
 
 #[test]
@@ -138,11 +144,7 @@ fn nothing_is_moved_to_or_away_from_where_programs_outside_would_run_it() {
     for file in ["x/hooks/pre-commit", "y/.gitt/config", "z/mcp.json", "sub/.git/config", "bare/head.md"] {
         std::fs::write(place.path().join(file), "evil").unwrap();
     }
-    let den = Workspace::builder()
-        .directory_at("/", place.path())
-        .fixed_names("/", FixedNames::host_executed())
-        .build_blocking()
-        .unwrap();
+    let den = Workspace::builder().root(place.path()).build_blocking().unwrap();
     for (from, to) in [
         ("x", ".git"),
         ("x", "gits/.git"),

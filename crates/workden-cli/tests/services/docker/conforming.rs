@@ -9,20 +9,20 @@ use crate::{
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commands_of_a_busybox_container_conform() {
-    hold(sandbox_checks(), async || container(BUSYBOX).build()).await;
+    hold(sandbox_checks(), async || container(BUSYBOX).build().unwrap()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commands_of_a_debian_container_conform() {
-    hold(sandbox_checks().chain(python_checks()), async || container(PYTHON).build()).await;
+    hold(sandbox_checks().chain(python_checks()), async || container(PYTHON).build().unwrap()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_of_a_busybox_container_conform() {
-    files_conform(container(BUSYBOX).build()).await;
+    files_conform(container(BUSYBOX).build().unwrap()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_of_a_debian_container_conform() {
-    files_conform(container(PYTHON).build()).await;
+    files_conform(container(PYTHON).build().unwrap()).await;
 }

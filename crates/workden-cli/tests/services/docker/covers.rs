@@ -27,11 +27,12 @@ async fn masked_places_are_empty_and_read_only_ones_stay_as_they_are() {
     fs::create_dir_all(at(".git/hooks")).unwrap();
     let path = |text: &str| VirtualPath::parse(text).unwrap();
     let sandbox = container(BUSYBOX)
-        .volume(place.path(), "/workspace", MountAccess::ReadWrite)
+        .mount("/workspace", place.path(), MountAccess::ReadWrite)
         .masked(path("/workspace/secrets"))
         .mask([path("/workspace/password: here"), path("/workspace/not-there")])
         .read_only(path("/workspace/given"))
-        .build();
+        .build()
+        .unwrap();
     let script = "ls -A secrets; cat secrets/deep/key p*; touch secrets/new; touch given/in/new; rm given/in/x; \
                   mv given away; rm -rf secrets; cat given/in/x; echo; touch fine; touch .git/hooks/x";
     let told = sandbox.execute(&ExecuteRequest::shell(script)).await.unwrap().output.text().to_string();
@@ -50,9 +51,10 @@ async fn a_name_that_a_daemon_would_misunderstand_is_refused_and_not_left_readab
     let place = tempfile::tempdir().unwrap();
     fs::write(place.path().join("key,rw"), "SECRET").unwrap();
     let sandbox = container(BUSYBOX)
-        .volume(place.path(), "/workspace", MountAccess::ReadWrite)
+        .mount("/workspace", place.path(), MountAccess::ReadWrite)
         .masked(VirtualPath::parse("/workspace/key,rw").unwrap())
-        .build();
+        .build()
+        .unwrap();
     let error = sandbox.start().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.sentence().contains("`/workspace/key,rw`"), "{error}");
@@ -76,13 +78,14 @@ async fn what_another_container_exchanges_for_a_link_is_never_mounted() {
         std::os::unix::fs::symlink(&secret, work.join(format!("l{n}"))).unwrap();
     }
     std::fs::write(work.join("exchanging.py"), EXCHANGING).unwrap();
-    let attacker = container(PYTHON).volume(&work, "/workspace", MountAccess::ReadWrite).git_files(GitFiles::Writable);
-    let attacker = attacker.build();
+    let attacker = container(PYTHON).mount("/workspace", &work, MountAccess::ReadWrite).git_files(GitFiles::Writable);
+    let attacker = attacker.build().unwrap();
     attacker.start_job(&JobRequest::shell("python3 exchanging.py")).await.unwrap();
     let (mut refused, mut started) = (0, 0);
     for _ in 0..times(5, 15) {
         let masked = (0..12).map(|n| VirtualPath::parse(&format!("/workspace/d{n}/.env")).unwrap());
-        let victim = container(BUSYBOX).volume(&work, "/workspace", MountAccess::ReadWrite).mask(masked).build();
+        let victim =
+            container(BUSYBOX).mount("/workspace", &work, MountAccess::ReadWrite).mask(masked).build().unwrap();
         match victim.start().await {
             Err(error) => {
                 let kinds = [ErrorKind::Moved, ErrorKind::InvalidArgument, ErrorKind::Io];

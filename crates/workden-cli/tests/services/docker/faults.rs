@@ -30,13 +30,13 @@ async fn write(sandbox: &dyn Sandbox, path: &str, text: &'static str) {
 
 /// A container that is reached by way of a proxy.
 fn through(proxy: &Proxy) -> DockerSandboxBuilder {
-    DockerSandbox::builder(proxy.daemon(), BUSYBOX).keepers(keepers())
+    DockerSandbox::builder().daemon(proxy.daemon()).image(BUSYBOX).keepers(keepers())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_container_is_a_sandbox_that_is_gone_and_files_in_volumes_are_kept() {
     let files = tempfile::tempdir().unwrap();
-    let sandbox = container(BUSYBOX).volume(files.path(), "/workspace", MountAccess::ReadWrite).build();
+    let sandbox = container(BUSYBOX).mount("/workspace", files.path(), MountAccess::ReadWrite).build().unwrap();
     write(&sandbox, "/workspace/kept", "x").await;
     let name = sandbox.container_name().unwrap();
     let request = sh("touch started; sleep 3600");
@@ -57,7 +57,7 @@ async fn a_killed_container_is_a_sandbox_that_is_gone_and_files_in_volumes_are_k
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_paused_container_says_so_and_goes_on_when_it_may() {
-    let sandbox = container(BUSYBOX).build();
+    let sandbox = container(BUSYBOX).build().unwrap();
     sandbox.start().await.unwrap();
     let name = sandbox.container_name().unwrap();
     docker(&["pause", &name]);
@@ -76,7 +76,7 @@ async fn a_paused_container_says_so_and_goes_on_when_it_may() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_that_breaks_is_made_anew_and_jobs_go_on() {
     let proxy = Proxy::new().await;
-    let sandbox = through(&proxy).build();
+    let sandbox = through(&proxy).build().unwrap();
     write(&sandbox, "/workspace/a", "before").await;
     let job = sandbox.start_job(&JobRequest::shell("sleep 300")).await.unwrap();
     for _ in 0..3 {
@@ -93,7 +93,7 @@ async fn a_stream_that_breaks_is_made_anew_and_jobs_go_on() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_command_whose_stream_breaks_is_not_run_again() {
     let proxy = Proxy::new().await;
-    let sandbox = through(&proxy).build();
+    let sandbox = through(&proxy).build().unwrap();
     sandbox.start().await.unwrap();
     let request = sh("echo once >> /workspace/ran; sleep 3600");
     let running = sandbox.execute(&request);
@@ -113,7 +113,7 @@ async fn a_command_whose_stream_breaks_is_not_run_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_network_that_is_cut_without_a_word_is_noticed_and_used_again_when_it_is_back() {
     let proxy = Proxy::new().await;
-    let sandbox = through(&proxy).build();
+    let sandbox = through(&proxy).build().unwrap();
     write(&sandbox, "/workspace/a", "x").await;
     proxy.set(Way::Dead);
     let error = timeout(PATIENCE, sandbox.read_bytes(&at("/workspace/a"))).await.unwrap().unwrap_err();
@@ -127,28 +127,28 @@ async fn a_network_that_is_cut_without_a_word_is_noticed_and_used_again_when_it_
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_missing_is_named_and_nothing_is_left_of_the_attempt() {
     let nowhere = Daemon::at("tcp://127.0.0.1:1").unwrap();
-    let none = DockerSandbox::builder(nowhere, BUSYBOX).keepers(keepers()).build();
+    let none = DockerSandbox::builder().daemon(nowhere).image(BUSYBOX).keepers(keepers()).build().unwrap();
     let error = none.start().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
     assert!(error.to_string().contains("systemctl start docker"), "{error}");
 
-    let error = container("workden-test/no-such-image:1").build().start().await.unwrap_err();
+    let error = container("workden-test/no-such-image:1").build().unwrap().start().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     assert!(error.sentence().contains("workden-test/no-such-image:1"), "{error}");
 
     let name = unique("faults");
-    let odd = container(BUSYBOX).container_name(&name).oci_runtime("no-such-runtime").build();
+    let odd = container(BUSYBOX).container_name(&name).oci_runtime("no-such-runtime").build().unwrap();
     let error = odd.start().await.unwrap_err();
     assert!(error.sentence().contains("no-such-runtime"), "{error}");
-    let missing = container(BUSYBOX).container_name(&name).volume("/no/such/directory", "/data", MountAccess::ReadOnly);
-    let error = missing.build().start().await.unwrap_err();
+    let missing = container(BUSYBOX).container_name(&name).mount("/data", "/no/such/directory", MountAccess::ReadOnly);
+    let error = missing.build().unwrap().start().await.unwrap_err();
     assert!(error.sentence().contains("/no/such/directory"), "{error}");
     assert!(docker(&["ps", "-aq", "--filter", &format!("name={name}")]).is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_is_an_error_and_the_sandbox_goes_on() {
-    let sandbox = container(BUSYBOX).tmpfs("/workspace/small", 1 << 20).build();
+    let sandbox = container(BUSYBOX).tmpfs("/workspace/small", 1 << 20).build().unwrap();
     let full = sandbox.execute(&sh("dd if=/dev/zero of=/workspace/small/all bs=64k 2>&1")).await.unwrap();
     assert!(full.output.text().contains("No space left"), "{}", full.output.text());
     let content = Bytes::from(vec![b'x'; 64 * 1024]);
@@ -161,7 +161,7 @@ async fn a_full_disk_is_an_error_and_the_sandbox_goes_on() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_keeper_that_is_killed_from_outside_is_a_sandbox_that_is_gone() {
-    let sandbox = container(BUSYBOX).build();
+    let sandbox = container(BUSYBOX).build().unwrap();
     sandbox.start().await.unwrap();
     let pid = docker(&["inspect", "--format", "{{.State.Pid}}", &sandbox.container_id().unwrap()]);
     // From inside it cannot be: it is the first process there.

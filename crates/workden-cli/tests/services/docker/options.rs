@@ -25,7 +25,7 @@ async fn said(sandbox: &dyn Sandbox, line: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_callers_start_one_container() {
     let label = unique("many");
-    let sandbox = container(BUSYBOX).label("workden-test.many", &label).build();
+    let sandbox = container(BUSYBOX).label("workden-test.many", &label).build().unwrap();
     let calls = (0..20).map(|_| said(&sandbox, "echo ok"));
     assert!(futures_util::future::join_all(calls).await.iter().all(|said| said == "ok"));
     let found = docker(&["ps", "-aq", "--filter", &format!("label=workden-test.many={label}")]);
@@ -42,7 +42,7 @@ async fn many_callers_start_one_container() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_who_stops_waiting_leaves_no_half_made_container() {
     let label = unique("cancelled");
-    let sandbox = container(BUSYBOX).label("workden-test.cancelled", &label).build();
+    let sandbox = container(BUSYBOX).label("workden-test.cancelled", &label).build().unwrap();
     for millis in [0, 5, 30, 100] {
         let _ = tokio::time::timeout(std::time::Duration::from_millis(millis), sandbox.start()).await;
     }
@@ -51,7 +51,7 @@ async fn a_caller_who_stops_waiting_leaves_no_half_made_container() {
     assert_eq!(docker(&["ps", "-aq", "--filter", &filter]).lines().count(), 1);
     sandbox.stop().await.unwrap();
     // Stopped while it starts.
-    let early = container(BUSYBOX).label("workden-test.cancelled", &label).build();
+    let early = container(BUSYBOX).label("workden-test.cancelled", &label).build().unwrap();
     let _ = tokio::time::timeout(std::time::Duration::from_millis(20), early.start()).await;
     early.stop().await.unwrap();
     assert!(docker(&["ps", "-aq", "--filter", &filter]).is_empty());
@@ -60,7 +60,7 @@ async fn a_caller_who_stops_waiting_leaves_no_half_made_container() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dropped_sandbox_takes_its_container_along() {
     let label = unique("dropped");
-    let sandbox = container(BUSYBOX).label("workden-test.dropped", &label).build();
+    let sandbox = container(BUSYBOX).label("workden-test.dropped", &label).build().unwrap();
     sandbox.start().await.unwrap();
     drop(sandbox);
     let filter = format!("label=workden-test.dropped={label}");
@@ -71,7 +71,7 @@ async fn a_dropped_sandbox_takes_its_container_along() {
 async fn a_lease_that_is_not_renewed_ends_the_container() {
     let name = unique("lease");
     let sandbox = container(BUSYBOX).container_name(&name).when_it_ends(WhenItEnds::Remove);
-    let sandbox = sandbox.lease(std::time::Duration::from_secs(1)).build();
+    let sandbox = sandbox.lease(std::time::Duration::from_secs(1)).build().unwrap();
     sandbox.start().await.unwrap();
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     assert_eq!(said(&sandbox, "echo held").await, "held", "a lease is held by the one who is connected");
@@ -83,7 +83,7 @@ async fn a_lease_that_is_not_renewed_ends_the_container() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_container_is_found_again_by_its_name_whatever_became_of_it() {
     let name = unique("named");
-    let make = || container(BUSYBOX).container_name(&name).build();
+    let make = || container(BUSYBOX).container_name(&name).build().unwrap();
     let first = make();
     first.write_path(&at("/kept"), Bytes::from_static(b"x"), Expect::Anything).await.unwrap();
     let id = first.container_id().unwrap();
@@ -140,7 +140,7 @@ async fn a_container_that_is_not_ours_is_lent_a_keeper_and_left_as_it_was() {
 async fn files_written_into_a_volume_belong_to_its_owner() {
     let files = tempfile::tempdir().unwrap();
     std::os::unix::fs::chown(files.path(), Some(48_231), Some(48_232)).unwrap();
-    let sandbox = container(BUSYBOX).volume(files.path(), "/workspace", MountAccess::ReadWrite).build();
+    let sandbox = container(BUSYBOX).mount("/workspace", files.path(), MountAccess::ReadWrite).build().unwrap();
     assert_eq!(
         said(&sandbox, "id -u; id -g; touch by-command; echo $HOME; cat /proc/1/status | grep Uid")
             .await
@@ -154,7 +154,7 @@ async fn files_written_into_a_volume_belong_to_its_owner() {
         assert_eq!((owner.uid(), owner.gid()), (48_231, 48_232), "{name}");
     }
     sandbox.stop().await.unwrap();
-    let read_only = container(BUSYBOX).volume(files.path(), "/data", MountAccess::ReadOnly).build();
+    let read_only = container(BUSYBOX).mount("/data", files.path(), MountAccess::ReadOnly).build().unwrap();
     assert_eq!(said(&read_only, "ls /data; touch /data/x 2>&1 | grep -c Read-only").await, "by-call\nby-command\n1");
     read_only.stop().await.unwrap();
 }
@@ -162,7 +162,8 @@ async fn files_written_into_a_volume_belong_to_its_owner() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_only_root_and_an_ordinary_user_still_have_a_place_to_work() {
     let user = ContainerUser::Ids { user: 48_231, group: 48_231 };
-    let sandbox = container(PYTHON).root_access(RootAccess::ReadOnly).user(user).privileges(Privileges::None).build();
+    let sandbox =
+        container(PYTHON).root_access(RootAccess::ReadOnly).user(user).privileges(Privileges::None).build().unwrap();
     let line =
         "touch a /tmp/b && echo made; touch /usr/x 2>&1 | grep -c -i read-only; id -u; grep CapBnd /proc/self/status";
     assert_eq!(said(&sandbox, line).await, "made\n1\n48231\nCapBnd:\t0000000000000000");
@@ -176,7 +177,7 @@ async fn a_read_only_root_and_an_ordinary_user_still_have_a_place_to_work() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn limits_hold_and_a_command_that_runs_into_one_is_told() {
-    let sandbox = container(PYTHON).memory(64 << 20).cpus(0.5).processes(40).build();
+    let sandbox = container(PYTHON).memory(64 << 20).cpus(0.5).pids(40).build().unwrap();
     let isolation = sandbox.isolation().await.unwrap();
     let held = |name| isolation.limits.iter().find(|limit| limit.limit == name).map(|limit| limit.value.as_str());
     assert_eq!((held(LimitName::Memory), held(LimitName::Processes)), (Some("64 MB"), Some("40")));
@@ -210,7 +211,8 @@ async fn limits_hold_and_a_command_that_runs_into_one_is_told() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_daemons_own_init_is_told_as_what_it_costs() {
-    let init = container(BUSYBOX).init(Init::OfDaemon).variable("GREETING", "hi there").network("bridge").build();
+    let init =
+        container(BUSYBOX).init(Init::OfDaemon).env("GREETING", "hi there").network_name("bridge").build().unwrap();
     assert_eq!(said(&init, "echo $GREETING").await, "hi there");
     let isolation = init.isolation().await.unwrap();
     assert!(isolation.lacking.iter().any(|why| why.contains("commands can kill it")), "{isolation:?}");
@@ -224,12 +226,12 @@ async fn what_cannot_be_a_container_is_refused_before_the_daemon_is_asked() {
         container(BUSYBOX).work_dir("relative"),
         container(BUSYBOX).work_dir("/"),
         container(BUSYBOX).work_dir("/a/../etc"),
-        container(BUSYBOX).volume("/tmp", "/.workden/run", MountAccess::ReadWrite),
+        container(BUSYBOX).mount("/.workden/run", "/tmp", MountAccess::ReadWrite),
         container(BUSYBOX).tmpfs("/x,exec", 1),
-        container(BUSYBOX).variable("A=B", "c"),
+        container(BUSYBOX).env("A=B", "c"),
         container(BUSYBOX).cpus(-1.0),
     ] {
-        let error = odd.build().start().await.unwrap_err();
+        let error = odd.build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn keepers() -> ContainerKeepers {
 
 /// A container of this image.
 pub(crate) fn container(image: &str) -> DockerSandboxBuilder {
-    DockerSandbox::builder(daemon(), image).keepers(keepers())
+    DockerSandbox::builder().daemon(daemon()).image(image).keepers(keepers())
 }
 
 /// The command line of Docker, talking to the same daemon.

@@ -16,22 +16,22 @@ fn podman() -> Daemon {
 }
 
 fn container() -> DockerSandboxBuilder {
-    DockerSandbox::builder(podman(), BUSYBOX).keepers(keepers())
+    DockerSandbox::builder().daemon(podman()).image(BUSYBOX).keepers(keepers())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commands_and_files_of_a_container_of_podmans_conform() {
-    hold(sandbox_checks(), async || container().build()).await;
-    files_conform(container().build()).await;
+    hold(sandbox_checks(), async || container().build().unwrap()).await;
+    files_conform(container().build().unwrap()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_container_of_podmans_is_found_again_by_its_name() {
     let name = unique("podman");
-    let first = container().container_name(&name).build();
+    let first = container().container_name(&name).build().unwrap();
     first.execute(&ExecuteRequest::shell("echo kept > /kept")).await.unwrap();
     first.stop().await.unwrap();
-    let again = container().container_name(&name).build();
+    let again = container().container_name(&name).build().unwrap();
     let read = again.execute(&ExecuteRequest::shell("cat /kept")).await.unwrap();
     assert_eq!(read.output.text(), "kept\n");
     again.stop().await.unwrap();

@@ -4,10 +4,8 @@ use workden_core::{
     ErrorKind, Sandbox,
     sandbox::{ExecuteRequest, JobRequest, JobState},
 };
-use workden_sandboxes::{
-    docker::{Daemon, DockerSandbox, DockerSessions, WhenItEnds},
-    sessions::SessionManager,
-};
+use workden_sandboxes::docker::{Daemon, DockerLauncher, DockerSandbox, WhenItEnds};
+use workden_sessions::SessionManager;
 
 use crate::{
     docker::{
@@ -28,8 +26,8 @@ async fn a_session_is_made_anew_after_its_daemon_ended_with_all_its_containers()
     own.load(BUSYBOX);
     let files = tempfile::tempdir().unwrap();
     let daemon = Daemon::at(&own.address()).unwrap();
-    let template = DockerSandbox::builder(daemon, BUSYBOX).keepers(keepers());
-    let factory = DockerSessions::new(template, "restarts").unwrap();
+    let template = DockerSandbox::builder().daemon(daemon).image(BUSYBOX).keepers(keepers());
+    let factory = DockerLauncher::new(template, "restarts").unwrap();
     let manager = SessionManager::builder(factory).workspace_root(files.path()).start().await.unwrap();
     let session = manager.get_or_create(&id("a"), None).await.unwrap();
     assert_eq!(said(&*session, "echo kept > file; cat file").await, "kept\n");
@@ -61,7 +59,13 @@ async fn a_container_that_lives_on_without_its_daemon_is_reached_again() {
     own.load(BUSYBOX);
     let daemon = Daemon::at(&own.address()).unwrap();
     // One that is to be removed when it ends is removed by a daemon that starts, also while it runs.
-    let sandbox = DockerSandbox::builder(daemon, BUSYBOX).keepers(keepers()).when_it_ends(WhenItEnds::Keep).build();
+    let sandbox = DockerSandbox::builder()
+        .daemon(daemon)
+        .image(BUSYBOX)
+        .keepers(keepers())
+        .when_it_ends(WhenItEnds::Keep)
+        .build()
+        .unwrap();
     sandbox.start_job(&JobRequest::shell("sleep 300")).await.unwrap();
     let container = sandbox.container_id().unwrap();
     own.down();

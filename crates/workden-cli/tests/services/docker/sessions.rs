@@ -14,10 +14,8 @@ use workden_core::{
     Sandbox,
     sandbox::{ExecuteRequest, JobRequest},
 };
-use workden_sandboxes::{
-    docker::DockerSessions,
-    sessions::{Adopt, SessionId, SessionManager, SessionManagerBuilder},
-};
+use workden_sandboxes::docker::DockerLauncher;
+use workden_sessions::{Adopt, SessionId, SessionManager, SessionManagerBuilder};
 
 use crate::{
     counts::times,
@@ -33,7 +31,7 @@ pub(crate) fn id(text: &str) -> SessionId {
 }
 
 fn sessions(owner: &str) -> SessionManagerBuilder {
-    SessionManager::builder(DockerSessions::new(container(BUSYBOX), owner).unwrap())
+    SessionManager::builder(DockerLauncher::new(container(BUSYBOX), owner).unwrap())
 }
 
 /// The containers of an owner.

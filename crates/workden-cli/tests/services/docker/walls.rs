@@ -125,7 +125,7 @@ async fn nothing_gets_out(builder: DockerSandboxBuilder) {
     let abstract_name = crate::docker::places::unique("abstract");
     let address = SocketAddr::from_abstract_name(abstract_name.as_bytes());
     let _socket = UnixListener::bind_addr(&address.unwrap()).unwrap();
-    let sandbox = builder.volume(&given, "/given", MountAccess::ReadOnly).build();
+    let sandbox = builder.mount("/given", &given, MountAccess::ReadOnly).build().unwrap();
     sandbox.start().await.unwrap();
     let id = sandbox.container_id().unwrap();
     let token =

@@ -82,7 +82,7 @@ fn what_a_policy_denies_is_masked_and_so_is_a_directory_that_cannot_be_looked_in
         fs::hard_link(at(".env"), at("other")).unwrap();
         fs::set_permissions(at("closed"), fs::Permissions::from_mode(0o300)).unwrap();
         let rules = Preset::Permissive.ruleset_in(PathScope::Machine);
-        let plan = linux().directory(directory.path());
+        let plan = linux().root(directory.path());
         let masks = masks(&plan.shown_files(), &Policy::new().with_rules(&rules).unwrap()).await.unwrap();
         let sandbox = plan.mask(masks).start().await.unwrap();
         let printed = async |line: &str| sandbox.execute(&ExecuteRequest::shell(line)).await.unwrap().output.text();

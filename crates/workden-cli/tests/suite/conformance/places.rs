@@ -41,13 +41,13 @@ impl Places {
 
     /// A sandbox that works on a directory of the host.
     pub(crate) async fn linux(&self) -> LinuxSandbox {
-        linux().directory(self.directory()).start().await.unwrap()
+        linux().root(self.directory()).start().await.unwrap()
     }
 
     /// The same without namespaces. Commands never are user 0: the directory is another user's.
     pub(crate) async fn landlock(&self, network: Network) -> LinuxSandbox {
         let directory = self.directory_for(Kind::Landlock);
-        linux().level(Level::Landlock).network(network).directory(directory).start().await.unwrap()
+        linux().level(Level::Landlock).network(network).root(directory).start().await.unwrap()
     }
 
     /// A directory that a sandbox of this kind can work on.
@@ -62,7 +62,7 @@ impl Places {
     }
 
     pub(crate) async fn host(&self) -> HostSandbox {
-        let host = HostSandbox::builder(self.directory()).keeper(KeeperProgram::at(program()));
+        let host = HostSandbox::builder().root(self.directory()).keeper(KeeperProgram::at(program()));
         host.environment_of(HostEnvironment::from_process()).start().await.unwrap()
     }
 

@@ -122,7 +122,7 @@ fn what_cannot_be_had_is_refused() {
         (&ours, &["--mount", &inside], "in a writable one"),
         (&ours, &["--root", "/"], "it is a system directory"),
         (&ours, &["--root", "/proc/self"], "it is a system directory"),
-        (&ours, &["--sandbox", "host"], "`--level` cannot be had with `--sandbox host`"),
+        (&ours, &["--sandbox", "host"], "`--level` is not supported with `--sandbox host`"),
         (&roots, &[], "commands never run as user 0"),
     ] {
         let ran = run(project, &[words, &["--", "touch", "made"]].concat());

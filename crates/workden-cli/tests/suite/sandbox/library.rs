@@ -17,8 +17,8 @@ fn keeper() -> KeeperProgram {
 
 async fn both(project: &Project) -> Vec<Box<dyn Sandbox>> {
     let host = HostEnvironment::from_process();
-    let linux = LinuxSandbox::builder().keeper(keeper()).directory(project.path());
-    let on_host = HostSandbox::builder(project.path()).keeper(keeper()).environment_of(host);
+    let linux = LinuxSandbox::builder().keeper(keeper()).root(project.path());
+    let on_host = HostSandbox::builder().root(project.path()).keeper(keeper()).environment_of(host);
     vec![Box::new(linux.start().await.unwrap()), Box::new(on_host.start().await.unwrap())]
 }
 
@@ -81,14 +81,14 @@ async fn an_ephemeral_workspace_is_empty_and_bounded() {
 #[tokio::test]
 async fn what_is_no_keeper_is_told_and_not_waited_for() {
     let missing = LinuxSandbox::builder().start().await.unwrap_err();
-    assert_eq!(missing.kind(), ErrorKind::InvalidArgument);
-    assert!(missing.hint_text().unwrap().contains("KeeperProgram::at"), "{missing}");
+    assert_eq!(missing.kind(), ErrorKind::NotFound);
+    assert!(missing.hint_text().unwrap().contains("workden::init();"), "{missing}");
     for (program, kind, words) in [
         ("/no/such/keeper", ErrorKind::NotFound, "the keeper cannot be started"),
         ("/bin/false", ErrorKind::Gone, "the keeper ended before it was ready (exit status: 1)"),
         ("/bin/true", ErrorKind::Gone, "the keeper ended before it was ready (exit status: 0)"),
     ] {
-        let starting = HostSandbox::builder("/").keeper(KeeperProgram::at(program)).start();
+        let starting = HostSandbox::builder().root("/").keeper(KeeperProgram::at(program)).start();
         let error = tokio::time::timeout(PATIENCE, starting).await.unwrap().unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.sentence().starts_with(words), "{error}");
@@ -97,7 +97,7 @@ async fn what_is_no_keeper_is_told_and_not_waited_for() {
 
 #[tokio::test]
 async fn the_keepers_own_refusal_comes_through() {
-    let error = LinuxSandbox::builder().keeper(keeper()).directory("/no/such/place").start().await.unwrap_err();
+    let error = LinuxSandbox::builder().keeper(keeper()).root("/no/such/place").start().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.sentence().contains("`/workspace`") && error.hint_text().is_some(), "{error}");
 }

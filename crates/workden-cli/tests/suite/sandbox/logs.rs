@@ -122,7 +122,7 @@ async fn old_logs_go_and_logs_of_jobs_are_read_by_their_id_alone() {
 #[tokio::test]
 async fn on_the_host_logs_are_read_by_their_id_alone() {
     let project = Project::new();
-    let sandbox = HostSandbox::builder(project.path()).keeper(keeper()).start().await.unwrap();
+    let sandbox = HostSandbox::builder().root(project.path()).keeper(keeper()).start().await.unwrap();
     assert_eq!(log_of(&sandbox, "seq 1 5000").await, None);
 }
 

@@ -5,7 +5,7 @@ use std::{os::unix::fs::symlink, path::Path, sync::Arc};
 
 use workden::{Action, PathScope, Policy, Preset, Ruleset, Workspace, masks};
 use workden_core::{
-    ErrorKind, Sandbox, VirtualPath,
+    ErrorKind, Sandbox,
     sandbox::{ExecuteRequest, MountAccess},
 };
 use workden_sandboxes::{KeeperProgram, LinuxSandbox, LinuxSandboxBuilder};
@@ -19,7 +19,7 @@ fn policy() -> Policy {
 }
 
 fn plan(directory: &Path) -> LinuxSandboxBuilder {
-    LinuxSandbox::builder().keeper(KeeperProgram::at(env!("CARGO_BIN_EXE_workden"))).directory(directory)
+    LinuxSandbox::builder().keeper(KeeperProgram::at(env!("CARGO_BIN_EXE_workden"))).root(directory)
 }
 
 async fn masked(plan: LinuxSandboxBuilder, policy: &Policy) -> LinuxSandbox {
@@ -86,11 +86,10 @@ async fn what_is_mounted_is_masked_as_well_and_read_under_no_name_in_another_mou
     std::fs::write(data.at("id_rsa"), SECRET).unwrap();
     std::fs::write(data.at("table.csv"), "1,2\n").unwrap();
     std::fs::hard_link(data.at("id_rsa"), project.at("notes.bak")).unwrap();
-    let at = |place: &str| VirtualPath::parse(place).unwrap();
     let plan = plan(project.path())
-        .mount(data.path(), at("/data"), MountAccess::ReadOnly)
-        .mount(data.path(), at("/workspace/inner"), MountAccess::ReadWrite)
-        .mount(data.at("id_rsa"), at("/keys/id_rsa"), MountAccess::ReadOnly);
+        .mount("/data", data.path(), MountAccess::ReadOnly)
+        .mount("/workspace/inner", data.path(), MountAccess::ReadWrite)
+        .mount("/keys/id_rsa", data.at("id_rsa"), MountAccess::ReadOnly);
     let sandbox = masked(plan, &policy()).await;
     assert_eq!(ran(&sandbox, "cat /data/table.csv inner/table.csv").await, ("1,2\n1,2\n".to_owned(), 0));
     for file in ["/data/id_rsa", "inner/id_rsa", "/keys/id_rsa", "notes.bak"] {
@@ -105,7 +104,7 @@ async fn a_workspace_with_the_same_policy_has_masked_files_and_all_others() {
     std::fs::write(project.at(".env"), SECRET).unwrap();
     let policy = policy();
     let sandbox = masked(plan(project.path()), &policy).await;
-    let den = Workspace::builder().sandbox(Arc::new(sandbox)).policy(policy).build().unwrap();
+    let den = Workspace::builder().remote(Arc::new(sandbox)).policy(policy).build().unwrap();
     let refused = den.execute("cat .env", None).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Denied);
     assert_eq!(den.read_bytes(".env").await.unwrap_err().kind(), ErrorKind::Denied);

@@ -148,5 +148,5 @@ fn a_terminal_is_one_to_the_command_and_ours_is_as_before() {
 fn without_a_terminal_there_is_none_to_give() {
     let ran = Project::new().run(&["-t", "--", "true"]);
     assert_eq!(ran.code, Some(125));
-    assert!(ran.err.starts_with("error: `-t` is for terminals, and standard input is none\n"), "{ran:?}");
+    assert!(ran.err.starts_with("error: `-t` requires a terminal on standard input\n"), "{ran:?}");
 }

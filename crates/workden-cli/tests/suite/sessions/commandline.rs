@@ -128,11 +128,14 @@ fn a_session_is_what_it_was_opened_as() {
         ),
         (&["sessions", "open", "mine", "--memory", "1G"], "has `--memory 268435456`"),
         (&["run", "--session", "mine", "--net", "host", "--", "true"], "was made without `--net host`"),
-        (&["run", "--session", "mine", "--mount", "/etc:/x", "--", "true"], "`--mount` cannot be had with `--session`"),
-        (&["sessions", "exec", "none", "--", "true"], "there is no session `none`"),
+        (
+            &["run", "--session", "mine", "--mount", "/etc:/x", "--", "true"],
+            "`--mount` is not supported with `--session`",
+        ),
+        (&["sessions", "exec", "none", "--", "true"], "session `none` not found"),
         (&["sessions", "open", "new", "--image", "x"], "`--image` says what a container has installed"),
         (&["sessions", "open", "new", "--sandbox", "docker"], "needs an `--image` or a `--runtime`"),
-        (&["tool", "--session", "mine", "--sandbox", "none"], "a session is a Linux sandbox or a container"),
+        (&["tool", "--session", "mine", "--sandbox", "none"], "`--session` is not supported with `--sandbox none`"),
     ] {
         let output = state.workden(words);
         assert!(!output.status.success() && told(&output).contains(says), "{words:?}: {}", told(&output));

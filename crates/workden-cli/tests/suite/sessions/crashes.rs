@@ -8,7 +8,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 use workden_core::sandbox::JobRequest;
-use workden_sandboxes::sessions::{Adopt, SessionOptions};
+use workden_sessions::{Adopt, SessionOptions};
 
 use crate::{
     processes::{PATIENCE, soon},

@@ -4,10 +4,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use workden_core::{Sandbox, sandbox::ExecuteRequest};
-use workden_sandboxes::{
-    KeeperProgram, LinuxSandbox, LinuxSessions,
-    sessions::{SessionId, SessionManager, SessionManagerBuilder},
-};
+use workden_sandboxes::{KeeperProgram, LinuxLauncher, LinuxSandbox};
+use workden_sessions::{SessionId, SessionManager, SessionManagerBuilder};
 
 /// Where everything of one test is.
 pub(crate) struct Place {
@@ -47,7 +45,7 @@ impl Place {
 
 pub(crate) fn builder(state: &Path) -> SessionManagerBuilder {
     let template = LinuxSandbox::builder().keeper(KeeperProgram::at(env!("CARGO_BIN_EXE_workden")));
-    SessionManager::builder(LinuxSessions::new(template, state))
+    SessionManager::builder(LinuxLauncher::new(template, state))
 }
 
 pub(crate) fn id(text: &str) -> SessionId {

@@ -4,7 +4,7 @@ use std::{os::unix::fs::symlink, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process};
 use workden_core::{ErrorKind, sandbox::JobRequest};
-use workden_sandboxes::sessions::{Adopt, SessionId, SessionManager};
+use workden_sessions::{Adopt, SessionId, SessionManager};
 
 use crate::{
     processes::{PATIENCE, soon},

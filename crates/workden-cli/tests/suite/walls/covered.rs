@@ -13,7 +13,7 @@ async fn printed(directory: &Path, script: &str) -> String {
     let path = |typed: &str| VirtualPath::parse(typed).unwrap();
     let sandbox = LinuxSandbox::builder()
         .keeper(KeeperProgram::at(env!("CARGO_BIN_EXE_workden")))
-        .directory(directory)
+        .root(directory)
         .masked(path("/workspace/deep/down/secret"))
         .masked(path("/workspace/by-link/secret"))
         .read_only(path("/workspace/deep/fixed"))

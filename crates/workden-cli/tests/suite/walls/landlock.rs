@@ -169,7 +169,7 @@ async fn a_sandbox_survives_what_its_commands_do_to_it() {
     let place = tempfile::tempdir().unwrap();
     chown(place.path(), Some(ORDINARY), Some(ORDINARY)).unwrap();
     let program = KeeperProgram::at(env!("CARGO_BIN_EXE_workden"));
-    let builder = LinuxSandbox::builder().keeper(program).level(Level::Landlock).directory(place.path()).processes(128);
+    let builder = LinuxSandbox::builder().keeper(program).level(Level::Landlock).root(place.path()).pids(128);
     let sandbox = builder.start().await.unwrap();
     for worst in [
         "kill -9 -1",
@@ -198,7 +198,7 @@ async fn commands_of_one_sandbox_reach_each_other_and_not_those_of_another() {
     chown(place.path(), Some(ORDINARY), Some(ORDINARY)).unwrap();
     let start = async || {
         let program = KeeperProgram::at(env!("CARGO_BIN_EXE_workden"));
-        let builder = LinuxSandbox::builder().keeper(program).level(Level::Landlock).directory(place.path());
+        let builder = LinuxSandbox::builder().keeper(program).level(Level::Landlock).root(place.path());
         builder.start().await.unwrap()
     };
     let (one, other) = (start().await, start().await);

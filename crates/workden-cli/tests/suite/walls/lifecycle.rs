@@ -70,7 +70,7 @@ impl Sandboxes {
     /// One that is used and dropped.
     async fn dropped(&mut self) {
         let program = KeeperProgram::at(self.program());
-        let sandbox = LinuxSandbox::builder().keeper(program).memory(64 << 20).processes(32).start().await.unwrap();
+        let sandbox = LinuxSandbox::builder().keeper(program).memory(64 << 20).pids(32).start().await.unwrap();
         let line = format!("setsid sleep {} & echo up", self.mark);
         let executed = sandbox.execute(&ExecuteRequest::shell(line)).await.unwrap();
         assert_eq!(executed.output.head, "up\n");

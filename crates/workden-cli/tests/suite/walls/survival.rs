@@ -12,7 +12,7 @@ use crate::processes::PATIENCE;
 
 async fn sandbox() -> LinuxSandbox {
     let program = KeeperProgram::at(env!("CARGO_BIN_EXE_workden"));
-    LinuxSandbox::builder().keeper(program).processes(128).start().await.unwrap()
+    LinuxSandbox::builder().keeper(program).pids(128).start().await.unwrap()
 }
 
 /// Does the worst, and asks for a word afterwards.

@@ -163,9 +163,7 @@ def _held(like: LinuxSandbox | DockerSandbox) -> dict[str, Any]:
     shown = [*wanted.get("mounts", ()), *wanted.get("volumes", ())]
     if wanted.get("directory") is not None:
         shown.append({"source": wanted["directory"], "at": like.work_dir, "access": "read_write"})
-    # Without namespaces, host paths are not mounted under other names.
-    git_files = "writable" if wanted.get("level") == "landlock" else wanted.get("git_files")
-    held = {"rules": wanted.get("rules"), "git_files": git_files, "shown": shown}
+    held = {"rules": wanted.get("rules"), "git_files": wanted.get("git_files"), "shown": shown}
     return {name: value for name, value in held.items() if value is not None}
 
 

@@ -1,0 +1,153 @@
+//! `WORKDEN_LOG`: calls and events as lines on standard error. Nothing is set up where it is not set.
+
+use std::{fmt::Write as _, io::Write, path::Path};
+
+use tracing::{
+    Event, Metadata, Subscriber,
+    field::{Field, Visit},
+    span,
+};
+
+use workden_core::{Audit, AuditEvent, AuditOutcome, ErrorKind};
+
+use crate::failure::Failure;
+
+/// How much is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    /// Nothing.
+    Off,
+    /// Every call on files, and every command, with what became of it.
+    Info,
+    /// And what goes wrong with a keeper.
+    Debug,
+}
+
+impl Level {
+    /// What the environment says.
+    pub(crate) fn from_environment() -> Result<Self, Failure> {
+        let said = std::env::var_os("WORKDEN_LOG").unwrap_or_default();
+        match said.to_str().unwrap_or("?").to_ascii_lowercase().as_str() {
+            "" | "off" | "0" => Ok(Self::Off),
+            "info" | "1" => Ok(Self::Info),
+            "debug" => Ok(Self::Debug),
+            _ => Err(Failure::Request(format!("WORKDEN_LOG is `{}`: it can be off, info or debug", said.display()))),
+        }
+    }
+
+    /// Where a keeper writes what goes wrong with it.
+    pub(crate) fn keeper_log(self) -> Option<&'static Path> {
+        (self == Self::Debug).then_some(Path::new("/proc/self/fd/2"))
+    }
+}
+
+/// Turns on what `WORKDEN_LOG` names, for the whole process.
+/// A value that means nothing is told by the commands that open a workspace.
+pub(crate) fn set_up() {
+    if let Ok(level @ (Level::Info | Level::Debug)) = Level::from_environment() {
+        // A second one would be an error of this program, and the first keeps writing.
+        let _ = tracing::subscriber::set_global_default(EventLog(level));
+    }
+}
+
+/// Writes a line for each event of the library. Spans are not written.
+#[derive(Debug)]
+struct EventLog(Level);
+
+impl Subscriber for EventLog {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        let most = if self.0 == Level::Debug { tracing::Level::DEBUG } else { tracing::Level::INFO };
+        metadata.is_event() && metadata.target().starts_with("workden") && *metadata.level() <= most
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut line = EventLine::default();
+        event.record(&mut line);
+        let text = format!("workden: {}{}\n", line.message, line.fields);
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+    fn enter(&self, _: &span::Id) {}
+    fn exit(&self, _: &span::Id) {}
+}
+
+/// The words of an event, on one line.
+#[derive(Default)]
+struct EventLine {
+    message: String,
+    fields: String,
+}
+
+impl Visit for EventLine {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.record_debug(field, &value);
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        let shown = format!("{value:?}").replace('\n', "\\n");
+        let _ = match field.name() {
+            "message" => write!(self.message, "{shown}"),
+            name => write!(self.fields, " {name}={shown}"),
+        };
+    }
+}
+
+/// Writes a line for each call.
+#[derive(Debug)]
+pub(crate) struct CallLog;
+
+impl Audit for CallLog {
+    fn record(&self, event: &AuditEvent) {
+        // One write, so that lines of other processes do not get in between.
+        let _ = std::io::stderr().lock().write_all(line(event).as_bytes());
+    }
+}
+
+fn line(event: &AuditEvent) -> String {
+    let kind = |kind: ErrorKind| serde_json::to_value(kind).unwrap_or_default();
+    let outcome = match event.outcome {
+        AuditOutcome::Allowed => "allowed".to_owned(),
+        AuditOutcome::Approved => "approved".to_owned(),
+        AuditOutcome::Refused(why) => format!("refused ({})", kind(why).as_str().unwrap_or_default()),
+        AuditOutcome::Failed(why) => format!("failed ({})", kind(why).as_str().unwrap_or_default()),
+        AuditOutcome::Abandoned => "abandoned".to_owned(),
+    };
+    let tool = event.tool.as_deref().map_or(String::new(), |tool| format!("{tool}: "));
+    let what = match &event.command {
+        Some(command) => format!("{command:?}"),
+        None => event.paths.iter().map(|path| format!("{:?}", path.typed.as_str())).collect::<Vec<_>>().join(" to "),
+    };
+    format!("workden: {tool}{} {what}: {outcome}\n", event.call)
+}
+
+#[cfg(test)]
+mod tests {
+    use workden_core::{Resolved, VirtualPath};
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_one_line_whatever_is_in_it() {
+        let mut event = AuditEvent {
+            call: "execute".to_owned(),
+            paths: vec![Resolved::literal(VirtualPath::root())],
+            command: Some("echo a\necho b\u{1b}[31m".to_owned()),
+            outcome: AuditOutcome::Refused(ErrorKind::ApprovalNeeded),
+            tool: Some("execute".to_owned()),
+        };
+        assert_eq!(
+            line(&event),
+            "workden: execute: execute \"echo a\\necho b\\u{1b}[31m\": refused (approval_needed)\n"
+        );
+        event.command = None;
+        event.tool = None;
+        event.outcome = AuditOutcome::Allowed;
+        assert_eq!(line(&event), "workden: execute \"/\": allowed\n");
+    }
+}

@@ -1,0 +1,258 @@
+//! The sandbox that a command runs in: from the options to the builder of each kind.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use workden::{
+    Error, ErrorKind, HostEnvironment, Level, Network, Result, Sandbox, SandboxOptions, Session, SessionId,
+    SessionKind, SessionSpec,
+    core::sandbox::{Mount, Strength},
+    sandboxes::{
+        HostSandbox, LinuxSandbox, LinuxSandboxBuilder,
+        docker::{DockerSandbox, DockerSandboxBuilder},
+    },
+};
+
+use super::{
+    Ending, Machine, Running, Shown,
+    arguments::{Kind, LevelArgument, LimitsHeld, RunArguments},
+};
+use crate::{
+    containers::{Installed, Net},
+    sessions::user_sessions,
+    signals::ToldToEnd,
+    typed::{self, VariableArgument},
+};
+
+/// The sandbox that a command runs in.
+pub(super) enum RunSandbox {
+    Linux(LinuxSandbox),
+    Host(HostSandbox),
+    Docker(DockerSandbox),
+    /// A session, which goes on.
+    Session(Session),
+}
+
+impl RunSandbox {
+    pub(super) async fn start(arguments: &RunArguments, told: &mut ToldToEnd) -> std::result::Result<Self, Ending> {
+        if let Some(id) = &arguments.session {
+            return session(arguments, id, told).await.map(Self::Session);
+        }
+        let host = HostEnvironment::from_process();
+        match arguments.sandbox {
+            Kind::Linux => {
+                let builder = linux(arguments, host).map_err(Ending::Refused)?;
+                builder.start().await.map(Self::Linux).map_err(Ending::Refused)
+            }
+            Kind::Host => {
+                let builder = on_host(arguments, host).map_err(Ending::Refused)?;
+                builder.start().await.map(Self::Host).map_err(Ending::Refused)
+            }
+            Kind::Docker => in_container(arguments, host, told).await.map(Self::Docker),
+        }
+    }
+
+    pub(super) fn sandbox(&self) -> &dyn Sandbox {
+        match self {
+            Self::Linux(sandbox) => sandbox,
+            Self::Host(sandbox) => sandbox,
+            Self::Docker(sandbox) => sandbox,
+            Self::Session(session) => &**session,
+        }
+    }
+
+    /// Ends it, and all that still runs in it; but for a session.
+    pub(super) async fn close(self) {
+        match self {
+            Self::Linux(sandbox) => sandbox.close().await,
+            Self::Host(sandbox) => sandbox.close().await,
+            Self::Session(session) => drop(session),
+            Self::Docker(sandbox) => {
+                // What the daemon does not hear now it does when its lease is over.
+                let _ = sandbox.stop().await;
+            }
+        }
+    }
+}
+
+/// A Linux sandbox, as the options name it.
+pub(super) fn linux(arguments: &RunArguments, host: HostEnvironment) -> Result<LinuxSandboxBuilder> {
+    let (root, network) = (root(arguments, &host)?, arguments.net.as_ref().map(Net::without_daemon).transpose()?);
+    let builder = LinuxSandbox::builder().environment_of(host).root(root);
+    let builder = builder.level(arguments.level.map(Level::from).unwrap_or_default());
+    let builder = arguments.toolchain.iter().fold(builder, |builder, name| builder.toolchain(name));
+    Ok(builder.with(|options| {
+        options.network = network;
+        shared(arguments, options);
+    }))
+}
+
+fn on_host(arguments: &RunArguments, host: HostEnvironment) -> Result<workden::sandboxes::HostSandboxBuilder> {
+    let root = root(arguments, &host)?;
+    let network = arguments.net.as_ref().map(Net::without_daemon).transpose()?;
+    let refused = [
+        ("--level", arguments.level.is_some()),
+        ("--net none", network == Some(Network::None)),
+        ("--memory", arguments.memory.is_some() && arguments.limits == LimitsHeld::Required),
+        ("--cpus", arguments.cpus.is_some() && arguments.limits == LimitsHeld::Required),
+        ("--pids", arguments.pids.is_some() && arguments.limits == LimitsHeld::Required),
+        ("--mount", !arguments.mount.is_empty()),
+        ("--toolchain", !arguments.toolchain.is_empty()),
+    ];
+    refuse(&refused, "`--sandbox host`, which runs commands without isolation")?;
+    Ok(HostSandbox::builder().environment_of(host).root(root).with(|options| shared(arguments, options)))
+}
+
+/// A container, as the options name it.
+fn container(arguments: &RunArguments, host: HostEnvironment, installed: &Installed) -> Result<DockerSandboxBuilder> {
+    for mount in &arguments.mount {
+        if !host.directory.join(&mount.source).exists() {
+            let typed = mount.source.display();
+            return Err(Error::new(ErrorKind::NotFound, format!("there is nothing at `{typed}` to mount")));
+        }
+    }
+    let root = root(arguments, &host)?;
+    let builder = installed.in_container(DockerSandbox::builder()).environment_of(host).root(root);
+    let builder = builder.with(|options| shared(arguments, options));
+    Ok(match &arguments.net {
+        Some(net) => builder.network_name(net.to_string()),
+        None => builder,
+    })
+}
+
+/// What every kind of sandbox is told.
+fn shared(arguments: &RunArguments, options: &mut SandboxOptions) {
+    options.memory = arguments.memory;
+    options.cpus = arguments.cpus;
+    options.pids = arguments.pids;
+    if arguments.limits == LimitsHeld::BestEffort {
+        options.strength = Strength::BestEffort;
+    }
+    let mount = |mount: &typed::MountArgument| Mount {
+        source: mount.source.clone(),
+        at: mount.at.clone(),
+        access: mount.access,
+    };
+    options.mounts.extend(arguments.mount.iter().map(mount));
+    for variable in &arguments.env {
+        match variable {
+            VariableArgument::Set(name, value) => options.set_env(name, value),
+            VariableArgument::Passed(name) => options.pass_env(name),
+        }
+    }
+}
+
+/// A session, found or made.
+async fn session(
+    arguments: &RunArguments,
+    id: &SessionId,
+    told: &mut ToldToEnd,
+) -> std::result::Result<Session, Ending> {
+    let opened = async {
+        let sessions = user_sessions()?;
+        let mut spec = SessionSpec::default();
+        if arguments.sandbox == Kind::Docker {
+            spec.kind = SessionKind::Docker;
+        }
+        spec.image.clone_from(&arguments.container.image);
+        spec.runtime.clone_from(&arguments.container.runtime);
+        spec.root.clone_from(&arguments.root);
+        spec.network = arguments.net.as_ref().map(ToString::to_string);
+        (spec.memory, spec.cpus, spec.pids) = (arguments.memory, arguments.cpus, arguments.pids);
+        let record = sessions.planned(id, &spec)?;
+        sessions.open(id, record).await
+    };
+    tokio::select! {
+        opened = opened => opened.map_err(Ending::Refused),
+        (_, number) = told.next() => Err(Ending::Told(number)),
+    }
+}
+
+/// A container, started. A signal meanwhile leaves none behind.
+async fn in_container(
+    arguments: &RunArguments,
+    host: HostEnvironment,
+    told: &mut ToldToEnd,
+) -> std::result::Result<DockerSandbox, Ending> {
+    let installed = arguments.container.chosen().map_err(Ending::Refused)?;
+    let builder = container(arguments, host, &installed).map_err(Ending::Refused)?;
+    let sandbox = builder.build().map_err(Ending::Refused)?;
+    let ending = tokio::select! {
+        started = sandbox.start() => match started {
+            Ok(()) => return Ok(sandbox),
+            Err(error) => Ending::Refused(error),
+        },
+        (_, number) = told.next() => Ending::Told(number),
+    };
+    let _ = sandbox.stop().await;
+    Err(ending)
+}
+
+/// The directory to work in. The user who typed it may see it in an answer.
+fn root(arguments: &RunArguments, host: &HostEnvironment) -> Result<PathBuf> {
+    let root = arguments.root.as_ref().map_or_else(|| host.directory.clone(), |root| host.directory.join(root));
+    if root.is_dir() {
+        return Ok(root);
+    }
+    let typed = arguments.root.as_deref().unwrap_or(&root).display();
+    Err(Error::new(ErrorKind::NotFound, format!("there is no directory `{typed}` to work in")))
+}
+
+impl RunArguments {
+    /// The command, and how it is shown.
+    pub(super) fn running(&self) -> Running {
+        // A session has its own environment, and the command more than that.
+        let environment = match self.session {
+            Some(_) => typed::with_values(&self.env, &HostEnvironment::from_process()),
+            None => BTreeMap::new(),
+        };
+        Running {
+            command: self.command.clone(),
+            environment,
+            timeout: self.timeout,
+            shown: Shown::asked(self.json, self.terminal),
+        }
+    }
+
+    /// What is asked of this machine itself.
+    pub(super) fn machine(&self) -> Machine {
+        match (self.sandbox, self.level) {
+            (Kind::Linux, Some(LevelArgument::Landlock)) => Machine::WithoutNamespaces,
+            (Kind::Linux, _) => Machine::Namespaces,
+            (Kind::Host | Kind::Docker, _) => Machine::NotAsked,
+        }
+    }
+}
+
+/// Refuses options that do not go together.
+pub(super) fn check(arguments: &RunArguments) -> Result<()> {
+    if arguments.session.is_some() {
+        // It has what it was opened with.
+        let named = [
+            ("--sandbox host", arguments.sandbox == Kind::Host),
+            ("--level", arguments.level.is_some()),
+            ("--toolchain", !arguments.toolchain.is_empty()),
+            ("--mount", !arguments.mount.is_empty()),
+            ("--limits", arguments.limits != LimitsHeld::Required),
+        ];
+        refuse(&named, "`--session`")?;
+        return if arguments.sandbox == Kind::Linux { arguments.container.refuse() } else { Ok(()) };
+    }
+    if arguments.sandbox == Kind::Docker {
+        arguments.container.chosen()?;
+        refuse(&[("--level", arguments.level.is_some())], "`--sandbox docker`, whose walls the daemon makes")?;
+        let toolchain = [("--toolchain", !arguments.toolchain.is_empty())];
+        return refuse(&toolchain, "`--sandbox docker`, which has what its image has installed");
+    }
+    arguments.container.refuse()?;
+    arguments.net.as_ref().map_or(Ok(()), |net| net.without_daemon().map(drop))
+}
+
+fn refuse(named: &[(&str, bool)], with: &str) -> Result<()> {
+    match named.iter().find(|(_, is_named)| *is_named) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let sentence = format!("`{name}` is not supported with {with}");
+            Err(Error::new(ErrorKind::Unsupported, sentence).hint("leave one of them out"))
+        }
+    }
+}

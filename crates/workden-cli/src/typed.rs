@@ -1,0 +1,129 @@
+//! The values of options, from how they are typed.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use workden::{HostEnvironment, MountAccess, Preset, VirtualPath};
+use workden_core::parse_size;
+
+/// `SRC:DST[:ro]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MountArgument {
+    pub(crate) source: PathBuf,
+    pub(crate) at: VirtualPath,
+    pub(crate) access: MountAccess,
+}
+
+/// `K=V`, or `K`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum VariableArgument {
+    Set(String, String),
+    Passed(String),
+}
+
+/// The variables that were named, with the values that they have here where none was.
+pub(crate) fn with_values(named: &[VariableArgument], host: &HostEnvironment) -> BTreeMap<String, String> {
+    let with_value = |variable: &VariableArgument| match variable {
+        VariableArgument::Set(name, value) => Some((name.clone(), value.clone())),
+        VariableArgument::Passed(name) => host.variable(name).map(|value| (name.clone(), value.to_owned())),
+    };
+    named.iter().filter_map(with_value).collect()
+}
+
+pub(crate) fn preset(name: &str) -> Result<Preset, String> {
+    name.parse().map_err(|error: workden::Error| error.to_string())
+}
+
+pub(crate) fn size(typed: &str) -> Result<u64, String> {
+    parse_size(typed).map_err(|error| error.to_string())
+}
+
+pub(crate) fn cpus(typed: &str) -> Result<f64, String> {
+    let cpus: f64 = typed.parse().map_err(|_| "a number is wanted, like 1.5".to_owned())?;
+    match (0.01..=4096.0).contains(&cpus) {
+        true => Ok(cpus),
+        false => Err("a number between 0.01 and 4096 is wanted".to_owned()),
+    }
+}
+
+pub(crate) fn time(typed: &str) -> Result<Duration, String> {
+    let (number, unit) = typed.split_at(typed.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len());
+    let unit = match unit {
+        "" | "s" => 1.0,
+        "ms" => 0.001,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("seconds are wanted, or a time like 500ms, 5m or 1h".to_owned()),
+    };
+    let number: f64 = number.parse().map_err(|_| "seconds are wanted, or a time like 500ms, 5m or 1h".to_owned())?;
+    match Duration::try_from_secs_f64(number * unit) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        _ => Err("a time of more than nothing is wanted".to_owned()),
+    }
+}
+
+pub(crate) fn variable(typed: &str) -> Result<VariableArgument, String> {
+    match typed.split_once('=') {
+        Some(("", _)) => Err("a variable has a name before the `=`".to_owned()),
+        Some((name, value)) => Ok(VariableArgument::Set(name.to_owned(), value.to_owned())),
+        None if typed.is_empty() => Err("a variable has a name".to_owned()),
+        None => Ok(VariableArgument::Passed(typed.to_owned())),
+    }
+}
+
+pub(crate) fn mount(typed: &str) -> Result<MountArgument, String> {
+    let wanted = || "a mount is SRC:DST or SRC:DST:ro, with an absolute DST".to_owned();
+    let (places, access) = match typed.rsplit_once(':') {
+        Some((places, "ro")) => (places, MountAccess::ReadOnly),
+        Some((places, "rw")) => (places, MountAccess::ReadWrite),
+        _ => (typed, MountAccess::ReadWrite),
+    };
+    let (source, at) = places.rsplit_once(':').ok_or_else(wanted)?;
+    if source.is_empty() || !at.starts_with('/') {
+        return Err(wanted());
+    }
+    let at = VirtualPath::parse(at).map_err(|error| error.to_string())?;
+    Ok(MountArgument { source: source.into(), at, access })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_seconds_or_have_a_unit() {
+        for (typed, expected) in [("30", 30_000), ("1.5", 1500), ("500ms", 500), ("5m", 300_000), ("1h", 3_600_000)] {
+            assert_eq!(time(typed), Ok(Duration::from_millis(expected)), "{typed}");
+        }
+        for typed in ["", "0", "-1", "x", "5d", "1e99", "nan", "inf"] {
+            assert!(time(typed).is_err(), "{typed}");
+        }
+    }
+
+    #[test]
+    fn mounts_have_a_source_a_place_and_an_access() {
+        let of = |typed| mount(typed).map(|mount| (mount.source, mount.at.to_string(), mount.access));
+        let (ro, rw) = (MountAccess::ReadOnly, MountAccess::ReadWrite);
+        assert_eq!(of("a:/b"), Ok(("a".into(), "/b".to_owned(), rw)));
+        assert_eq!(of("/a/b:/c:ro"), Ok(("/a/b".into(), "/c".to_owned(), ro)));
+        assert_eq!(of("/a:b:/c:rw"), Ok(("/a:b".into(), "/c".to_owned(), rw)));
+        for typed in ["", "/a", "/a:", ":/a", "/a:b", "/a:ro", "/a:/b:wo", "/a:/../.."] {
+            assert!(mount(typed).is_err(), "{typed}");
+        }
+    }
+
+    #[test]
+    fn variables_have_a_value_or_that_of_here() {
+        assert_eq!(variable("A=b=c"), Ok(VariableArgument::Set("A".to_owned(), "b=c".to_owned())));
+        assert_eq!(variable("A="), Ok(VariableArgument::Set("A".to_owned(), String::new())));
+        assert_eq!(variable("A"), Ok(VariableArgument::Passed("A".to_owned())));
+        assert!(variable("=b").is_err() && variable("").is_err());
+    }
+
+    #[test]
+    fn processors_are_a_sensible_number() {
+        assert_eq!(cpus("1.5"), Ok(1.5));
+        for typed in ["0", "-1", "nan", "inf", "one", "1e9"] {
+            assert!(cpus(typed).is_err(), "{typed}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The workspace that tools work in, as the shared options name it: translated into the builder of `workden`.
+
+mod arguments;
+pub(crate) mod config_file;
+mod sandbox;
+mod state_file;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+pub(crate) use arguments::{SandboxChoice, WorkspaceArguments};
+use state_file::StateFile;
+use workden::{
+    ApprovalMode, Approvals, Config, HostEnvironment, MountConfig, Preset, VirtualPath, Workspace, WorkspaceBuilder,
+    tools::Toolset,
+};
+
+use crate::{
+    failure::{Failure, request},
+    log::{CallLog, Level},
+};
+
+/// A workspace and its tools.
+pub(crate) struct ToolWorkspace {
+    pub(crate) workspace: Workspace,
+    pub(crate) tools: Toolset,
+}
+
+impl WorkspaceArguments {
+    /// Opens it. Nothing runs yet. `asked` answers what the rules ask about, unless an option answers it.
+    pub(crate) async fn open(&self, asked: Option<Approvals>) -> Result<ToolWorkspace, Failure> {
+        let here = HostEnvironment::from_process().directory;
+        let log = Level::from_environment()?;
+        let config = self.config.as_deref().map(|file| read_config(file, &here)).transpose()?;
+        let config = config.as_ref().map(|(config, base)| (config, base.as_path()));
+        let mut builder = self.sandboxed(Workspace::builder(), config.map(|(config, _)| config), log)?;
+        builder = match config {
+            _ if self.session.is_some() => builder,
+            Some((config, base)) if !config.mounts.is_empty() => self.configured(builder, config, base)?,
+            _ => self.directories(builder, &here).await?,
+        };
+        if let Some((config, base)) = config {
+            builder = builder.config(config.clone(), base);
+        }
+        if let Some(preset) = self.policy.or(config.is_none().then_some(Preset::Default)) {
+            builder = builder.preset(preset);
+        }
+        if let Some(approvals) = self.approvals(config.map(|(config, _)| config), asked) {
+            builder = builder.approvals(approvals);
+        }
+        if log > Level::Off {
+            builder = builder.audit(Arc::new(CallLog));
+        }
+        let workspace = builder.build().map_err(request)?;
+        let tools = workspace.toolset(self.toolset()).map_err(request)?;
+        Ok(ToolWorkspace { workspace, tools })
+    }
+
+    /// The directories that options name.
+    async fn directories(&self, mut builder: WorkspaceBuilder, here: &Path) -> Result<WorkspaceBuilder, Failure> {
+        builder = match &self.state {
+            Some(file) => builder.mount_backend("/", StateFile::open(&here.join(file)).await.map_err(request)?),
+            None => {
+                let typed = self.root.as_deref().unwrap_or(Path::new("."));
+                builder.root(existing(&here.join(typed), typed)?)
+            }
+        };
+        for mount in &self.mount {
+            builder = builder.mount(&mount.at, existing(&here.join(&mount.directory), &mount.directory)?, mount.access);
+        }
+        Ok(builder)
+    }
+
+    /// Checks the directories that a configuration names; the builder mounts them.
+    fn configured(&self, builder: WorkspaceBuilder, config: &Config, base: &Path) -> Result<WorkspaceBuilder, Failure> {
+        let named =
+            [("--root", self.root.is_some()), ("--state", self.state.is_some()), ("--mount", !self.mount.is_empty())];
+        if let Some((name, _)) = named.iter().find(|(_, is_named)| *is_named) {
+            let sentence = format!("`{name}` is not supported with a configuration that has mounts");
+            return Err(Failure::Request(format!("{sentence}\nhint: leave out one of them")));
+        }
+        for MountConfig { directory, .. } in &config.mounts {
+            existing(&base.join(directory), Path::new(directory))?;
+        }
+        let only = match config.mounts.as_slice() {
+            [only] => Some(&only.at),
+            _ => None,
+        };
+        let usual = config.mounts.iter().map(|mount| &mount.at).find(|at| at.as_str() == sandbox::WORKSPACE);
+        Ok(match (self.sandbox(), usual.or(only)) {
+            (SandboxChoice::None, Some(at)) => builder.work_dir(at),
+            (_, None) => builder.work_dir(VirtualPath::root()),
+            _ => builder,
+        })
+    }
+
+    /// Who answers: `--yes`, what a configuration says, or `asked`.
+    fn approvals(&self, config: Option<&Config>, asked: Option<Approvals>) -> Option<Approvals> {
+        match config.map(|config| config.approvals.mode) {
+            _ if self.yes => Some(Approvals::approve_all()),
+            // The workspace takes care of these.
+            Some(ApprovalMode::ApproveAll | ApprovalMode::Strict) => None,
+            Some(ApprovalMode::Interactive) | None => asked,
+        }
+    }
+}
+
+impl ToolWorkspace {
+    /// Ends its sandbox, and waits until nothing of it is left. What cannot be stopped now ends with this process, or
+    /// when its lease is over.
+    pub(crate) async fn close(&self) {
+        let _ = self.workspace.stop().await;
+    }
+}
+
+fn read_config(file: &Path, here: &Path) -> Result<(Config, PathBuf), Failure> {
+    let config = config_file::read(file)?;
+    let base = here.join(file.parent().unwrap_or(Path::new("")));
+    Ok((config, base))
+}
+
+/// A directory that exists. The user who typed it may see it in an answer.
+fn existing(path: &Path, typed: &Path) -> Result<PathBuf, Failure> {
+    match path.is_dir() {
+        true => Ok(path.to_owned()),
+        false => Err(Failure::Request(format!("there is no directory `{}`", typed.display()))),
+    }
+}

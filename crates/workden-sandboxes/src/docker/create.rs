@@ -1,0 +1,237 @@
+//! How a container comes to be: made of an image with a keeper in it, or found by its name.
+
+use std::sync::{
+    Arc, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use bollard::{
+    models::{ContainerCreateBody, ContainerInspectResponse, ContainerStateStatusEnum},
+    query_parameters::{AttachContainerOptions, CreateContainerOptions},
+};
+use workden_core::{Error, ErrorKind, Result};
+
+use super::{
+    BuildProgress, Images, check,
+    container::{Container, ContainerChoice, Kind, Made, busy, status},
+    errors, foreign,
+    keeper_volume::{KeeperVolume, PROGRAM},
+    labels,
+    plan::{Check, ImageChoice, Plan},
+    removal,
+    stream::ProgramStream,
+};
+use crate::token;
+
+impl Container {
+    /// Makes it, or finds it.
+    pub(super) async fn provide(&self) -> Result<Made> {
+        match &self.plan {
+            ContainerChoice::Existing(name) => match self.inspect(name).await? {
+                Some(found) => self.take_over(name, found).await,
+                None => Err(Error::new(ErrorKind::NotFound, format!("there is no container `{name}`"))
+                    .hint("`docker ps` shows which there are")),
+            },
+            ContainerChoice::New(plan) => {
+                if let Some(name) = &plan.name
+                    && let Some(found) = self.inspect(name).await?
+                {
+                    return self.take_again(plan, name, found).await;
+                }
+                self.make(plan).await
+            }
+        }
+    }
+
+    /// Takes a container of the name that one is to have, if it is such a one: whatever was to be told of it by
+    /// labels must be told of it.
+    async fn take_again(&self, plan: &Plan, name: &str, found: ContainerInspectResponse) -> Result<Made> {
+        let its = found.config.as_ref().and_then(|config| config.labels.clone()).unwrap_or_default();
+        // A spare one was nobody's when it was made.
+        let wanted = plan.labels.iter().filter(|(label, _)| *label != labels::SESSION);
+        if let Some((label, _)) = wanted.into_iter().find(|(label, value)| its.get(*label) != Some(value)) {
+            let sentence = format!("there is a container `{name}` already, and it is another one: `{label}` differs");
+            return Err(Error::new(ErrorKind::Conflict, sentence).hint(format!(
+                "it was made with other options, or by somebody else: look with `docker inspect {name}`"
+            )));
+        }
+        self.take_over(name, found).await
+    }
+
+    /// Takes a container that is there, and sees to it that it runs.
+    async fn take_over(&self, name: &str, found: ContainerInspectResponse) -> Result<Made> {
+        let id = found.id.clone().unwrap_or_else(|| name.to_owned());
+        let client = self.daemon.client().await?;
+        let failed = |what: &str, error| self.daemon.failed(&format!("{what} the container `{name}`"), &error);
+        match status(&found) {
+            ContainerStateStatusEnum::RUNNING => {}
+            ContainerStateStatusEnum::PAUSED => {
+                client.unpause_container(&id).await.map_err(|error| failed("go on with", error))?;
+            }
+            ContainerStateStatusEnum::REMOVING => return Err(busy(name, "it is being removed")),
+            _ => client.start_container(&id, None).await.map_err(|error| failed("start", error))?,
+        }
+        let its_labels = found.config.as_ref().and_then(|config| config.labels.as_ref());
+        let token = its_labels.and_then(|labels| labels.get(labels::TOKEN)).cloned();
+        let kind = match token {
+            Some(token) => {
+                let removes = found.host_config.and_then(|host| host.auto_remove).unwrap_or(false);
+                Kind::Ours { token, removes }
+            }
+            None => {
+                let architecture = self.architecture(&found.image.unwrap_or_default()).await?;
+                let keeper = self.keepers.read(&architecture).await?;
+                let work = found.config.and_then(|config| config.working_dir).filter(|work| !work.is_empty());
+                Kind::Foreign(foreign::move_in(&self.daemon, &id, &keeper, work.as_deref().unwrap_or("/")).await?)
+            }
+        };
+        Ok(Made { id, name: name.to_owned(), kind })
+    }
+
+    /// Makes one, and starts it.
+    async fn make(&self, plan: &Arc<Plan>) -> Result<Made> {
+        let image = self.image(&plan.image).await?;
+        let architecture = self.architecture(&image).await?;
+        let volume = KeeperVolume::of(self.keepers.read(&architecture).await?);
+        volume.provide(&self.daemon, &image).await?;
+        let name = match &plan.name {
+            Some(name) => name.clone(),
+            None => format!("workden-{}", token::random_digits(8)?),
+        };
+        match self.start_new(plan, &image, &volume, &name).await {
+            // Somebody began to fill the volume and did not come to the end.
+            Err(error) if is_without_keeper(&error) => {
+                volume.fill(&self.daemon, &image).await?;
+                self.start_new(plan, &image, &volume, &name).await
+            }
+            made => made,
+        }
+    }
+
+    /// The image, pulled or built when the daemon does not have it.
+    async fn image(&self, choice: &ImageChoice) -> Result<String> {
+        let was_told = AtomicBool::new(false);
+        let progress = |news| {
+            if let Some(told) = &self.images.progress {
+                was_told.store(true, Ordering::Relaxed);
+                told(news);
+            }
+        };
+        let mut images = Images::new(self.daemon.clone());
+        if let Some(network) = &self.images.build_network {
+            images = images.build_network(network);
+        }
+        let image = match choice {
+            ImageChoice::Runtime(runtime) => images.ensure(runtime, &progress).await,
+            ImageChoice::Image(image) => images.there_or_pulled(image, &progress).await.map(|()| image.clone()),
+        };
+        if was_told.load(Ordering::Relaxed) {
+            progress(BuildProgress::Ready);
+        }
+        image
+    }
+
+    async fn start_new(&self, plan: &Arc<Plan>, image: &str, volume: &KeeperVolume, name: &str) -> Result<Made> {
+        let client = self.daemon.client().await?;
+        let token = token::random()?;
+        let (body, check) = body(plan, image, volume, &token).await?;
+        let options = CreateContainerOptions { name: Some(name.to_owned()), ..CreateContainerOptions::default() };
+        let id = match client.create_container(Some(options), body).await {
+            Ok(made) => made.id,
+            Err(error) => {
+                // Somebody else was quicker, and theirs is the one of this name.
+                if errors::is_conflict(&error)
+                    && plan.name.is_some()
+                    && let Some(found) = self.inspect(name).await?
+                {
+                    return self.take_again(plan, name, found).await;
+                }
+                return Err(self.daemon.failed("make a container", &error));
+            }
+        };
+        // Attached before it starts: that costs nothing, and a program beside it as much as the start itself. Where
+        // it cannot be done there is that program.
+        let streams = client.attach_container(&id, Some(all_streams())).await.ok();
+        let started = {
+            let _turn = self.daemon.turn().await;
+            client.start_container(&id, None).await
+        };
+        if let Err(error) = started {
+            removal::remove(&self.daemon, &id).await?;
+            return Err(with_advice(self.daemon.failed("start a container", &error), plan));
+        }
+        let streams = streams.map(|streams| ProgramStream::new(streams.output, streams.input));
+        let made = Made { id, name: name.to_owned(), kind: Kind::Ours { token, removes: plan.removes() } };
+        let greeted = async {
+            let remote = self.connect_to(&made, streams).await?;
+            if self.daemon.is_on_this_machine() {
+                check::hold(&remote, &check).await?;
+            }
+            Ok(remote)
+        };
+        match greeted.await {
+            Ok(remote) => {
+                tracing::info!(container = made.name, image, "container started");
+                *self.first.lock().unwrap_or_else(PoisonError::into_inner) = Some(remote);
+                Ok(made)
+            }
+            Err(error) => {
+                removal::remove(&self.daemon, &made.id).await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// The architecture of an image.
+    async fn architecture(&self, image: &str) -> Result<String> {
+        match self.daemon.client().await?.inspect_image(image).await {
+            Ok(found) => Ok(found.architecture.filter(|name| !name.is_empty()).unwrap_or_else(|| "amd64".to_owned())),
+            Err(error) if errors::is_not_found(&error) => {
+                Err(Error::new(ErrorKind::NotFound, format!("the daemon has no image `{image}`"))
+                    .hint(format!("get it with `docker pull {image}`, or name one of `docker images`")))
+            }
+            Err(error) => Err(self.daemon.failed(&format!("look at the image `{image}`"), &error)),
+        }
+    }
+}
+
+/// What is asked of the daemon. The files that are to be mounted are looked at for that, where it holds up nobody.
+async fn body(
+    plan: &Arc<Plan>,
+    image: &str,
+    volume: &KeeperVolume,
+    token: &str,
+) -> Result<(ContainerCreateBody, Check)> {
+    let (plan, volume) = (Arc::clone(plan), volume.clone());
+    let (image, token) = (image.to_owned(), token.to_owned());
+    let body = tokio::task::spawn_blocking(move || plan.body(&image, &volume, &token)).await;
+    body.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "looking at what is to be mounted broke off")))
+}
+
+fn all_streams() -> AttachContainerOptions {
+    AttachContainerOptions {
+        stdin: true,
+        stdout: true,
+        stderr: true,
+        stream: true,
+        ..AttachContainerOptions::default()
+    }
+}
+
+/// Whether a container did not start because there is no keeper in the volume, or not all of it, or it is just being
+/// written.
+fn is_without_keeper(error: &Error) -> bool {
+    let said = error.sentence();
+    said.contains(PROGRAM)
+        && ["no such file", "exec format error", "text file busy"].iter().any(|why| said.contains(why))
+}
+
+/// What a person can do about a container that does not start.
+fn with_advice(error: Error, plan: &Plan) -> Error {
+    let said = error.sentence();
+    if let (Some(runtime), true) = (&plan.oci_runtime, said.contains("nknown runtime")) {
+        let hint = format!("the daemon does not know the runtime `{runtime}`: see `docker info`, under Runtimes");
+        return Error::new(ErrorKind::Unsupported, said).hint(hint);
+    }
+    error
+}

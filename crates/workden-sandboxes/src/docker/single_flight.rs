@@ -1,0 +1,224 @@
+//! Work that several callers want, and that is done one time for all of them: building an image, pulling one.
+//!
+//! Invariant: the work belongs to nobody in particular. It goes on while anybody waits for it, whoever came
+//! first; it ends when nobody does; and one key never holds up another. This holds for the whole process,
+//! however many clients of a daemon there are in it.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    sync::{Arc, LazyLock, Mutex, PoisonError, Weak},
+};
+
+use tokio::{
+    sync::{broadcast, watch},
+    task::AbortHandle,
+};
+use workden_core::{Error, ErrorKind, Result};
+
+use super::progress::{BuildProgress, OnProgress};
+
+/// How much news somebody may be behind before they miss some.
+const NEWS: usize = 512;
+/// How often work is begun again whose thread has gone without a word.
+const ATTEMPTS: usize = 3;
+
+static RUNNING: LazyLock<Mutex<HashMap<String, Weak<Running>>>> = LazyLock::new(Mutex::default);
+
+/// Tells everybody who waits.
+#[derive(Clone)]
+pub(super) struct News(broadcast::Sender<BuildProgress>);
+
+impl News {
+    pub(super) fn tell(&self, progress: BuildProgress) {
+        // Nobody may be listening just now.
+        let _ = self.0.send(progress);
+    }
+}
+
+/// Work under way. Those who wait hold it, and the last one who goes ends it.
+struct Running {
+    news: broadcast::Sender<BuildProgress>,
+    outcome: watch::Receiver<Option<Result<()>>>,
+    task: AbortHandle,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Does the work of this key, or waits for whoever does it already. `work` makes it, and is told whom to
+/// tell of its progress.
+pub(super) async fn single_flight<F>(key: &str, progress: OnProgress<'_>, work: impl Fn(News) -> F) -> Result<()>
+where
+    F: Future<Output = Result<()>> + Send + 'static,
+{
+    for _ in 0..ATTEMPTS {
+        let (running, mut news) = joined(key, &work);
+        let mut outcome = running.outcome.clone();
+        let ended = loop {
+            tokio::select! {
+                biased;
+                // An error is that it missed some. Closed it never is: this side holds a sender.
+                told = news.recv() => told.into_iter().for_each(progress),
+                ended = outcome.wait_for(Option::is_some) => break ended.ok().and_then(|ended| ended.clone()),
+            }
+        };
+        if let Some(ended) = ended {
+            return ended;
+        }
+        // Whoever it ran for took its runtime along: somebody else has to.
+    }
+    Err(Error::new(ErrorKind::Io, format!("cannot finish `{key}`: whoever worked on it has gone, again and again")))
+}
+
+/// The work of this key, begun if it is not under way.
+fn joined<F>(key: &str, work: &impl Fn(News) -> F) -> (Arc<Running>, broadcast::Receiver<BuildProgress>)
+where
+    F: Future<Output = Result<()>> + Send + 'static,
+{
+    let mut all = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    all.retain(|_, running| running.strong_count() > 0);
+    // Work that has ended is not joined: what it made may be gone again. Neither is work whose runtime ended.
+    let under_way =
+        |running: &Arc<Running>| running.outcome.borrow().is_none() && running.outcome.has_changed().is_ok();
+    if let Some(running) = all.get(key).and_then(Weak::upgrade).filter(under_way) {
+        let news = running.news.subscribe();
+        return (running, news);
+    }
+    let (news, receiver) = broadcast::channel(NEWS);
+    let (ended, outcome) = watch::channel(None);
+    let work = work(News(news.clone()));
+    let task = tokio::spawn(async move {
+        let result = work.await;
+        let _ = ended.send(Some(result));
+    });
+    let running = Arc::new(Running { news, outcome, task: task.abort_handle() });
+    all.insert(key.to_owned(), Arc::downgrade(&running));
+    (running, receiver)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicUsize, Ordering::SeqCst},
+        time::Duration,
+    };
+
+    use tokio::{sync::Notify, time::timeout};
+
+    use super::*;
+
+    fn silent(_: BuildProgress) {}
+
+    #[derive(Clone, Default)]
+    struct Work {
+        begun: Arc<AtomicUsize>,
+        finished: Arc<AtomicUsize>,
+        go: Arc<Notify>,
+    }
+
+    impl Work {
+        async fn run(self, news: News) -> Result<()> {
+            self.begun.fetch_add(1, SeqCst);
+            self.go.notified().await;
+            news.tell(BuildProgress::Output("done".into()));
+            self.finished.fetch_add(1, SeqCst);
+            Ok(())
+        }
+
+        fn caller(&self, key: &'static str) -> tokio::task::JoinHandle<Result<()>> {
+            let work = self.clone();
+            tokio::spawn(async move { single_flight(key, &silent, |news| work.clone().run(news)).await })
+        }
+
+        async fn begun(&self, times: usize) {
+            let wait = async {
+                while self.begun.load(SeqCst) < times {
+                    tokio::task::yield_now().await;
+                }
+            };
+            timeout(Duration::from_secs(10), wait).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn many_callers_share_one_piece_of_work_also_when_the_first_goes() {
+        let work = Work::default();
+        let first = work.caller("shared");
+        work.begun(1).await;
+        let others: Vec<_> = (0..8).map(|_| work.caller("shared")).collect();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        first.abort();
+        assert!(first.await.unwrap_err().is_cancelled());
+        work.go.notify_one();
+        for other in others {
+            assert_eq!(timeout(Duration::from_secs(10), other).await.unwrap().unwrap(), Ok(()));
+        }
+        assert_eq!((work.begun.load(SeqCst), work.finished.load(SeqCst)), (1, 1));
+    }
+
+    #[tokio::test]
+    async fn work_that_nobody_waits_for_ends_and_is_begun_anew_by_the_next() {
+        let work = Work::default();
+        let first = work.caller("left");
+        work.begun(1).await;
+        first.abort();
+        let _ = first.await;
+        let second = work.caller("left");
+        work.begun(2).await;
+        work.go.notify_one();
+        assert_eq!(timeout(Duration::from_secs(10), second).await.unwrap().unwrap(), Ok(()));
+        assert_eq!(work.finished.load(SeqCst), 1);
+    }
+
+    #[tokio::test]
+    async fn one_key_does_not_hold_up_another_and_what_has_ended_is_done_again() {
+        let (slow, quick) = (Work::default(), Work::default());
+        let waiting = slow.caller("slow");
+        slow.begun(1).await;
+        for times in 1..3 {
+            let caller = quick.caller("quick");
+            quick.begun(times).await;
+            quick.go.notify_one();
+            assert_eq!(timeout(Duration::from_secs(10), caller).await.unwrap().unwrap(), Ok(()));
+        }
+        assert!(!waiting.is_finished());
+        waiting.abort();
+    }
+
+    #[tokio::test]
+    async fn everybody_hears_the_news_and_an_error_is_everybodys() {
+        let heard = AtomicUsize::new(0);
+        let hear = |_: BuildProgress| {
+            heard.fetch_add(1, SeqCst);
+        };
+        let failing = |news: News| async move {
+            tokio::task::yield_now().await;
+            news.tell(BuildProgress::Output("x".into()));
+            tokio::task::yield_now().await;
+            Err(Error::new(ErrorKind::Io, "no"))
+        };
+        let all = tokio::join!(single_flight("failing", &hear, failing), single_flight("failing", &hear, failing));
+        assert_eq!((all.0.unwrap_err().sentence(), all.1.unwrap_err().sentence()), ("no", "no"));
+        assert_eq!(heard.load(SeqCst), 2);
+    }
+
+    #[test]
+    fn a_runtime_that_goes_leaves_nobody_hanging() {
+        let work = Work::default();
+        let theirs = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let ours = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let (first, second) = (work.clone(), work.clone());
+        theirs.spawn(async move { first.caller("moving").await });
+        ours.block_on(work.begun(1));
+        let waiting = ours.spawn(async move { second.caller("moving").await.unwrap() });
+        ours.block_on(async { tokio::time::sleep(Duration::from_millis(50)).await });
+        theirs.shutdown_timeout(Duration::from_secs(5));
+        ours.block_on(work.begun(2));
+        work.go.notify_one();
+        assert_eq!(ours.block_on(waiting).unwrap(), Ok(()));
+    }
+}

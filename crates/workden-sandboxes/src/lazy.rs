@@ -1,0 +1,327 @@
+//! `LazySandbox`: a sandbox that starts when it is first needed, so that whoever only reads and edits files
+//! waits for no sandbox.
+//!
+//! Invariant: at most one at a time is started, and another only after somebody has ended the first. A start
+//! that fails is told to whoever needed it, and tried again by whoever comes next.
+
+use std::{
+    fmt,
+    future::Future,
+    mem,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use tokio::sync::OnceCell;
+use workden_core::{
+    Backend, ByteRange, Changed, Content, Entry, Expect, FileIdentity, IfExists, Opened, Removal, Resolved, Result,
+    Sandbox, Slice, Symlink, VirtualPath, Written,
+    sandbox::{
+        ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, SpawnRequest,
+        Usage,
+    },
+    search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
+    text::{Change, Excerpt, TextWindow},
+};
+
+type Starting = Pin<Box<dyn Future<Output = Result<Arc<dyn Sandbox>>> + Send>>;
+
+/// A sandbox that starts when it is first needed. Clones share it.
+///
+/// What is mounted over its files in a mount table is reached without it: a workspace that has its
+/// directory there as well serves files at once, and commands see the same ones.
+#[derive(Clone)]
+pub struct LazySandbox {
+    shared: Arc<Shared>,
+}
+
+/// The sandbox, once it has been started.
+type Started = Arc<OnceCell<Arc<dyn Sandbox>>>;
+
+struct Shared {
+    start: Box<dyn Fn(Begun) -> Starting + Send + Sync>,
+    started: Mutex<Started>,
+    begun: Begun,
+    /// Where the files are, if somebody can reach them without the sandbox.
+    files: Option<Arc<dyn Backend>>,
+    /// Where commands run.
+    directory: VirtualPath,
+}
+
+/// Where a start puts a sandbox that exists before it is ready: a start that is given up is ended with it.
+#[derive(Clone, Default)]
+pub struct Begun(Arc<Mutex<Option<Arc<dyn Sandbox>>>>);
+
+impl Begun {
+    /// Remembers a sandbox that exists from now on.
+    pub fn set(&self, sandbox: Arc<dyn Sandbox>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(sandbox);
+    }
+
+    fn take(&self) -> Option<Arc<dyn Sandbox>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl LazySandbox {
+    /// A sandbox that this function starts, and in which commands run in this directory.
+    pub fn new<F>(directory: VirtualPath, start: impl Fn(Begun) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Arc<dyn Sandbox>>> + Send + 'static,
+    {
+        let start = Box::new(move |begun| -> Starting { Box::pin(start(begun)) });
+        let (started, begun) = (Mutex::default(), Begun::default());
+        Self { shared: Arc::new(Shared { start, started, begun, files: None, directory }) }
+    }
+
+    /// The same, where all of its files can be reached without it.
+    pub fn with_files<F>(
+        directory: VirtualPath,
+        files: impl Backend + 'static,
+        start: impl Fn(Begun) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Arc<dyn Sandbox>>> + Send + 'static,
+    {
+        let start = Box::new(move |begun| -> Starting { Box::pin(start(begun)) });
+        let files: Option<Arc<dyn Backend>> = Some(Arc::new(files));
+        let (started, begun) = (Mutex::default(), Begun::default());
+        Self { shared: Arc::new(Shared { start, started, begun, files, directory }) }
+    }
+
+    /// Whether somebody has needed it.
+    #[must_use]
+    pub fn has_started(&self) -> bool {
+        self.sandbox().is_some()
+    }
+
+    /// The sandbox, started now if it was not before.
+    ///
+    /// # Errors
+    ///
+    /// What the start says.
+    pub async fn started(&self) -> Result<Arc<dyn Sandbox>> {
+        let started = Arc::clone(&self.cell());
+        if let Some(sandbox) = started.get() {
+            return Ok(Arc::clone(sandbox));
+        }
+        started
+            .get_or_try_init(|| (self.shared.start)(self.shared.begun.clone()))
+            .await
+            .cloned()
+            .inspect_err(|error| tracing::warn!(%error, "sandbox failed to start"))
+    }
+
+    /// Ends the sandbox, if it was started, and starts another when it is needed again: unlike after
+    /// [`stop`](Sandbox::stop), later calls are not `Gone`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sandbox::stop`]. What could not be stopped is not used again either.
+    pub async fn end(&self) -> Result<()> {
+        let over = mem::take(&mut *self.cell());
+        let begun = self.shared.begun.take();
+        match over.get().cloned().or(begun) {
+            Some(sandbox) => sandbox.stop().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Forgets the sandbox without ending it: for one that goes on by itself.
+    pub fn let_go(&self) {
+        drop(mem::take(&mut *self.cell()));
+        drop(self.shared.begun.take());
+    }
+
+    fn cell(&self) -> MutexGuard<'_, Started> {
+        self.shared.started.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The sandbox, if it was started. Nothing is started by asking.
+    #[must_use]
+    pub fn sandbox(&self) -> Option<Arc<dyn Sandbox>> {
+        self.cell().get().cloned()
+    }
+
+    async fn files(&self) -> Result<Arc<dyn Backend>> {
+        match &self.shared.files {
+            Some(files) => Ok(Arc::clone(files)),
+            None => Ok(self.started().await?),
+        }
+    }
+}
+
+impl fmt::Debug for LazySandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LazySandbox").field("started", &self.sandbox()).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Backend for LazySandbox {
+    async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
+        self.files().await?.resolve(path, symlink).await
+    }
+    async fn stat(&self, at: &Resolved) -> Result<Entry> {
+        self.files().await?.stat(at).await
+    }
+    async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing> {
+        self.files().await?.list(at, request).await
+    }
+    async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
+        self.files().await?.read(at, range).await
+    }
+    async fn open(&self, at: &Resolved, most: u64) -> Result<Opened> {
+        self.files().await?.open(at, most).await
+    }
+    async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
+        self.files().await?.read_text(at, window).await
+    }
+    async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
+        self.files().await?.write(at, content, expect).await
+    }
+    async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
+        self.files().await?.change(at, change, expect, most).await
+    }
+    async fn make_dir(&self, at: &Resolved) -> Result<()> {
+        self.files().await?.make_dir(at).await
+    }
+    async fn remove(&self, at: &Resolved, what: Removal) -> Result<()> {
+        self.files().await?.remove(at, what).await
+    }
+    async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()> {
+        self.files().await?.rename(from, to, if_exists).await
+    }
+    async fn copy(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<Written> {
+        self.files().await?.copy(from, to, if_exists).await
+    }
+    async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed> {
+        self.files().await?.glob(at, request).await
+    }
+    async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped> {
+        self.files().await?.grep(at, request).await
+    }
+    async fn other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
+        self.files().await?.other_names(files).await
+    }
+    async fn identify(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
+        self.files().await?.identify(at).await
+    }
+    // A mount table asks these two of everything mounted, at every listing. The files of a sandbox that
+    // nothing else covers are the machine's programs and what its commands made in places of their own:
+    // no other mount shows the latter, and nobody has to start a sandbox to know that.
+    async fn origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
+        match &self.shared.files {
+            Some(files) => files.origins().await,
+            None => Ok(Vec::new()),
+        }
+    }
+    async fn names_of(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>> {
+        match &self.shared.files {
+            Some(own) => own.names_of(files).await,
+            None => Ok(vec![Vec::new(); files.len()]),
+        }
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Sandbox for LazySandbox {
+    async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
+        self.started().await?.execute(request).await
+    }
+    async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
+        self.started().await?.spawn(request).await
+    }
+    async fn start_job(&self, request: &JobRequest) -> Result<Job> {
+        self.started().await?.start_job(request).await
+    }
+    async fn jobs(&self) -> Result<Vec<Job>> {
+        match self.sandbox() {
+            Some(sandbox) => sandbox.jobs().await,
+            // Nobody has started any.
+            None => Ok(Vec::new()),
+        }
+    }
+    async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput> {
+        self.started().await?.read_job(id, read).await
+    }
+    async fn kill_job(&self, id: &JobId) -> Result<Killed> {
+        self.started().await?.kill_job(id).await
+    }
+    async fn usage(&self) -> Result<Usage> {
+        self.started().await?.usage().await
+    }
+    async fn isolation(&self) -> Result<Isolation> {
+        self.started().await?.isolation().await
+    }
+    async fn directory(&self) -> Result<VirtualPath> {
+        Ok(self.shared.directory.clone())
+    }
+    async fn stop(&self) -> Result<()> {
+        match self.sandbox().or_else(|| self.shared.begun.take()) {
+            Some(sandbox) => sandbox.stop().await,
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use workden_core::{Error, ErrorKind};
+
+    use super::*;
+
+    fn failing(count: &Arc<AtomicUsize>) -> LazySandbox {
+        let count = Arc::clone(count);
+        LazySandbox::new(VirtualPath::parse("/workspace").unwrap(), move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+            async { Err(Error::new(ErrorKind::Unsupported, "there are no walls here")) }
+        })
+    }
+
+    #[tokio::test]
+    async fn nothing_is_started_by_questions_that_need_no_sandbox() {
+        let count = Arc::default();
+        let late = failing(&count);
+        assert_eq!(late.directory().await.unwrap().as_str(), "/workspace");
+        assert!(late.jobs().await.unwrap().is_empty() && late.origins().await.unwrap().is_empty());
+        late.stop().await.unwrap();
+        assert!(!late.has_started() && count.load(Ordering::Relaxed) == 0);
+    }
+
+    #[tokio::test]
+    async fn after_its_end_another_is_started() {
+        let count: Arc<AtomicUsize> = Arc::default();
+        let counted = Arc::clone(&count);
+        let late = LazySandbox::new(VirtualPath::root(), move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            // One that has never started is a sandbox as well, and says what is asked of it here.
+            let inner: Arc<dyn Sandbox> = Arc::new(failing(&Arc::default()));
+            async move { Ok(inner) }
+        });
+        late.end().await.unwrap();
+        assert!(!late.has_started() && late.sandbox().is_none());
+        for nth in 1..=2 {
+            let first = late.started().await.unwrap();
+            assert!(late.has_started() && Arc::ptr_eq(&first, &late.started().await.unwrap()));
+            assert_eq!(count.load(Ordering::Relaxed), nth);
+            late.end().await.unwrap();
+            assert!(!late.has_started());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_start_that_fails_is_told_and_tried_again() {
+        let count = Arc::default();
+        let late = failing(&count);
+        for nth in 1..=2 {
+            let error = late.execute(&ExecuteRequest::shell("true")).await.unwrap_err();
+            assert_eq!((error.kind(), count.load(Ordering::Relaxed)), (ErrorKind::Unsupported, nth));
+        }
+    }
+}

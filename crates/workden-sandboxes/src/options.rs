@@ -1,0 +1,364 @@
+//! `SandboxOptions`: what every kind of sandbox takes, as plain data, and the setters that every builder has.
+//!
+//! Invariant: a builder never fails. A value that cannot be read is remembered, and `start` or `build` answers with
+//! it; an option that a kind cannot honour is refused there, and never dropped.
+
+use std::{path::PathBuf, time::Duration};
+
+use workden_core::{
+    Error, ErrorKind, Result, VirtualPath, parse_size,
+    sandbox::{Mount, MountAccess, Network, Strength},
+};
+
+use crate::{GitFiles, HostEnvironment, KeeperProgram, variables::NamedVariables};
+
+/// What every kind of sandbox takes. The builder of each kind has setters for these, and for its own options.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SandboxOptions {
+    /// The variables and the directory of the caller.
+    pub host: HostEnvironment,
+    /// Which program is the keeper; found when not named.
+    pub keeper: Option<KeeperProgram>,
+    /// Where the keeper writes its own failures.
+    pub keeper_log: Option<PathBuf>,
+    /// The directory of the host to work in.
+    pub root: Option<PathBuf>,
+    /// What else is shown of the host.
+    pub mounts: Vec<Mount>,
+    /// Where commands start, and where `root` is shown.
+    pub work_dir: Option<VirtualPath>,
+    /// What commands can reach; nothing when not named.
+    pub network: Option<Network>,
+    /// Bytes of memory of all commands together.
+    pub memory: Option<u64>,
+    /// Processors: 1.5 is one and a half.
+    pub cpus: Option<f64>,
+    /// Processes and threads of all commands together.
+    pub pids: Option<u64>,
+    /// What happens when the machine cannot enforce a named limit.
+    pub strength: Strength,
+    /// The time limit of a command that names none.
+    pub timeout: Option<Duration>,
+    /// How long the sandbox lives without a connection; with its owner when not named.
+    pub lease: Option<Duration>,
+    /// Paths that commands may read but not change.
+    pub read_only: Vec<VirtualPath>,
+    /// Paths that commands may neither read nor change.
+    pub masked: Vec<VirtualPath>,
+    /// Whether commands may change what git and other programs run by themselves.
+    pub git_files: GitFiles,
+    pub(crate) env: NamedVariables,
+    invalid: Option<Error>,
+}
+
+impl Default for SandboxOptions {
+    fn default() -> Self {
+        Self {
+            host: HostEnvironment::default(),
+            keeper: None,
+            keeper_log: None,
+            root: None,
+            mounts: Vec::new(),
+            work_dir: None,
+            env: NamedVariables::default(),
+            network: None,
+            memory: None,
+            cpus: None,
+            pids: None,
+            strength: Strength::Required,
+            timeout: None,
+            lease: None,
+            read_only: Vec::new(),
+            masked: Vec::new(),
+            git_files: GitFiles::default(),
+            invalid: None,
+        }
+    }
+}
+
+impl SandboxOptions {
+    /// Sets a variable of commands.
+    pub fn set_env(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.env.set(name.into(), value.into());
+    }
+
+    /// Passes a variable of the host on to commands, if the host has it.
+    pub fn pass_env(&mut self, name: impl Into<String>) {
+        self.env.pass(name.into());
+    }
+
+    /// The directory of the host to work in, as an absolute path.
+    #[must_use]
+    pub fn root(&self) -> Option<PathBuf> {
+        self.root.as_ref().map(|root| self.host.directory.join(root))
+    }
+
+    /// The keeper that an option names, or the one that is found.
+    pub(crate) fn keeper(&self) -> Result<KeeperProgram> {
+        match &self.keeper {
+            Some(named) => Ok(named.clone()),
+            None => KeeperProgram::find(&self.host),
+        }
+    }
+
+    /// The mounts, with the host's paths made absolute.
+    pub(crate) fn absolute_mounts(&self) -> impl Iterator<Item = Mount> {
+        self.mounts.iter().map(|mount| Mount { source: self.host.directory.join(&mount.source), ..mount.clone() })
+    }
+
+    /// Answers with the first value that could not be read.
+    pub(crate) fn check(&self) -> Result<()> {
+        if let Some(error) = &self.invalid {
+            return Err(error.clone());
+        }
+        match self.cpus.filter(|cpus| !cpus.is_finite() || *cpus <= 0.0) {
+            None => Ok(()),
+            Some(cpus) => Err(Error::new(ErrorKind::InvalidArgument, format!("invalid number of processors `{cpus}`"))
+                .hint("use a number like 1.5")),
+        }
+    }
+
+    /// Refuses the options of these names that are set: this kind of sandbox cannot honour them.
+    pub(crate) fn refuse(kind: &str, named: &[(&str, bool)]) -> Result<()> {
+        match named.iter().find(|(_, is_named)| *is_named) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let sentence = format!("`{name}` is not supported with {kind}");
+                Err(Error::new(ErrorKind::Unsupported, sentence).hint("leave one of them out"))
+            }
+        }
+    }
+
+    /// Takes a value, or remembers why it is none.
+    pub(crate) fn take<T>(&mut self, value: Result<T>) -> Option<T> {
+        match value {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.invalid.get_or_insert(error);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn add_mount(&mut self, at: &str, source: PathBuf, access: MountAccess) {
+        if let Some(at) = self.take(absolute(at)) {
+            self.mounts.push(Mount { source, at, access });
+        }
+    }
+}
+
+/// A path in a sandbox, as it is: what starts elsewhere or climbs is a mistake here.
+pub(crate) fn absolute(at: &str) -> Result<VirtualPath> {
+    if !at.starts_with('/') || at.split('/').any(|name| matches!(name, "." | "..")) {
+        let sentence = format!("invalid path `{}`", at.escape_debug());
+        return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint("use an absolute path without `..`"));
+    }
+    VirtualPath::parse(at)
+}
+
+/// A number of bytes: `512 << 20`, or `"512M"`.
+pub trait ByteSize {
+    /// How many.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for a text that is not a size.
+    fn bytes(self) -> Result<u64>;
+}
+
+impl ByteSize for u64 {
+    fn bytes(self) -> Result<u64> {
+        Ok(self)
+    }
+}
+
+impl ByteSize for &str {
+    fn bytes(self) -> Result<u64> {
+        parse_size(self)
+    }
+}
+
+impl ByteSize for String {
+    fn bytes(self) -> Result<u64> {
+        parse_size(&self)
+    }
+}
+
+/// Writes the shared setters of a builder that has a field `options: SandboxOptions`.
+macro_rules! common_options {
+    ($builder:ty) => {
+        impl $builder {
+            /// The shared options as they are so far.
+            #[must_use]
+            pub fn options(&self) -> &$crate::SandboxOptions {
+                &self.options
+            }
+
+            /// Changes the shared options in place: for programs that translate options of their own.
+            pub fn with(mut self, change: impl FnOnce(&mut $crate::SandboxOptions)) -> Self {
+                change(&mut self.options);
+                self
+            }
+
+            /// The directory of the host to work in.
+            pub fn root(mut self, directory: impl Into<std::path::PathBuf>) -> Self {
+                self.options.root = Some(directory.into());
+                self
+            }
+
+            /// Shows another file or directory of the host at a path.
+            pub fn mount(
+                mut self,
+                at: impl AsRef<str>,
+                source: impl Into<std::path::PathBuf>,
+                access: workden_core::sandbox::MountAccess,
+            ) -> Self {
+                self.options.add_mount(at.as_ref(), source.into(), access);
+                self
+            }
+
+            /// Where commands start, and where the directory to work in is shown.
+            pub fn work_dir(mut self, at: impl AsRef<str>) -> Self {
+                self.options.work_dir = self.options.take($crate::options::absolute(at.as_ref()));
+                self
+            }
+
+            /// Sets a variable of commands.
+            pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+                self.options.env.set(name.into(), value.into());
+                self
+            }
+
+            /// Passes a variable of the host on to commands, if the host has it.
+            pub fn pass_env(mut self, name: impl Into<String>) -> Self {
+                self.options.env.pass(name.into());
+                self
+            }
+
+            /// What commands can reach; nothing by default.
+            pub fn network(mut self, network: workden_core::sandbox::Network) -> Self {
+                self.options.network = Some(network);
+                self
+            }
+
+            /// Memory of all commands together: bytes, or `"512M"`.
+            pub fn memory(mut self, bytes: impl $crate::ByteSize) -> Self {
+                self.options.memory = self.options.take(bytes.bytes());
+                self
+            }
+
+            /// Processors: 1.5 is one and a half.
+            pub fn cpus(mut self, cpus: f64) -> Self {
+                self.options.cpus = Some(cpus);
+                self
+            }
+
+            /// Processes and threads of all commands together.
+            pub fn pids(mut self, most: u64) -> Self {
+                self.options.pids = Some(most);
+                self
+            }
+
+            /// Applies the named limits where the machine can enforce them, and reports where not. By default the
+            /// sandbox does not start when one cannot be enforced.
+            pub fn best_effort(mut self) -> Self {
+                self.options.strength = workden_core::sandbox::Strength::BestEffort;
+                self
+            }
+
+            /// The time limit of a command that names none. The workspace applies it.
+            pub fn timeout(mut self, most: std::time::Duration) -> Self {
+                self.options.timeout = Some(most);
+                self
+            }
+
+            /// Lets the sandbox outlive its owner, until nobody has been connected to it for this long.
+            pub fn lease(mut self, ttl: std::time::Duration) -> Self {
+                self.options.lease = Some(ttl);
+                self
+            }
+
+            /// A path that commands may read but not change, in what is shown of the host.
+            pub fn read_only(mut self, at: impl AsRef<str>) -> Self {
+                let at = self.options.take(workden_core::VirtualPath::parse(at.as_ref()));
+                self.options.read_only.extend(at);
+                self
+            }
+
+            /// A path that commands may neither read nor change, in what is shown of the host.
+            pub fn masked(mut self, at: impl AsRef<str>) -> Self {
+                let at = self.options.take(workden_core::VirtualPath::parse(at.as_ref()));
+                self.options.masked.extend(at);
+                self
+            }
+
+            /// Paths that commands may neither read nor change: what a policy denies.
+            pub fn mask(mut self, paths: impl IntoIterator<Item = workden_core::VirtualPath>) -> Self {
+                self.options.masked.extend(paths);
+                self
+            }
+
+            /// Whether commands may change what git and other programs run by themselves; not by default.
+            pub fn git_files(mut self, git_files: $crate::GitFiles) -> Self {
+                self.options.git_files = git_files;
+                self
+            }
+
+            /// The variables and the directory of the caller: toolchains, passed variables and relative paths are
+            /// looked up in it. Empty by default.
+            pub fn environment_of(mut self, host: $crate::HostEnvironment) -> Self {
+                self.options.host = host;
+                self
+            }
+
+            /// Which program is the keeper. By default it is found: see [`KeeperProgram`](crate::KeeperProgram).
+            pub fn keeper(mut self, program: $crate::KeeperProgram) -> Self {
+                self.options.keeper = Some(program);
+                self
+            }
+
+            /// Where the keeper writes its own failures; nowhere by default.
+            pub fn keeper_log(mut self, file: impl Into<std::path::PathBuf>) -> Self {
+                self.options.keeper_log = Some(file.into());
+                self
+            }
+        }
+    };
+}
+
+pub(crate) use common_options;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{HostSandbox, LinuxSandbox};
+
+    #[test]
+    fn sizes_are_numbers_or_texts_and_a_wrong_one_is_told_at_the_start() {
+        assert_eq!(LinuxSandbox::builder().memory(1 << 20).options().memory, Some(1 << 20));
+        assert_eq!(LinuxSandbox::builder().memory("1M").options().memory, Some(1 << 20));
+        let wrong = LinuxSandbox::builder().memory("much").memory("1M").confinement().unwrap_err();
+        assert_eq!(wrong.kind(), ErrorKind::InvalidArgument);
+        let wrong = LinuxSandbox::builder().mount("/../x", "/srv", MountAccess::ReadOnly).confinement().unwrap_err();
+        assert_eq!(wrong.kind(), ErrorKind::InvalidArgument);
+    }
+
+    #[tokio::test]
+    async fn what_a_kind_cannot_honour_is_refused_by_name() {
+        let host = || HostSandbox::builder().root("/");
+        for (builder, name) in [
+            (host().memory("1G"), "memory"),
+            (host().cpus(1.0), "cpus"),
+            (host().pids(10), "pids"),
+            (host().network(Network::None), "network"),
+            (host().lease(Duration::from_secs(1)), "lease"),
+            (host().mount("/data", "/srv", MountAccess::ReadOnly), "mount"),
+            (host().masked("/x"), "masked"),
+            (host().read_only("/x"), "read_only"),
+        ] {
+            let error = builder.start().await.unwrap_err();
+            assert_eq!(error.sentence(), format!("`{name}` is not supported with a host sandbox"));
+        }
+    }
+}

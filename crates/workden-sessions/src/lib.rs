@@ -1,0 +1,57 @@
+//! Sessions: named sandboxes that are made once, used again, and ended when nobody uses them.
+//!
+//! A [`Launcher`] knows how to make, find and remove the sandboxes of sessions; what a session is, when
+//! it is made and when it ends, is decided above it, by a [`SessionManager`].
+//!
+//! Invariant: an id has one slot in the table, and a slot has one owner at a time: the task that starts the
+//! session, or the one that ends it. No lock is held while anybody waits for a sandbox or a factory.
+//!
+//! ```no_run
+//! # async fn example() -> workden_core::Result<()> {
+//! use workden_core::{Sandbox, sandbox::ExecuteRequest};
+//! use workden_sandboxes::{KeeperProgram, LinuxLauncher, LinuxSandbox};
+//! use workden_sessions::{Adopt, SessionManager};
+//!
+//! let template = LinuxSandbox::builder().keeper(KeeperProgram::at("/usr/bin/workden"));
+//! let sessions = SessionManager::builder(LinuxLauncher::new(template, "/run/user/1000/workden"))
+//!     .workspace_root("/srv/sessions")
+//!     .max_sessions(100)
+//!     .adopt(Adopt::Running)
+//!     .start()
+//!     .await?;
+//! let session = sessions.get_or_create(&"user-42".parse()?, None).await?;
+//! session.execute(&ExecuteRequest::shell("echo hello > greeting")).await?;
+//! sessions.shutdown(std::time::Duration::from_secs(10)).await;
+//! # Ok(()) }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod adoption;
+mod builder;
+mod ending;
+mod events;
+mod isolated;
+mod listing;
+mod live;
+mod manager;
+mod reaper;
+mod session;
+mod spares;
+mod starting;
+mod store;
+mod table;
+#[cfg(test)]
+mod tests;
+mod workspaces;
+
+pub use adoption::{Adopt, AdoptReport};
+pub use builder::SessionManagerBuilder;
+pub use ending::ShutdownReport;
+pub use events::{SessionEvent, SessionEventKind};
+pub use listing::{SessionInfo, SessionState};
+pub use manager::{SessionManager, SessionOptions};
+pub use session::Session;
+pub use store::{DirectoryStore, Ended, Opened, Pruned, Pruning, SessionFiles, SessionRecord};
+pub use workden_sandboxes::{ExistingSandbox, LaunchRequest, Launched, Launcher, SessionId};
+pub use workspaces::Workspaces;

@@ -1,0 +1,72 @@
+//! Ending sessions that nobody uses.
+//!
+//! Invariant: a session is ended only if it was still unused when it was marked as ended, after its sandbox
+//! had said that no job runs in it. A call that comes in between keeps it.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use tokio::{
+    task::JoinSet,
+    time::{MissedTickBehavior, interval},
+};
+
+use crate::{
+    ending,
+    isolated::isolated,
+    live::{End, Live},
+    manager::ALIVE,
+    table::Shared,
+};
+
+/// Ends idle sessions every so often, until the manager is gone.
+pub(super) async fn run(shared: Weak<Shared>, every: Duration) {
+    let mut ticks = interval(every.max(Duration::from_millis(1)));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks.tick().await;
+    loop {
+        ticks.tick().await;
+        let Some(shared) = shared.upgrade() else { return };
+        reap(&shared, None).await;
+    }
+}
+
+/// Ends the sessions that are overdue, all at a time. How many.
+pub(super) async fn reap(shared: &Arc<Shared>, most: Option<Duration>) -> usize {
+    let mut reaping = JoinSet::new();
+    for live in shared.ready().into_iter().filter(|live| live.overdue(most).is_some()) {
+        reaping.spawn(reap_one(Arc::clone(shared), live, most));
+    }
+    let mut reaped = 0;
+    while let Some(ended) = reaping.join_next().await {
+        reaped += usize::from(matches!(ended, Ok(Reaped::Ended)));
+    }
+    reaped
+}
+
+enum Reaped {
+    Ended,
+    StillUsed,
+}
+
+async fn reap_one(shared: Arc<Shared>, live: Arc<Live>, most: Option<Duration>) -> Reaped {
+    let sandbox = Arc::clone(&live.placed.sandbox);
+    let asked = isolated("the sandbox", ALIVE, async move { sandbox.usage().await }).await;
+    // One that does not answer is idle all the more.
+    if asked.is_ok_and(|usage| usage.jobs > 0) {
+        // It is as if somebody had just asked for something.
+        let _ = live.touch(None);
+        return Reaped::StillUsed;
+    }
+    let mut idle = None;
+    let tenure = shared.take_over(&live, |live| {
+        idle = live.end_if_overdue(most);
+        idle.is_some()
+    });
+    let (Some(tenure), Some(idle)) = (tenure, idle) else { return Reaped::StillUsed };
+    // In a task of its own: it ends also when nobody waits.
+    let _ = tokio::spawn(ending::end(tenure, live, End::Idle(idle))).await;
+    Reaped::Ended
+}

@@ -1,0 +1,408 @@
+//! `DirectoryStore`: the records of sessions that no process owns, in a directory of the host, so that any process of
+//! the user finds a session again by its id.
+//!
+//! Invariant: a process that makes or ends a session holds its lock, so that an id has one sandbox however many
+//! processes ask for it at a time. Dropping an [`OpenSession`] ends nothing.
+
+mod directory;
+mod locks;
+mod pruning;
+mod record;
+
+use std::{path::PathBuf, time::Duration};
+
+use locks::{Lock, unusable};
+pub use pruning::{Pruned, Pruning};
+use record::LET_GO;
+pub use record::SessionRecord;
+use workden_core::{Error, ErrorKind, Result};
+
+use crate::{ExistingSandbox, LaunchRequest, Launched, Launcher, SessionId, workspaces::Workspaces};
+
+const OWNER: &str = "owner";
+const OWNER_BYTES: usize = 8;
+const IDS: &str = "ids";
+const RECORD: &str = "json";
+const MAKING: &str = "lock";
+const USED: &str = "used";
+
+/// The records of sessions that outlive the processes that use them.
+#[derive(Clone, Debug)]
+pub struct DirectoryStore {
+    directory: PathBuf,
+}
+
+/// A session that this process uses, and says so to others. Dropping it leaves the session as it is.
+#[derive(Debug)]
+pub(crate) struct OpenSession {
+    /// Whether it existed.
+    pub(crate) opened: Opened,
+    /// What it was made of.
+    pub(crate) record: SessionRecord,
+    used: Lock,
+}
+
+/// Whether a session was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opened {
+    /// It was made now.
+    New,
+    /// It was there from before.
+    Existing,
+}
+
+/// What becomes of the files of a session that ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionFiles {
+    /// They stay.
+    Stay,
+    /// They go, if they are in the directory of the sessions: what somebody else named stays in any case.
+    Go,
+}
+
+/// What became of a session that was to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It has ended.
+    Now,
+    /// There was none.
+    NotThere,
+}
+
+impl DirectoryStore {
+    /// Those whose records are in this directory, which is made when somebody opens the first one.
+    pub fn at(directory: impl Into<PathBuf>) -> Self {
+        let directory = directory.into();
+        Self { directory: std::path::absolute(&directory).unwrap_or(directory) }
+    }
+
+    /// Where Linux sandboxes have their leases.
+    #[must_use]
+    pub fn leases(&self) -> PathBuf {
+        self.directory.join("sessions")
+    }
+
+    /// The name by which a daemon knows whose containers are those of these sessions. It is random, and kept in the
+    /// directory: another directory has another, also one of the same path on another machine.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be used, or somebody else could have changed it.
+    pub fn owner(&self) -> Result<String> {
+        self.prepare()?;
+        let path = self.directory.join(OWNER);
+        let _alone = Lock::alone(&path.with_extension(MAKING))?;
+        let digits = match directory::read(&path)? {
+            Some(text) => String::from_utf8(text).ok().filter(|digits| is_owner(digits)).ok_or_else(|| {
+                Error::new(ErrorKind::Io, format!("`{}` does not say whose sessions these are", path.display()))
+                    .hint("remove it: containers of sessions from before are not found then, and end when idle")
+            })?,
+            None => {
+                let digits = random_digits(OWNER_BYTES)?;
+                directory::write(&path, digits.as_bytes())?;
+                digits
+            }
+        };
+        Ok(format!("cli-{digits}"))
+    }
+
+    /// The files of a session that names no other directory. Made if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// `Escapes` for a link where the directory should be, and what the host says.
+    pub fn workspace(&self, id: &SessionId) -> Result<PathBuf> {
+        self.prepare()?;
+        self.workspaces().prepare(id)
+    }
+
+    fn workspaces(&self) -> Workspaces {
+        Workspaces::new(self.directory.join("workspaces"))
+    }
+
+    fn file(&self, id: &SessionId, what: &str) -> PathBuf {
+        self.directory.join(IDS).join(format!("{id}.{what}"))
+    }
+
+    /// What is known of a session; `None` when there is none.
+    ///
+    /// # Errors
+    ///
+    /// When its record cannot be read.
+    pub fn record(&self, id: &SessionId) -> Result<Option<SessionRecord>> {
+        self.text(id)?.map(|text| Self::parsed(id, &text)).transpose()
+    }
+
+    /// What is known of a session; of a new one, that it works in a directory of its own.
+    pub(crate) fn record_or_default(&self, id: &SessionId, idle: Duration) -> Result<SessionRecord> {
+        match self.record(id)? {
+            Some(record) => Ok(record),
+            None => SessionRecord::new(self.workspace(id)?, idle),
+        }
+    }
+
+    fn text(&self, id: &SessionId) -> Result<Option<Vec<u8>>> {
+        self.check()?;
+        directory::read(&self.file(id, RECORD))
+    }
+
+    fn parsed(id: &SessionId, text: &[u8]) -> Result<SessionRecord> {
+        serde_json::from_slice(text).map_err(|error| {
+            Error::new(ErrorKind::Io, format!("the record of the session `{id}` cannot be understood: {error}"))
+                .hint(format!("`workden sessions release {id}` ends it, and keeps its files"))
+        })
+    }
+
+    /// The ids of all sessions that have a record, in order.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be read; none at all is no error.
+    pub fn ids(&self) -> Result<Vec<SessionId>> {
+        self.check()?;
+        let entries = match std::fs::read_dir(self.directory.join(IDS)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| unusable(&error))?,
+        };
+        let id = |name: String| name.strip_suffix(&format!(".{RECORD}"))?.parse().ok();
+        let mut all: Vec<SessionId> =
+            entries.flatten().filter_map(|entry| id(entry.file_name().into_string().ok()?)).collect();
+        all.sort();
+        Ok(all)
+    }
+
+    /// How long nobody has used a session: nothing at all while somebody does.
+    #[must_use]
+    pub fn idle(&self, id: &SessionId) -> Duration {
+        let path = self.file(id, USED);
+        let is_free = path.exists() && matches!(Lock::alone_now(&path), Ok(Some(_)));
+        let since = || path.metadata().ok()?.modified().ok()?.elapsed().ok();
+        if is_free { since().unwrap_or_default() } else { Duration::ZERO }
+    }
+
+    /// The session of this id, made now if there is none or if its sandbox has ended. However many processes ask
+    /// at a time, one sandbox is made.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict` when the session is of another kind or made of something else, or when its files are not where
+    /// they were; and what the factory says, which leaves no record of a new one behind.
+    pub(crate) async fn open(
+        &self,
+        id: &SessionId,
+        wanted: SessionRecord,
+        launcher: &dyn Launcher,
+    ) -> Result<(Launched, OpenSession)> {
+        let _making = self.lock(id).await?;
+        let used = self.use_now(id)?;
+        let there = self.record(id)?;
+        if let Some(there) = &there {
+            there.fits(id, &wanted)?;
+            if let Some(placed) = running(id, launcher).await? {
+                return Ok((placed, OpenSession { opened: Opened::Existing, record: there.clone(), used }));
+            }
+        }
+        // One that has ended is made again as it was, with what is to be hidden now.
+        let is_new = there.is_none();
+        let mut record = there.unwrap_or_else(|| wanted.clone());
+        self.check_workspace(id, &record)?;
+        record.masked = wanted.masked;
+        let order = LaunchRequest {
+            session: Some(id.clone()),
+            runtime: None,
+            workspace: Some(record.workspace.clone()),
+            idle: Some(record.idle),
+        };
+        self.write(id, &record)?;
+        match launcher.create(&order).await {
+            Ok(placed) => Ok((placed, OpenSession { opened: Opened::New, record, used })),
+            Err(error) => {
+                // One that was there is not forgotten because it could not be started this time.
+                if is_new {
+                    let _ = std::fs::remove_file(self.file(id, RECORD));
+                    used.remove();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether the files of a session are where its record says: commands that can change what is above them
+    /// could have put a link in their place since.
+    fn check_workspace(&self, id: &SessionId, record: &SessionRecord) -> Result<()> {
+        if record.workspace == self.workspaces().path(id) {
+            return self.workspaces().prepare(id).map(drop);
+        }
+        match record.workspace.canonicalize() {
+            Ok(real) if real == record.workspace => Ok(()),
+            _ => {
+                let sentence = format!("the files of the session `{id}` are not where they were");
+                Err(Error::new(ErrorKind::Conflict, sentence).hint(LET_GO))
+            }
+        }
+    }
+
+    /// Looks at a session without using it: its idle time goes on.
+    ///
+    /// # Errors
+    ///
+    /// When there is a sandbox that cannot be reached.
+    pub(crate) async fn look(&self, id: &SessionId, launcher: &dyn Launcher) -> Result<Option<Launched>> {
+        let found = launcher.find().await?.into_iter().find(|found| is_of(found, id) && found.running);
+        match found {
+            Some(found) => launcher.adopt(&found).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Ends a session, and waits until it is gone.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong; the record stays then.
+    pub(crate) async fn release(&self, id: &SessionId, launcher: &dyn Launcher, files: SessionFiles) -> Result<Ended> {
+        let making = self.lock(id).await?;
+        self.end(id, launcher, files, making).await
+    }
+
+    /// Removes the sandboxes of a session, and keeps its record: the next use makes one again.
+    pub(crate) async fn remove_sandbox(&self, id: &SessionId, launcher: &dyn Launcher) -> Result<()> {
+        let _making = self.lock(id).await?;
+        for found in launcher.find().await?.into_iter().filter(|found| is_of(found, id)) {
+            launcher.remove(&found.name).await?;
+        }
+        Ok(())
+    }
+
+    async fn end(&self, id: &SessionId, launcher: &dyn Launcher, files: SessionFiles, making: Lock) -> Result<Ended> {
+        let mut ended = if self.file(id, RECORD).symlink_metadata().is_ok() { Ended::Now } else { Ended::NotThere };
+        for found in launcher.find().await?.into_iter().filter(|found| is_of(found, id)) {
+            launcher.remove(&found.name).await?;
+            ended = Ended::Now;
+        }
+        if files == SessionFiles::Go && self.workspaces().purge(id)? {
+            ended = Ended::Now;
+        }
+        for what in [RECORD, USED] {
+            let _ = std::fs::remove_file(self.file(id, what));
+        }
+        making.remove();
+        Ok(ended)
+    }
+
+    /// Waits for the lock of a session, on a thread that may wait.
+    async fn lock(&self, id: &SessionId) -> Result<Lock> {
+        let (this, path) = (self.clone(), self.file(id, MAKING));
+        let taken = tokio::task::spawn_blocking(move || {
+            this.prepare()?;
+            Lock::alone(&path)
+        });
+        taken.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "the lock of a session could not be waited for")))
+    }
+
+    fn use_now(&self, id: &SessionId) -> Result<Lock> {
+        let used = Lock::together(&self.file(id, USED))?;
+        used.touch();
+        Ok(used)
+    }
+
+    fn write(&self, id: &SessionId, record: &SessionRecord) -> Result<()> {
+        let text = serde_json::to_vec_pretty(record)
+            .map_err(|error| Error::new(ErrorKind::Io, format!("a record cannot be written: {error}")))?;
+        directory::write(&self.file(id, RECORD), &text)
+    }
+
+    /// Makes what is not there, and believes what is there only if nobody else can change it.
+    fn prepare(&self) -> Result<()> {
+        directory::prepare(&self.directory)?;
+        directory::prepare(&self.directory.join(IDS))
+    }
+
+    fn check(&self) -> Result<()> {
+        directory::check(&self.directory)?;
+        directory::check(&self.directory.join(IDS))
+    }
+}
+
+impl Drop for OpenSession {
+    fn drop(&mut self) {
+        self.used.touch();
+    }
+}
+
+/// Connects to the sandbox of a session. One that has ended is removed, with what is left of it.
+async fn running(id: &SessionId, launcher: &dyn Launcher) -> Result<Option<Launched>> {
+    let mut all = None;
+    for found in launcher.find().await?.into_iter().filter(|found| is_of(found, id)) {
+        let adopted = if found.running && all.is_none() { Some(launcher.adopt(&found).await) } else { None };
+        match adopted {
+            Some(Ok(placed)) => all = Some(placed),
+            Some(Err(error)) if !matches!(error.kind(), ErrorKind::Gone | ErrorKind::NotFound) => return Err(error),
+            _ => launcher.remove(&found.name).await?,
+        }
+    }
+    Ok(all)
+}
+
+fn is_of(found: &ExistingSandbox, id: &SessionId) -> bool {
+    found.session.as_ref() == Some(id)
+}
+
+fn random_digits(bytes: usize) -> Result<String> {
+    let mut random = vec![0; bytes];
+    getrandom::fill(&mut random).map_err(|_| Error::new(ErrorKind::Io, "this machine has no random numbers"))?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn is_owner(digits: &str) -> bool {
+    digits.len() == OWNER_BYTES * 2 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_session_that_cannot_be_started_again_is_not_forgotten() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        let kept = DirectoryStore::at(root.join("state"));
+        let fails = |_: LaunchRequest| async { Err(Error::new(ErrorKind::Unreachable, "not today")) };
+        let (new, old): (SessionId, SessionId) = ("new".parse().unwrap(), "old".parse().unwrap());
+        let files = root.join("files");
+        std::fs::create_dir(&files).unwrap();
+        let record = SessionRecord {
+            kind: "linux".to_owned(),
+            options: Default::default(),
+            workspace: files.clone(),
+            directory: workden_core::VirtualPath::root(),
+            masked: Vec::new(),
+            idle: Duration::from_secs(60),
+        };
+        kept.prepare().unwrap();
+        kept.write(&old, &record).unwrap();
+        for (id, stays) in [(&new, false), (&old, true)] {
+            let error = kept.open(id, record.clone(), &fails).await.unwrap_err();
+            assert_eq!((error.kind(), kept.record(id).unwrap().is_some()), (ErrorKind::Unreachable, stays), "{id}");
+        }
+        std::fs::rename(&files, root.join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink("/etc", &files).unwrap();
+        assert_eq!(kept.open(&old, record, &fails).await.unwrap_err().kind(), ErrorKind::Conflict);
+    }
+
+    #[test]
+    fn an_owner_is_random_and_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let (one, other) =
+            (DirectoryStore::at(place.path().join("one")), DirectoryStore::at(place.path().join("other")));
+        let owner = one.owner().unwrap();
+        assert!(owner.strip_prefix("cli-").is_some_and(is_owner), "{owner}");
+        assert_eq!((one.owner().unwrap(), one.clone().owner().unwrap()), (owner.clone(), owner.clone()));
+        assert_ne!(other.owner().unwrap(), owner);
+        let file = place.path().join("one/owner");
+        std::fs::remove_file(&file).unwrap();
+        assert_ne!(one.owner().unwrap(), owner, "the same path has another on another machine");
+        std::fs::write(&file, "../x").unwrap();
+        assert!(one.owner().unwrap_err().sentence().contains("does not say whose"));
+    }
+}

@@ -1,0 +1,101 @@
+//! What is known of a kept session when nobody is connected to it: a JSON document beside its lock.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use workden_core::{Error, ErrorKind, Result, VirtualPath};
+
+use crate::SessionId;
+
+/// What a kept session was made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionRecord {
+    /// The kind of its sandbox: `linux`, `docker`. An id belongs to one.
+    pub kind: String,
+    /// What was asked for when it was made, by name. Asking for something else is a conflict.
+    pub options: BTreeMap<String, String>,
+    /// The directory of the host that holds its files.
+    pub workspace: PathBuf,
+    /// Where commands see that.
+    pub directory: VirtualPath,
+    /// What commands may not read in it.
+    #[serde(default)]
+    pub masked: Vec<VirtualPath>,
+    /// How long it lives while nobody is connected.
+    pub idle: Duration,
+}
+
+impl SessionRecord {
+    /// A session without options that works in this directory of the host.
+    ///
+    /// # Errors
+    ///
+    /// None that a caller can cause.
+    pub fn new(workspace: PathBuf, idle: Duration) -> Result<Self> {
+        let directory = VirtualPath::parse("/workspace")?;
+        let (kind, options, masked) = (String::new(), BTreeMap::new(), Vec::new());
+        Ok(Self { kind, options, workspace, directory, masked, idle })
+    }
+
+    /// Whether a session that is there is what somebody wants: of the same kind, with all that they name, and
+    /// with nothing to read that they would hide.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict`, with what is different.
+    pub fn fits(&self, id: &SessionId, wanted: &Self) -> Result<()> {
+        let conflict = |sentence: String| Err(Error::new(ErrorKind::Conflict, sentence).hint(LET_GO));
+        if self.kind != wanted.kind {
+            return conflict(format!("the session `{id}` is of the kind `{}`, not `{}`", self.kind, wanted.kind));
+        }
+        for (name, value) in &wanted.options {
+            match self.options.get(name) {
+                Some(there) if there == value => {}
+                Some(there) => return conflict(format!("the session `{id}` has `{name} {there}`, not `{value}`")),
+                None => return conflict(format!("the session `{id}` was made without `{name} {value}`")),
+            }
+        }
+        match wanted.masked.iter().find(|place| !self.masked.iter().any(|masked| place.is_within(masked))) {
+            Some(place) => conflict(format!("commands of the session `{id}` can read `{place}`, which is denied")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What can be done about a session that is another than the one that is wanted.
+pub(super) const LET_GO: &str = "use another id, or end it with `workden sessions release`, which keeps its files";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(kind: &str, options: &[(&str, &str)], masked: &[&str]) -> SessionRecord {
+        SessionRecord {
+            kind: kind.to_owned(),
+            options: options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            workspace: "/srv/x".into(),
+            directory: VirtualPath::parse("/workspace").unwrap(),
+            masked: masked.iter().map(|place| VirtualPath::parse(place).unwrap()).collect(),
+            idle: Duration::from_secs(1),
+        }
+    }
+
+    #[test]
+    fn a_session_is_what_it_was_made_as() {
+        let id: SessionId = "one".parse().unwrap();
+        let there = record("docker", &[("--image", "a"), ("--net", "host")], &["/workspace/secrets"]);
+        for fits in [record("docker", &[], &[]), record("docker", &[("--image", "a")], &["/workspace/secrets/key"])] {
+            there.fits(&id, &fits).unwrap();
+        }
+        for (wanted, says) in [
+            (record("linux", &[], &[]), "is of the kind `docker`, not `linux`"),
+            (record("docker", &[("--image", "b")], &[]), "has `--image a`, not `b`"),
+            (record("docker", &[("--memory", "1")], &[]), "was made without `--memory 1`"),
+            (record("docker", &[], &["/workspace/.env"]), "can read `/workspace/.env`"),
+        ] {
+            let error = there.fits(&id, &wanted).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Conflict);
+            assert!(error.sentence().contains(says), "{error}");
+        }
+    }
+}

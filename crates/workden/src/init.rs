@@ -1,0 +1,31 @@
+//! `init`: what makes a program that embeds the library a keeper when a sandbox needs one.
+
+use workden_sandboxes::{KEEPER_WORD, KeeperProgram};
+
+/// Runs the keeper and ends the process, when a sandbox started this program again for that; returns at once otherwise.
+///
+/// Make it the first line of `main`: a keeper starts before any thread does. A program without it uses
+/// `workden-keeper` or `workden` from its own directory or the search path.
+///
+/// ```no_run
+/// fn main() {
+///     workden::init();
+///     // your program
+/// }
+/// ```
+pub fn init() {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == KEEPER_WORD) {
+        run(words);
+    }
+    KeeperProgram::this_program_is_one();
+}
+
+#[cfg(target_os = "linux")]
+fn run(words: impl Iterator<Item = std::ffi::OsString>) {
+    let ended = workden_keeper::run(words);
+    std::process::exit(i32::from(ended != std::process::ExitCode::SUCCESS))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn run(_: impl Iterator<Item = std::ffi::OsString>) {}

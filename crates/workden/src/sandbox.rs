@@ -1,0 +1,320 @@
+//! The sandbox of a workspace: which one, where its directories are, and how it starts.
+//!
+//! Invariant: a sandbox that this module starts has every file masked that the policy denies to read when it starts.
+//! It starts with the first call that needs it, at most once at a time.
+
+use std::sync::Arc;
+
+use workden_core::{Backend, Error, ErrorKind, Result, Sandbox, VirtualPath, sandbox::Mount};
+use workden_policy::Policy;
+#[cfg(feature = "docker")]
+use workden_sandboxes::docker::{DockerSandbox, DockerSandboxBuilder};
+use workden_sandboxes::{Begun, GitFiles, LazySandbox, SessionId};
+#[cfg(feature = "linux")]
+use workden_sandboxes::{HostSandboxBuilder, LinuxSandboxBuilder};
+use workden_sessions::SessionRecord;
+
+use crate::{UserSessions, directories::Mounts, masks};
+
+/// Which sandbox commands run in.
+#[derive(Clone, Debug)]
+pub(crate) enum SandboxKind {
+    /// Isolated on this machine.
+    #[cfg(feature = "linux")]
+    Linux(Box<LinuxSandboxBuilder>),
+    /// On this machine, without isolation.
+    #[cfg(feature = "linux")]
+    Host(Box<HostSandboxBuilder>),
+    /// In a container.
+    #[cfg(feature = "docker")]
+    Docker(Box<DockerSandboxBuilder>),
+    /// One that runs already.
+    Remote(Arc<dyn Sandbox>),
+    /// One of a user's sessions, which goes on afterwards.
+    Session(Box<(UserSessions, SessionId, SessionRecord)>),
+}
+
+/// A sandbox, and the files of its workspace.
+pub(crate) struct Assembled {
+    pub(crate) sandbox: Arc<dyn Sandbox>,
+    /// The same, where this workspace starts and stops it.
+    pub(crate) lazy: Option<LazySandbox>,
+    /// What file calls see below the mounts.
+    pub(crate) files: Arc<dyn Backend>,
+}
+
+impl SandboxKind {
+    /// Where the directory to work in is seen.
+    pub(crate) fn directory(&self) -> Result<VirtualPath> {
+        match self {
+            #[cfg(feature = "linux")]
+            Self::Linux(builder) => builder.directory(),
+            #[cfg(feature = "docker")]
+            Self::Docker(builder) => VirtualPath::parse(&builder.directory()),
+            #[cfg(feature = "linux")]
+            Self::Host(_) => Ok(VirtualPath::root()),
+            Self::Remote(_) => Ok(VirtualPath::root()),
+            Self::Session(session) => Ok(session.2.directory.clone()),
+        }
+    }
+
+    /// Where commands start, if that is known before the sandbox runs.
+    pub(crate) fn work_dir(&self, mounts: &Mounts) -> Result<Option<VirtualPath>> {
+        let inside = self.directory()?;
+        Ok(match self {
+            Self::Remote(_) => None,
+            #[cfg(feature = "linux")]
+            Self::Host(builder) => builder.options().work_dir.clone().or(Some(inside)),
+            // Without the usual directory: in the only one there is.
+            _ if !mounts.directories.iter().any(|mount| mount.at == inside) => match mounts.directories.as_slice() {
+                [only] => Some(only.at.clone()),
+                _ => Some(inside),
+            },
+            _ => Some(inside),
+        })
+    }
+
+    /// The time limit of a command that names none.
+    pub(crate) fn timeout(&self) -> Option<std::time::Duration> {
+        match self {
+            #[cfg(feature = "linux")]
+            Self::Linux(builder) => builder.options().timeout,
+            #[cfg(feature = "linux")]
+            Self::Host(builder) => builder.options().timeout,
+            #[cfg(feature = "docker")]
+            Self::Docker(builder) => builder.options().timeout,
+            Self::Remote(_) | Self::Session(_) => None,
+        }
+    }
+
+    /// Whether programs outside may be made to run what is written in here.
+    pub(crate) fn git_files(&self) -> GitFiles {
+        match self {
+            #[cfg(feature = "linux")]
+            Self::Linux(builder) => builder.options().git_files,
+            #[cfg(feature = "linux")]
+            Self::Host(builder) => builder.options().git_files,
+            #[cfg(feature = "docker")]
+            Self::Docker(builder) => builder.options().git_files,
+            Self::Remote(_) | Self::Session(_) => GitFiles::Protected,
+        }
+    }
+
+    /// The files of the host that the options of the sandbox itself show.
+    pub(crate) fn shown_files(&self) -> Vec<Mount> {
+        match self {
+            #[cfg(feature = "linux")]
+            Self::Linux(builder) if builder.directory().is_ok_and(|at| at.is_root()) => {
+                at_root(builder.options().root())
+            }
+            #[cfg(feature = "linux")]
+            Self::Linux(builder) => builder.shown_files(),
+            #[cfg(feature = "docker")]
+            Self::Docker(builder) => builder.shown_files(),
+            #[cfg(feature = "linux")]
+            Self::Host(builder) => at_root(builder.options().root()),
+            Self::Remote(_) | Self::Session(_) => Vec::new(),
+        }
+    }
+
+    /// The sandbox around these directories. Nothing starts yet.
+    pub(crate) fn assemble(
+        self,
+        mounts: &Mounts,
+        git_files: GitFiles,
+        policy: &Arc<Policy>,
+        durability: Option<workden_files::Durability>,
+    ) -> Result<Assembled> {
+        let inside = self.directory()?;
+        let work_dir = self.work_dir(mounts)?.unwrap_or_else(VirtualPath::root);
+        if mounts.has_root() && !self.may_have_root() {
+            let sentence = "the sandbox has its own files at `/`, where a directory is mounted as well";
+            return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint(format!(
+                "mount it at `{}`, or elsewhere",
+                if inside.is_root() { "/files" } else { inside.as_str() }
+            )));
+        }
+        match self {
+            #[cfg(feature = "linux")]
+            Self::Linux(builder) => linux(*builder, mounts, git_files, (inside, work_dir), policy, durability),
+            #[cfg(feature = "docker")]
+            Self::Docker(builder) => docker(*builder, mounts, git_files, (&inside, work_dir), policy, durability),
+            #[cfg(feature = "linux")]
+            Self::Host(builder) => host(*builder, mounts, work_dir, durability),
+            Self::Session(session) => in_session(*session, mounts, work_dir, policy, durability),
+            Self::Remote(sandbox) => {
+                let below: Arc<dyn Backend> = Arc::new(Arc::clone(&sandbox));
+                Ok(Assembled { files: mounts.opened(Some(below), durability)?, sandbox, lazy: None })
+            }
+        }
+    }
+
+    /// Whether a directory can be all that file calls see.
+    fn may_have_root(&self) -> bool {
+        match self {
+            #[cfg(feature = "linux")]
+            Self::Linux(builder) => builder.directory().is_ok_and(|at| at.is_root()),
+            #[cfg(feature = "linux")]
+            Self::Host(_) => true,
+            #[cfg(feature = "docker")]
+            Self::Docker(_) => false,
+            Self::Remote(_) | Self::Session(_) => false,
+        }
+    }
+}
+
+impl Assembled {
+    /// Files at once, from the directories themselves; everything else of the sandbox when it runs.
+    fn of(lazy: LazySandbox, mounts: &Mounts, durability: Option<workden_files::Durability>) -> Result<Self> {
+        let below: Arc<dyn Backend> = Arc::new(lazy.clone());
+        let files = mounts.opened(Some(below), durability)?;
+        Ok(Self { sandbox: Arc::new(lazy.clone()), lazy: Some(lazy), files })
+    }
+
+    /// Nothing but the directories: the sandbox has no files of its own.
+    #[cfg(feature = "linux")]
+    fn of_files(lazy: LazySandbox, files: Arc<dyn Backend>) -> Self {
+        Self { sandbox: Arc::new(lazy.clone()), lazy: Some(lazy), files }
+    }
+}
+
+#[cfg(feature = "linux")]
+fn linux(
+    mut builder: LinuxSandboxBuilder,
+    mounts: &Mounts,
+    git_files: GitFiles,
+    (inside, work_dir): (VirtualPath, VirtualPath),
+    policy: &Arc<Policy>,
+    durability: Option<workden_files::Durability>,
+) -> Result<Assembled> {
+    use workden_core::sandbox::MountAccess;
+
+    for Mount { source, at, access } in &mounts.directories {
+        builder = match (*at == inside, access) {
+            (true, MountAccess::ReadWrite) => builder.root(source),
+            (true, MountAccess::ReadOnly) => builder.root(source).read_only(at),
+            (false, access) => builder.mount(at, source, *access),
+        };
+    }
+    builder = builder.git_files(git_files);
+    builder.check()?;
+    let policy = Arc::clone(policy);
+    let start = move |_: Begun| {
+        let (builder, policy) = (builder.clone(), Arc::clone(&policy));
+        async move {
+            let denied = masks(&builder.shown_files(), &policy).await?;
+            let sandbox = builder.mask(denied).start().await.map_err(with_choices)?;
+            Ok(Arc::new(sandbox) as Arc<dyn Sandbox>)
+        }
+    };
+    if mounts.has_root() {
+        let files = mounts.opened(None, durability)?;
+        return Ok(Assembled::of_files(LazySandbox::with_files(work_dir, Arc::clone(&files), start), files));
+    }
+    Assembled::of(LazySandbox::new(work_dir, start), mounts, durability)
+}
+
+#[cfg(feature = "linux")]
+fn host(
+    mut builder: HostSandboxBuilder,
+    mounts: &Mounts,
+    work_dir: VirtualPath,
+    durability: Option<workden_files::Durability>,
+) -> Result<Assembled> {
+    builder = match mounts.directories.as_slice() {
+        [] => builder,
+        [only] if only.at.is_root() => builder.root(&only.source),
+        // Commands see these paths as file calls do: the whole machine is theirs.
+        _ if mounts.are_host_paths() => builder.root("/").work_dir(&work_dir),
+        _ => {
+            let sentence = "`mount` is not supported with a host sandbox: commands would not see it at its path";
+            return Err(Error::new(ErrorKind::Unsupported, sentence)
+                .hint("leave out the mounts, or use a Linux sandbox or a container"));
+        }
+    };
+    builder.check()?;
+    let has_files = !mounts.directories.is_empty();
+    let start = move |_: Begun| {
+        let builder = builder.clone();
+        async move { Ok(Arc::new(builder.start().await?) as Arc<dyn Sandbox>) }
+    };
+    if has_files {
+        let files = mounts.opened(None, durability)?;
+        return Ok(Assembled::of_files(LazySandbox::with_files(work_dir, Arc::clone(&files), start), files));
+    }
+    Assembled::of(LazySandbox::new(work_dir, start), mounts, durability)
+}
+
+#[cfg(feature = "docker")]
+fn docker(
+    mut builder: DockerSandboxBuilder,
+    mounts: &Mounts,
+    git_files: GitFiles,
+    (inside, work_dir): (&VirtualPath, VirtualPath),
+    policy: &Arc<Policy>,
+    durability: Option<workden_files::Durability>,
+) -> Result<Assembled> {
+    for Mount { source, at, access } in &mounts.directories {
+        builder = builder.mount(at, source, *access);
+    }
+    builder = builder.git_files(git_files);
+    if work_dir != *inside {
+        builder = builder.work_dir(&work_dir);
+    }
+    builder.check()?;
+    let policy = Arc::clone(policy);
+    let start = move |begun: Begun| {
+        let (builder, policy) = (builder.clone(), Arc::clone(&policy));
+        async move {
+            let denied = masks(&builder.shown_files(), &policy).await?;
+            let sandbox: Arc<DockerSandbox> = Arc::new(builder.mask(denied).build()?);
+            begun.set(Arc::clone(&sandbox) as Arc<dyn Sandbox>);
+            sandbox.start().await?;
+            Ok(sandbox as Arc<dyn Sandbox>)
+        }
+    };
+    Assembled::of(LazySandbox::new(work_dir, start), mounts, durability)
+}
+
+fn in_session(
+    (sessions, id, record): (UserSessions, SessionId, SessionRecord),
+    mounts: &Mounts,
+    work_dir: VirtualPath,
+    policy: &Arc<Policy>,
+    durability: Option<workden_files::Durability>,
+) -> Result<Assembled> {
+    let (policy, shown) = (Arc::clone(policy), mounts.directories.clone());
+    let start = move |_: Begun| {
+        let (sessions, id, policy, shown) = (sessions.clone(), id.clone(), Arc::clone(&policy), shown.clone());
+        let mut record = record.clone();
+        async move {
+            // A session that shows what the policy denies is not used.
+            record.masked.extend(masks(&shown, &policy).await?);
+            record.masked.sort();
+            record.masked.dedup();
+            Ok(sessions.open(&id, record).await?.sandbox())
+        }
+    };
+    Assembled::of(LazySandbox::new(work_dir, start), mounts, durability)
+}
+
+/// A directory that is `/` to file calls.
+#[cfg(feature = "linux")]
+fn at_root(directory: Option<std::path::PathBuf>) -> Vec<Mount> {
+    let access = workden_core::sandbox::MountAccess::ReadWrite;
+    directory.map(|source| Mount { source, at: VirtualPath::root(), access }).into_iter().collect()
+}
+
+/// Adds what else can be done where the machine does not allow a sandbox.
+#[cfg(feature = "linux")]
+fn with_choices(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Unsupported | ErrorKind::PermissionDenied => {
+            let told = error.hint_text().map_or(String::new(), |hint| format!("{hint}; "));
+            let choices = "`workden doctor` shows what this machine lacks, and a host sandbox (`--sandbox host`) runs \
+                           commands without isolation";
+            Error::new(error.kind(), error.sentence()).hint(format!("{told}{choices}"))
+        }
+        _ => error,
+    }
+}

@@ -1,0 +1,221 @@
+//! Every way to build a workspace with a sandbox: a command cannot read what the policy denies, and no file call
+//! changes what programs outside run by themselves. This program is also the keeper of its sandboxes.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use tempfile::TempDir;
+use workden::{
+    ErrorKind, GitFiles, KeeperProgram, MountAccess, Network, Preset, SessionSpec, UserSessions, Workspace,
+    WorkspaceBuilder,
+};
+
+const SECRET: &str = "hunter2";
+/// Reads the secret in a way that no rule about command lines sees.
+const READ: &str = "for name in .e*; do cat \"$name\"; done\n";
+
+fn main() {
+    workden::init();
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.iter().any(|word| word == "--list") {
+        // As the test runner asks: one test, and none that is ignored.
+        let listed = if words.iter().any(|word| word == "--ignored") { "" } else { "sandboxed: test\n" };
+        return std::io::stdout().write_all(listed.as_bytes()).unwrap();
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        linux_protects_its_root().await;
+        linux_protects_directories_of_its_own_options().await;
+        mounts_are_one_tree_and_protected().await;
+        configured_mounts_are_protected().await;
+        sessions_are_protected().await;
+        host_protects_file_calls().await;
+        files_alone_are_protected().await;
+        protection_is_given_up_by_name_only().await;
+        unsupported_options_are_refused_at_build();
+        a_sandbox_starts_late_stops_and_starts_again().await;
+        another_work_directory().await;
+        keepers_are_found_or_named();
+    });
+}
+
+/// A directory with a secret, a script that reads it, and a repository.
+fn project() -> TempDir {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(place.path().join(".git/hooks")).unwrap();
+    for (file, content) in [(".env", SECRET), ("read.sh", READ), ("notes.md", "remember\n"), (".git/config", "")] {
+        std::fs::write(place.path().join(file), content).unwrap();
+    }
+    place
+}
+
+fn permissive() -> WorkspaceBuilder {
+    Workspace::builder().preset(Preset::Permissive)
+}
+
+/// The directory is protected, seen at this path; commands see it where file calls do.
+async fn assert_protected(workspace: &Workspace, at: &str, host: &Path) {
+    let read = workspace.execute(&format!("cd {at} && cat notes.md && sh read.sh"), None).await.unwrap();
+    assert!(read.output.text().starts_with("remember\n"), "{at}: {read:?}");
+    assert!(!read.output.text().contains(SECRET) && read.exit_code() != 0, "{at}: {read:?}");
+    assert_names_protected(workspace, at, host).await;
+}
+
+async fn assert_names_protected(workspace: &Workspace, at: &str, host: &Path) {
+    for name in [".git/hooks/pre-commit", ".git/config", "sub/.git/config", ".mcp.json"] {
+        let refused = workspace.write(&format!("{at}/{name}"), "evil").await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ReadOnly, "{at}/{name}: {refused}");
+        assert!(std::fs::read_to_string(host.join(name)).unwrap_or_default().is_empty());
+    }
+    assert_eq!(workspace.read_bytes(&format!("{at}/.env")).await.unwrap_err().kind(), ErrorKind::Denied);
+    workspace.write(&format!("{at}/fine.md"), "fine\n").await.unwrap();
+    assert_eq!(std::fs::read_to_string(host.join("fine.md")).unwrap(), "fine\n");
+}
+
+async fn linux_protects_its_root() {
+    let project = project();
+    let workspace = permissive().root(project.path()).linux(|s| s.network(Network::None)).build().unwrap();
+    assert_protected(&workspace, "/workspace", project.path()).await;
+    let hook = workspace.execute("echo evil > .git/hooks/pre-commit", None).await.unwrap();
+    assert_ne!(hook.exit_code(), 0, "{hook:?}");
+    workspace.stop().await.unwrap();
+}
+
+async fn linux_protects_directories_of_its_own_options() {
+    let (project, data) = (project(), project_at("data"));
+    let workspace = permissive().linux(|s| s.root(project.path()).mount("/data", &data.1, MountAccess::ReadWrite));
+    let workspace = workspace.build().unwrap();
+    assert_protected(&workspace, "/workspace", project.path()).await;
+    assert_protected(&workspace, "/data", &data.1).await;
+    workspace.stop().await.unwrap();
+}
+
+fn project_at(name: &str) -> (TempDir, PathBuf) {
+    let place = project();
+    let directory = place.path().join(name);
+    std::fs::create_dir(&directory).unwrap();
+    for file in [".env", "read.sh", "notes.md"] {
+        std::fs::copy(place.path().join(file), directory.join(file)).unwrap();
+    }
+    (place, directory)
+}
+
+async fn mounts_are_one_tree_and_protected() {
+    let (project, data, given) = (project(), project_at("data"), project_at("given"));
+    let workspace = permissive()
+        .root(project.path())
+        .mount("/data", &data.1, MountAccess::ReadWrite)
+        .mount("/given", &given.1, MountAccess::ReadOnly)
+        .linux(|s| s)
+        .build()
+        .unwrap();
+    assert_protected(&workspace, "/data", &data.1).await;
+    assert_eq!(workspace.write("/given/new", "").await.unwrap_err().kind(), ErrorKind::ReadOnly);
+    let written = workspace.execute("echo by a command > /data/made; touch /given/new", None).await.unwrap();
+    assert!(written.output.text().contains("Read-only file system"), "{written:?}");
+    assert_eq!(workspace.read_bytes("/data/made").await.unwrap(), "by a command\n");
+    workspace.stop().await.unwrap();
+}
+
+async fn configured_mounts_are_protected() {
+    let project = project();
+    let text = "extends = \"permissive\"\n[[mounts]]\nat = \"/project\"\ndirectory = \".\"\nmode = \"rw\"\n";
+    let config = workden::Config::parse(text).unwrap();
+    let workspace = Workspace::builder().config(config, project.path()).linux(|s| s).build().unwrap();
+    assert_eq!(workspace.working_directory().await.unwrap().as_str(), "/project");
+    assert_protected(&workspace, "/project", project.path()).await;
+    workspace.stop().await.unwrap();
+}
+
+async fn sessions_are_protected() {
+    let (project, state) = (project(), tempfile::tempdir().unwrap());
+    let host = workden::HostEnvironment::from_process();
+    let sessions = UserSessions::at(state.path().join("state"), host);
+    let mut spec = SessionSpec::default();
+    spec.root = Some(project.path().canonicalize().unwrap());
+    let id: workden::SessionId = "protected".parse().unwrap();
+    let record = sessions.planned(&id, &spec).unwrap();
+    let workspace = permissive().session(sessions.clone(), id.clone(), record).build().unwrap();
+    assert_protected(&workspace, "/workspace", project.path()).await;
+    workspace.stop().await.unwrap();
+    let managers = sessions.managers(&id).await.unwrap();
+    assert!(managers.all[0].look(&id).await.unwrap().is_some(), "a session goes on");
+    // One that shows the secret is not used by a workspace that denies it.
+    let open: workden::SessionId = "open".parse().unwrap();
+    let record = sessions.planned(&open, &spec).unwrap();
+    sessions.open(&open, record.clone()).await.unwrap();
+    let workspace = permissive().session(sessions.clone(), open.clone(), record).build().unwrap();
+    let refused = workspace.execute("true", None).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Conflict, "{refused}");
+    for (manager, id) in [(&managers.all[0], &id), (&managers.all[0], &open)] {
+        assert!(manager.release(id).await.unwrap());
+    }
+}
+
+async fn host_protects_file_calls() {
+    let project = project();
+    let workspace = permissive().root(project.path()).host(|h| h).build().unwrap();
+    let done = workspace.execute("cat notes.md", None).await.unwrap();
+    assert_eq!(done.output.text(), "remember\n");
+    assert_names_protected(&workspace, "", project.path()).await;
+    workspace.stop().await.unwrap();
+}
+
+async fn files_alone_are_protected() {
+    let project = project();
+    let workspace = permissive().root(project.path()).build().unwrap();
+    assert_names_protected(&workspace, "", project.path()).await;
+}
+
+async fn protection_is_given_up_by_name_only() {
+    let project = project();
+    let workspace = permissive().root(project.path()).git_files(GitFiles::Writable).linux(|s| s).build().unwrap();
+    workspace.write(".git/hooks/pre-commit", "mine").await.unwrap();
+    assert_eq!(workspace.execute("echo more >> .git/config", None).await.unwrap().exit_code(), 0);
+    workspace.stop().await.unwrap();
+}
+
+fn unsupported_options_are_refused_at_build() {
+    let project = project();
+    let refused = Workspace::builder().root(project.path()).host(|h| h.memory("1G")).build().unwrap_err();
+    assert_eq!(refused.sentence(), "`memory` is not supported with a host sandbox");
+    let refused = Workspace::builder().root(project.path()).mount("/data", project.path(), MountAccess::ReadOnly);
+    let refused = refused.host(|h| h).build().unwrap_err();
+    assert!(refused.sentence().starts_with("`mount` is not supported with a host sandbox"), "{refused}");
+    assert!(Workspace::builder().linux(|s| s.memory("much")).build().is_err());
+    assert!(Workspace::builder().linux(|s| s).host(|h| h).build().is_err());
+    let root = Workspace::builder().mount("/", project.path(), MountAccess::ReadWrite).linux(|s| s).build();
+    assert!(root.unwrap_err().hint_text().unwrap().contains("/workspace"));
+}
+
+async fn a_sandbox_starts_late_stops_and_starts_again() {
+    let project = project();
+    let workspace = permissive().root(project.path()).linux(|s| s.timeout(std::time::Duration::from_secs(1)));
+    let workspace = workspace.build().unwrap();
+    assert_eq!(workspace.read_bytes("notes.md").await.unwrap(), "remember\n");
+    assert!(!workspace.has_started());
+    workspace.start().await.unwrap();
+    assert!(workspace.has_started());
+    assert_eq!(workspace.execute("sleep 60", None).await.unwrap().exit_code(), 124);
+    workspace.stop().await.unwrap();
+    assert!(!workspace.has_started());
+    assert_eq!(workspace.execute("pwd", None).await.unwrap().output.text(), "/workspace\n");
+    workspace.stop().await.unwrap();
+}
+
+async fn another_work_directory() {
+    let project = project();
+    let workspace = permissive().root(project.path()).linux(|s| s.work_dir("/srv/work")).build().unwrap();
+    assert_protected(&workspace, "/srv/work", project.path()).await;
+    assert_eq!(workspace.execute("pwd", None).await.unwrap().output.text(), "/srv/work\n");
+    workspace.stop().await.unwrap();
+}
+
+fn keepers_are_found_or_named() {
+    let nowhere = workden::HostEnvironment::default();
+    assert_eq!(KeeperProgram::find(&nowhere).unwrap(), KeeperProgram::this_program());
+}
