@@ -1,6 +1,6 @@
 //! Toolsets over files in memory and in directories, and calls by name.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 use workden_core::{Backend, ErrorKind};
@@ -22,10 +22,16 @@ pub(crate) fn everything() -> ToolsetOptions {
     options
 }
 
+/// A toolset whose images may take long to decode, as on a busy machine.
+fn toolset(files: &Arc<dyn Backend>, mut options: ToolsetOptions) -> Toolset {
+    options.decode_timeout = Duration::from_secs(600);
+    Toolset::new(ToolTarget::backend(Arc::clone(files)), options).unwrap()
+}
+
 /// A desk over files in memory.
 pub(crate) fn in_memory(options: ToolsetOptions) -> Desk {
     let files: Arc<dyn Backend> = Arc::new(memory());
-    let tools = Toolset::new(ToolTarget::backend(Arc::clone(&files)), options).unwrap();
+    let tools = toolset(&files, options);
     Desk { tools, files, directory: None }
 }
 
@@ -33,7 +39,7 @@ pub(crate) fn in_memory(options: ToolsetOptions) -> Desk {
 pub(crate) fn in_directory(options: ToolsetOptions) -> Desk {
     let directory = tempfile::tempdir().unwrap();
     let files: Arc<dyn Backend> = Arc::new(LocalBackend::open(directory.path()).unwrap());
-    let tools = Toolset::new(ToolTarget::backend(Arc::clone(&files)), options).unwrap();
+    let tools = toolset(&files, options);
     Desk { tools, files, directory: Some(directory) }
 }
 
