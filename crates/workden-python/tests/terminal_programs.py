@@ -74,8 +74,11 @@ class TerminalPrograms:
     """The process that forks the programs, one at a time."""
 
     def __init__(self) -> None:
+        self._open()
+
+    def _open(self) -> None:
         requests, self._requests = os.pipe()
-        self._answers, answers = os.pipe()
+        told, answers = os.pipe()
         self._server = subprocess.Popen(
             [sys.executable, "-c", _SERVER, str(requests), str(answers)],
             pass_fds=(requests, answers),
@@ -83,7 +86,7 @@ class TerminalPrograms:
         )
         os.close(requests)
         os.close(answers)
-        self._lines = iter(os.fdopen(self._answers))
+        self._lines = iter(os.fdopen(told))
 
     @contextmanager
     def start(self, code: str, *arguments: str) -> Iterator[Program]:
@@ -91,16 +94,24 @@ class TerminalPrograms:
         master, slave = pty.openpty()
         request = {"terminal": os.ttyname(slave), "arguments": arguments, "code": code}
         os.write(self._requests, json.dumps(request).encode() + b"\n")
-        pid = int(next(self._lines).removeprefix("started "))
-        # Only now: a terminal that no process has open is closed.
-        os.close(slave)
-        program = Program(master, pid, self._lines)
+        program: Program | None = None
         try:
+            program = Program(master, int(next(self._lines).removeprefix("started ")), self._lines)
+            # Only now: a terminal that no process has open is closed.
+            os.close(slave)
             yield program
         finally:
-            program.end()
+            if program is None:
+                # It did not start in time. The next one gets another process, and this one a closed terminal.
+                os.close(slave)
+                self.close()
+                self._open()
+            else:
+                program.end()
             os.close(master)
 
     def close(self) -> None:
+        """Ends the process."""
         os.close(self._requests)
+        self._server.kill()
         self._server.wait()
