@@ -128,7 +128,7 @@ fn nonsense_is_answered_with_two_and_a_missing_place_with_three() {
         (&["tool", "--config", "bad.toml"], "bad.toml: line 1"),
         (&["tool", "--state", "bad.json"], "this is not a workspace document"),
         (&["tool", "--state", "missing/s.json"], "there is no directory for"),
-        (&["tool", "--state", "s.json", "--sandbox", "linux"], "a document has no commands"),
+        (&["tool", "--state", "s.json", "--sandbox", "linux"], "`--state` is not supported with `--sandbox linux`"),
         (&["tool", "--sandbox", "host", "--mount", "/data=."], "`--mount` is not supported with `--sandbox host`"),
         (&["tool", "--sandbox", "none", "--net", "host"], "`--net` is not supported with `--sandbox none`"),
         (&["mcp", "--root", "missing"], "there is no directory `missing`"),
