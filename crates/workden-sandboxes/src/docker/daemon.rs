@@ -22,7 +22,7 @@ use super::errors;
 use crate::HostEnvironment;
 
 /// How long a daemon has to say which version it is.
-const GREETING_TIME: Duration = Duration::from_secs(5);
+const GREETING_TIME: Duration = Duration::from_secs(20);
 /// How long it has for anything else, in seconds: starting a container on a busy machine takes a while.
 const CALL_SECONDS: u64 = 60;
 /// Containers that are started or removed at a time.

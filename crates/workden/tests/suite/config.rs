@@ -31,7 +31,7 @@ fn errors_name_line_and_column() {
         ("[[mounts]]\nat = \"/../x\"\ndirectory = \".\"\n", "line 2, column 6: "),
         (
             "[[mounts]]\nat = \"/a\"\ndirectory = \".\"\nsuffixes = [\"*.md\"]\n",
-            "line 4, column 12: `*.md` is not the ending of a name",
+            "line 4, column 12: invalid suffix `*.md`",
         ),
         (
             "[rules.execute]\nrules = [\n  { pattern = \"ls\", action = \"allow\" },\n  { pattern = \"[a\", action = \"deny\" },\n]\n",

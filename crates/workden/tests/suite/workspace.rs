@@ -53,12 +53,12 @@ async fn what_asks_is_asked_once_for_a_session_and_names_the_tool() {
 }
 
 #[tokio::test]
-async fn nobody_to_ask_means_no_in_words_that_help() {
+async fn without_an_approver_a_question_is_a_refusal_with_a_hint() {
     let workspace = in_memory(Preset::Default, Approvals::none());
     let error = workspace.write("a.md", "text").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ApprovalNeeded);
     assert!(error.to_string().starts_with("cannot write `a.md` without approval"), "{error}");
-    assert!(error.hint_text().is_some_and(|hint| hint.contains("somebody has to approve it first")), "{error}");
+    assert!(error.hint_text().is_some_and(|hint| hint.contains("it has to be approved first")), "{error}");
 }
 
 #[tokio::test]

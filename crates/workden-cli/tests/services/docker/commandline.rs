@@ -124,11 +124,17 @@ fn what_makes_no_sense_is_refused_with_a_sentence() {
         (&["run", "--sandbox", "docker", "--image", "a", "--runtime", "b", "--", "true"], "leave out one of them"),
         (&["run", "--image", "a", "--", "true"], "`--image` says what a container has installed"),
         (&["run", "--net", "bridge", "--", "true"], "a network of a Docker daemon"),
-        (&["run", "--sandbox", "docker", "--image", "a", "--level", "landlock", "--", "true"], "`--level` cannot be"),
-        (&["run", "--sandbox", "docker", "--image", "a", "--toolchain", "go", "--", "true"], "`--toolchain` cannot"),
+        (
+            &["run", "--sandbox", "docker", "--image", "a", "--level", "landlock", "--", "true"],
+            "`--level` is not supported",
+        ),
+        (
+            &["run", "--sandbox", "docker", "--image", "a", "--toolchain", "go", "--", "true"],
+            "`--toolchain` is not supported",
+        ),
         (&["tool", "--sandbox", "docker"], "needs an `--image` or a `--runtime`"),
         (&["tool", "--runtime", "python-web"], "`--runtime` says what a container has installed"),
-        (&["tool", "--sandbox", "docker", "--image", "a", "--toolchain", "go"], "`--toolchain` cannot"),
+        (&["tool", "--sandbox", "docker", "--image", "a", "--toolchain", "go"], "`--toolchain` is not supported"),
     ] {
         let output = place.workden(words);
         let complaint = told(&output);

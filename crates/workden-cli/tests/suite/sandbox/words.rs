@@ -99,8 +99,8 @@ fn a_place_that_cannot_be_made_is_refused_with_one_that_can() {
         let ran = project.run(&[places, &["--", "true"]].concat());
         assert_eq!(ran.code, Some(125), "{ran:?}");
         let (sentence, hint) = ran.err.split_once('\n').unwrap();
-        assert!(sentence.ends_with("new`: the place is read-only"), "{ran:?}");
-        assert!(hint.starts_with("hint: nothing is there yet") && hint.contains("`/data`"), "{ran:?}");
+        assert!(sentence.ends_with("new`: the path is read-only"), "{ran:?}");
+        assert!(hint.starts_with("hint: use a path that exists") && hint.contains("`/data`"), "{ran:?}");
         assert!(!hint.contains("choices:"), "{ran:?}");
     }
     fs::create_dir(project.at("data/new")).unwrap();
