@@ -111,7 +111,7 @@ def test_sandboxes_that_cannot_be(host: Path):
     for name in ("", ".", "a/..", "a\0"):
         with pytest.raises(ValueError, match="invalid path name"):
             Sandbox(SandboxConfig(paths={name: PathConfig(root=str(host))}))
-    with pytest.raises(ValueError, match="is not the ending of a name"):
+    with pytest.raises(ValueError, match="invalid suffix"):
         named(host, suffixes=["*.md"])
 
 

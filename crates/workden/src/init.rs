@@ -8,10 +8,8 @@ use workden_sandboxes::{KEEPER_WORD, KeeperProgram};
 /// `workden-keeper` or `workden` from its own directory or the search path.
 ///
 /// ```no_run
-/// fn main() {
-///     workden::init();
-///     // your program
-/// }
+/// workden::init();
+/// // the rest of `main`
 /// ```
 pub fn init() {
     let mut words = std::env::args_os().skip(1);

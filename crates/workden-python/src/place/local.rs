@@ -8,7 +8,8 @@ use std::{
 use pyo3::prelude::*;
 use serde::Deserialize;
 use workden::{
-    Error, ErrorKind, GitFiles, KeeperProgram, MountAccess, Result, SandboxOptions, Workspace, files::Durability,
+    Error, ErrorKind, GitFiles, KeeperProgram, MountAccess, Result, SandboxOptions, Workspace,
+    files::{CompositeBackend, Durability},
     sandboxes::LinuxSandboxBuilder,
 };
 use workden_policy::PathScope;
@@ -71,6 +72,10 @@ impl Place {
             let mut builder = Workspace::builder().work_dir(&root).durability(durability).approvals(approvals.clone());
             for directory in &real {
                 builder = builder.mount(names::host_name(directory)?, directory, MountAccess::ReadWrite);
+            }
+            if real.is_empty() {
+                // An empty list of directories allows nothing, not even files in memory.
+                builder = builder.mount_backend("/", CompositeBackend::builder().build());
             }
             let surroundings = match wanted.commands {
                 Commands::None => PathScope::FilesOnly,

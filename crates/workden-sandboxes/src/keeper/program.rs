@@ -68,8 +68,8 @@ impl KeeperProgram {
 }
 
 fn missing() -> Error {
-    let sentence = "no keeper found: the program does not call `workden::init()`, and neither `workden-keeper` nor \
-                    `workden` is beside it or on PATH";
+    let sentence = "no keeper found: the program does not call `workden::init()`, and neither the program \
+                    `workden-keeper` nor the program `workden` is beside it or on PATH";
     Error::new(ErrorKind::NotFound, sentence).hint(
         "make `workden::init();` the first line of `main`, run `cargo install workden-cli`, or name a program with \
          `.keeper(KeeperProgram::at(..))`",
