@@ -23,5 +23,5 @@ DECIDES: ContextVar[Decides] = ContextVar("workden_filesystem_decides")
 async def ask(question: str) -> tuple[bool, str | None]:
     """Answers a question of the native module."""
     request: dict[str, Any] = json.loads(question)
-    about = {"found": request["targets"], "leads_to": [path["real"] for path in request["paths"]]}
+    about = {"found": request.get("targets", []), "leads_to": [path["real"] for path in request["paths"]]}
     return await DECIDES.get()(request.get("preview"), about)

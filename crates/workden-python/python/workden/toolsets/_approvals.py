@@ -122,7 +122,7 @@ def summarized(request: dict[str, Any]) -> dict[str, Any]:
         "reason": reason,
         "description": request["description"],
         "preview": request.get("preview"),
-        "found": request["targets"],
+        "found": request.get("targets", []),
         "leads_to": [path["real"] for path in request["paths"]],
     }
 
