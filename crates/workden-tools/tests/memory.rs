@@ -68,7 +68,7 @@ fn reset_most() {
 fn png(width: u32, height: u32) -> Vec<u8> {
     let mut file = Vec::new();
     let pixels = vec![7; width as usize * height as usize * 4];
-    let encoder = PngEncoder::new_with_quality(&mut file, CompressionType::Fast, FilterType::NoFilter);
+    let encoder = PngEncoder::new_with_quality(&mut file, CompressionType::Fast, FilterType::Sub);
     encoder.write_image(&pixels, width, height, ExtendedColorType::Rgba8).unwrap();
     file
 }
