@@ -68,8 +68,9 @@ def test_the_import_loads_few_modules(what: str, most: int) -> None:
     assert len(loaded) <= most, loaded
 
 
-@pytest.mark.skipif(not LONG, reason="a measurement: WORKDEN_TEST_LONG=1")
 @pytest.mark.parametrize("what", ["import workden", "from workden import LocalBackend, StateBackend"])
-def test_the_import_takes_less_than_50_milliseconds(what: str) -> None:
+def test_the_import_takes_little_processor_time(what: str) -> None:
+    # The full measure is for an idle machine; the short one notices an import of a whole framework.
+    most = 0.050 if LONG else 1.0
     clock = f"{USUAL}; begin = time.process_time(); {what}; print(time.process_time() - begin)"
-    assert min(float(fresh(clock)) for _ in range(7)) < 0.050
+    assert min(float(fresh(clock)) for _ in range(7)) < most

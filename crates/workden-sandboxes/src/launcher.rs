@@ -1,4 +1,4 @@
-//! `Launcher`: whoever makes the sandboxes of sessions. Linux sandboxes and containers have one each, and a
+//! `Launcher`: makes the sandboxes of sessions. Linux sandboxes and containers have one each, and a
 //! program can bring its own.
 
 use std::{fmt, future::Future, path::PathBuf, sync::Arc, time::Duration};

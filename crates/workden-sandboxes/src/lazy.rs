@@ -1,4 +1,4 @@
-//! `LazySandbox`: a sandbox that starts when it is first needed, so that whoever only reads and edits files
+//! `LazySandbox`: a sandbox that starts when it is first needed, so that a caller that only reads and edits files
 //! waits for no sandbox.
 //!
 //! Invariant: at most one at a time is started, and another only after somebody has ended the first. A start

@@ -273,7 +273,7 @@ macro_rules! common_options {
                 self
             }
 
-            /// Lets the sandbox outlive its owner, until nobody has been connected to it for this long.
+            /// Lets the sandbox outlive its owner, until no client has been connected to it for this long.
             pub fn lease(mut self, ttl: std::time::Duration) -> Self {
                 self.options.lease = Some(ttl);
                 self

@@ -271,7 +271,7 @@ impl Workspace {
         self.parts.timeout
     }
 
-    /// The sandbox itself, where this workspace starts and stops it: past the policy, for whoever owns the workspace.
+    /// The sandbox itself, where this workspace starts and stops it: past the policy, for the owner of the workspace.
     #[must_use]
     pub fn lazy(&self) -> Option<&LazySandbox> {
         self.parts.lazy.as_ref()

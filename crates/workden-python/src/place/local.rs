@@ -83,7 +83,7 @@ impl Place {
             };
             builder = rules::hold(builder, wanted.rules.as_ref(), surroundings)?;
             builder = match wanted.commands {
-                // Whoever has the host's shell, or the host's files, has those of git as well.
+                // A caller with the host's shell, or the host's files, has those of git as well.
                 Commands::None => builder.git_files(GitFiles::Writable),
                 Commands::Host => builder
                     .git_files(GitFiles::Writable)
