@@ -57,7 +57,8 @@ pub(crate) const FULL: &[Step] = &[
     Step { name: "prepared", action: Action::FinishPreparing },
     Step { name: "docker", action: Action::Docker },
     // Without a choice of targets, which would link the Python extension as a program, and leave out the doctests.
-    Step { name: "tests", action: Action::Cargo(&["test", "--workspace"]) },
+    // Every failure of a run in one report.
+    Step { name: "tests", action: Action::Cargo(&["test", "--workspace", "--no-fail-fast"]) },
     Step { name: "python", action: Action::Python },
     Step { name: "wheel", action: Action::Wheel },
     Step { name: "race", action: Action::Built("workden-bench", &["race", "--seconds", "20"]) },

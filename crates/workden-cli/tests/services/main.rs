@@ -4,7 +4,7 @@
 //! a daemon with the images that are used here. `cargo xtask test` does both.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod clients;
 mod docker;

@@ -5,7 +5,7 @@
 //! mark of their own, directories of their own, and a process of its own where it counts what a process holds.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
-#![cfg_attr(target_os = "linux", expect(clippy::panic, clippy::print_stderr, reason = "tests"))]
+#![cfg_attr(target_os = "linux", expect(clippy::panic, reason = "tests"))]
 
 mod cli;
 
