@@ -1,11 +1,11 @@
-//! A sandbox that hands its calls on to another, by [`workden_core::forward_backend!`] and
+//! Implements `Sandbox` for types that forward to another sandbox, with [`workden_core::forward_backend!`] and
 //! [`workden_core::forward_sandbox!`].
 //!
-//! Invariant: every call takes the same way, by the expression that names the other sandbox, and its answer
-//! comes back by the second one. Only what a type writes itself is different: `spawn` and `stop`.
+//! Invariant: the first expression selects the other sandbox for every call, and the second converts every answer. A
+//! type implements only `spawn` and `stop` itself.
 
-/// Makes a type a `Sandbox`: `delegate!(Type, |this| whom to ask, |answer| what to answer, { spawn and stop })`.
-/// What the first expression gives lives until the answer is there.
+/// Implements `Sandbox` for a type: `delegate!(Type, |this| target, |answer| converted answer, { spawn and stop })`.
+/// The value of the first expression lives until the call returns.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! delegate {
@@ -34,8 +34,8 @@ macro_rules! delegate {
     };
 }
 
-/// Makes a type with a field `keeper` a `Sandbox`: every call goes to the keeper, but stopping, which is more
-/// than a call.
+/// Implements `Sandbox` for a type with a field `keeper`: every call goes to the keeper, except `stop`, which does
+/// more than one call.
 macro_rules! delegate_to_keeper {
     ($sandbox:ty) => {
         $crate::delegate!($sandbox, |this| &this.keeper.remote, |answer| answer, {

@@ -1,5 +1,5 @@
-//! `GitFiles`: files that git and clients of the Model Context Protocol run by themselves, and which of them exist in
-//! a directory that a sandbox shows.
+//! `GitFiles`: files through which git and clients of the Model Context Protocol execute programs on the host, and
+//! which of them exist in a directory of a sandbox.
 
 use workden_core::{
     VirtualPath,
@@ -9,32 +9,32 @@ use workden_core::{
 
 use crate::repositories::Repositories;
 
-/// Of the names in a git directory, those of directories with further ones, which are found by themselves.
+/// Names in a git directory that hold further git directories, which are found separately.
 const HOLD_REPOSITORIES: [&str; 2] = ["modules", "worktrees"];
 
-/// Whether commands may change what git, and clients of the Model Context Protocol, run outside by
-/// themselves: the names of [`workden_core::host_executed`].
+/// Whether commands may change files through which git and clients of the Model Context Protocol execute programs on
+/// the host: the names of [`workden_core::host_executed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GitFiles {
-    /// Where they exist when the sandbox starts they are read-only, and stay where they are:
+    /// Those that exist when the sandbox starts are read-only, and cannot be moved:
     ///
     /// - `hooks`, `config`, `config.worktree`, `commondir` and `gitdir` of git directories that
-    ///   [`Repositories`] finds in the workspace and in writable mounts, nested ones and those of submodules
-    ///   and linked worktrees included;
-    /// - a `.git` that is a file, and a `.git` that is a link, which commands see as a file that says the same;
+    ///   [`Repositories`] finds in the workspace and in writable mounts, including nested ones, submodules and
+    ///   linked worktrees;
+    /// - a `.git` that is a file, and a `.git` that is a link, which commands see as a file with the same target;
     /// - the files of clients, at the top of the workspace and of writable mounts.
     ///
-    /// This keeps honest tools from leaving something behind that runs outside. It is no wall: what does not
-    /// exist cannot be held without keeping git itself from working, so that a command can still name another
-    /// directory in a new `.git/commondir`, or make a repository where there is none. Against one that means
-    /// harm make `/workspace/.git` read-only as a whole: `read_only`, or a mount of it.
+    /// This keeps well-behaved tools from leaving something that runs on the host. It is not a security boundary:
+    /// protecting names that do not exist would break git, so a command can still name another directory in a new
+    /// `.git/commondir`, or create a repository. Against hostile commands make all of `/workspace/.git` read-only,
+    /// with `read_only` or a mount.
     #[default]
     Protected,
-    /// They are like all others.
+    /// Commands may change them like other files.
     Writable,
 }
 
-/// What is there of the names by which programs run outside.
+/// Collects the existing files through which programs run on the host.
 pub(crate) fn hold_what_runs_outside(
     shown: &Mount,
     read_only: &mut Vec<VirtualPath>,

@@ -1,4 +1,4 @@
-//! `HostSandbox`: the host's own shell with the same process semantics as everywhere. It isolates nothing, is for
+//! `HostSandbox`: the host's shell with the process semantics of every sandbox. It isolates nothing, is for
 //! development only, and is never a default.
 
 use workden_core::{
@@ -11,7 +11,7 @@ use crate::{
     SandboxOptions, delegate::delegate_to_keeper, keeper::KeeperConnection, options::common_options, variables,
 };
 
-/// Commands on the host, as the user who started them. It ends when it is dropped, or with this process.
+/// Runs commands on the host as the current user. It ends when it is dropped, or with this process.
 #[derive(Debug)]
 pub struct HostSandbox {
     keeper: KeeperConnection,
@@ -20,8 +20,8 @@ pub struct HostSandbox {
 delegate_to_keeper!(HostSandbox);
 
 impl HostSandbox {
-    /// Ends it at once, with all that runs in it, and waits until nothing is left. Dropping it does the
-    /// same without the wait; [`Sandbox::stop`](workden_core::Sandbox::stop) asks first.
+    /// Ends the sandbox at once, with all its processes, and waits until none is left. Dropping does the same without
+    /// the wait; [`Sandbox::stop`](workden_core::Sandbox::stop) terminates gracefully first.
     pub async fn close(self) {
         self.keeper.close().await;
     }
@@ -32,7 +32,7 @@ impl HostSandbox {
     }
 }
 
-/// What a [`HostSandbox`] is given. Of the options that all sandboxes have it refuses those that need walls.
+/// The options of a [`HostSandbox`]. Shared options that require isolation are rejected.
 #[derive(Clone, Debug, Default)]
 #[must_use = "nothing happens before `start`"]
 pub struct HostSandboxBuilder {
@@ -42,11 +42,11 @@ pub struct HostSandboxBuilder {
 common_options!(HostSandboxBuilder);
 
 impl HostSandboxBuilder {
-    /// Checks what can be known before the start.
+    /// Checks the options as far as possible before the start.
     ///
     /// # Errors
     ///
-    /// The first value that cannot be read, or that only walls can give.
+    /// The first value that is invalid or requires isolation.
     pub fn check(&self) -> Result<()> {
         let SandboxOptions { network, memory, cpus, pids, strength, lease, mounts, read_only, masked, .. } =
             &self.options;
@@ -67,7 +67,7 @@ impl HostSandboxBuilder {
         )
     }
 
-    /// Starts it.
+    /// Starts the sandbox.
     ///
     /// # Errors
     ///

@@ -1,22 +1,22 @@
-//! `HostEnvironment`: the variables and the directory of whoever starts a sandbox, handed in as a
-//! value. Nothing in this crate looks at the process's own environment but [`HostEnvironment::from_process`].
+//! `HostEnvironment`: the variables and the directory of the caller, passed in as a value. Only
+//! [`HostEnvironment::from_process`] reads the environment of the process.
 
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
-/// The variables and the directory of whoever starts a sandbox.
+/// The variables and the directory of the process that starts a sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostEnvironment {
-    /// The variables; those that are not text are left out.
+    /// The variables, without those that are not UTF-8.
     pub variables: BTreeMap<String, String>,
-    /// Where relative paths start, and where projects look for their toolchains.
+    /// The base of relative paths, and where projects look for their toolchains.
     pub directory: PathBuf,
 }
 
 impl HostEnvironment {
-    /// That of this process.
+    /// Reads the environment of this process.
     #[must_use]
     pub fn from_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
@@ -28,28 +28,28 @@ impl HostEnvironment {
         }
     }
 
-    /// A variable that is set, and not to nothing.
+    /// Returns a variable that is set and not empty.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// A variable that holds an absolute path.
+    /// Returns a variable that holds an absolute path.
     pub(crate) fn place(&self, name: &str) -> Option<PathBuf> {
         self.variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 
-    /// The home directory.
+    /// Returns the home directory.
     pub(crate) fn home(&self) -> Option<PathBuf> {
         self.place("HOME")
     }
 
-    /// What a variable names, or a place below the home directory.
+    /// Returns the path in a variable, or a path below the home directory.
     pub(crate) fn place_or_home(&self, name: &str, below_home: &str) -> Option<PathBuf> {
         self.place(name).or_else(|| Some(self.home()?.join(below_home)))
     }
 
-    /// The first program of this name on the search path, where `fits` says so.
+    /// Returns the first program of this name on the search path that satisfies `fits`.
     pub(crate) fn program(&self, name: &str, fits: impl Fn(&Path) -> bool) -> Option<PathBuf> {
         let directories = self.variable("PATH")?.split(':').map(Path::new);
         directories
@@ -58,7 +58,7 @@ impl HostEnvironment {
             .find(|program| is_program(program) && fits(program))
     }
 
-    /// A path for people, with `~` for the home directory.
+    /// Returns a path for display, with `~` for the home directory.
     pub(crate) fn shown(&self, path: &Path) -> String {
         let below_home = self.home().and_then(|home| path.strip_prefix(&home).ok().map(Path::to_path_buf));
         match below_home {
@@ -69,7 +69,7 @@ impl HostEnvironment {
     }
 }
 
-/// Whether there is a file here that can be run.
+/// Whether this is an executable file.
 pub(crate) fn is_program(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file()
 }

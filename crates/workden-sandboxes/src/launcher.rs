@@ -1,5 +1,5 @@
-//! `Launcher`: makes the sandboxes of sessions. Linux sandboxes and containers have one each, and a
-//! program can bring its own.
+//! `Launcher`: creates the sandboxes of sessions. Linux sandboxes and containers have one each, and a program can
+//! implement its own.
 
 use std::{fmt, future::Future, path::PathBuf, sync::Arc, time::Duration};
 
@@ -8,26 +8,26 @@ use workden_core::{Error, ErrorKind, Result, Sandbox};
 
 use crate::{SessionId, runtimes::RuntimeConfig};
 
-/// What a sandbox is made for.
+/// The requirements of a new sandbox.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaunchRequest {
-    /// Whose it is; `None` for a spare one, which somebody gets later.
+    /// The session that it is for; `None` for a spare one, which is assigned later.
     pub session: Option<SessionId>,
-    /// What is installed in it; `None` for what the factory does without being told.
+    /// The software in it; `None` for the launcher's default.
     pub runtime: Option<RuntimeConfig>,
     /// The directory of the host that holds the files of the session, and outlives it.
     pub workspace: Option<PathBuf>,
-    /// How long it lives on its own when whoever made it is gone.
+    /// How long it lives without a connection after its creator has exited.
     pub idle: Option<Duration>,
 }
 
-/// A sandbox that was made or found, and what its factory calls it.
+/// A sandbox that was created or found, and its launcher's name for it.
 #[derive(Clone)]
 pub struct Launched {
     /// The sandbox.
     pub sandbox: Arc<dyn Sandbox>,
-    /// The name by which its factory finds it again: a container's, a directory's. It changes when a
-    /// spare one is given away.
+    /// The name by which its launcher finds it again: a container's, a directory's. It changes when a spare sandbox
+    /// is assigned.
     pub name: String,
 }
 
@@ -37,23 +37,23 @@ impl fmt::Debug for Launched {
     }
 }
 
-/// A sandbox that is there from before.
+/// A sandbox of an earlier process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExistingSandbox {
-    /// What its factory calls it.
+    /// Its launcher's name for it.
     pub name: String,
-    /// Whose it is; `None` for a spare one.
+    /// The session that it belongs to; `None` for a spare one.
     pub session: Option<SessionId>,
-    /// Whether it still runs: one that does not can only be removed.
+    /// Whether it still runs: otherwise it can only be removed.
     pub running: bool,
-    /// How old it is, if that is known.
+    /// Its age, if known.
     pub age: Option<Duration>,
 }
 
-/// Makes the sandboxes of sessions, and finds those again that it made before, also in an earlier process.
+/// Creates the sandboxes of sessions, and finds those that it created before, even in an earlier process.
 #[async_trait]
 pub trait Launcher: Send + Sync + 'static {
-    /// Makes a sandbox, started and ready.
+    /// Creates a sandbox, started and ready.
     ///
     /// # Behavior
     ///
@@ -61,20 +61,20 @@ pub trait Launcher: Send + Sync + 'static {
     /// - Dropping the call leaves nothing behind that [`find`](Self::find) does not find.
     async fn create(&self, order: &LaunchRequest) -> Result<Launched>;
 
-    /// Gives a spare sandbox to a session. It has a new name after that.
+    /// Assigns a spare sandbox to a session, which changes its name.
     async fn assign(&self, spare: Launched, session: &SessionId) -> Result<Launched>;
 
-    /// All that there is of this factory's, from before and from now.
+    /// Finds all sandboxes of this launcher, of this process and of earlier ones.
     async fn find(&self) -> Result<Vec<ExistingSandbox>>;
 
-    /// Connects to a sandbox that is there from before.
+    /// Connects to a sandbox that exists already.
     async fn adopt(&self, found: &ExistingSandbox) -> Result<Launched>;
 
-    /// Removes what there is of this name, whether it runs or not. Nothing there is fine.
+    /// Removes the sandbox of this name, whether it runs or not. A missing sandbox is not an error.
     async fn remove(&self, name: &str) -> Result<()>;
 }
 
-/// A function as a factory: it makes sandboxes that end with this process, so that there are none to find.
+/// A function as a launcher: its sandboxes end with this process, so there are none to find.
 #[async_trait]
 impl<F, R> Launcher for F
 where
@@ -95,7 +95,7 @@ where
     }
 
     async fn adopt(&self, found: &ExistingSandbox) -> Result<Launched> {
-        Err(Error::new(ErrorKind::NotFound, format!("there is no sandbox `{}` from before", found.name)))
+        Err(Error::new(ErrorKind::NotFound, format!("sandbox `{}` not found", found.name)))
     }
 
     async fn remove(&self, _name: &str) -> Result<()> {

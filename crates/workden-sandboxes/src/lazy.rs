@@ -1,8 +1,8 @@
-//! `LazySandbox`: a sandbox that starts when it is first needed, so that a caller that only reads and edits files
-//! waits for no sandbox.
+//! `LazySandbox`: a sandbox that starts when first needed, so that a caller that only reads and edits files does not
+//! wait for it.
 //!
-//! Invariant: at most one at a time is started, and another only after somebody has ended the first. A start
-//! that fails is told to whoever needed it, and tried again by whoever comes next.
+//! Invariant: at most one sandbox runs at a time, and another starts only after the first was ended. A failed start
+//! returns its error to the call that needed the sandbox, and the next call tries again.
 
 use std::{
     fmt,
@@ -21,34 +21,34 @@ use workden_core::{
 
 type Starting = Pin<Box<dyn Future<Output = Result<Arc<dyn Sandbox>>> + Send>>;
 
-/// A sandbox that starts when it is first needed. Clones share it.
+/// A sandbox that starts when first needed. Clones share it.
 ///
-/// What is mounted over its files in a mount table is reached without it: a workspace that has its
-/// directory there as well serves files at once, and commands see the same ones.
+/// Files that a mount table covers are reached without it: a workspace with its directory mounted there serves files
+/// at once, and commands see the same files.
 #[derive(Clone)]
 pub struct LazySandbox {
     shared: Arc<Shared>,
 }
 
-/// The sandbox, once it has been started.
+/// The sandbox, once it has started.
 type Started = Arc<OnceCell<Arc<dyn Sandbox>>>;
 
 struct Shared {
     start: Box<dyn Fn(Begun) -> Starting + Send + Sync>,
     started: Mutex<Started>,
     begun: Begun,
-    /// Where the files are, if somebody can reach them without the sandbox.
+    /// The files, if they are accessible without the sandbox.
     files: Option<Arc<dyn Backend>>,
-    /// Where commands run.
+    /// The directory of commands.
     directory: VirtualPath,
 }
 
-/// Where a start puts a sandbox that exists before it is ready: a start that is given up is ended with it.
+/// Holds a sandbox that exists before it is ready, so that a start that is cancelled ends it.
 #[derive(Clone, Default)]
 pub struct Begun(Arc<Mutex<Option<Arc<dyn Sandbox>>>>);
 
 impl Begun {
-    /// Remembers a sandbox that exists from now on.
+    /// Stores a sandbox that exists from now on.
     pub fn set(&self, sandbox: Arc<dyn Sandbox>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(sandbox);
     }
@@ -59,7 +59,7 @@ impl Begun {
 }
 
 impl LazySandbox {
-    /// A sandbox that this function starts, and in which commands run in this directory.
+    /// Returns a sandbox that this function starts, whose commands run in this directory.
     pub fn new<F>(directory: VirtualPath, start: impl Fn(Begun) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<Arc<dyn Sandbox>>> + Send + 'static,
@@ -69,7 +69,7 @@ impl LazySandbox {
         Self { shared: Arc::new(Shared { start, started, begun, files: None, directory }) }
     }
 
-    /// The same, where all of its files can be reached without it.
+    /// Like [`new`](Self::new), where all files are accessible without the sandbox.
     pub fn with_files<F>(
         directory: VirtualPath,
         files: impl Backend + 'static,
@@ -84,17 +84,17 @@ impl LazySandbox {
         Self { shared: Arc::new(Shared { start, started, begun, files, directory }) }
     }
 
-    /// Whether somebody has needed it.
+    /// Whether the sandbox has started.
     #[must_use]
     pub fn has_started(&self) -> bool {
         self.sandbox().is_some()
     }
 
-    /// The sandbox, started now if it was not before.
+    /// Returns the sandbox, and starts it first if necessary.
     ///
     /// # Errors
     ///
-    /// What the start says.
+    /// The error of the start.
     pub async fn started(&self) -> Result<Arc<dyn Sandbox>> {
         let started = Arc::clone(&self.cell());
         if let Some(sandbox) = started.get() {
@@ -107,12 +107,12 @@ impl LazySandbox {
             .inspect_err(|error| tracing::warn!(%error, "sandbox failed to start"))
     }
 
-    /// Ends the sandbox, if it was started, and starts another when it is needed again: unlike after
-    /// [`stop`](Sandbox::stop), later calls are not `Gone`.
+    /// Ends the sandbox, if it has started. Another one starts when needed: unlike after [`stop`](Sandbox::stop),
+    /// later calls are not `Gone`.
     ///
     /// # Errors
     ///
-    /// As [`Sandbox::stop`]. What could not be stopped is not used again either.
+    /// As [`Sandbox::stop`]. A sandbox that could not be stopped is not used again either.
     pub async fn end(&self) -> Result<()> {
         let over = mem::take(&mut *self.cell());
         let begun = self.shared.begun.take();
@@ -122,7 +122,7 @@ impl LazySandbox {
         }
     }
 
-    /// Forgets the sandbox without ending it: for one that goes on by itself.
+    /// Forgets the sandbox without ending it, for one that continues by itself.
     pub fn let_go(&self) {
         drop(mem::take(&mut *self.cell()));
         drop(self.shared.begun.take());
@@ -132,7 +132,7 @@ impl LazySandbox {
         self.shared.started.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The sandbox, if it was started. Nothing is started by asking.
+    /// Returns the sandbox, if it has started. Does not start it.
     #[must_use]
     pub fn sandbox(&self) -> Option<Arc<dyn Sandbox>> {
         self.cell().get().cloned()
@@ -152,14 +152,14 @@ impl fmt::Debug for LazySandbox {
     }
 }
 
-/// Hands a call on to the files, which may be reached without the sandbox.
+/// Forwards a call to the files, which may be accessible without the sandbox.
 macro_rules! files {
     ($this:ident, $method:ident($($argument:expr),*)) => {
         $this.files().await?.$method($($argument),*).await
     };
 }
 
-/// Hands a call on to the sandbox, which is started for it.
+/// Forwards a call to the sandbox, and starts it if necessary.
 macro_rules! started {
     ($this:ident, $method:ident($($argument:expr),*)) => {
         $this.started().await?.$method($($argument),*).await
@@ -182,9 +182,9 @@ impl HostFiles for LazySandbox {
     async fn find_identity(&self, at: &Resolved) -> Result<Option<FileIdentity>> {
         self.files().await?.identify(at).await
     }
-    // A mount table asks these two of everything mounted, at every listing. The files of a sandbox that
-    // nothing else covers are the machine's programs and what its commands made in places of their own:
-    // no other mount shows the latter, so no sandbox has to be started to answer.
+    // A mount table asks every mount these two questions at every listing. The files that nothing else covers are the
+    // machine's programs and private files of commands. No other mount shows the latter, so the sandbox need not
+    // start to answer.
     async fn find_origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>> {
         match &self.shared.files {
             Some(files) => files.origins().await,
@@ -207,7 +207,7 @@ forward_sandbox! {
         async fn jobs(&self) -> Result<Vec<Job>> {
             match self.sandbox() {
                 Some(sandbox) => sandbox.jobs().await,
-                // No sandbox, no jobs.
+                // A sandbox that has not started has no jobs.
                 None => Ok(Vec::new()),
             }
         }
@@ -255,7 +255,7 @@ mod tests {
         let counted = Arc::clone(&count);
         let late = LazySandbox::new(VirtualPath::root(), move |_| {
             counted.fetch_add(1, Ordering::Relaxed);
-            // One that has never started is a sandbox as well, and says what is asked of it here.
+            // A sandbox that has never started must forward these calls, too.
             let inner: Arc<dyn Sandbox> = Arc::new(failing(&Arc::default()));
             async move { Ok(inner) }
         });

@@ -1,8 +1,8 @@
-//! Launchers: create a place, start a keeper in it, connect, stop.
+//! Launchers create a sandbox, start a keeper in it, connect, and stop it.
 //!
-//! [`LinuxSandbox`] isolates commands with what the kernel has; [`HostSandbox`] does not, and is for
-//! development. Both are a keeper and a stream to it, so that files, commands, jobs and terminals behave
-//! the same in them, and both end when they are dropped. [`LazySandbox`] starts one when it is first needed.
+//! [`LinuxSandbox`] isolates commands with kernel features; [`HostSandbox`] does not, and is for development. Both
+//! are a keeper and a stream to it, so files, commands, jobs and terminals behave the same in them, and both end when
+//! they are dropped. [`LazySandbox`] starts one when first needed.
 //!
 //! ```no_run
 //! # async fn example() -> workden_core::Result<()> {

@@ -1,18 +1,17 @@
-//! The limits of a sandbox as its builder collects them: what was named is required, what was not is a
-//! default and best effort.
+//! The limits of a sandbox as its builder collects them: explicit limits are required, defaults are best effort.
 
 use std::time::Duration;
 
 use workden_core::sandbox::{Limit, Limits, Strength};
 
-/// Processes and threads, when nothing is said.
+/// Default limit of processes and threads.
 const PROCESSES: u64 = 512;
-/// Open files of one process, when nothing is said.
+/// Default limit of open files per process.
 const OPEN_FILES: u64 = 4096;
-/// Bytes that /tmp holds, when nothing is said.
+/// Default size of /tmp in bytes.
 const TMP_BYTES: u64 = 512 * 1024 * 1024;
 
-/// The limits that somebody named.
+/// The explicit limits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct NamedLimits {
     pub(crate) memory: Option<u64>,
@@ -26,9 +25,9 @@ pub(crate) struct NamedLimits {
 }
 
 impl NamedLimits {
-    /// All limits of a sandbox on a machine with so much memory.
+    /// Returns all limits of a sandbox on a machine with this much memory.
     ///
-    /// | limit | when nothing is said |
+    /// | limit | default |
     /// |---|---|
     /// | memory | half of the machine's |
     /// | cpus | none |
@@ -61,7 +60,7 @@ fn limit<T>(named: Option<T>, default: Option<T>, strength: Strength) -> Option<
     }
 }
 
-/// Bytes of memory that this machine has.
+/// Returns the bytes of memory of this machine.
 pub(crate) fn memory_of_machine() -> Option<u64> {
     let info = rustix::system::sysinfo();
     let unit = u64::from(info.mem_unit.max(1));

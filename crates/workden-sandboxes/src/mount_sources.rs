@@ -1,5 +1,5 @@
-//! What is mounted must be what was named: a name that leads through a directory that commands can write to is
-//! theirs to choose, if it goes through a link there. An earlier command can have put it there.
+//! Rejects mount sources that commands could have redirected: if the path goes through a directory that commands can
+//! write to, an earlier command can have put a link there.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,7 +8,7 @@ use workden_core::{
     sandbox::{Mount, MountAccess},
 };
 
-/// Refuses sources that go through a link in what another of these mounts lets commands change.
+/// Rejects sources that go through a link in a directory that another mount lets commands change.
 ///
 /// # Errors
 ///
@@ -19,18 +19,18 @@ pub(crate) fn check(mounts: &[Mount]) -> Result<()> {
         for other in others.filter(|other| other.access == MountAccess::ReadWrite) {
             if let Some(link) = link_on_the_way(&mount.source, &other.source) {
                 let sentence = format!(
-                    "cannot mount at `{}`: its source goes through a link, `{link}` in `{}`, where commands can put one",
+                    "cannot mount at `{}`: its source goes through the link `{link}` in `{}`, where commands can write",
                     mount.at, other.at
                 );
                 return Err(Error::new(ErrorKind::InvalidArgument, sentence)
-                    .hint("look where the link leads, and name that, if it is what you mean"));
+                    .hint("check where the link leads, and use that path if it is the intended one"));
             }
         }
     }
     Ok(())
 }
 
-/// The first link on the way to a source that lies in a directory, as a path in there.
+/// Returns the first link on the path of a source inside a directory, as a path in that directory.
 fn link_on_the_way(source: &Path, directory: &Path) -> Option<String> {
     let real = directory.canonicalize().ok()?;
     let rest = source.strip_prefix(directory).or_else(|_| source.strip_prefix(&real)).ok()?;
@@ -75,7 +75,7 @@ mod tests {
             let error = check(&all(source.clone(), MountAccess::ReadWrite)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(error.sentence().contains("`planted`"), "{error}");
-            assert!(check(&all(source, MountAccess::ReadOnly)).is_ok(), "nobody could have put it there");
+            assert!(check(&all(source, MountAccess::ReadOnly)).is_ok(), "commands cannot have put it there");
         }
         for source in [work.join("data"), outside.clone(), place.path().join("named")] {
             assert!(check(&all(source, MountAccess::ReadWrite)).is_ok());

@@ -1,7 +1,7 @@
-//! `SandboxOptions`: what every kind of sandbox takes, as plain data, and the setters that every builder has.
+//! `SandboxOptions`: the options of every kind of sandbox as plain data, and the setters of every builder.
 //!
-//! Invariant: a builder never fails. A value that cannot be read is remembered, and `start` or `build` answers with
-//! it; an option that a kind cannot honour is refused there, and never dropped.
+//! Invariant: a setter never fails. An invalid value is remembered, and `start` or `build` returns its error; they
+//! also reject options that a kind does not support.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -12,23 +12,23 @@ use workden_core::{
 
 use crate::{GitFiles, HostEnvironment, KeeperProgram, variables::NamedVariables};
 
-/// What every kind of sandbox takes. The builder of each kind has setters for these, and for its own options.
+/// The options of every kind of sandbox. The builder of each kind has setters for these, and for its own options.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SandboxOptions {
     /// The variables and the directory of the caller.
     pub host: HostEnvironment,
-    /// Which program is the keeper; found when not named.
+    /// The keeper program; searched for by default.
     pub keeper: Option<KeeperProgram>,
-    /// Where the keeper writes its own failures.
+    /// The log file of the keeper's own failures.
     pub keeper_log: Option<PathBuf>,
     /// The directory of the host to work in.
     pub root: Option<PathBuf>,
-    /// What else is shown of the host.
+    /// Further files and directories of the host.
     pub mounts: Vec<Mount>,
-    /// Where commands start, and where `root` is shown.
+    /// Where commands start, and where `root` is mounted.
     pub work_dir: Option<VirtualPath>,
-    /// What commands can reach; nothing when not named.
+    /// What commands can reach; nothing by default.
     pub network: Option<Network>,
     /// Bytes of memory of all commands together.
     pub memory: Option<u64>,
@@ -36,17 +36,17 @@ pub struct SandboxOptions {
     pub cpus: Option<f64>,
     /// Processes and threads of all commands together.
     pub pids: Option<u64>,
-    /// What happens when the machine cannot enforce a named limit.
+    /// What happens when the machine cannot enforce an explicit limit.
     pub strength: Strength,
-    /// The time limit of a command that names none.
+    /// The default time limit of a command.
     pub timeout: Option<Duration>,
-    /// How long the sandbox lives without a connection; with its owner when not named.
+    /// How long the sandbox lives without a connection; by default it ends with its owner.
     pub lease: Option<Duration>,
     /// Paths that commands may read but not change.
     pub read_only: Vec<VirtualPath>,
     /// Paths that commands may neither read nor change.
     pub masked: Vec<VirtualPath>,
-    /// Whether commands may change what git and other programs run by themselves.
+    /// Whether commands may change files through which git and other programs run code on the host.
     pub git_files: GitFiles,
     pub(crate) env: NamedVariables,
     invalid: Option<Error>,
@@ -83,18 +83,18 @@ impl SandboxOptions {
         self.env.set(name.into(), value.into());
     }
 
-    /// Passes a variable of the host on to commands, if the host has it.
+    /// Passes a variable of the host to commands, if the host has it.
     pub fn pass_env(&mut self, name: impl Into<String>) {
         self.env.pass(name.into());
     }
 
-    /// The directory of the host to work in, as an absolute path.
+    /// Returns the directory of the host to work in, as an absolute path.
     #[must_use]
     pub fn root(&self) -> Option<PathBuf> {
         self.root.as_ref().map(|root| self.host.directory.join(root))
     }
 
-    /// The keeper that an option names, or the one that is found.
+    /// Returns the keeper of the options, or searches for one.
     pub(crate) fn keeper(&self) -> Result<KeeperProgram> {
         match &self.keeper {
             Some(named) => Ok(named.clone()),
@@ -102,12 +102,12 @@ impl SandboxOptions {
         }
     }
 
-    /// The mounts, with the host's paths made absolute.
+    /// Returns the mounts with absolute host paths.
     pub(crate) fn absolute_mounts(&self) -> impl Iterator<Item = Mount> {
         self.mounts.iter().map(|mount| Mount { source: self.host.directory.join(&mount.source), ..mount.clone() })
     }
 
-    /// Answers with the first value that could not be read.
+    /// Returns the error of the first invalid value.
     pub(crate) fn check(&self) -> Result<()> {
         if let Some(error) = &self.invalid {
             return Err(error.clone());
@@ -119,7 +119,7 @@ impl SandboxOptions {
         }
     }
 
-    /// Refuses the options of these names that are set: this kind of sandbox cannot honour them.
+    /// Rejects the options of these names that are set, which this kind of sandbox does not support.
     pub(crate) fn refuse(kind: &str, named: &[(&str, bool)]) -> Result<()> {
         match named.iter().find(|(_, is_named)| *is_named) {
             None => Ok(()),
@@ -130,7 +130,7 @@ impl SandboxOptions {
         }
     }
 
-    /// Takes a value, or remembers why it is none.
+    /// Returns a value, or remembers its error.
     pub(crate) fn take<T>(&mut self, value: Result<T>) -> Option<T> {
         match value {
             Ok(value) => Some(value),
@@ -148,7 +148,7 @@ impl SandboxOptions {
     }
 }
 
-/// A path in a sandbox, as it is: what starts elsewhere or climbs is a mistake here.
+/// Parses a path in a sandbox. Relative paths and `..` are errors here.
 pub(crate) fn absolute(at: &str) -> Result<VirtualPath> {
     if !at.starts_with('/') || at.split('/').any(|name| matches!(name, "." | "..")) {
         let sentence = format!("invalid path `{}`", at.escape_debug());
@@ -159,7 +159,7 @@ pub(crate) fn absolute(at: &str) -> Result<VirtualPath> {
 
 /// A number of bytes: `512 << 20`, or `"512M"`.
 pub trait ByteSize {
-    /// How many.
+    /// Returns the number of bytes.
     ///
     /// # Errors
     ///
@@ -185,29 +185,29 @@ impl ByteSize for String {
     }
 }
 
-/// Writes the shared setters of a builder that has a field `options: SandboxOptions`.
+/// Generates the shared setters of a builder that has a field `options: SandboxOptions`.
 macro_rules! common_options {
     ($builder:ty) => {
         impl $builder {
-            /// The shared options as they are so far.
+            /// Returns the shared options set so far.
             #[must_use]
             pub fn options(&self) -> &$crate::SandboxOptions {
                 &self.options
             }
 
-            /// Changes the shared options in place: for programs that translate options of their own.
+            /// Changes the shared options in place, for programs that translate their own options.
             pub fn with(mut self, change: impl FnOnce(&mut $crate::SandboxOptions)) -> Self {
                 change(&mut self.options);
                 self
             }
 
-            /// The directory of the host to work in.
+            /// Sets the directory of the host to work in.
             pub fn root(mut self, directory: impl Into<std::path::PathBuf>) -> Self {
                 self.options.root = Some(directory.into());
                 self
             }
 
-            /// Shows another file or directory of the host at a path.
+            /// Mounts another file or directory of the host at a path.
             pub fn mount(
                 mut self,
                 at: impl AsRef<str>,
@@ -218,7 +218,7 @@ macro_rules! common_options {
                 self
             }
 
-            /// Where commands start, and where the directory to work in is shown.
+            /// Sets where commands start, and where the directory to work in is mounted.
             pub fn work_dir(mut self, at: impl AsRef<str>) -> Self {
                 self.options.work_dir = self.options.take($crate::options::absolute(at.as_ref()));
                 self
@@ -230,95 +230,96 @@ macro_rules! common_options {
                 self
             }
 
-            /// Passes a variable of the host on to commands, if the host has it.
+            /// Passes a variable of the host to commands, if the host has it.
             pub fn pass_env(mut self, name: impl Into<String>) -> Self {
                 self.options.env.pass(name.into());
                 self
             }
 
-            /// What commands can reach; nothing by default.
+            /// Sets what commands can reach; nothing by default.
             pub fn network(mut self, network: workden_core::sandbox::Network) -> Self {
                 self.options.network = Some(network);
                 self
             }
 
-            /// Memory of all commands together: bytes, or `"512M"`.
+            /// Limits the memory of all commands together: bytes, or `"512M"`.
             pub fn memory(mut self, bytes: impl $crate::ByteSize) -> Self {
                 self.options.memory = self.options.take(bytes.bytes());
                 self
             }
 
-            /// Processors: 1.5 is one and a half.
+            /// Limits the processors: 1.5 is one and a half.
             pub fn cpus(mut self, cpus: f64) -> Self {
                 self.options.cpus = Some(cpus);
                 self
             }
 
-            /// Processes and threads of all commands together.
+            /// Limits the processes and threads of all commands together.
             pub fn pids(mut self, most: u64) -> Self {
                 self.options.pids = Some(most);
                 self
             }
 
-            /// Applies the named limits where the machine can enforce them, and reports where not. By default the
+            /// Applies the explicit limits where the machine can enforce them, and reports the others. By default the
             /// sandbox does not start when one cannot be enforced.
             pub fn best_effort(mut self) -> Self {
                 self.options.strength = workden_core::sandbox::Strength::BestEffort;
                 self
             }
 
-            /// The time limit of a command that names none. The workspace applies it.
+            /// Sets the default time limit of a command. The workspace applies it.
             pub fn timeout(mut self, most: std::time::Duration) -> Self {
                 self.options.timeout = Some(most);
                 self
             }
 
-            /// Lets the sandbox outlive its owner, until no client has been connected to it for this long.
+            /// Lets the sandbox outlive its owner, until no client has been connected for this long.
             pub fn lease(mut self, ttl: std::time::Duration) -> Self {
                 self.options.lease = Some(ttl);
                 self
             }
 
-            /// A path that commands may read but not change, in what is shown of the host.
+            /// Adds a path that commands may read but not change, in the files of the host.
             pub fn read_only(mut self, at: impl AsRef<str>) -> Self {
                 let at = self.options.take(workden_core::VirtualPath::parse(at.as_ref()));
                 self.options.read_only.extend(at);
                 self
             }
 
-            /// A path that commands may neither read nor change, in what is shown of the host.
+            /// Adds a path that commands may neither read nor change, in the files of the host.
             pub fn masked(mut self, at: impl AsRef<str>) -> Self {
                 let at = self.options.take(workden_core::VirtualPath::parse(at.as_ref()));
                 self.options.masked.extend(at);
                 self
             }
 
-            /// Paths that commands may neither read nor change: what a policy denies.
+            /// Adds paths that commands may neither read nor change, because a policy denies them.
             pub fn mask(mut self, paths: impl IntoIterator<Item = workden_core::VirtualPath>) -> Self {
                 self.options.masked.extend(paths);
                 self
             }
 
-            /// Whether commands may change what git and other programs run by themselves; not by default.
+            /// Sets whether commands may change files through which git and other programs run code on the host; not
+            /// by default.
             pub fn git_files(mut self, git_files: $crate::GitFiles) -> Self {
                 self.options.git_files = git_files;
                 self
             }
 
-            /// The variables and the directory of the caller: toolchains, passed variables and relative paths are
-            /// looked up in it. Empty by default.
+            /// Sets the variables and the directory of the caller, which resolve toolchains, passed variables and
+            /// relative paths. Empty by default.
             pub fn environment_of(mut self, host: $crate::HostEnvironment) -> Self {
                 self.options.host = host;
                 self
             }
 
-            /// Which program is the keeper. By default it is found: see [`KeeperProgram`](crate::KeeperProgram).
+            /// Sets the keeper program. By default it is searched for: see [`KeeperProgram`](crate::KeeperProgram).
             pub fn keeper(mut self, program: $crate::KeeperProgram) -> Self {
                 self.options.keeper = Some(program);
                 self
             }
 
-            /// Where the keeper writes its own failures; nowhere by default.
+            /// Sets the log file of the keeper's own failures; none by default.
             pub fn keeper_log(mut self, file: impl Into<std::path::PathBuf>) -> Self {
                 self.options.keeper_log = Some(file.into());
                 self

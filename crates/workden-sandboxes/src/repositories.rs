@@ -1,8 +1,7 @@
-//! The git repositories that are in a directory of the host: where git, run there by its owner, finds hooks
-//! and settings.
+//! Finds the git repositories in a directory of the host, where git reads hooks and settings when its owner runs it.
 //!
-//! Invariant: looking is bounded, and never leaves the directory. What lies deeper, comes later or is in
-//! directories of dependencies and build products is not found.
+//! Invariant: the search is bounded, and never leaves the directory. Repositories that are deeper, created later, or
+//! in directories of dependencies and build products are not found.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -17,24 +16,24 @@ use workden_core::{
     host_executed::{GIT_DIRECTORY, GIT_HEAD},
 };
 
-/// How many directories down a repository is looked for.
+/// Deepest level of directories that is searched.
 pub const DEEPEST: usize = 6;
-/// How many directories are looked into, those near the top first.
+/// Most directories that are searched, those near the top first.
 pub const MOST_DIRECTORIES: usize = 1_000;
-/// How many git directories are found at most.
+/// Most git directories that are found.
 pub const MOST_REPOSITORIES: usize = 64;
-/// Where there are many directories, and repositories that nobody works in.
+/// Directories of dependencies and build products: large, and not edited.
 const PASSED_OVER: [&str; 5] = ["node_modules", "target", ".venv", "venv", "__pycache__"];
-/// Bytes of a file that names a git directory.
+/// Most bytes of a file that names a git directory.
 const LONGEST_NAME: u64 = 4_096;
-/// Links that are followed one after the other.
+/// Longest chain of links that is followed.
 const MOST_LINKS: usize = 8;
 
 /// The repositories of a directory, as paths in it: `/` is the directory itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repositories {
-    /// Git directories, whatever their names: `.git`, where a `.git` that is a link or a file leads to, those
-    /// of submodules and linked worktrees, and repositories without a worktree.
+    /// Git directories of any name: `.git`, the target of a `.git` that is a link or a file, those of submodules and
+    /// linked worktrees, and bare repositories.
     pub directories: BTreeSet<VirtualPath>,
     /// Files that name a git directory.
     pub files: BTreeSet<VirtualPath>,
@@ -43,7 +42,7 @@ pub struct Repositories {
 }
 
 impl Repositories {
-    /// Looks for them.
+    /// Searches a directory.
     #[must_use]
     pub fn in_directory(top: &Path) -> Self {
         let Ok(top) = top.canonicalize() else { return Self::default() };
@@ -66,7 +65,7 @@ struct Search {
 impl Search {
     fn look_into(&mut self, directory: &VirtualPath, depth: usize) {
         let mut below = Vec::new();
-        // What a git directory has, seen so far.
+        // Entries of a git directory seen so far.
         let mut parts = BTreeSet::new();
         for (name, kind) in self.entries(directory) {
             let path = directory.child_unchecked(&name);
@@ -102,7 +101,7 @@ impl Search {
             return;
         }
         self.named_in(&path.child_unchecked("commondir"), path, "", depth);
-        // Submodules have whole git directories, at any depth since their names may have several parts.
+        // Submodules have complete git directories, at any depth because their names may have several parts.
         self.waiting.push_back((path.child_unchecked("modules"), depth));
         let worktrees = path.child_unchecked("worktrees");
         for (name, kind) in self.entries(&worktrees) {
@@ -125,7 +124,7 @@ impl Search {
             let Ok(target) = fs::read_link(&on_host) else { break };
             self.found.links.insert(here);
             let target = on_host.parent().unwrap_or(&self.top).join(target);
-            // The last name as it is, since it may be a link again.
+            // The last component is not resolved, since it may be another link.
             let (Some(directory), Some(name)) = (target.parent(), target.file_name().and_then(|name| name.to_str()))
             else {
                 break;
@@ -140,7 +139,7 @@ impl Search {
         }
     }
 
-    /// The git directory that a file names, from a directory on.
+    /// Adds the git directory that a file names, relative to a directory.
     fn named_in(&mut self, file: &VirtualPath, from: &VirtualPath, before: &str, depth: usize) {
         let Some(content) = short_text(&self.on_host(file)) else { return };
         let Some(named) = content.strip_prefix(before) else { return };
@@ -153,15 +152,14 @@ impl Search {
         self.top.join(path.relative())
     }
 
-    /// Where a path of the host really leads, if that is in the directory.
+    /// Resolves a path of the host; `None` if it leads outside of the directory.
     fn inside(&self, path: &Path) -> Option<VirtualPath> {
         let real = path.canonicalize().ok()?;
         VirtualPath::parse(real.strip_prefix(&self.top).ok()?.to_str()?).ok()
     }
 }
 
-/// The beginning of a regular file. Whatever else comes to be there meanwhile is not waited for: opening a
-/// FIFO would never end.
+/// Reads the beginning of a regular file. Opens without blocking: another process may have put a FIFO there.
 fn short_text(path: &Path) -> Option<String> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = fs::File::from(open(path, flags, Mode::empty()).ok()?);

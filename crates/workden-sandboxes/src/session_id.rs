@@ -1,10 +1,10 @@
-//! `SessionId`: the name of a session, which is also the name of a directory and part of that of a container.
+//! `SessionId`: the name of a session, which is also the name of a directory and part of a container name.
 
 use std::{fmt, str::FromStr};
 
 use workden_core::{Error, ErrorKind, Result};
 
-/// The most characters of an id.
+/// Longest id, in characters.
 const LONGEST: usize = 64;
 
 /// The name of a session: a letter or digit, then up to 63 of letters, digits, `.`, `_` and `-`.
@@ -21,7 +21,7 @@ const LONGEST: usize = 64;
 pub struct SessionId(String);
 
 impl SessionId {
-    /// The name as text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -38,8 +38,8 @@ impl FromStr for SessionId {
             return Ok(Self(text.to_owned()));
         }
         let shown: String = text.chars().take(LONGEST + 1).flat_map(char::escape_debug).collect();
-        Err(Error::new(ErrorKind::InvalidArgument, format!("`{shown}` cannot be the id of a session"))
-            .hint("an id begins with a letter or digit, and has at most 64 letters, digits, `.`, `_` and `-`"))
+        Err(Error::new(ErrorKind::InvalidArgument, format!("invalid session id `{shown}`"))
+            .hint("use at most 64 letters, digits, `.`, `_` and `-`, starting with a letter or digit"))
     }
 }
 

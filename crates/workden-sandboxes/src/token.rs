@@ -1,13 +1,13 @@
-//! Tokens: what a client must know to talk to a keeper that serves a socket.
+//! Tokens, which authenticate clients to a keeper that serves a socket.
 
 use workden_core::{Error, ErrorKind, Result};
 
-/// A new token: 32 bytes that nobody can guess, as hexadecimal digits.
+/// Returns a new token: 32 random bytes, as hexadecimal digits.
 pub(crate) fn random() -> Result<String> {
     random_digits(32)
 }
 
-/// So many bytes that nobody can guess, as hexadecimal digits.
+/// Returns this many random bytes, as hexadecimal digits.
 pub(crate) fn random_digits(bytes: usize) -> Result<String> {
     let mut random = vec![0; bytes];
     getrandom::fill(&mut random).map_err(|_| Error::new(ErrorKind::Io, "this machine has no random numbers"))?;

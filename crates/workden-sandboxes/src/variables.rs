@@ -1,5 +1,5 @@
-//! The environment of commands: a short list that is always there, and what somebody named. Nothing
-//! else of the host's environment gets in.
+//! The environment of commands: a short default list, and explicitly named variables. The rest of the host's
+//! environment stays out.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use workden_core::{Error, ErrorKind, Result};
 
 use crate::HostEnvironment;
 
-/// What commands on the host see of the host's variables; `LC_*` as well.
+/// Variables of the host that commands on the host see; also `LC_*`.
 const OF_HOST: [&str; 5] = ["PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV"];
 
-/// Variables that somebody named.
+/// Explicitly named variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NamedVariables {
     set: BTreeMap<String, String>,
@@ -18,24 +18,24 @@ pub(crate) struct NamedVariables {
 }
 
 impl NamedVariables {
-    /// One with a value.
+    /// Sets a variable to a value.
     pub(crate) fn set(&mut self, name: String, value: String) {
         self.set.insert(name, value);
     }
 
-    /// One with the value that the host has, if it has one.
+    /// Passes a variable with the host's value, if the host has it.
     pub(crate) fn pass(&mut self, name: String) {
         self.passed.push(name);
     }
 
-    /// Adds them to those that are always there.
+    /// Adds the variables to the defaults.
     pub(crate) fn add_to(&self, all: &mut BTreeMap<String, String>, host: &HostEnvironment) -> Result<()> {
         let passed = self.passed.iter().filter_map(|name| Some((name, host.variables.get(name)?)));
         for (name, value) in passed.chain(&self.set) {
             if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
-                let sentence = format!("`{}` cannot be a variable", name.replace('\0', "\\0"));
+                let sentence = format!("invalid variable `{}`", name.replace('\0', "\\0"));
                 return Err(Error::new(ErrorKind::InvalidArgument, sentence)
-                    .hint("a name has no `=`, and neither name nor value a NUL"));
+                    .hint("the name must not contain `=`, and neither name nor value a NUL"));
             }
             all.insert(name.clone(), value.clone());
         }
@@ -43,7 +43,7 @@ impl NamedVariables {
     }
 }
 
-/// What commands on the host see without being told.
+/// Returns the default variables of commands on the host.
 pub(crate) fn of_host(host: &HostEnvironment) -> BTreeMap<String, String> {
     let is_seen = |name: &str| OF_HOST.contains(&name) || name.starts_with("LC_");
     host.variables.iter().filter(|(name, _)| is_seen(name)).map(|(name, value)| (name.clone(), value.clone())).collect()

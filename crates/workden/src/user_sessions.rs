@@ -377,7 +377,7 @@ mod tests {
                 "name = \"mine\"\nbase_image = \"x\"\npackage_manager = \"dnf\"\n",
                 "line 3, column 19: unknown variant `dnf`",
             ),
-            ("name = \"mine\"\n", "the runtime `mine` makes no sense: it has neither"),
+            ("name = \"mine\"\n", "invalid runtime `mine`: it has neither"),
             ("image = \"x\"\n", "a runtime has no name"),
         ] {
             std::fs::write(&file, text).unwrap();

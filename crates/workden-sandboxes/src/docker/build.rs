@@ -1,4 +1,4 @@
-//! Building the image of a runtime, and pulling one: one long request each, whose answer is told as it comes.
+//! Builds and pulls images. Each is one long request whose progress is reported as it arrives.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -20,15 +20,15 @@ use super::{
 };
 use crate::runtimes::{RuntimeConfig, RuntimeTag};
 
-/// How often a build is begun when the ground goes from under it.
+/// Attempts at a build when an image that it uses is removed meanwhile.
 const ATTEMPTS: usize = 3;
 
-/// What is built.
+/// An image to build.
 #[derive(Clone, Debug)]
 pub(super) struct Build {
     pub(super) tag: RuntimeTag,
     dockerfile: String,
-    /// Whether one that is there will do, and layers of earlier builds.
+    /// Whether an existing image and cached layers of earlier builds may be used.
     cached: bool,
     network: Option<String>,
     time: Duration,
@@ -40,7 +40,7 @@ impl Build {
         Self { tag, dockerfile, cached: runtime.cache_image, network: network.map(str::to_owned), time }
     }
 
-    /// What the builder gets to see: the Dockerfile, and nothing else.
+    /// Returns the build context: only the Dockerfile.
     fn context(&self) -> std::io::Result<Bytes> {
         let mut header = tar::Header::new_gnu();
         header.set_size(self.dockerfile.len() as u64);
@@ -59,13 +59,16 @@ impl Build {
         let no_space = [why, &lines].iter().any(|text| text.to_lowercase().contains("no space left on device"));
         let kind = if no_space { ErrorKind::NoSpace } else { ErrorKind::Io };
         Error::new(kind, sentence).hint(match kind {
-            ErrorKind::NoSpace => "`docker system df` says what takes the room, `workden runtimes prune` makes some",
-            _ => "is every package in its index, does every setup command succeed in the base image, and can a build get to the network?",
+            ErrorKind::NoSpace => "`docker system df` shows disk usage; `workden runtimes prune` frees space",
+            _ => {
+                "check that every package exists in its index, that every setup command works in the base image, and \
+                 that builds reach the network"
+            }
         })
     }
 }
 
-/// Builds it, unless somebody else has in the meantime.
+/// Builds the image, unless another process has built it meanwhile.
 pub(super) async fn run(images: Images, build: Build, news: News) -> Result<()> {
     if build.cached && images.has(&build.tag.to_string()).await? {
         return Ok(());
@@ -84,13 +87,13 @@ pub(super) async fn run(images: Images, build: Build, news: News) -> Result<()> 
         Ok(outcome) => outcome,
         Err(_) => {
             let minutes = build.time.as_secs().div_ceil(60);
-            let sentence = format!("the runtime `{}` was not built within {minutes} min", build.tag.runtime);
-            Err(Error::new(ErrorKind::TimedOut, sentence).hint("put what takes so long into a base image of your own"))
+            let sentence = format!("building the runtime `{}` timed out after {minutes} min", build.tag.runtime);
+            Err(Error::new(ErrorKind::TimedOut, sentence).hint("move slow steps into a base image"))
         }
     }
 }
 
-/// Whether a layer went that the builder had just found: images that share it are removed together with it.
+/// Whether a layer that the builder had just found was removed together with an image that shares it.
 fn lost_a_layer(error: &Error) -> bool {
     error.sentence().contains(": No such image: sha256:")
 }
@@ -98,14 +101,14 @@ fn lost_a_layer(error: &Error) -> bool {
 async fn built(images: &Images, build: &Build, news: &News) -> Result<()> {
     let daemon = &images.daemon;
     let tag = build.tag.to_string();
-    // The Dockerfile has the label that everything of ours has.
+    // The Dockerfile itself sets the label `workden`.
     let labels = [(labels::RUNTIME, &build.tag.runtime), (labels::HASH, &build.tag.hash)];
     let mut options = BuildImageOptionsBuilder::new()
         .dockerfile("Dockerfile")
         .t(&tag)
         .labels(&HashMap::from(labels))
         .nocache(!build.cached)
-        // Also of steps that fail: no container is left of a build.
+        // Also removes the containers of failed steps.
         .rm(true)
         .forcerm(true);
     if let Some(network) = &build.network {
@@ -123,16 +126,16 @@ async fn built(images: &Images, build: &Build, news: &News) -> Result<()> {
             Err(error) => return Err(daemon.failed(&format!("build the runtime `{}`", build.tag.runtime), &error)),
         }
     }
-    // The end of the answer alone is no proof: a daemon that is stopped ends it as well.
+    // The end of the response does not prove success: a daemon that is shut down ends it as well.
     match images.has(&tag).await? {
         true => Ok(()),
-        false => Err(build.failed("the daemon stopped in the middle", &mut output)),
+        false => Err(build.failed("the daemon stopped during the build", &mut output)),
     }
 }
 
 /// Pulls an image.
 pub(super) async fn pull(images: Images, image: String, news: News) -> Result<()> {
-    // Without a tag Docker would pull all of them.
+    // Without a tag Docker would pull all tags.
     let last = image.rsplit('/').next().unwrap_or_default();
     let mut options = CreateImageOptionsBuilder::new().from_image(&image);
     if !last.contains([':', '@']) {
@@ -148,7 +151,7 @@ pub(super) async fn pull(images: Images, image: String, news: News) -> Result<()
     }
     match images.has(&image).await? {
         true => Ok(()),
-        false => Err(missing(&image, ErrorKind::NotFound, "the registry sent nothing that is called so")),
+        false => Err(missing(&image, ErrorKind::NotFound, "the registry sent no image of this name")),
     }
 }
 
@@ -166,7 +169,7 @@ fn not_pulled(images: &Images, image: &str, error: &bollard::errors::Error) -> E
 fn missing(image: &str, kind: ErrorKind, why: &str) -> Error {
     let sentence = format!("the image `{image}` is not on the daemon and could not be pulled: {why}");
     let hint = format!(
-        "is it spelled right? If it is private, or the registry out of reach: `docker pull {image}` or `docker load` first"
+        "check the spelling; for private images or without a registry run `docker pull {image}` or `docker load`"
     );
     Error::new(kind, sentence).hint(hint)
 }

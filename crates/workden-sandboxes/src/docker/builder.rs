@@ -1,4 +1,4 @@
-//! `DockerSandboxBuilder`: what a container is to be given.
+//! `DockerSandboxBuilder`: the options of a container.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -15,15 +15,15 @@ use super::{
 };
 use crate::{ByteSize, SandboxOptions, options::common_options, runtimes::RuntimeConfig};
 
-/// Processes and threads, when nothing is said.
+/// Default limit of processes and threads.
 const PROCESSES: u64 = 512;
-/// Where commands start, when neither an option nor the runtime names it.
+/// Where commands start when neither an option nor the runtime sets a directory.
 const WORKSPACE: &str = "/workspace";
-/// How long a container lives without anybody connected: one that somebody named, and any other.
+/// How long a container lives without a connection: a named one, and any other.
 const LEASE_OF_NAMED: Duration = Duration::from_secs(3600);
 const LEASE: Duration = Duration::from_secs(120);
 
-/// What a [`DockerSandbox`] is given: the options that all sandboxes have, and its own.
+/// The options of a [`DockerSandbox`]: those that all sandboxes have, and its own.
 #[derive(Clone, Debug, Default)]
 #[must_use = "nothing happens before `build`"]
 pub struct DockerSandboxBuilder {
@@ -49,68 +49,68 @@ pub struct DockerSandboxBuilder {
 common_options!(DockerSandboxBuilder);
 
 impl DockerSandboxBuilder {
-    /// The daemon; the one that the environment names by default.
+    /// Sets the daemon. By default the environment selects it.
     pub fn daemon(mut self, daemon: Daemon) -> Self {
         self.daemon = Some(daemon);
         self
     }
 
-    /// The static keepers that go into containers; found by default: see [`ContainerKeepers::found`].
+    /// Sets the static keepers for containers. By default [`ContainerKeepers::found`] finds them.
     pub fn keepers(mut self, keepers: ContainerKeepers) -> Self {
         self.keepers = Some(keepers);
         self
     }
 
-    /// The image of the container, pulled when the daemon does not have it.
+    /// Sets the image of the container. A missing image is pulled.
     pub fn image(mut self, image: impl Into<String>) -> Self {
         self.image = Some(ImageChoice::Image(image.into()));
         self
     }
 
-    /// A runtime instead of an image, built when the daemon does not have it.
+    /// Sets a runtime instead of an image. A missing image is built.
     pub fn runtime(mut self, runtime: RuntimeConfig) -> Self {
         self.image = Some(ImageChoice::Runtime(Box::new(runtime)));
         self
     }
 
-    /// Shows a volume of the daemon at a path; the daemon creates it when it does not exist.
+    /// Mounts a volume of the daemon at a path. The daemon creates a missing volume.
     pub fn named_volume(mut self, at: impl Into<String>, name: impl Into<String>, access: MountAccess) -> Self {
         self.named_volumes.push(Volume { source: VolumeSource::Named(name.into()), at: at.into(), access });
         self
     }
 
-    /// A network of the daemon, by its name: `bridge`, or one of your own. It replaces `network`.
+    /// Sets a network of the daemon by name, such as `bridge`. It replaces `network`.
     pub fn network_name(mut self, name: impl Into<String>) -> Self {
         self.network_name = Some(name.into());
         self
     }
 
-    /// A name by which the container is found again. One of this name that runs is used, one that does not is
-    /// started.
+    /// Sets a name by which the container is found again. An existing container of this name is used, and started if
+    /// it does not run.
     pub fn container_name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// What becomes of the container when it ends: it is removed, unless it has a name.
+    /// Sets what happens to the container when it ends. By default it is removed, unless it has a name.
     pub fn when_it_ends(mut self, what: WhenItEnds) -> Self {
         self.when_it_ends = what;
         self
     }
 
-    /// A label of the container. All of ours have `workden` besides.
+    /// Adds a label to the container, besides `workden`, which all containers have.
     pub fn label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.insert(name.into(), value.into());
         self
     }
 
-    /// Bytes of swap besides; none when only memory is limited.
+    /// Sets the bytes of swap. Without it, a memory limit allows no swap.
     pub fn swap(mut self, bytes: impl ByteSize) -> Self {
         self.swap = self.options.take(bytes.bytes());
         self
     }
 
-    /// A place in memory that holds so many bytes: `/tmp`, for one.
+    /// Mounts a file system in memory of this size, for example at `/tmp`.
     pub fn tmpfs(mut self, at: impl Into<String>, bytes: impl ByteSize) -> Self {
         if let Some(bytes) = self.options.take(bytes.bytes()) {
             self.tmpfs.insert(at.into(), bytes);
@@ -118,49 +118,49 @@ impl DockerSandboxBuilder {
         self
     }
 
-    /// What commands may become.
+    /// Sets which privileges commands can gain.
     pub fn privileges(mut self, privileges: Privileges) -> Self {
         self.privileges = privileges;
         self
     }
 
-    /// Who commands run as.
+    /// Sets the user of commands.
     pub fn user(mut self, user: ContainerUser) -> Self {
         self.user = user;
         self
     }
 
-    /// What may be done to the files of the image.
+    /// Sets whether commands may change the files of the image.
     pub fn root_access(mut self, access: RootAccess) -> Self {
         self.root_access = access;
         self
     }
 
-    /// Who is the first process.
+    /// Sets the first process of the container.
     pub fn init(mut self, init: Init) -> Self {
         self.init = init;
         self
     }
 
-    /// Which OCI runtime runs it, where the daemon has another: `runsc` (gVisor), `kata`.
+    /// Sets the OCI runtime, where the daemon has another: `runsc` (gVisor), `kata`.
     pub fn oci_runtime(mut self, name: impl Into<String>) -> Self {
         self.oci_runtime = Some(name.into());
         self
     }
 
-    /// The network of an image that has to be built first; without it, what the daemon does.
+    /// Sets the network of image builds. By default the daemon chooses.
     pub fn build_network(mut self, mode: impl Into<String>) -> Self {
         self.images.build_network = Some(mode.into());
         self
     }
 
-    /// Who hears of an image that has to be pulled or built first.
+    /// Sets a callback for the progress of image pulls and builds.
     pub fn on_progress(mut self, told: impl Fn(BuildProgress) + Send + Sync + 'static) -> Self {
         self.images.progress = Some(Arc::new(told));
         self
     }
 
-    /// Where commands start and files are: the named work directory, the runtime's, or `/workspace`.
+    /// Returns where commands start and files are: the work directory of the options, the runtime's, or `/workspace`.
     #[must_use]
     pub fn directory(&self) -> String {
         match (&self.options.work_dir, &self.image) {
@@ -170,17 +170,18 @@ impl DockerSandboxBuilder {
         }
     }
 
-    /// The files of the host that commands will be shown, and where.
+    /// Returns the files of the host that commands will see, and where.
     #[must_use]
     pub fn shown_files(&self) -> Vec<Mount> {
         protected_paths::shown_files(&self.volumes())
     }
 
-    /// The sandbox. The container starts with the first call; [`DockerSandbox::start`] starts it now.
+    /// Returns the sandbox. The container starts with the first call; [`DockerSandbox::start`] starts it now.
     ///
     /// # Errors
     ///
-    /// When neither an image nor a runtime is named, a value cannot be read, or the environment names no daemon.
+    /// When neither an image nor a runtime is set, a value is invalid, or the environment does not name a valid
+    /// daemon.
     pub fn build(self) -> Result<DockerSandbox> {
         let plan = self.plan()?;
         let (daemon, keepers) = (self.daemon_or_usual()?, self.keepers_or_found());
@@ -188,11 +189,11 @@ impl DockerSandboxBuilder {
         Ok(DockerSandbox::of(Container::new(daemon, keepers, self.images, choice)))
     }
 
-    /// Checks what can be known before the start.
+    /// Checks the options as far as possible before the start.
     ///
     /// # Errors
     ///
-    /// The first value that cannot be read; and when neither an image nor a runtime is named.
+    /// The first invalid value; also when neither an image nor a runtime is set.
     pub fn check(&self) -> Result<()> {
         self.plan().map(drop)
     }
@@ -209,13 +210,13 @@ impl DockerSandboxBuilder {
         self.keepers.clone().unwrap_or_else(found)
     }
 
-    /// What the container will be, as data.
+    /// Returns the plan of the container as data.
     pub(super) fn plan(&self) -> Result<Plan> {
         let options = &self.options;
         options.check()?;
         let image = self.image.clone().ok_or_else(|| {
             Error::new(ErrorKind::InvalidArgument, "a Docker sandbox needs an image or a runtime")
-                .hint("name one: `.image(\"debian:12\")`, or `--image debian:12`")
+                .hint("set one: `.image(\"debian:12\")`, or `--image debian:12`")
         })?;
         let usual = if self.name.is_some() { LEASE_OF_NAMED } else { LEASE };
         let network = self.network_name.clone().unwrap_or_else(|| match options.network.unwrap_or_default() {

@@ -1,7 +1,7 @@
-//! Whether what a container has mounted is what was meant, looked at from inside before anybody else is let in.
+//! Verifies from inside the container, before any other client connects, that the mounts are the intended ones.
 //!
-//! A daemon is told names, and follows them when the container starts. Whoever can write to one of the directories
-//! (a command of another container, say) can put a link to anywhere into the way between the look and the mount.
+//! The daemon resolves names when the container starts. A process that can write to one of the directories, for
+//! example a command of another container, can insert a link between our check and the mount.
 
 use workden_core::{
     Error, ErrorKind, Result, Sandbox, VirtualPath,
@@ -15,17 +15,17 @@ use super::{
     protected_paths::{Expected, FileNumber},
 };
 
-/// Places that are looked at with one command.
+/// Paths that one command checks.
 const AT_A_TIME: usize = 200;
 
-/// What is said of a place that the keeper may not look at. Commands are the same user, and may not either.
+/// Printed for a path that the keeper may not access. Commands run as the same user and may not access it either.
 const OUT_OF_REACH: &str = "?";
 
-/// Looks at what must be there.
+/// Verifies the mounts.
 ///
 /// # Errors
 ///
-/// `Moved` when something else is.
+/// `Moved` when a path holds something else.
 pub(super) async fn hold(remote: &RemoteSandbox, all: &[(VirtualPath, Expected)]) -> Result<()> {
     for some in all.chunks(AT_A_TIME) {
         let words = [PROGRAM, "file-ids"].into_iter().chain(some.iter().map(|(at, _)| at.as_str()));
@@ -38,7 +38,7 @@ pub(super) async fn hold(remote: &RemoteSandbox, all: &[(VirtualPath, Expected)]
         let said = done.output.text();
         let lines: Vec<&str> = said.lines().collect();
         if done.exit_code() != 0 || lines.len() != some.len() {
-            let sentence = format!("the keeper does not say what is mounted in its container: {}", shown(&said));
+            let sentence = format!("cannot verify the mounts of the container: {}", shown(&said));
             return Err(Error::new(ErrorKind::Io, sentence));
         }
         for ((at, expected), line) in some.iter().zip(lines) {
@@ -65,10 +65,9 @@ fn number(line: &str) -> Option<FileNumber> {
 
 fn exchanged(at: &VirtualPath) -> Error {
     let sentence =
-        format!("what is mounted at `{at}` is not what was meant: it was exchanged while the container started");
-    Error::new(ErrorKind::Moved, sentence).hint(
-        "something else changes these files, another sandbox with the same directory perhaps: end it, and try again",
-    )
+        format!("the mount at `{at}` is not the intended one: its source was replaced while the container started");
+    Error::new(ErrorKind::Moved, sentence)
+        .hint("another process changes these files, perhaps a sandbox with the same directory: stop it, then try again")
 }
 
 #[cfg(test)]

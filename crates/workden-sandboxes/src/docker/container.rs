@@ -1,5 +1,5 @@
-//! `Container`: the life of one container. It is made when it is first needed, found again by its name, and looked
-//! after by a keeper that is reached through a program in it.
+//! `Container`: the lifetime of one container. It is created when first needed, found again by its name, and served by
+//! a keeper, which is reached through a program in the container.
 
 use std::{
     fmt,
@@ -26,9 +26,9 @@ use super::{
 };
 use crate::reconnecting::Connector;
 
-/// How long a keeper has to stop its commands when it is asked to.
+/// How long a keeper may take to stop its commands.
 const STOP_TIME: Duration = limits::TERM_TIME.saturating_add(Duration::from_secs(3));
-/// How long a keeper has from the moment that somebody connects to its first answer.
+/// How long a keeper may take from the connection to its first answer.
 const CONNECT_TIME: Duration = Duration::from_secs(15);
 
 /// One container.
@@ -38,11 +38,11 @@ pub(super) struct Container {
     pub(super) images: ImageOptions,
     pub(super) plan: ContainerChoice,
     made: OnceCell<Made>,
-    /// The connection that was made when the container started, until somebody takes it.
+    /// The connection from the start of the container, until the first call takes it.
     pub(super) first: Mutex<Option<RemoteSandbox>>,
 }
 
-/// How an image that is not there is got.
+/// How a missing image is pulled or built.
 #[derive(Clone, Default)]
 pub(super) struct ImageOptions {
     pub(super) build_network: Option<String>,
@@ -55,15 +55,15 @@ impl fmt::Debug for ImageOptions {
     }
 }
 
-/// Which container.
+/// Which container to use.
 pub(super) enum ContainerChoice {
-    /// One that is made, unless there is one of this name.
+    /// A new one, unless one of this name exists.
     New(Arc<Plan>),
-    /// One that is there, by its name or id.
+    /// An existing one, by its name or id.
     Existing(String),
 }
 
-/// A container that is there.
+/// An existing container.
 #[derive(Clone, Debug)]
 pub(super) struct Made {
     pub(super) id: String,
@@ -73,9 +73,9 @@ pub(super) struct Made {
 
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// Ours, with the token of its keeper, and whether it goes with the sandbox.
+    /// Created by workden, with the token of its keeper, and whether it is removed with the sandbox.
     Ours { token: String, removes: bool },
-    /// Somebody else's, with a keeper of ours in it.
+    /// Created by another program, with a keeper copied into it.
     Foreign(Guest),
 }
 
@@ -84,21 +84,21 @@ impl Container {
         Self { daemon, keepers, images, plan, made: OnceCell::new(), first: Mutex::default() }
     }
 
-    /// The container, if it was made or found.
+    /// Returns the container, if it was created or found.
     pub(super) fn made(&self) -> Option<&Made> {
         self.made.get()
     }
 
-    /// What the daemon says of it.
+    /// Returns the state that the daemon reports; `None` when the container does not exist.
     pub(super) async fn inspect(&self, name: &str) -> Result<Option<ContainerInspectResponse>> {
         match self.daemon.client().await?.inspect_container(name, None::<InspectContainerOptions>).await {
             Ok(found) => Ok(Some(found)),
             Err(error) if errors::is_not_found(&error) => Ok(None),
-            Err(error) => Err(self.daemon.failed(&format!("look at the container `{name}`"), &error)),
+            Err(error) => Err(self.daemon.failed(&format!("inspect the container `{name}`"), &error)),
         }
     }
 
-    /// Talks to the keeper: over its own streams where somebody has them, or through a relay in the container.
+    /// Connects to the keeper: over its own streams if given, otherwise through a relay in the container.
     pub(super) async fn connect_to(&self, made: &Made, streams: Option<ProgramStream>) -> Result<RemoteSandbox> {
         match timeout(CONNECT_TIME, self.greet(made, streams)).await {
             Ok(connected) => connected,
@@ -106,7 +106,7 @@ impl Container {
                 self.why(made).await?;
                 let seconds = CONNECT_TIME.as_secs();
                 let sentence = format!("the keeper in the container `{}` did not answer within {seconds} s", made.name);
-                Err(Error::new(ErrorKind::Unreachable, sentence).hint("try again, or make a new sandbox"))
+                Err(Error::new(ErrorKind::Unreachable, sentence).hint("try again, or create a new sandbox"))
             }
         }
     }
@@ -145,7 +145,7 @@ impl Container {
         }
     }
 
-    /// What became of a container that was there.
+    /// Returns why a container that existed does not answer.
     async fn why(&self, made: &Made) -> Result<()> {
         let name = &made.name;
         let Some(found) = self.inspect(&made.id).await? else {
@@ -155,16 +155,15 @@ impl Container {
         match status(&found) {
             ContainerStateStatusEnum::RUNNING => Ok(()),
             ContainerStateStatusEnum::PAUSED => {
-                Err(busy(name, "it is paused")
-                    .hint(format!("whoever paused it can let it go on: `docker unpause {name}`")))
+                Err(busy(name, "it is paused").hint(format!("resume it with `docker unpause {name}`")))
             }
             ContainerStateStatusEnum::RESTARTING => Err(busy(name, "it is being restarted")),
             _ if state.oom_killed == Some(true) => {
-                Err(gone(&format!("its container `{name}` ran out of memory, and was killed")))
+                Err(gone(&format!("its container `{name}` was killed: out of memory")))
             }
             _ => {
                 let code = state.exit_code.unwrap_or(0);
-                Err(gone(&format!("its container `{name}` has ended (exit code {code})")))
+                Err(gone(&format!("its container `{name}` has exited (exit code {code})")))
             }
         }
     }
@@ -199,7 +198,7 @@ impl Connector for Container {
     async fn end(&self, remote: Option<RemoteSandbox>) -> Result<()> {
         let Some(made) = self.made.get() else { return Ok(()) };
         if let Some(remote) = remote {
-            // Whatever it answers, it will be gone.
+            // The container is removed or stopped whatever the keeper answers.
             let _ = timeout(STOP_TIME, remote.stop()).await;
         }
         match &made.kind {
@@ -217,8 +216,8 @@ impl Connector for Container {
 }
 
 impl Drop for Container {
-    /// Nobody uses it any more, and without a name nobody will: it goes now, if there is still somebody to ask for
-    /// it, and otherwise when its lease is over.
+    /// An unnamed container cannot be found again: it is removed now if a runtime still runs, otherwise when its
+    /// lease ends.
     fn drop(&mut self) {
         let is_nameless = matches!(&self.plan, ContainerChoice::New(plan) if plan.name.is_none() && plan.removes());
         let Some(Made { id, .. }) = self.made.take().filter(|_| is_nameless) else { return };
@@ -235,7 +234,8 @@ pub(super) fn status(found: &ContainerInspectResponse) -> ContainerStateStatusEn
 }
 
 fn gone(why: &str) -> Error {
-    Error::new(ErrorKind::Gone, format!("the sandbox is gone: {why}")).hint("make a new one; files in volumes are kept")
+    Error::new(ErrorKind::Gone, format!("the sandbox is gone: {why}"))
+        .hint("create a new sandbox; files in volumes are kept")
 }
 
 pub(super) fn busy(name: &str, why: &str) -> Error {

@@ -1,4 +1,4 @@
-//! How a container comes to be: made of an image with a keeper in it, or found by its name.
+//! Creates a container from an image with a keeper in it, or finds it by its name.
 
 use std::sync::{
     Arc, PoisonError,
@@ -24,13 +24,13 @@ use super::{
 use crate::token;
 
 impl Container {
-    /// Makes it, or finds it.
+    /// Finds or creates the container.
     pub(super) async fn provide(&self) -> Result<Made> {
         match &self.plan {
             ContainerChoice::Existing(name) => match self.inspect(name).await? {
                 Some(found) => self.take_over(name, found).await,
-                None => Err(Error::new(ErrorKind::NotFound, format!("there is no container `{name}`"))
-                    .hint("`docker ps` shows which there are")),
+                None => Err(Error::new(ErrorKind::NotFound, format!("container `{name}` not found"))
+                    .hint("`docker ps --all` lists the containers")),
             },
             ContainerChoice::New(plan) => {
                 if let Some(name) = &plan.name
@@ -43,22 +43,21 @@ impl Container {
         }
     }
 
-    /// Takes a container of the name that one is to have, if it is such a one: whatever was to be told of it by
-    /// labels must be told of it.
+    /// Uses an existing container of the planned name, if its labels match the plan.
     async fn take_again(&self, plan: &Plan, name: &str, found: ContainerInspectResponse) -> Result<Made> {
         let its = found.config.as_ref().and_then(|config| config.labels.clone()).unwrap_or_default();
-        // A spare one was nobody's when it was made.
+        // A spare container had no session when it was created.
         let wanted = plan.labels.iter().filter(|(label, _)| *label != labels::SESSION);
         if let Some((label, _)) = wanted.into_iter().find(|(label, value)| its.get(*label) != Some(value)) {
-            let sentence = format!("there is a container `{name}` already, and it is another one: `{label}` differs");
+            let sentence = format!("another container `{name}` exists already: the label `{label}` differs");
             return Err(Error::new(ErrorKind::Conflict, sentence).hint(format!(
-                "it was made with other options, or by somebody else: look with `docker inspect {name}`"
+                "it was created with other options or by another program: see `docker inspect {name}`"
             )));
         }
         self.take_over(name, found).await
     }
 
-    /// Takes a container that is there, and sees to it that it runs.
+    /// Uses an existing container, and starts it if necessary.
     async fn take_over(&self, name: &str, found: ContainerInspectResponse) -> Result<Made> {
         let id = found.id.clone().unwrap_or_else(|| name.to_owned());
         let client = self.daemon.client().await?;
@@ -66,7 +65,7 @@ impl Container {
         match status(&found) {
             ContainerStateStatusEnum::RUNNING => {}
             ContainerStateStatusEnum::PAUSED => {
-                client.unpause_container(&id).await.map_err(|error| failed("go on with", error))?;
+                client.unpause_container(&id).await.map_err(|error| failed("resume", error))?;
             }
             ContainerStateStatusEnum::REMOVING => return Err(busy(name, "it is being removed")),
             _ => client.start_container(&id, None).await.map_err(|error| failed("start", error))?,
@@ -88,7 +87,7 @@ impl Container {
         Ok(Made { id, name: name.to_owned(), kind })
     }
 
-    /// Makes one, and starts it.
+    /// Creates a container and starts it.
     async fn make(&self, plan: &Arc<Plan>) -> Result<Made> {
         let image = self.image(&plan.image).await?;
         let architecture = self.architecture(&image).await?;
@@ -99,7 +98,7 @@ impl Container {
             None => format!("workden-{}", token::random_digits(8)?),
         };
         match self.start_new(plan, &image, &volume, &name).await {
-            // Somebody began to fill the volume and did not come to the end.
+            // Another process started to fill the volume and did not finish.
             Err(error) if is_without_keeper(&error) => {
                 volume.fill(&self.daemon, &image).await?;
                 self.start_new(plan, &image, &volume, &name).await
@@ -108,7 +107,7 @@ impl Container {
         }
     }
 
-    /// The image, pulled or built when the daemon does not have it.
+    /// Returns the image, pulled or built when the daemon does not have it.
     async fn image(&self, choice: &ImageChoice) -> Result<String> {
         let was_told = AtomicBool::new(false);
         let progress = |news| {
@@ -139,18 +138,18 @@ impl Container {
         let id = match client.create_container(Some(options), body).await {
             Ok(made) => made.id,
             Err(error) => {
-                // Somebody else was quicker, and theirs is the one of this name.
+                // Another process created a container of this name first.
                 if errors::is_conflict(&error)
                     && plan.name.is_some()
                     && let Some(found) = self.inspect(name).await?
                 {
                     return self.take_again(plan, name, found).await;
                 }
-                return Err(self.daemon.failed("make a container", &error));
+                return Err(self.daemon.failed("create a container", &error));
             }
         };
-        // Attached before it starts: that costs nothing, and a program beside it as much as the start itself. Where
-        // it cannot be done there is that program.
+        // Attaching before the start is free, while a relay program costs as much as the start itself. The relay is
+        // the fallback when attaching fails.
         let streams = client.attach_container(&id, Some(all_streams())).await.ok();
         let started = {
             let _turn = self.daemon.turn().await;
@@ -182,20 +181,20 @@ impl Container {
         }
     }
 
-    /// The architecture of an image.
+    /// Returns the architecture of an image.
     async fn architecture(&self, image: &str) -> Result<String> {
         match self.daemon.client().await?.inspect_image(image).await {
             Ok(found) => Ok(found.architecture.filter(|name| !name.is_empty()).unwrap_or_else(|| "amd64".to_owned())),
             Err(error) if errors::is_not_found(&error) => {
-                Err(Error::new(ErrorKind::NotFound, format!("the daemon has no image `{image}`"))
-                    .hint(format!("get it with `docker pull {image}`, or name one of `docker images`")))
+                Err(Error::new(ErrorKind::NotFound, format!("image `{image}` not found on the daemon"))
+                    .hint(format!("run `docker pull {image}`, or use one that `docker images` lists")))
             }
-            Err(error) => Err(self.daemon.failed(&format!("look at the image `{image}`"), &error)),
+            Err(error) => Err(self.daemon.failed(&format!("inspect the image `{image}`"), &error)),
         }
     }
 }
 
-/// What is asked of the daemon. The files that are to be mounted are looked at for that, where it holds up nobody.
+/// Returns the request for the daemon. Inspecting the mounted files blocks, so it runs on a blocking thread.
 async fn body(
     plan: &Arc<Plan>,
     image: &str,
@@ -205,7 +204,7 @@ async fn body(
     let (plan, volume) = (Arc::clone(plan), volume.clone());
     let (image, token) = (image.to_owned(), token.to_owned());
     let body = tokio::task::spawn_blocking(move || plan.body(&image, &volume, &token)).await;
-    body.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "looking at what is to be mounted broke off")))
+    body.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "checking the mounts was interrupted")))
 }
 
 fn all_streams() -> AttachContainerOptions {
@@ -218,7 +217,7 @@ fn all_streams() -> AttachContainerOptions {
     }
 }
 
-/// Whether a container did not start because there is no keeper in the volume, or not all of it, or it is just being
+/// Whether a container did not start because the keeper is missing from the volume, incomplete, or still being
 /// written.
 fn is_without_keeper(error: &Error) -> bool {
     let said = error.sentence();
@@ -226,11 +225,11 @@ fn is_without_keeper(error: &Error) -> bool {
         && ["no such file", "exec format error", "text file busy"].iter().any(|why| said.contains(why))
 }
 
-/// What a person can do about a container that does not start.
+/// Adds advice for a container that does not start.
 fn with_advice(error: Error, plan: &Plan) -> Error {
     let said = error.sentence();
     if let (Some(runtime), true) = (&plan.oci_runtime, said.contains("nknown runtime")) {
-        let hint = format!("the daemon does not know the runtime `{runtime}`: see `docker info`, under Runtimes");
+        let hint = format!("the daemon does not have the OCI runtime `{runtime}`: `docker info` lists its runtimes");
         return Error::new(ErrorKind::Unsupported, said).hint(hint);
     }
     error

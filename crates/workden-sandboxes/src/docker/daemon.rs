@@ -1,7 +1,7 @@
-//! `Daemon`: the Docker or Podman daemon that containers are asked of.
+//! `Daemon`: a connection to a Docker or Podman daemon.
 //!
-//! Invariant: making one talks to nobody. The first call connects, and asks which version of the API both
-//! sides know; a connection that failed is tried again by whoever comes next.
+//! Invariant: constructing one does no I/O. The first call connects and negotiates the API version; after a failed
+//! connection the next call tries again.
 
 use std::{
     collections::BTreeSet,
@@ -21,15 +21,15 @@ use workden_core::{Error, ErrorKind, Result};
 use super::errors;
 use crate::HostEnvironment;
 
-/// How long a daemon has to say which version it is.
+/// How long a daemon may take to report its version.
 const GREETING_TIME: Duration = Duration::from_secs(20);
-/// How long it has for anything else, in seconds: starting a container on a busy machine takes a while.
+/// How long any other call may take, in seconds: starting a container on a busy machine is slow.
 const CALL_SECONDS: u64 = 60;
-/// Containers that are started or removed at a time.
+/// Containers that are started or removed at the same time.
 const TURNS: usize = 8;
-/// Where a daemon listens when nobody says where.
+/// Default socket of Docker.
 const USUAL_SOCKET: &str = "/var/run/docker.sock";
-/// The same for Podman.
+/// Default socket of Podman.
 const PODMAN_SOCKET: &str = "/run/podman/podman.sock";
 
 /// A Docker or Podman daemon. Clones share its connection.
@@ -41,28 +41,28 @@ pub struct Daemon {
 struct Shared {
     address: Address,
     client: OnceCell<Docker>,
-    /// Turns for what is hard work for a daemon.
+    /// Permits for starting and removing containers, which is expensive for a daemon.
     turns: Semaphore,
-    /// Volumes that are known to be there, and filled.
+    /// Volumes that are known to exist and to be filled.
     volumes: Mutex<BTreeSet<String>>,
 }
 
-/// Where a daemon listens.
+/// The address of a daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Address {
     Socket(PathBuf),
     Tcp(String),
-    /// TCP with certificates, which are in this directory.
+    /// TCP with the certificates in this directory.
     Tls(String, PathBuf),
 }
 
 impl Daemon {
-    /// The daemon that `DOCKER_HOST` names (with `DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH`); otherwise the
-    /// one at the usual socket, or Podman's where only that is.
+    /// Returns the daemon that `DOCKER_HOST` names (with `DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH`); otherwise the
+    /// one at Docker's default socket, or at Podman's if only that exists.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for an address that makes no sense.
+    /// `InvalidArgument` for an invalid address.
     pub fn of_environment(host: &HostEnvironment) -> Result<Self> {
         if let Some(address) = host.variable("DOCKER_HOST") {
             let tls = host.variable("DOCKER_TLS_VERIFY").map(|_| {
@@ -78,11 +78,11 @@ impl Daemon {
         Ok(Self::new(Address::Socket(socket.unwrap_or(usual))))
     }
 
-    /// The daemon at this address: `unix:///var/run/docker.sock` or `tcp://host:2375`.
+    /// Returns the daemon at this address: `unix:///var/run/docker.sock` or `tcp://host:2375`.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for an address that makes no sense.
+    /// `InvalidArgument` for an invalid address.
     pub fn at(address: &str) -> Result<Self> {
         Address::parse(address, None).map(Self::new)
     }
@@ -98,13 +98,13 @@ impl Daemon {
         }
     }
 
-    /// The address, for people.
+    /// Returns the address for display.
     #[must_use]
     pub fn address(&self) -> String {
         self.shared.address.to_string()
     }
 
-    /// Whether it has the files of this machine, as far as its address says.
+    /// Whether the daemon shares this machine's files, judging by its address.
     pub(crate) fn is_on_this_machine(&self) -> bool {
         match &self.shared.address {
             Address::Socket(_) => true,
@@ -115,23 +115,23 @@ impl Daemon {
         }
     }
 
-    /// The client, connected.
+    /// Returns the connected client.
     pub(crate) async fn client(&self) -> Result<&Docker> {
         self.shared.client.get_or_try_init(|| self.connect()).await
     }
 
-    /// A turn to start or remove a container: so many at a time take no longer than one after the other, and more
-    /// only longer than anybody waits. It is held until it is dropped.
+    /// Waits for a permit to start or remove a container, held until it is dropped. This many at a time take no
+    /// longer than one after the other; with more, callers would time out.
     pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
         self.shared.turns.acquire().await.ok()
     }
 
-    /// Whether a volume was seen there, and filled.
+    /// Whether this volume is known to exist and to be filled.
     pub(crate) fn knows_volume(&self, name: &str) -> bool {
         self.shared.volumes.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
     }
 
-    /// Remembers that it is.
+    /// Remembers that this volume exists and is filled.
     pub(crate) fn remember_volume(&self, name: &str) {
         self.shared.volumes.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
     }
@@ -159,7 +159,7 @@ impl Daemon {
         }
     }
 
-    /// What went wrong with a call, in our words. `what` is what could not be done: "make a container".
+    /// Converts the error of a call. `what` names the failed action: "create a container".
     pub(crate) fn failed(&self, what: &str, error: &bollard::errors::Error) -> Error {
         match errors::failed(what, error) {
             Some(error) => error,
@@ -167,10 +167,10 @@ impl Daemon {
         }
     }
 
-    /// It did not say a word for so long.
+    /// Returns the error for a daemon that did not answer within `time`.
     pub(crate) fn silent(&self, time: Duration) -> Error {
         let sentence = format!("the Docker daemon at `{self}` did not answer within {} s", time.as_secs());
-        Error::new(ErrorKind::Unreachable, sentence).hint("is it overloaded, or the network to it cut?")
+        Error::new(ErrorKind::Unreachable, sentence).hint("check the load of the daemon and the network to it")
     }
 
     fn unreachable(&self, error: &bollard::errors::Error) -> Error {
@@ -178,10 +178,10 @@ impl Daemon {
         let sentence = format!("there is no Docker daemon at `{self}`: {why}");
         let hint = if why.contains("ermission denied") {
             "you may not open its socket: join the group `docker` (`sudo usermod -aG docker $USER`, then log in \
-             again), or name another daemon with DOCKER_HOST"
+             again), or set DOCKER_HOST to another daemon"
         } else {
-            "start one: `sudo systemctl start docker`, or `systemctl --user start podman.socket` for Podman; or name \
-             one that runs elsewhere: DOCKER_HOST=unix:///path/to.sock or tcp://host:2375"
+            "start one: `sudo systemctl start docker`, or `systemctl --user start podman.socket` for Podman; or set \
+             DOCKER_HOST=unix:///path/to.sock or tcp://host:2375"
         };
         Error::new(ErrorKind::Unreachable, sentence).hint(hint)
     }
@@ -200,9 +200,9 @@ impl Address {
                 Self::Tls(format!("tcp://{host}"), certificates.unwrap_or_default())
             }
             _ => {
-                let sentence = format!("`{}` is no address of a Docker daemon", text.escape_debug());
+                let sentence = format!("invalid Docker daemon address `{}`", text.escape_debug());
                 return Err(Error::new(ErrorKind::InvalidArgument, sentence)
-                    .hint("unix:///path/to.sock or tcp://host:port; for ssh, forward its socket: `ssh -L`"));
+                    .hint("use unix:///path/to.sock or tcp://host:port; for ssh, forward the socket with `ssh -L`"));
             }
         };
         Ok(address)
@@ -272,7 +272,7 @@ mod tests {
         let error = daemon.client().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unreachable);
         assert!(error.to_string().contains("systemctl start docker"), "{error}");
-        // A socket that nobody listens on any more.
+        // A socket without a listener.
         let dead = place.path().join("dead.sock");
         drop(std::os::unix::net::UnixListener::bind(&dead).unwrap());
         let error = Daemon::at(&dead.display().to_string()).unwrap().client().await.unwrap_err();

@@ -1,12 +1,12 @@
-//! What a daemon says, in our words.
+//! Converts errors of the daemon.
 
 use bollard::errors::Error as DaemonError;
 use workden_core::{Error, ErrorKind};
 
-/// The most characters of a daemon's message that are passed on.
+/// Longest message of a daemon that is passed on, in characters.
 const LONGEST: usize = 600;
 
-/// What went wrong with a call that the daemon answered; `None` when it did not answer at all.
+/// Converts the error of a call; `None` when the daemon did not answer at all.
 pub(super) fn failed(what: &str, error: &DaemonError) -> Option<Error> {
     match error {
         DaemonError::DockerResponseServerError { status_code, message } => Some(answered(what, *status_code, message)),
@@ -17,19 +17,19 @@ pub(super) fn failed(what: &str, error: &DaemonError) -> Option<Error> {
             Some(Error::new(ErrorKind::Unreachable, format!("cannot {what}: the Docker daemon does not answer")))
         }
         DaemonError::JsonDataError { .. } | DaemonError::JsonSerdeError { .. } => {
-            Some(Error::new(ErrorKind::Io, format!("cannot {what}: the Docker daemon says what nobody understands")))
+            Some(Error::new(ErrorKind::Io, format!("cannot {what}: the Docker daemon sent an invalid response")))
         }
         _ => None,
     }
 }
 
-/// Whether the daemon says that there is no such thing.
+/// Whether the daemon reports that the object does not exist.
 pub(super) fn is_not_found(error: &DaemonError) -> bool {
     matches!(error, DaemonError::DockerResponseServerError { status_code: 404, .. })
 }
 
-/// Whether the daemon says that something else is there, or in another state. Podman says it as an error of its own
-/// when two make something of one name at the same moment.
+/// Whether the daemon reports a conflict with an existing object or its state. Podman answers 500 when two clients
+/// create something of one name at the same moment.
 pub(super) fn is_conflict(error: &DaemonError) -> bool {
     match error {
         DaemonError::DockerResponseServerError { status_code: 409, .. } => true,
@@ -50,10 +50,10 @@ fn answered(what: &str, status: u16, message: &str) -> Error {
     Error::new(kind, format!("cannot {what}: {}", shown(message)))
 }
 
-/// What is at the bottom of an error: "Connection refused", not "client error (Connect)".
+/// Returns the innermost cause of an error: "Connection refused", not "client error (Connect)".
 pub(super) fn innermost(error: &DaemonError) -> String {
     if let DaemonError::SocketNotFoundError(_) = error {
-        return "there is no such socket".to_owned();
+        return "socket not found".to_owned();
     }
     let mut at: &dyn std::error::Error = error;
     while let Some(deeper) = at.source() {
@@ -62,7 +62,7 @@ pub(super) fn innermost(error: &DaemonError) -> String {
     shown(&at.to_string())
 }
 
-/// One line of a bounded length.
+/// Shortens a message to one line of bounded length.
 pub(super) fn shown(message: &str) -> String {
     let line: String = message.trim().chars().map(|each| if each.is_control() { ' ' } else { each }).collect();
     match line.char_indices().nth(LONGEST) {
@@ -95,7 +95,7 @@ mod tests {
             (500, "write /x: no space left on device", ErrorKind::NoSpace),
             (500, "else", ErrorKind::Io),
         ] {
-            let error = failed("make a container", &server(status, message)).unwrap();
+            let error = failed("create a container", &server(status, message)).unwrap();
             assert_eq!((error.kind(), error.sentence().contains(message)), (kind, true));
         }
         assert!(failed("x", &DaemonError::SocketNotFoundError("/x".to_owned())).is_none());

@@ -1,5 +1,5 @@
-//! A keeper in a container that somebody else made: brought in as a file, run beside what runs there, and taken
-//! out again. It is not the first process there, so that commands can kill it.
+//! Runs a keeper in a container that another program created: copies it in as a file, starts it beside the other
+//! processes, and removes it again. It is not the first process there, so commands can kill it.
 
 use bollard::{
     exec::{CreateExecOptions, StartExecOptions},
@@ -13,12 +13,12 @@ use workden_wire::TokenHash;
 use super::{Daemon, keepers::KeeperFile, program, stream::ProgramStream};
 use crate::token;
 
-/// Where a keeper may find room, in this order.
+/// Directories to try for the keeper, in this order.
 const PLACES: [&str; 5] = ["/tmp", "/var/tmp", "/run", "/dev/shm", "/"];
-/// How long it lives without anybody connected, in seconds.
+/// How long the keeper lives without a connection, in seconds.
 const LEASE: &str = "120";
 
-/// A keeper of ours in a container that is not.
+/// A keeper in a container that workden did not create.
 #[derive(Clone, Debug)]
 pub(super) struct Guest {
     pub(super) program: String,
@@ -27,7 +27,7 @@ pub(super) struct Guest {
     directory: String,
 }
 
-/// Brings a keeper into a running container, and starts it there.
+/// Copies a keeper into a running container and starts it.
 pub(super) async fn move_in(daemon: &Daemon, id: &str, keeper: &KeeperFile, work: &str) -> Result<Guest> {
     let name = format!(".workden-{}", token::random_digits(6)?);
     let mut last = None;
@@ -39,8 +39,8 @@ pub(super) async fn move_in(daemon: &Daemon, id: &str, keeper: &KeeperFile, work
         }
     }
     let why = last.map_or_else(String::new, |error| format!(": {}", error.sentence()));
-    Err(Error::new(ErrorKind::Unsupported, format!("there is no room for a keeper in the container{why}"))
-        .hint("it needs a directory that can be written and run from: give the container a tmpfs with `exec`"))
+    Err(Error::new(ErrorKind::Unsupported, format!("cannot install a keeper in the container{why}"))
+        .hint("it needs a writable directory that allows execution: start the container with `--tmpfs /tmp:exec`"))
 }
 
 async fn try_place(
@@ -56,7 +56,7 @@ async fn try_place(
     let guest =
         Guest { program: format!("{directory}/keeper"), socket: format!("{directory}/socket"), token, directory };
     let brought = match upload(daemon, id, place, &archive(name, &keeper.content)?).await {
-        // A root that is read-only, or memory that archives do not reach: through a program inside then.
+        // Archives cannot be uploaded into a read-only root or a tmpfs: copy it through a shell inside instead.
         Err(error) if error.kind() != ErrorKind::Unreachable => pour(daemon, id, &guest, &keeper.content).await,
         uploaded => uploaded,
     };
@@ -76,13 +76,13 @@ async fn try_place(
 }
 
 impl Guest {
-    /// Takes the file out again. The keeper itself ends when it is told to.
+    /// Removes the file. The keeper itself ends when it is stopped.
     pub(super) async fn move_out(&self, daemon: &Daemon, id: &str) -> Result<()> {
         self.tidy(daemon, id).await;
         Ok(())
     }
 
-    /// As far as the container has a program for that.
+    /// Removes the directory, if the container has `rm`.
     async fn tidy(&self, daemon: &Daemon, id: &str) {
         if let Ok(stream) = program::run(daemon, id, &["rm", "-rf", &self.directory], None).await {
             let _ = heard(stream).await;
@@ -93,25 +93,25 @@ impl Guest {
 async fn upload(daemon: &Daemon, id: &str, place: &str, archive: &Bytes) -> Result<()> {
     let options = UploadToContainerOptions { path: place.to_owned(), ..UploadToContainerOptions::default() };
     let uploaded = daemon.client().await?.upload_to_container(id, Some(options), bollard::body_full(archive.clone()));
-    uploaded.await.map_err(|error| daemon.failed("bring a keeper into the container", &error))
+    uploaded.await.map_err(|error| daemon.failed("copy a keeper into the container", &error))
 }
 
-/// Brings the keeper in through a shell there.
+/// Copies the keeper in through a shell in the container.
 async fn pour(daemon: &Daemon, id: &str, guest: &Guest, content: &[u8]) -> Result<()> {
-    // The name is made of our own letters.
+    // The name needs no quoting: it has only letters that we chose.
     let script = format!("mkdir -m 700 {0} && cat > {0}/keeper && chmod 700 {0}/keeper && echo done", guest.directory);
     let mut stream = program::run(daemon, id, &["sh", "-c", &script], None).await?;
-    let failed = |_| Error::new(ErrorKind::Io, "cannot bring a keeper into the container");
+    let failed = |_| Error::new(ErrorKind::Io, "cannot copy a keeper into the container");
     stream.write_all(content).await.map_err(failed)?;
     stream.shutdown().await.map_err(failed)?;
     let (said, complaint) = heard(stream).await;
     match said.trim() {
         "done" => Ok(()),
-        _ => Err(Error::new(ErrorKind::Io, format!("cannot bring a keeper into the container: {complaint}"))),
+        _ => Err(Error::new(ErrorKind::Io, format!("cannot copy a keeper into the container: {complaint}"))),
     }
 }
 
-/// Starts a program that stays.
+/// Starts a program that keeps running.
 async fn start(daemon: &Daemon, id: &str, words: &[&str]) -> Result<()> {
     let client = daemon.client().await?;
     let failed = |error| daemon.failed("start a keeper in the container", &error);
@@ -122,7 +122,7 @@ async fn start(daemon: &Daemon, id: &str, words: &[&str]) -> Result<()> {
     let found = client.inspect_exec(&program.id).await.map_err(failed)?;
     match found.running {
         Some(true) => Ok(()),
-        _ => Err(Error::new(ErrorKind::Io, "a keeper does not run in the container")),
+        _ => Err(Error::new(ErrorKind::Io, "the keeper does not run in the container")),
     }
 }
 
@@ -133,9 +133,9 @@ async fn heard(mut stream: ProgramStream) -> (String, String) {
     (said, complaint.text())
 }
 
-/// The keeper in a directory of its own, which whoever runs it can make a socket in.
+/// Packs the keeper in a private directory, in which its user can create a socket.
 fn archive(name: &str, content: &[u8]) -> Result<Bytes> {
-    let failed = |_| Error::new(ErrorKind::Io, "the keeper cannot be packed");
+    let failed = |_| Error::new(ErrorKind::Io, "cannot pack the keeper");
     let mut archive = tar::Builder::new(Vec::with_capacity(content.len() + 4096));
     let mut directory = tar::Header::new_gnu();
     directory.set_entry_type(tar::EntryType::Directory);

@@ -1,7 +1,7 @@
-//! `Images`: the images of runtimes, there when they are needed.
+//! `Images`: finds, pulls and builds the images of runtimes.
 //!
-//! Invariant: every image that is built here has the label `workden`, and those of runtimes say whose they
-//! are and what is in them. An image that somebody else made is used, and never changed or removed.
+//! Invariant: every image that is built here has the label `workden`, and images of runtimes have labels with the
+//! runtime's name and hash. Images of other programs are used, but never changed or removed.
 
 use std::{
     collections::HashMap,
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::runtimes::{IMAGE_REPOSITORY, RuntimeConfig};
 
-/// How long a build may take.
+/// Default time limit of a build.
 const BUILD_TIME: Duration = Duration::from_secs(60 * 60);
 
 /// The images of a daemon.
@@ -43,54 +43,54 @@ pub struct Images {
 /// An image that was built for a runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuiltImage {
-    /// What the daemon calls it.
+    /// The id on the daemon.
     pub id: String,
-    /// Its name, `workden-runtime:...`; `None` if a newer one has that name now, or its build did not end.
+    /// The name, `workden-runtime:...`; `None` if a newer image took that name, or the build did not finish.
     pub tag: Option<String>,
-    /// Whose image it is; `None` for what a build left that did not end.
+    /// The name of the runtime; `None` for what an unfinished build left.
     pub runtime: Option<String>,
-    /// What is in it: the same as in its tag.
+    /// The hash of the content, as in the tag.
     pub hash: Option<String>,
-    /// How large it is, with what it was built from.
+    /// The size in bytes, including the base image.
     pub size: u64,
     /// When it was built.
     pub created: SystemTime,
 }
 
 impl Images {
-    /// The images of this daemon.
+    /// Returns the images of this daemon.
     #[must_use]
     pub fn new(daemon: Daemon) -> Self {
         Self { daemon, build_network: None, build_time: BUILD_TIME }
     }
 
-    /// The network of builds, as Docker names them: `host`, `none`, a network. Without it, what the daemon does.
+    /// Sets the network of builds, as Docker names them: `host`, `none`, a network. By default the daemon chooses.
     #[must_use]
     pub fn build_network(mut self, mode: impl Into<String>) -> Self {
         self.build_network = Some(mode.into());
         self
     }
 
-    /// How long a build may take; an hour without it.
+    /// Sets the time limit of a build. By default: one hour.
     #[must_use]
     pub fn build_time(mut self, time: Duration) -> Self {
         self.build_time = time;
         self
     }
 
-    /// The image of a runtime: the one that it names, or one that is built from what it says.
+    /// Returns the image of a runtime: the one that it names, or one built from its definition.
     ///
     /// # Behavior
     ///
     /// - An image that the daemon does not have is pulled.
-    /// - An image that was built before is used again, unless the runtime says otherwise (`cache_image`).
-    /// - Callers that want the same image at the same time wait for one build, and all hear of it. It goes on
-    ///   as long as one of them waits.
+    /// - An image that was built before is used again, unless the runtime disables that (`cache_image`).
+    /// - Concurrent callers of the same image wait for one build, and all receive its progress. The build continues
+    ///   as long as one caller waits.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for a runtime that makes no sense; `NotFound` for an image that cannot be had; `Io`
-    /// for a build that failed, with its step and its last output; `TimedOut`; `Unreachable` without a daemon.
+    /// `InvalidArgument` for an invalid runtime; `NotFound` for an image that cannot be pulled; `Io` for a build that
+    /// failed, with its step and its last output; `TimedOut`; `Unreachable` without a daemon.
     pub async fn ensure(&self, runtime: &RuntimeConfig, progress: OnProgress<'_>) -> Result<String> {
         let Some(dockerfile) = runtime.dockerfile()? else {
             let image = runtime.image.as_deref().unwrap_or_default();
@@ -111,7 +111,7 @@ impl Images {
         Ok(tag)
     }
 
-    /// The image of a runtime, if the daemon has it. Nothing is pulled or built.
+    /// Returns the image of a runtime, if the daemon has it. Does not pull or build.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Images {
         Ok(self.has(&image).await?.then_some(image))
     }
 
-    /// The images that were built for runtimes, newest first.
+    /// Lists the images that were built for runtimes, newest first.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl Images {
         }
     }
 
-    /// Sees to it that the daemon has an image: one that it does not have is pulled.
+    /// Pulls an image unless the daemon has it.
     ///
     /// # Errors
     ///
@@ -165,10 +165,10 @@ impl Images {
 }
 
 impl BuiltImage {
-    /// One of ours; `None` for an image that has our label from a base, and a name that is not ours.
+    /// Converts a built image; `None` for an image that has the label from its base, and a name of another program.
     fn of(image: ImageSummary) -> Option<Self> {
         let is_ours = |tag: &&String| tag.strip_prefix(IMAGE_REPOSITORY).is_some_and(|rest| rest.starts_with(':'));
-        // Without a name Docker says either nothing or this.
+        // For an image without a name Docker reports either an empty list or this.
         let mut names = image.repo_tags.iter().filter(|tag| *tag != "<none>:<none>").peekable();
         let is_named = names.peek().is_some();
         let tag = names.find(is_ours).cloned();

@@ -1,5 +1,5 @@
-//! The volume that brings the keeper into containers: read-only there, named after the content, so that it is
-//! filled once for a daemon, wherever that runs, and containers with a read-only root have a keeper, too.
+//! The read-only volume with the keeper. It is named after its content and filled once per daemon, local or remote.
+//! Containers with a read-only root have a keeper this way, too.
 
 use std::time::Duration;
 
@@ -15,18 +15,18 @@ use workden_core::{Error, ErrorKind, Result};
 
 use super::{Daemon, errors, keepers::KeeperFile, labels, removal};
 
-/// How long somebody else may take to fill a volume.
+/// How long another process may take to fill a volume.
 const FILLING_TIME: Duration = Duration::from_secs(30);
 
-/// How often somebody who waits for that looks again.
+/// How often a waiting process checks again.
 const LOOKS_AGAIN: Duration = Duration::from_millis(20);
 
-/// Where the volume is in a container.
+/// The mount point of the volume in a container.
 pub(super) const PLACE: &str = "/.workden/bin";
-/// The keeper in a container.
+/// The path of the keeper in a container.
 pub(super) const PROGRAM: &str = "/.workden/bin/keeper";
 
-/// The volume with a keeper in it.
+/// The volume with a keeper.
 #[derive(Clone, Debug)]
 pub(super) struct KeeperVolume {
     pub(super) name: String,
@@ -34,35 +34,36 @@ pub(super) struct KeeperVolume {
 }
 
 impl KeeperVolume {
-    /// That of this keeper. It may not be there yet.
+    /// Returns the volume of this keeper. It may not exist yet.
     pub(super) fn of(file: KeeperFile) -> Self {
         let short: String = file.hash.chars().take(16).collect();
         Self { name: format!("workden-keeper-{}-{short}", file.architecture), file }
     }
 
-    /// Makes it and fills it, unless it is there. `image` is any image that the daemon has: a volume can only
-    /// be filled through a container.
+    /// Creates and fills the volume, unless it exists. `image` is any image that the daemon has: a volume can only be
+    /// filled through a container.
     pub(super) async fn provide(&self, daemon: &Daemon, image: &str) -> Result<()> {
         if daemon.knows_volume(&self.name) {
             return Ok(());
         }
         match daemon.client().await?.inspect_volume(&self.name).await {
-            // Filled long ago, or just now by somebody else.
+            // Filled earlier, or another process fills it now.
             Ok(_) => self.wait_until_filled(daemon).await.map(drop)?,
             Err(error) if errors::is_not_found(&error) => self.fill(daemon, image).await?,
-            Err(error) => return Err(daemon.failed("look for the volume of the keeper", &error)),
+            Err(error) => return Err(daemon.failed("inspect the keeper volume", &error)),
         }
         daemon.remember_volume(&self.name);
         Ok(())
     }
 
-    /// The container through which it is filled. There is one at a time: whoever made it fills the volume, and others
-    /// wait until it is gone, or so old that nobody can be at it any more.
+    /// Returns the name of the container through which the volume is filled. It serves as a lock: the process that
+    /// created it fills the volume, and others wait until it is removed or older than `FILLING_TIME`.
     fn carrier(&self) -> String {
         format!("{}-carrier", self.name)
     }
 
-    /// Waits for somebody else who fills it. Whether there was anybody: one who has only just begun is not to be seen.
+    /// Waits for another process that fills the volume, and returns whether there was one: one that has not created
+    /// its container yet is not visible.
     async fn wait_until_filled(&self, daemon: &Daemon) -> Result<Filled> {
         let (client, carrier) = (daemon.client().await?, self.carrier());
         let is_there = async || client.inspect_container(&carrier, None::<InspectContainerOptions>).await.is_ok();
@@ -78,10 +79,10 @@ impl KeeperVolume {
         Ok(filled)
     }
 
-    /// Fills it, whatever is in it: somebody may have begun and not come to the end.
+    /// Fills the volume, whatever it holds: another process may have stopped halfway.
     pub(super) async fn fill(&self, daemon: &Daemon, image: &str) -> Result<()> {
         let client = daemon.client().await?;
-        let failed = |error| daemon.failed("make the volume of the keeper", &error);
+        let failed = |error| daemon.failed("create the keeper volume", &error);
         let labels = labels::of([(labels::KEEPER, self.file.hash.clone())]);
         let wanted = VolumeCreateRequest {
             name: Some(self.name.clone()),
@@ -89,7 +90,7 @@ impl KeeperVolume {
             ..VolumeCreateRequest::default()
         };
         client.create_volume(wanted).await.map_err(failed)?;
-        // It is never started: all that it is for is its mount.
+        // Never started: only its mount is used.
         let carrier = ContainerCreateBody {
             image: Some(image.to_owned()),
             entrypoint: Some(vec![PROGRAM.to_owned()]),
@@ -124,10 +125,10 @@ impl KeeperVolume {
         let options = UploadToContainerOptions { path: PLACE.to_owned(), ..UploadToContainerOptions::default() };
         let content = bollard::body_full(archive("keeper", &self.file.content)?);
         let uploaded = daemon.client().await?.upload_to_container(carrier, Some(options), content).await;
-        uploaded.map_err(|error| daemon.failed("bring the keeper into its volume", &error))
+        uploaded.map_err(|error| daemon.failed("copy the keeper into its volume", &error))
     }
 
-    /// The mount that a container has.
+    /// Returns the mount for a container.
     pub(super) fn mount(&self, access: Access) -> Mount {
         Mount {
             typ: Some(MountType::VOLUME),
@@ -139,24 +140,24 @@ impl KeeperVolume {
     }
 }
 
-/// What came of waiting for somebody else.
+/// The result of waiting for another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Filled {
-    /// They were there, and are done.
+    /// Another process was filling the volume, and has finished.
     Now,
     ByNobodySeen,
 }
 
-/// What a container does with the volume.
+/// How a container uses the volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Using,
     Filling,
 }
 
-/// An archive with one program in it.
+/// Packs one program into an archive.
 pub(super) fn archive(name: &str, content: &[u8]) -> Result<Bytes> {
-    let failed = |_| Error::new(ErrorKind::Io, "the keeper cannot be packed");
+    let failed = |_| Error::new(ErrorKind::Io, "cannot pack the keeper");
     let mut header = tar::Header::new_gnu();
     header.set_size(content.len() as u64);
     header.set_mode(0o755);

@@ -1,4 +1,4 @@
-//! `ContainerKeepers`: the keepers that go into containers, a static program for each architecture.
+//! `ContainerKeepers`: the static keepers for containers, one for each architecture.
 
 use std::{
     fmt, fs,
@@ -12,23 +12,23 @@ use workden_core::{Error, ErrorKind, Result};
 
 use crate::HostEnvironment;
 
-/// The variable that names a keeper for containers.
+/// The variable with the path of a keeper for containers.
 const VARIABLE: &str = "WORKDEN_KEEPER";
 
-/// The keepers that go into containers. Containers have nothing that a program could lean on, so that theirs are
-/// static: `workden-keeper` as `cargo xtask keeper` builds it, or `workden` as it is shipped.
+/// The keepers for containers. An image may have no shared libraries, so these are static: `workden-keeper` as `cargo
+/// xtask keeper` builds it, or the released `workden`.
 #[derive(Clone, Debug, Default)]
 pub struct ContainerKeepers {
     files: Vec<PathBuf>,
     known: Arc<Mutex<Vec<KeeperFile>>>,
 }
 
-/// A keeper that was read.
+/// A keeper in memory.
 #[derive(Clone)]
 pub(crate) struct KeeperFile {
     pub(crate) architecture: &'static str,
     pub(crate) content: Bytes,
-    /// SHA-256 of it, as hexadecimal digits.
+    /// Its SHA-256, as hexadecimal digits.
     pub(crate) hash: String,
 }
 
@@ -39,21 +39,21 @@ impl fmt::Debug for KeeperFile {
 }
 
 impl ContainerKeepers {
-    /// The one in this file.
+    /// Uses the keeper in this file.
     pub fn at(file: impl Into<PathBuf>) -> Self {
         Self { files: vec![file.into()], ..Self::default() }
     }
 
-    /// Another one, for another architecture.
+    /// Adds a keeper for another architecture.
     #[must_use]
     pub fn and(mut self, file: impl Into<PathBuf>) -> Self {
         self.files.push(file.into());
         self
     }
 
-    /// Those that a program finds by itself: what `WORKDEN_KEEPER` names; the program itself where that is
-    /// static and answers to the word `keeper` as `workden` does; and `workden-keeper-ARCHITECTURE` beside it,
-    /// in `../lib/workden`, or where `cargo xtask keeper` puts it.
+    /// Finds keepers: the file that `WORKDEN_KEEPER` names; the program itself, if it is static and supports the
+    /// argument `keeper` as `workden` does; and `workden-keeper-ARCHITECTURE` beside it, in `../lib/workden`, or
+    /// where `cargo xtask keeper` puts it.
     #[must_use]
     pub fn found(host: &HostEnvironment, program: &Path) -> Self {
         let named = host.variable(VARIABLE).map(PathBuf::from);
@@ -68,14 +68,14 @@ impl ContainerKeepers {
         Self { files, ..Self::default() }
     }
 
-    /// The keeper for an image of this architecture, read where that holds up nobody.
+    /// Reads the keeper for an image of this architecture on a blocking thread.
     pub(crate) async fn read(&self, architecture: &str) -> Result<KeeperFile> {
         let (keepers, architecture) = (self.clone(), architecture.to_owned());
         let read = tokio::task::spawn_blocking(move || keepers.for_architecture(&architecture)).await;
-        read.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "reading the keeper broke off")))
+        read.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "reading the keeper was interrupted")))
     }
 
-    /// The keeper for an image of this architecture, as the daemon calls it.
+    /// Returns the keeper for an image of this architecture, in the daemon's spelling.
     fn for_architecture(&self, architecture: &str) -> Result<KeeperFile> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = known.iter().find(|file| file.architecture == architecture) {
@@ -99,26 +99,26 @@ impl ContainerKeepers {
     }
 }
 
-/// Architectures, as ELF files and as daemons call them.
+/// Architectures in ELF files, and in the daemon's spelling.
 const ARCHITECTURES: [(u16, &str); 2] = [(0x3e, "amd64"), (0xb7, "arm64")];
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("the keeper `{}` cannot be read: {}", path.display(), error.kind()))
+    Error::new(ErrorKind::Io, format!("cannot read the keeper `{}`: {}", path.display(), error.kind()))
 }
 
 fn missing(architecture: &str, others: &[&str]) -> Error {
     let there = match others {
-        [] => "there is none at all".to_owned(),
-        others => format!("there is one for {}", others.join(" and ")),
+        [] => "none is installed".to_owned(),
+        others => format!("found one for {}", others.join(" and ")),
     };
-    let sentence = format!("there is no keeper for a container of `{architecture}`: {there}");
+    let sentence = format!("keeper for a container of `{architecture}` not found: {there}");
     Error::new(ErrorKind::NotFound, sentence).hint(format!(
-        "a keeper for containers is a static program: build it with `cargo xtask keeper`, and name it with \
-         {VARIABLE}=FILE, or with `.keepers(ContainerKeepers::at(FILE))`"
+        "a keeper for containers is a static program: build it with `cargo xtask keeper`, and set \
+         {VARIABLE}=FILE, or use `.keepers(ContainerKeepers::at(FILE))`"
     ))
 }
 
-/// The architecture of a static program; `None` for anything else. Reads no more than the head of the file.
+/// Returns the architecture of a static program; `None` for any other file. Reads only the head of the file.
 fn is_for(path: &Path) -> Option<&'static str> {
     const LOADER: u64 = 3;
     let mut head = Vec::new();
@@ -145,7 +145,7 @@ fn is_for(path: &Path) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// The head of a static program.
+    /// Returns the head of a static program.
     fn elf(machine: u8) -> Vec<u8> {
         let mut head = vec![0; 64 + 56];
         head[..6].copy_from_slice(b"\x7fELF\x02\x01");

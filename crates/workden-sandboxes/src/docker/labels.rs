@@ -1,31 +1,31 @@
-//! Labels: how what is ours is told from what is not, and found again by another process.
+//! Labels, which identify the containers, volumes and images of workden to every process.
 //!
-//! The token of a keeper is among them. Whoever can read labels can do anything in a container; what runs inside
-//! of it cannot.
+//! The token of a keeper is among them. A process that can read labels controls the container; commands inside cannot
+//! read them.
 
 use std::collections::HashMap;
 
-/// On everything that is ours: containers, volumes, images.
+/// On every container, volume and image of workden.
 pub(crate) const OURS: &str = "workden";
 /// The token of the keeper in a container.
 pub(crate) const TOKEN: &str = "workden.token";
-/// The keeper in a volume, by the hash of its program; also on what fills one.
+/// The hash of the keeper in a volume; also on the container that fills one.
 pub(crate) const KEEPER: &str = "workden.keeper";
-/// Whose sessions a container belongs to.
+/// The owner of the session that a container belongs to.
 pub(crate) const OWNER: &str = "workden.owner";
-/// The session that a container was made for.
+/// The session that a container was created for.
 pub(crate) const SESSION: &str = "workden.session";
-/// What of all that was asked for a container does not have, as a sentence.
+/// The requested isolation that a container lacks, as a sentence.
 pub(crate) const LACKING: &str = "workden.lacking";
 
-/// What the container of a session was made of, as a hash: asked for as something else, it is not the same one.
+/// The hash of a session's container options: with other options it is another container.
 pub(crate) const MADE_OF: &str = "workden.made-of";
-/// Whose image it is: the name of a runtime.
+/// The name of the runtime of an image.
 pub(crate) const RUNTIME: &str = "workden.runtime";
-/// What is in an image: the hash of its runtime.
+/// The hash of the runtime of an image.
 pub(crate) const HASH: &str = "workden.hash";
 
-/// Ours, with these besides.
+/// Returns the label `workden` with these.
 pub(crate) fn of<const N: usize>(more: [(&str, String); N]) -> HashMap<String, String> {
     let ours = [(OURS, "1".to_owned())].into_iter();
     ours.chain(more).map(|(name, value)| (name.to_owned(), value)).collect()

@@ -1,5 +1,5 @@
-//! `DockerLauncher`: the containers of sessions. A session is found again by its container's name and label, from
-//! any process that talks to the same daemon.
+//! `DockerLauncher`: the containers of sessions. Any process that talks to the same daemon finds a session again by
+//! its container's name and label.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,10 +17,10 @@ use crate::{
     token,
 };
 
-/// What comes before the random part of the name of a spare container. No id of a session begins so.
+/// Precedes the random part of the name of a spare container. A session id cannot start like this.
 const SPARE: &str = "-spare-";
 
-/// Makes the containers of sessions, all like one template.
+/// Creates the containers of sessions from one template.
 #[derive(Clone, Debug)]
 pub struct DockerLauncher {
     template: DockerSandboxBuilder,
@@ -28,16 +28,16 @@ pub struct DockerLauncher {
 }
 
 impl DockerLauncher {
-    /// Containers like this one, for the sessions of this owner. Whoever has the same name, in this process or a
-    /// later one, has the same sessions.
+    /// Creates containers from this template for the sessions of this owner. A later process with the same owner has
+    /// the same sessions.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for a name that an id of a session could not be.
+    /// `InvalidArgument` for an owner that would not be valid as a session id.
     pub fn new(template: DockerSandboxBuilder, owner: &str) -> Result<Self> {
         owner.parse::<SessionId>().map_err(|_| {
-            Error::new(ErrorKind::InvalidArgument, format!("`{}` cannot own sessions", owner.escape_debug()))
-                .hint("a name of letters, digits, `.`, `_` and `-`, that begins with a letter or digit")
+            Error::new(ErrorKind::InvalidArgument, format!("invalid session owner `{}`", owner.escape_debug()))
+                .hint("use letters, digits, `.`, `_` and `-`, starting with a letter or digit")
         })?;
         Ok(Self { template, owner: owner.to_owned() })
     }
@@ -52,7 +52,7 @@ impl DockerLauncher {
             None => format!("{}{SPARE}{}", self.prefix(), token::random_digits(6)?),
         };
         let mut builder = self.template.clone().container_name(name).label(labels::OWNER, &self.owner);
-        // Files that are to be kept are elsewhere, so that nothing is lost with the container.
+        // Files to keep are outside of the container, so removing it loses nothing.
         builder = builder.when_it_ends(WhenItEnds::Remove);
         if let Some(session) = &order.session {
             builder = builder.label(labels::SESSION, session.as_str());
@@ -70,14 +70,14 @@ impl DockerLauncher {
         Ok(builder.label(labels::MADE_OF, made_of))
     }
 
-    /// The session that a container is of, by its name: a spare one gets a new name when it is given away.
+    /// Returns the session of a container by its name: a spare one is renamed when it is assigned.
     fn found(&self, summary: &ContainerSummary) -> Option<ExistingSandbox> {
         let names = summary.names.clone().unwrap_or_default();
         let prefix = self.prefix();
         let name = names.iter().map(|name| name.trim_start_matches('/')).find(|name| name.starts_with(&prefix))?;
         let rest = name.strip_prefix(&prefix)?;
         let session = if rest.starts_with(SPARE) { None } else { Some(rest.parse().ok()?) };
-        // One that is paused goes on when somebody attaches to it.
+        // Attaching resumes a paused container.
         let running =
             matches!(summary.state, Some(ContainerSummaryStateEnum::RUNNING | ContainerSummaryStateEnum::PAUSED));
         Some(ExistingSandbox { name: name.to_owned(), session, running, age: summary.created.and_then(age) })
@@ -98,7 +98,7 @@ impl Launcher for DockerLauncher {
         let name = format!("{}{session}", self.prefix());
         let options = RenameContainerOptions { name: name.clone() };
         let renamed = daemon.client().await?.rename_container(&spare.name, options).await;
-        renamed.map_err(|error| daemon.failed("give a container to a session", &error))?;
+        renamed.map_err(|error| daemon.failed("assign a container to a session", &error))?;
         Ok(Launched { name, ..spare })
     }
 

@@ -1,7 +1,7 @@
-//! What dead processes left on a daemon: containers that were made and never started, and volumes of keepers that
-//! no container uses.
+//! Finds what dead processes left on a daemon: containers that were created and never started, and keeper volumes
+//! that no container uses.
 //!
-//! Invariant: what runs, and what has run and was kept by somebody, is no leftover.
+//! Invariant: a container that runs, or that has run and was kept, is not a leftover.
 
 use std::{
     collections::HashMap,
@@ -17,19 +17,19 @@ use workden_core::{Result, Timestamp};
 
 use super::{ContainerKeepers, Daemon, errors, keeper_volume::KeeperVolume, labels, protected_paths::NOTHING, removal};
 
-/// How old a container that never started has to be: a younger one may be about to.
+/// Minimum age of a container that never started: a younger one may be about to start.
 const ABANDONED: Duration = Duration::from_secs(600);
-/// How old a volume has to be: another build or another user of the daemon may have made a younger one, and be
-/// about to use it.
+/// Minimum age of a volume: another build or another user of the daemon may have created a younger one, and be about
+/// to use it.
 const FORGOTTEN: Duration = Duration::from_secs(24 * 60 * 60);
 const ARCHITECTURES: [&str; 2] = ["amd64", "arm64"];
 
-/// Something that nobody will come back to.
+/// An unused container or volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leftover {
     /// A container that never started, by its name.
     Container(String),
-    /// A volume with a keeper that is not the one of now, or the one that covers directories, by its name.
+    /// A volume with an outdated keeper, or the empty volume that covers directories, by its name.
     Volume(String),
 }
 
@@ -50,13 +50,13 @@ pub struct Leftovers {
 }
 
 impl Leftovers {
-    /// Those on this daemon. The volumes of these keepers will be used again, and stay.
+    /// Returns the leftovers of this daemon. The volumes of these keepers will be used again, and are kept.
     #[must_use]
     pub fn new(daemon: Daemon, keepers: ContainerKeepers) -> Self {
         Self { daemon, keepers }
     }
 
-    /// All there are.
+    /// Finds all leftovers.
     ///
     /// # Errors
     ///
@@ -68,7 +68,8 @@ impl Leftovers {
         let containers = client.list_containers(Some(options)).await;
         let containers = containers.map_err(|error| self.daemon.failed("list containers", &error))?;
         let abandoned = containers.into_iter().filter(|summary| {
-            // The first label alone is on whatever somebody makes from an image of ours, too.
+            // Containers that users create from a runtime image inherit the label `workden`, so it alone proves
+            // nothing.
             let marks = [labels::TOKEN, labels::KEEPER];
             let is_ours = summary.labels.as_ref().is_some_and(|all| marks.iter().any(|mark| all.contains_key(*mark)));
             let never_started = summary.state == Some(ContainerSummaryStateEnum::CREATED);
@@ -95,11 +96,11 @@ impl Leftovers {
         Ok(all)
     }
 
-    /// Removes one. Whether it is gone: a volume that somebody has begun to use stays.
+    /// Removes one, and returns whether it was removed: a volume that a container has started to use stays.
     ///
     /// # Errors
     ///
-    /// What the daemon says.
+    /// The error of the daemon.
     pub async fn remove(&self, leftover: &Leftover) -> Result<bool> {
         match leftover {
             Leftover::Container(name) => removal::remove(&self.daemon, name).await.map(|()| true),
@@ -119,7 +120,7 @@ fn is_ours(volume: &str) -> bool {
     volume.starts_with("workden-keeper-") || volume == NOTHING
 }
 
-/// Whether a volume that was made at this time is old enough. When the daemon does not say, nobody knows.
+/// Whether a volume that was created at this time is old enough; `false` when the daemon does not report the time.
 fn is_forgotten(created: Option<&str>, now: Option<Timestamp>) -> bool {
     let created = created.and_then(|text| Timestamp::parse(text).ok());
     created.zip(now).is_some_and(|(created, now)| now.since(created) > FORGOTTEN)
@@ -130,7 +131,7 @@ fn now() -> Option<Timestamp> {
     Some(Timestamp::from_nanos(i128::try_from(since.as_nanos()).ok()?))
 }
 
-/// How long ago a time was, in seconds since 1970.
+/// Returns the age of a time in seconds since 1970.
 pub(super) fn age(created: i64) -> Option<Duration> {
     let created = Duration::from_secs(u64::try_from(created).ok()?);
     SystemTime::now().duration_since(UNIX_EPOCH).ok()?.checked_sub(created)

@@ -1,7 +1,7 @@
 //! Containers: a Docker or Podman daemon, its images, and sandboxes in its containers.
 //!
-//! A [`DockerSandbox`] is a container whose first process is a keeper, which is brought in by a read-only volume and
-//! reached over one stream, so that a call costs a fraction of a millisecond and behaves as in every other sandbox.
+//! A [`DockerSandbox`] is a container whose first process is a keeper. A read-only volume holds the keeper, and one
+//! stream connects to it, so a call takes a fraction of a millisecond and behaves as in every other sandbox.
 //!
 //! ```no_run
 //! # async fn example() -> workden_core::Result<()> {
@@ -59,8 +59,8 @@ use workden_core::Result;
 
 use crate::{delegate, reconnecting::ReconnectingSandbox};
 
-/// A sandbox in a container. It starts when it is first needed, and ends when it is stopped; dropped without that,
-/// it ends as soon as the daemon hears of it, or when its lease is over.
+/// A sandbox in a container. It starts when first needed, and ends when it is stopped. When it is dropped instead, it
+/// ends as soon as the daemon receives the request, or when its lease ends.
 #[derive(Debug)]
 pub struct DockerSandbox {
     inner: Arc<ReconnectingSandbox<Container>>,
@@ -72,8 +72,8 @@ impl DockerSandbox {
         DockerSandboxBuilder::default()
     }
 
-    /// A container that is there, by its name or id: ours, or anybody's. Somebody else's gets a keeper for as long
-    /// as this lives, and is left as it was.
+    /// Attaches to an existing container by its name or id. A container of another program gets a keeper while this
+    /// value lives, and is otherwise left unchanged.
     #[must_use]
     pub fn attach(daemon: Daemon, container: impl Into<String>, keepers: ContainerKeepers) -> Self {
         Self::of(Container::new(daemon, keepers, ImageOptions::default(), ContainerChoice::Existing(container.into())))
@@ -83,22 +83,22 @@ impl DockerSandbox {
         Self { inner: Arc::new(ReconnectingSandbox::new(container)) }
     }
 
-    /// Starts it now, before anybody needs it.
+    /// Starts the container now, before the first call.
     ///
     /// # Errors
     ///
-    /// What stands in the way: no daemon, no image, no keeper for it, or what the daemon says.
+    /// Any reason that prevents the start: no daemon, no image, no keeper for it, or an error of the daemon.
     pub async fn start(&self) -> Result<()> {
         self.inner.remote().await.map(|_| ())
     }
 
-    /// The name of its container; `None` before it has started.
+    /// Returns the name of its container; `None` before the start.
     #[must_use]
     pub fn container_name(&self) -> Option<String> {
         self.inner.connector.made().map(|made| made.name.clone())
     }
 
-    /// The id of its container; `None` before it has started.
+    /// Returns the id of its container; `None` before the start.
     #[must_use]
     pub fn container_id(&self) -> Option<String> {
         self.inner.connector.made().map(|made| made.id.clone())

@@ -1,4 +1,4 @@
-//! `Plan`: what a container is to be, as data, and as the daemon wants to hear it. Nothing here talks to anybody.
+//! `Plan`: a container as data, and as a request for the daemon. This module does no I/O with the daemon.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -19,17 +19,17 @@ use super::{
 };
 use crate::runtimes::RuntimeConfig;
 
-/// Where the socket of the keeper is, in a place that only its user can enter.
+/// The directory of the keeper's socket, which only its user can enter.
 const RUN_PLACE: &str = "/.workden/run";
 /// The socket of the keeper.
 pub(super) const SOCKET: &str = "/.workden/run/keeper.sock";
-/// The network mode that reaches nothing.
+/// The network mode without a network.
 pub(super) const NO_NETWORK: &str = "none";
-/// What is left to the root of a container: its package managers own files and change users, and the keeper
-/// ends what runs as somebody else.
+/// The capabilities that the container's root keeps: package managers change owners and users, and the keeper ends
+/// processes of other users.
 const ROOTS_CAPABILITIES: [&str; 6] = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "KILL"];
 
-/// What a container is to be.
+/// The plan of a container.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) image: ImageChoice,
@@ -54,10 +54,10 @@ pub(crate) struct Plan {
     pub(crate) lease: Duration,
 }
 
-/// What must be in a container once it runs.
+/// What a running container must have mounted.
 pub(super) type Check = Vec<(VirtualPath, Expected)>;
 
-/// What is in a container.
+/// Where the files of a container come from.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ImageChoice {
     Image(String),
@@ -72,81 +72,81 @@ pub(crate) struct Volume {
     pub(crate) access: MountAccess,
 }
 
-/// What is mounted.
+/// The source of a mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum VolumeSource {
-    /// A file or directory of the machine that the daemon is on.
+    /// A file or directory of the daemon's machine.
     Host(PathBuf),
     /// A volume of the daemon, by its name.
     Named(String),
 }
 
-/// What becomes of a container when its last process ends.
+/// What happens to a container when its last process ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenItEnds {
-    /// It is removed, unless it has a name to find it again.
+    /// The container is removed, unless it has a name.
     #[default]
     RemoveUnlessNamed,
-    /// It is removed.
+    /// The container is removed.
     Remove,
-    /// It stays, and can be started again.
+    /// The container stays, and can be started again.
     Keep,
 }
 
-/// Who commands run as.
+/// The user of commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ContainerUser {
-    /// Whoever owns the directory of the host that is mounted, for writing, where commands work, so that new files
-    /// are theirs; and the image's own user where that is root, or where there is no such directory.
+    /// The owner of the writable host directory at the work directory, so that new files belong to that user. The
+    /// image's own user if the owner is root, or if there is no such directory.
     #[default]
     OwnerOfWorkspace,
-    /// Whoever the image says.
+    /// The user that the image sets.
     OfImage,
     /// These ids.
     Ids {
-        /// Of the user.
+        /// The user id.
         user: u32,
-        /// Of the group.
+        /// The group id.
         group: u32,
     },
-    /// Whoever has this name in the image.
+    /// The user of this name in the image.
     Named(String),
 }
 
-/// What commands may become.
+/// Which privileges commands can gain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Privileges {
-    /// No more than they are, with the few capabilities that package managers need where they are root.
+    /// None, but root keeps the few capabilities that package managers need.
     #[default]
     Few,
-    /// No more than they are, without any capability.
+    /// None, and no capabilities.
     None,
-    /// Whatever the daemon gives.
+    /// The daemon's defaults.
     OfDaemon,
 }
 
-/// What may be done to the files of the image.
+/// Whether commands may change the files of the image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RootAccess {
-    /// Anything; it is a copy.
+    /// They may; the files are a copy.
     #[default]
     Writable,
-    /// Reading. `/tmp`, and where commands work unless something is mounted there, are in memory then.
+    /// They may only read. `/tmp`, and the work directory unless something is mounted there, are in memory then.
     ReadOnly,
 }
 
-/// Who is the first process of a container.
+/// The first process of a container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Init {
     /// The keeper, which commands can then neither kill nor trace.
     #[default]
     Keeper,
-    /// The daemon's own; commands can kill the keeper then.
+    /// The daemon's init; commands can kill the keeper then.
     OfDaemon,
 }
 
 impl Plan {
-    /// Where commands work.
+    /// Returns the directory where commands start.
     pub(crate) fn work_dir(&self) -> &str {
         match (&self.work_dir, &self.image) {
             (Some(named), _) => named,
@@ -155,7 +155,7 @@ impl Plan {
         }
     }
 
-    /// Whether the container goes when it ends.
+    /// Whether the container is removed when it ends.
     pub(crate) fn removes(&self) -> bool {
         match self.when_it_ends {
             WhenItEnds::RemoveUnlessNamed => self.name.is_none(),
@@ -164,8 +164,8 @@ impl Plan {
         }
     }
 
-    /// What it is made of, as a hash: all that makes a difference to commands, but what is covered, which depends on
-    /// the files that are there.
+    /// Returns a hash of everything that makes a difference to commands, except protected paths, which depend on the
+    /// files that exist.
     pub(crate) fn fingerprint(&self) -> String {
         let Self { image, volumes, network, variables, memory, swap, cpus, processes, tmpfs, .. } = self;
         let Self { privileges, user, root, init, oci_runtime, .. } = self;
@@ -177,7 +177,7 @@ impl Plan {
         Sha256::digest(all).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// What is asked of the daemon.
+    /// Returns the request for the daemon, and what to verify in the container.
     pub(super) fn body(&self, image: &str, keeper: &KeeperVolume, token: &str) -> Result<(ContainerCreateBody, Check)> {
         self.check()?;
         let user = self.user_ids();
@@ -191,7 +191,7 @@ impl Plan {
         let whom = ["--token-sha256", &hash, "--directory", work, "--ttl", &seconds];
         let mut variables = self.variables();
         if let (UserWords::Ids { .. }, None) = (&user, variables.get("HOME")) {
-            // A user whom the image does not know has none, and `/` is not theirs.
+            // A user that is not in the image has no home, and cannot write to `/`.
             variables.insert("HOME".to_owned(), "/tmp".to_owned());
         }
         let mut all_labels = labels::of([(labels::TOKEN, token.to_owned())]);
@@ -206,16 +206,16 @@ impl Plan {
             working_dir: Some(work.to_owned()),
             env: Some(variables.iter().map(|(name, value)| format!("{name}={value}")).collect()),
             labels: Some(all_labels),
-            // Then the daemon leaves the network to the runtime, which makes one with a loopback and nothing else. The
-            // daemon's own way to the same takes longer, and in Docker 20.10 many at a time can bring it to a halt.
+            // Then the daemon leaves the network to the OCI runtime, which creates one with only a loopback. The
+            // network mode `none` takes longer, and many such starts at once can hang Docker 20.10.
             network_disabled: Some(self.network == NO_NETWORK),
-            // For whoever is attached when it starts; the keeper hears when they are gone.
+            // For the client that attaches before the start; the keeper notices when it disconnects.
             open_stdin: Some(true),
             stdin_once: Some(true),
             attach_stdin: Some(true),
             attach_stdout: Some(true),
             attach_stderr: Some(true),
-            // The image's would be a command that nobody asked for, every few seconds.
+            // The image's health check would run a command every few seconds.
             healthcheck: Some(HealthConfig { test: Some(vec!["NONE".to_owned()]), ..HealthConfig::default() }),
             stop_signal: Some("SIGTERM".to_owned()),
             host_config: Some(self.host_config(mounts, &user)?),
@@ -229,7 +229,7 @@ impl Plan {
         let swap = self.swap.map(|bytes| signed("swap", bytes)).transpose()?;
         let (drop, add): (Option<Vec<String>>, Option<Vec<String>>) = match self.privileges {
             Privileges::Few => (Some(all()), Some(ROOTS_CAPABILITIES.map(str::to_owned).to_vec())),
-            // Whoever is root without capabilities still can end what is root's.
+            // Root without capabilities can still end root's processes.
             Privileges::None => (Some(all()), None),
             Privileges::OfDaemon => (None, None),
         };
@@ -240,7 +240,7 @@ impl Plan {
             network_mode: Some(self.network.clone()),
             auto_remove: Some(self.removes()),
             memory,
-            // Both together; without it there would be as much swap as memory besides.
+            // The sum of both; without it Docker allows as much swap as memory.
             memory_swap: memory.map(|memory| memory.saturating_add(swap.unwrap_or(0))),
             nano_cpus: self.cpus.map(nanoseconds).transpose()?,
             pids_limit: Some(signed("processes", self.processes)?),
@@ -248,7 +248,7 @@ impl Plan {
             cap_drop: drop,
             cap_add: add,
             readonly_rootfs: Some(self.root == RootAccess::ReadOnly),
-            // Standard output is the protocol, which is nobody's log.
+            // Standard output carries the protocol and must not be logged.
             log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
             init: Some(self.init == Init::OfDaemon),
             runtime: self.oci_runtime.clone(),
@@ -256,14 +256,14 @@ impl Plan {
         })
     }
 
-    /// The places that are in memory.
+    /// Returns the tmpfs mounts.
     fn memory_files(&self, user: &UserWords) -> HashMap<String, String> {
         let owner = match user {
             UserWords::Ids { user, group } => format!(",uid={user},gid={group}"),
             _ => String::new(),
         };
         let mut places: HashMap<String, String> = HashMap::new();
-        // Of a user by name nobody knows the id here; the socket itself is for its maker alone.
+        // The id of a user by name is unknown here; the socket itself is restricted to the user that created it.
         let mode = if matches!(user, UserWords::Name(_)) { "1777" } else { "0700" };
         places.insert(RUN_PLACE.to_owned(), format!("rw,noexec,nosuid,nodev,size=16m,mode={mode}{owner}"));
         let is_mounted = |at: &str| self.volumes.iter().any(|volume| volume.at == at);
@@ -280,7 +280,7 @@ impl Plan {
         places
     }
 
-    /// The variables of commands, those of a runtime first.
+    /// Returns the variables of commands. Options override those of the runtime.
     fn variables(&self) -> BTreeMap<String, String> {
         let mut all = match &self.image {
             ImageChoice::Runtime(runtime) => runtime.env_vars.clone(),
@@ -306,7 +306,8 @@ impl Plan {
         }
     }
 
-    /// Who owns what is mounted where commands work; nobody when that is root, or cannot be seen from here.
+    /// Returns the owner of the mounted work directory; `None` for root, or when the directory is not visible from
+    /// here.
     fn owner_of_workspace(&self) -> Option<UserWords> {
         let volume = self.volumes.iter().find(|volume| volume.at == self.work_dir())?;
         let (VolumeSource::Host(path), MountAccess::ReadWrite) = (&volume.source, volume.access) else { return None };
@@ -314,27 +315,27 @@ impl Plan {
         (owner.uid() != 0).then(|| UserWords::Ids { user: owner.uid(), group: owner.gid() })
     }
 
-    /// What the daemon would misunderstand, or not even look at.
+    /// Rejects values that the daemon would misinterpret or accept without a check.
     pub(super) fn check(&self) -> Result<()> {
         let places = self.volumes.iter().map(|volume| volume.at.as_str()).chain(self.tmpfs.keys().map(String::as_str));
         for place in places.chain([self.work_dir()]) {
             let is_plain = place.starts_with('/') && place != "/" && !place.split('/').any(|part| part == "..");
             if !is_plain || place.contains(['\0', '\n', ',', ':']) || Path::new(place).starts_with("/.workden") {
-                return Err(refused(&format!("`{}` cannot be a place in a container", place.escape_debug()))
-                    .hint("an absolute path other than `/`, without `..`, `:` or `,`"));
+                return Err(refused(&format!("invalid path `{}` in a container", place.escape_debug()))
+                    .hint("use an absolute path other than `/`, without `..`, `:` or `,`"));
             }
         }
         for (name, value) in &self.variables {
             if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
-                return Err(refused(&format!("`{}` cannot be a variable", name.escape_debug()))
-                    .hint("a name has no `=`, and neither name nor value a NUL"));
+                return Err(refused(&format!("invalid variable `{}`", name.escape_debug()))
+                    .hint("the name must not contain `=`, and neither name nor value a NUL"));
             }
         }
         Ok(())
     }
 }
 
-/// Who commands run as, as far as it is known.
+/// The user of commands, as far as it is known.
 enum UserWords {
     OfImage,
     Ids { user: u32, group: u32 },
@@ -372,12 +373,12 @@ fn all() -> Vec<String> {
 }
 
 fn signed(what: &str, number: u64) -> Result<i64> {
-    i64::try_from(number).map_err(|_| refused(&format!("{number} is too much for a limit of {what}")))
+    i64::try_from(number).map_err(|_| refused(&format!("invalid limit {number} for {what}: too large")))
 }
 
 fn nanoseconds(cpus: f64) -> Result<i64> {
     if !(0.001..=100_000.0).contains(&cpus) {
-        return Err(refused(&format!("{cpus} is no number of processors")));
+        return Err(refused(&format!("invalid number of processors `{cpus}`")));
     }
     #[expect(clippy::cast_possible_truncation, reason = "it is in range")]
     Ok((cpus * 1e9) as i64)

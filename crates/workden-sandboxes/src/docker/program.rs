@@ -1,11 +1,11 @@
-//! A program that is run in a container, beside what runs there.
+//! Runs a program in a container, beside its other processes.
 
 use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
 use workden_core::{Error, ErrorKind, Result};
 
 use super::{Daemon, stream::ProgramStream};
 
-/// Bytes of a stream that are taken at a time.
+/// Bytes that are read from a stream at a time.
 const PIECE: usize = 64 * 1024;
 
 /// Runs a program in a container.
@@ -25,7 +25,7 @@ pub(super) async fn run(daemon: &Daemon, id: &str, words: &[&str], user: Option<
     match client.start_exec(&program.id, Some(start)).await.map_err(failed)? {
         StartExecResults::Attached { output, input } => Ok(ProgramStream::new(output, input)),
         StartExecResults::Detached => {
-            Err(Error::new(ErrorKind::Io, "the daemon did not give the streams of a program"))
+            Err(Error::new(ErrorKind::Io, "the daemon did not return the streams of a program"))
         }
     }
 }

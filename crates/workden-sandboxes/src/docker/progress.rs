@@ -1,6 +1,6 @@
-//! What is told of an image while it is pulled or built, made of what the daemon prints.
+//! Converts what the daemon prints while an image is pulled or built into `BuildProgress`.
 //!
-//! Invariant: lines are of a bounded length, and hold nothing that a terminal acts on.
+//! Invariant: lines have a bounded length, and contain no terminal escapes.
 
 use std::collections::VecDeque;
 
@@ -8,55 +8,55 @@ use bollard::models::{BuildInfo, CreateImageInfo};
 
 use super::errors;
 
-/// How many lines of output are remembered for an error.
+/// Lines of output that are kept for an error.
 const REMEMBERED: usize = 20;
-/// The most of a line that has not ended yet.
+/// Longest incomplete line, in bytes.
 const LONGEST_OPEN: usize = 8 * 1024;
 
-/// What happens to an image.
+/// A step in pulling or building an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildProgress {
     /// An image is pulled from a registry.
     Pulling {
-        /// Which.
+        /// The image.
         image: String,
-        /// What the daemon does: "Downloading".
+        /// The daemon's status: "Downloading".
         status: String,
-        /// The layer that this is about.
+        /// The layer, if this is about one.
         layer: Option<String>,
-        /// How many bytes are done, and of how many, if that is known.
+        /// Bytes done and in total, if known.
         bytes: Option<(u64, u64)>,
     },
-    /// A step of a build begins.
+    /// A build starts a step.
     Step {
-        /// Which one, from 1.
+        /// The number of the step, from 1.
         nth: u32,
-        /// Of how many.
+        /// The number of all steps.
         of: u32,
-        /// What it does, as in the Dockerfile.
+        /// The instruction in the Dockerfile.
         what: String,
     },
     /// A step printed a line.
     Output(String),
-    /// The image is there, after something was told of it.
+    /// The image is ready, after earlier progress.
     Ready,
 }
 
-/// Whoever is told. It is called in between, and must not take long.
+/// A progress callback. It runs on the task that waits, and must return quickly.
 pub type OnProgress<'a> = &'a (dyn Fn(BuildProgress) + Send + Sync);
 
-/// The output of a build, taken apart.
+/// The parsed output of a build.
 #[derive(Debug, Default)]
 pub(super) struct BuildOutput {
-    /// The last step that began: which, of how many, and what it does.
+    /// The last step that started: its number, the number of all steps, and its instruction.
     pub(super) step: Option<(u32, u32, String)>,
     last: VecDeque<String>,
     open: String,
 }
 
 impl BuildOutput {
-    /// What a message of the daemon comes to.
+    /// Converts a message of the daemon.
     pub(super) fn take(&mut self, message: BuildInfo) -> Vec<BuildProgress> {
         let mut text = message.stream.unwrap_or_default();
         if let Some(status) = message.status {
@@ -86,7 +86,7 @@ impl BuildOutput {
             self.step = Some((nth, of, what.to_owned()));
             return Some(BuildProgress::Step { nth, of, what: what.to_owned() });
         }
-        // What the daemon itself says of its layers.
+        // The daemon's own messages about layers.
         if ["---> ", "Removing intermediate container "].iter().any(|chatter| line.starts_with(chatter)) {
             return None;
         }
@@ -97,7 +97,7 @@ impl BuildOutput {
         Some(BuildProgress::Output(line))
     }
 
-    /// The last lines of the last step, for an error: empty, or each on a line of its own.
+    /// Returns the last lines of the last step for an error: empty, or each on a separate line.
     pub(super) fn last_lines(&mut self) -> String {
         let rest = std::mem::take(&mut self.open);
         self.line(&rest);
@@ -105,7 +105,7 @@ impl BuildOutput {
     }
 }
 
-/// What a message about a pull comes to.
+/// Converts a message about a pull.
 pub(super) fn pulled(image: &str, message: CreateImageInfo) -> Option<BuildProgress> {
     let status = errors::shown(&without_escapes(&message.status?));
     let detail = message.progress_detail.and_then(|detail| Some((detail.current?, detail.total?)));
@@ -114,7 +114,7 @@ pub(super) fn pulled(image: &str, message: CreateImageInfo) -> Option<BuildProgr
     Some(BuildProgress::Pulling { image: image.to_owned(), status, layer, bytes })
 }
 
-/// `Step 2/5 : RUN x` of Docker, `STEP 2/5: RUN x` of Podman.
+/// Parses `Step 2/5 : RUN x` of Docker, `STEP 2/5: RUN x` of Podman.
 fn step(line: &str) -> Option<(u32, u32, &str)> {
     let rest = line.strip_prefix("Step ").or_else(|| line.strip_prefix("STEP "))?;
     let (numbers, what) = rest.split_once(':')?;
@@ -122,7 +122,7 @@ fn step(line: &str) -> Option<(u32, u32, &str)> {
     Some((nth.parse().ok()?, of.parse().ok()?, what.trim()))
 }
 
-/// Without colours: the daemon paints red what was printed as an error.
+/// Removes colours: the daemon prints standard error in red.
 fn without_escapes(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,8 +1,8 @@
-//! Places in a container that commands may not change, or not even read, whatever is mounted there: mounts over
-//! them, which only the daemon can take away.
+//! Paths in a container that commands may not change, or not even read. Mounts cover them, which only the daemon can
+//! remove.
 //!
-//! Invariant: what is covered exists when the container is made, and stays where it is: the directories on the way
-//! to it are mounts as well, which nobody can move or remove. A link is followed, inside of what is mounted only.
+//! Invariant: a covered path exists when the container is created, and stays where it is: its parent directories are
+//! mounts as well, which commands cannot move or remove. A link is followed only inside the mounted directory.
 
 use std::{
     collections::BTreeMap,
@@ -22,11 +22,11 @@ use super::{
 };
 use crate::{GitFiles, git_files::hold_what_runs_outside, mount_sources};
 
-/// The volume that covers directories: empty, and read-only wherever it is. Memory would be no cover with Podman,
-/// which copies what was there into it.
+/// The empty, read-only volume that covers directories. A tmpfs does not work with Podman, which copies the covered
+/// files into it.
 pub(super) const NOTHING: &str = "workden-nothing";
 
-/// What is covered.
+/// The paths to cover.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProtectedPaths {
     pub(crate) masked: Vec<VirtualPath>,
@@ -34,20 +34,20 @@ pub(crate) struct ProtectedPaths {
     pub(crate) git_files: GitFiles,
 }
 
-/// What is mounted over a place.
+/// The mount that covers a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Cover {
-    /// Itself, to be read and not changed.
+    /// The path itself, read-only.
     ReadOnly(PathBuf),
-    /// Itself, so that it stays where it is.
+    /// The path itself, writable, so that it cannot be moved.
     Held(PathBuf),
-    /// A file without content.
+    /// An empty file.
     NoFile,
-    /// A directory without anything in it.
+    /// An empty directory.
     NoDirectory,
 }
 
-/// The files of the host that commands will be shown, and where.
+/// Returns the files of the host that commands will see, and where.
 pub(super) fn shown_files(volumes: &[Volume]) -> Vec<Shown> {
     let shown = |volume: &Volume| match (&volume.source, VirtualPath::parse(&volume.at)) {
         (VolumeSource::Host(source), Ok(at)) => Some(Shown { source: source.clone(), at, access: volume.access }),
@@ -57,12 +57,12 @@ pub(super) fn shown_files(volumes: &[Volume]) -> Vec<Shown> {
 }
 
 impl ProtectedPaths {
-    /// The mounts of these volumes, and those that cover what is in them.
+    /// Returns the mounts of these volumes, and those that cover paths in them.
     ///
     /// # Errors
     ///
-    /// `Unsupported` for a name that a daemon would take for something else, `Moved` when somebody exchanges
-    /// what is being looked at.
+    /// `Unsupported` for a name that a daemon would misread; `Moved` when another process replaces a path during the
+    /// check.
     pub(super) fn mounts(&self, volumes: &[Volume]) -> Result<Mounts> {
         let shown = shown_files(volumes);
         mount_sources::check(&shown)?;
@@ -76,10 +76,10 @@ impl ProtectedPaths {
         let covers = self.covers(&shown, &read_only)?;
         let misunderstood = covers.keys().find(|at| at.as_str().contains([',', '"', '\n']));
         if let Some(at) = misunderstood {
-            // Podman reads mounts as a list with commas, in which a name could be an option.
-            let sentence = format!("`{}` cannot be covered in a container", at.as_str().escape_debug());
+            // Podman parses mounts as a list with commas, so a name could inject an option.
+            let sentence = format!("cannot protect `{}` in a container", at.as_str().escape_debug());
             return Err(Error::new(ErrorKind::Unsupported, sentence)
-                .hint("its name has a comma, a quote or a line break: rename it, or leave it out of what is mounted"));
+                .hint("its name has a comma, a quote or a line break: rename it, or do not mount it"));
         }
         let mut expected = Vec::new();
         for (at, (cover, real)) in &covers {
@@ -90,7 +90,7 @@ impl ProtectedPaths {
             expected.push((at.clone(), is));
         }
         for shown in &shown {
-            // What is named is followed, and what that leads to is what is meant.
+            // A named source is followed, and must be the file that it leads to.
             if let Ok(real) = shown.source.metadata()
                 && !covers.contains_key(&shown.at)
             {
@@ -101,7 +101,8 @@ impl ProtectedPaths {
         Ok(Mounts { mounts, expected })
     }
 
-    /// What cannot be held in a container: links to git directories, where nothing can be mounted.
+    /// Describes what cannot be protected in a container: links to git directories, over which nothing can be
+    /// mounted.
     pub(super) fn lacking(&self, volumes: &[Volume]) -> Option<String> {
         let (_, links) = self.read_only(&shown_files(volumes));
         let names: Vec<&str> = links.iter().map(VirtualPath::as_str).collect();
@@ -109,7 +110,7 @@ impl ProtectedPaths {
         (!names.is_empty()).then(sentence)
     }
 
-    /// All places that are to be read-only, and links to git directories.
+    /// Returns all read-only paths, and the links to git directories.
     fn read_only(&self, shown: &[Shown]) -> (Vec<VirtualPath>, Vec<VirtualPath>) {
         let (mut places, mut links) = (self.read_only.clone(), Vec::new());
         if self.git_files == GitFiles::Protected {
@@ -149,7 +150,7 @@ impl ProtectedPaths {
             let cover = if is_fixed { Cover::ReadOnly(place.on_host) } else { Cover::Held(place.on_host) };
             all.entry(at).or_insert((cover, real));
         }
-        // Below nothing there is nothing to cover, nor a place to mount it.
+        // Below an empty directory there is nothing to cover, and no mount point.
         let is_empty = |cover: &Cover| *cover == Cover::NoDirectory;
         let empty: Vec<VirtualPath> =
             all.iter().filter(|(_, (cover, _))| is_empty(cover)).map(|(at, _)| at.clone()).collect();
@@ -158,23 +159,23 @@ impl ProtectedPaths {
     }
 }
 
-/// What is mounted where, over what.
+/// Covers by path, each with the file that it covers.
 type Covered = BTreeMap<VirtualPath, (Cover, FileNumber)>;
 
-/// What a container has mounted, and what must be there then. A daemon looks for itself, later, and by name: whoever
-/// can write to what is mounted can exchange it in between.
+/// The mounts of a container, and what to verify in it. The daemon resolves names later, and a process that can write
+/// to a mounted directory can replace a path in between.
 #[derive(Debug)]
 pub(super) struct Mounts {
     pub(super) mounts: Vec<Mount>,
     pub(super) expected: Vec<(VirtualPath, Expected)>,
 }
 
-/// What must be at a place.
+/// What must be at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// This very thing.
+    /// This file.
     This(FileNumber),
-    /// Something over it.
+    /// Any file that covers this one.
     AnythingBut(FileNumber),
 }
 
@@ -191,19 +192,19 @@ impl FileNumber {
     }
 }
 
-/// A place in what is mounted, where it really is.
+/// The real location of a path in a volume.
 #[derive(Clone)]
 struct ProtectedPath {
     at: VirtualPath,
     on_host: PathBuf,
-    /// The volume that it is in: where, and what.
+    /// The volume's mount point and source.
     volume: (VirtualPath, PathBuf),
-    /// What may be done there.
+    /// The volume's access.
     access: MountAccess,
 }
 
 impl ProtectedPath {
-    /// The directories on the way to it, below its volume.
+    /// Returns the parent directories up to its volume.
     fn above(&self) -> Vec<(VirtualPath, Self)> {
         let (top, source) = &self.volume;
         let mut all = Vec::new();
@@ -218,7 +219,7 @@ impl ProtectedPath {
         all
     }
 
-    /// What it is, without following a link: there is none in a path that is real, unless somebody puts one there.
+    /// Returns the file without following links. A canonical path has none, unless another process inserts one.
     fn look(&self) -> Result<(FileNumber, std::fs::FileType)> {
         let is_plain = || self.on_host.canonicalize().is_ok_and(|real| real == self.on_host);
         match self.on_host.symlink_metadata() {
@@ -229,23 +230,24 @@ impl ProtectedPath {
 }
 
 fn moved(at: &VirtualPath) -> Error {
-    Error::new(ErrorKind::Moved, format!("`{at}` was exchanged for something else while it was being looked at"))
-        .hint("something else changes these files: try again, or end it first")
+    Error::new(ErrorKind::Moved, format!("`{at}` was replaced during the check"))
+        .hint("another process changes these files: stop it, then try again")
 }
 
-/// Where a place is on the host, by the volume that shows it; `None` when it is not there, or is a volume itself.
+/// Returns where a path is on the host, by the volume that shows it; `None` when it does not exist, or is a volume
+/// itself.
 fn found(shown: &[Shown], place: &VirtualPath) -> Option<ProtectedPath> {
     let volume = shown.iter().filter(|shown| place.is_within(&shown.at)).max_by_key(|shown| shown.at.depth())?;
     let source = volume.source.canonicalize().ok()?;
     let typed = source.join(place.strip_prefix(&volume.at)?.relative());
     let real = typed.canonicalize().ok()?;
-    // What a link leads to outside is not in the container.
+    // A link that leads outside of the volume is broken in the container.
     let rest = real.strip_prefix(&source).ok()?;
     let at = in_volume(&volume.at, rest)?;
     Some(ProtectedPath { at, on_host: real, volume: (volume.at.clone(), source), access: volume.access })
 }
 
-/// Whether there is a link on the way to a place that is not found. Whoever said that it is to be masked saw it.
+/// Whether a missing path has a link among its parents. It existed when the policy was evaluated, so it was replaced.
 fn is_behind_a_link(shown: &[Shown], place: &VirtualPath) -> bool {
     let volumes = shown.iter().filter(|shown| place.is_within(&shown.at));
     let Some(volume) = volumes.max_by_key(|shown| shown.at.depth()) else { return false };
@@ -300,7 +302,7 @@ mod tests {
         Volume { source: VolumeSource::Host(source.to_owned()), at: at.to_owned(), access }
     }
 
-    /// What is mounted where: `ro` and `rw` for places over themselves.
+    /// Lists the covers: `ro` and `rw` for paths over themselves.
     fn mounted(covers: &ProtectedPaths, volumes: &[Volume]) -> Vec<String> {
         let shown = shown_files(volumes);
         let covers = covers.covers(&shown, &covers.read_only(&shown).0).unwrap();

@@ -1,7 +1,7 @@
-//! Removing images that nobody will ask for again.
+//! Removes superseded images.
 //!
-//! Invariant: only what is superseded goes. An image of a runtime that is not known here is somebody's, and one
-//! that a container uses stays until that is gone.
+//! Invariant: only superseded images are removed. An image of an unknown runtime may belong to another user, and an
+//! image that a container uses stays until that container is removed.
 
 use std::{
     collections::HashSet,
@@ -17,29 +17,29 @@ use super::{
 };
 use crate::runtimes::{BUILTIN_RUNTIMES, BuiltinRuntime, RuntimeConfig, RuntimeTag};
 
-/// How old an image without a name has to be: younger ones may be of a build that goes on.
+/// Minimum age of an image without a name: a younger one may belong to a running build.
 const ABANDONED: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// What became of superseded images.
+/// The result of removing superseded images.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Those that are gone; of a dry run, those that would be.
+    /// The removed images; in a dry run, those that would be removed.
     pub removed: Vec<BuiltImage>,
-    /// Those that a container uses.
+    /// Images that a container uses.
     pub in_use: Vec<BuiltImage>,
-    /// What the removed ones held beyond what they were built from, in bytes. Layers that another image
-    /// shares are counted as well, and stay.
+    /// Bytes of the removed images without their bases. Layers that another image shares are counted, too, although
+    /// they stay.
     pub bytes: u64,
 }
 
 impl Images {
-    /// Removes superseded images: those of the built-in runtimes and of `keep` that are of an earlier state of
-    /// them, those that lost their name to a newer one, and what builds left that did not end.
+    /// Removes superseded images: outdated ones of the built-in runtimes and of `keep`, those whose name a newer
+    /// image took, and what unfinished builds left.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for a runtime that makes no sense; `Unreachable` without a daemon; what the daemon
-    /// says when it cannot remove one.
+    /// `InvalidArgument` for an invalid runtime; `Unreachable` without a daemon; the daemon's error when it cannot
+    /// remove one.
     pub async fn prune(&self, keep: &[RuntimeConfig]) -> Result<Pruned> {
         let mut pruned = Pruned::default();
         for image in self.superseded(keep).await? {
@@ -51,7 +51,7 @@ impl Images {
                     pruned.bytes += bytes;
                     pruned.removed.push(image);
                 }
-                // Somebody else was quicker.
+                // Another process has removed it.
                 Err(error) if errors::is_not_found(&error) => {}
                 Err(error) if errors::is_conflict(&error) => pruned.in_use.push(image),
                 Err(error) => return Err(self.daemon.failed(&format!("remove the image `{name}`"), &error)),
@@ -60,7 +60,7 @@ impl Images {
         Ok(pruned)
     }
 
-    /// What [`Images::prune`] would do.
+    /// Returns what [`Images::prune`] would do.
     ///
     /// # Errors
     ///
@@ -94,11 +94,11 @@ impl Images {
         Ok(all)
     }
 
-    /// What it holds beyond its base. Nobody should be kept from removing it because this cannot be told.
+    /// Returns the size without the base; 0 when it is unknown, which must not prevent the removal.
     async fn own_bytes(&self, image: &BuiltImage) -> u64 {
         let Ok(client) = self.daemon.client().await else { return 0 };
         let layers = client.image_history(&image.id).await.unwrap_or_default();
-        // The newest come first; our label is the first thing that is added to a base.
+        // The newest layers come first; the label `workden` is the first layer above a base.
         let own = layers.iter().position(|layer| layer.created_by.contains("LABEL workden=")).unwrap_or(0);
         layers.iter().take(own).filter_map(|layer| u64::try_from(layer.size).ok()).sum()
     }
@@ -126,10 +126,10 @@ mod tests {
             (true, Some("mine"), Some("new"), 5, false),
             (true, Some("mine"), Some("old"), 0, true),
             (true, Some("theirs"), Some("old"), 5, false),
-            // Its name is a newer image's now.
+            // A newer image took its name.
             (false, Some("mine"), Some("new"), 3, true),
             (false, Some("theirs"), Some("old"), 3, true),
-            // Of builds that go on, and of one that does not.
+            // A running build is young, an abandoned one old.
             (false, Some("mine"), Some("new"), 0, false),
             (false, None, None, 1, false),
             (false, None, None, 3, true),

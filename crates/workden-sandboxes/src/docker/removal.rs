@@ -1,4 +1,4 @@
-//! The end of a container.
+//! Removes containers.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use workden_core::{ErrorKind, Result};
 
 use super::{Daemon, errors};
 
-/// How long a container that is being removed by somebody else may take.
+/// How long a removal by another process may take.
 const REMOVAL_TIME: Duration = Duration::from_secs(15);
 
-/// Removes a container, and waits until it is gone.
+/// Removes a container, and waits until it no longer exists.
 ///
-/// Somebody else may be at it, such as the daemon itself when the last process of the container has ended: daemons
-/// call that a conflict, or say that the container is in no state to be removed. A moment later it is gone.
+/// Another process may be removing it, such as the daemon itself when the last process of the container has exited.
+/// Daemons report a conflict or a wrong state then, shortly before the container disappears.
 pub(super) async fn remove(daemon: &Daemon, id: &str) -> Result<()> {
     let client = daemon.client().await?;
     let began = Instant::now();

@@ -1,12 +1,12 @@
-//! What separates the commands of a container from the machine: what the keeper sees from inside, and what the
-//! daemon says that it gave.
+//! Reports what isolates the commands of a container: what the keeper sees from inside, and the settings that the
+//! daemon reports.
 
 use bollard::models::ContainerInspectResponse;
 use workden_core::sandbox::{Isolation, Wall};
 
 use super::labels;
 
-/// The keeper's report, completed by what the daemon says.
+/// Completes the keeper's report with the daemon's.
 pub(super) fn complete(mut seen: Isolation, found: &ContainerInspectResponse) -> Isolation {
     let host = found.host_config.clone().unwrap_or_default();
     let user = found.config.as_ref().and_then(|config| config.user.clone()).unwrap_or_default();
@@ -50,7 +50,7 @@ pub(super) fn complete(mut seen: Isolation, found: &ContainerInspectResponse) ->
     seen
 }
 
-/// A network by a name that is no id.
+/// Returns the display name of a network.
 fn shown(network: &str) -> &str {
     if network.is_empty() || network == "default" { "bridge" } else { network }
 }

@@ -1,8 +1,8 @@
-//! Work that several callers want, and that is done one time for all of them: building an image, pulling one.
+//! Runs work once for several concurrent callers: building an image, pulling one.
 //!
-//! Invariant: the work belongs to nobody in particular. It goes on while anybody waits for it, whoever came
-//! first; it ends when nobody does; and one key never holds up another. This holds for the whole process,
-//! however many clients of a daemon there are in it.
+//! Invariant: no single caller owns the work. It continues while at least one caller waits, whichever came first, and
+//! is aborted when none does. Work of one key never delays another. This holds for the whole process, across all
+//! clients of a daemon.
 
 use std::{
     collections::HashMap,
@@ -18,25 +18,25 @@ use workden_core::{Error, ErrorKind, Result};
 
 use super::progress::{BuildProgress, OnProgress};
 
-/// How much news somebody may be behind before they miss some.
+/// Progress messages that a caller may lag behind before it misses some.
 const NEWS: usize = 512;
-/// How often work is begun again whose thread has gone without a word.
+/// Attempts when the runtime of the work shuts down.
 const ATTEMPTS: usize = 3;
 
 static RUNNING: LazyLock<Mutex<HashMap<String, Weak<Running>>>> = LazyLock::new(Mutex::default);
 
-/// Tells everybody who waits.
+/// Sends progress to all callers that wait.
 #[derive(Clone)]
 pub(super) struct News(broadcast::Sender<BuildProgress>);
 
 impl News {
     pub(super) fn tell(&self, progress: BuildProgress) {
-        // Nobody may be listening just now.
+        // There may be no receiver at the moment.
         let _ = self.0.send(progress);
     }
 }
 
-/// Work under way. Those who wait hold it, and the last one who goes ends it.
+/// Running work. The callers that wait share it, and the last one to drop it aborts it.
 struct Running {
     news: broadcast::Sender<BuildProgress>,
     outcome: watch::Receiver<Option<Result<()>>>,
@@ -49,8 +49,8 @@ impl Drop for Running {
     }
 }
 
-/// Does the work of this key, or waits for whoever does it already. `work` makes it, and is told whom to
-/// tell of its progress.
+/// Does the work of this key, or waits until a concurrent caller has done it. `work` creates the future, which
+/// reports its progress to the given `News`.
 pub(super) async fn single_flight<F>(key: &str, progress: OnProgress<'_>, work: impl Fn(News) -> F) -> Result<()>
 where
     F: Future<Output = Result<()>> + Send + 'static,
@@ -61,7 +61,7 @@ where
         let ended = loop {
             tokio::select! {
                 biased;
-                // An error is that it missed some. Closed it never is: this side holds a sender.
+                // An error means missed messages. The channel never closes: this side holds a sender.
                 told = news.recv() => told.into_iter().for_each(progress),
                 ended = outcome.wait_for(Option::is_some) => break ended.ok().and_then(|ended| ended.clone()),
             }
@@ -69,19 +69,20 @@ where
         if let Some(ended) = ended {
             return ended;
         }
-        // Whoever it ran for took its runtime along: somebody else has to.
+        // The runtime of the caller that started the work has shut down: try again here.
     }
-    Err(Error::new(ErrorKind::Io, format!("cannot finish `{key}`: whoever worked on it has gone, again and again")))
+    Err(Error::new(ErrorKind::Io, format!("cannot finish `{key}`: interrupted {ATTEMPTS} times")))
 }
 
-/// The work of this key, begun if it is not under way.
+/// Joins the work of this key, and starts it if it does not run.
 fn joined<F>(key: &str, work: &impl Fn(News) -> F) -> (Arc<Running>, broadcast::Receiver<BuildProgress>)
 where
     F: Future<Output = Result<()>> + Send + 'static,
 {
     let mut all = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     all.retain(|_, running| running.strong_count() > 0);
-    // Work that has ended is not joined: what it made may be gone again. Neither is work whose runtime ended.
+    // Finished work is not joined: its result may have been removed since. Neither is work whose runtime has shut
+    // down.
     let under_way =
         |running: &Arc<Running>| running.outcome.borrow().is_none() && running.outcome.has_changed().is_ok();
     if let Some(running) = all.get(key).and_then(Weak::upgrade).filter(under_way) {

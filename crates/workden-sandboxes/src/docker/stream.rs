@@ -1,4 +1,4 @@
-//! The streams of a program in a container, as one stream of bytes in both directions.
+//! The streams of a program in a container, as one bidirectional byte stream.
 
 use std::{
     io,
@@ -12,13 +12,13 @@ use bytes::{Buf, Bytes};
 use futures_util::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The most that is kept of what a program complains.
+/// Bytes of standard error that are kept.
 const COMPLAINT_BYTES: usize = 2000;
 
 type Output = Pin<Box<dyn Stream<Item = Result<LogOutput, DaemonError>> + Send>>;
 type Input = Pin<Box<dyn AsyncWrite + Send>>;
 
-/// The streams of a program in a container: what is read is its standard output, what is written its input.
+/// The streams of a program in a container: reads from its standard output, writes to its standard input.
 pub(super) struct ProgramStream {
     output: Output,
     input: Input,
@@ -26,12 +26,12 @@ pub(super) struct ProgramStream {
     complaint: Complaint,
 }
 
-/// What a program said on its standard error, as far as anybody kept it.
+/// The kept part of a program's standard error.
 #[derive(Clone, Default)]
 pub(super) struct Complaint(Arc<Mutex<Vec<u8>>>);
 
 impl Complaint {
-    /// As text.
+    /// Returns it as text.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).trim().to_owned()
     }
@@ -48,7 +48,7 @@ impl ProgramStream {
         Self { output, input, piece: Bytes::new(), complaint: Complaint::default() }
     }
 
-    /// What the program will have complained.
+    /// Returns a handle to the program's standard error.
     pub(super) fn complaint(&self) -> Complaint {
         self.complaint.clone()
     }

@@ -1,5 +1,5 @@
-//! The process of a keeper that was started here: it can be waited for and killed, and leaves no zombie
-//! behind, also when nobody waits and the runtime is gone.
+//! A keeper as a child process: it can be waited for and killed, and leaves no zombie, even when no caller waits and
+//! the runtime has shut down.
 
 use std::{
     os::{
@@ -26,15 +26,15 @@ use super::{KeeperProgram, program::KEEPER_WORD};
 /// The process of a keeper.
 #[derive(Debug)]
 pub(super) struct KeeperChild {
-    /// Not a number: that could be somebody else's by now.
+    /// A handle, because the pid could belong to another process by now.
     handle: Arc<OwnedFd>,
     over: watch::Receiver<Option<ExitStatus>>,
     id: u32,
 }
 
 impl KeeperChild {
-    /// Starts a keeper whose standard input is this stream. It sees nothing of our environment, and
-    /// signals from our terminal do not reach it.
+    /// Starts a keeper with this stream as standard input. It inherits no environment, and receives no signals from
+    /// our terminal.
     pub(super) fn start(program: &KeeperProgram, stream: UnixStream, log: Option<&Path>) -> Result<Self> {
         let mut command = Command::new(program.path());
         command.arg(KEEPER_WORD).env_clear().current_dir("/").process_group(0);
@@ -52,52 +52,54 @@ impl KeeperChild {
         let (tell, over) = watch::channel(None);
         tokio::spawn(async move {
             if waiting.readable().await.is_ok() {
-                // A handle becomes readable when its process has ended, and this does not wait.
+                // The handle becomes readable when the process has exited, so this does not block.
                 tell.send_replace(unreaped.reap());
             }
         });
         Ok(Self { handle, over, id })
     }
 
-    /// Its number, for as long as it has not ended.
+    /// Returns the pid, valid until the process has exited.
     pub(crate) fn id(&self) -> u32 {
         self.id
     }
 
-    /// Waits for its end.
+    /// Waits until the process exits.
     pub(super) async fn wait(&self) -> Option<ExitStatus> {
         let mut over = self.over.clone();
         let ended = over.wait_for(Option::is_some).await;
         ended.ok().and_then(|status| *status)
     }
 
-    /// Continues it if it was stopped by a signal.
+    /// Resumes the process if a signal stopped it.
     pub(super) fn wake(&self) {
         let _ = pidfd_send_signal(&self.handle, Signal::CONT);
     }
 
-    /// Ends it without asking.
+    /// Kills the process.
     pub(super) fn kill(&self) {
-        // One that has ended needs no killing.
+        // An error means that it has exited.
         let _ = pidfd_send_signal(&self.handle, Signal::KILL);
     }
 }
 
 fn log_file(log: Option<&Path>) -> Result<Stdio> {
     let Some(log) = log else { return Ok(Stdio::null()) };
-    let file = std::fs::File::options().create(true).append(true).open(log).map_err(|error| {
-        Error::new(ErrorKind::Io, format!("the log of the keeper cannot be opened: {}", error.kind()))
-    })?;
+    let file = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(log)
+        .map_err(|error| Error::new(ErrorKind::Io, format!("cannot open the keeper log: {}", error.kind())))?;
     Ok(file.into())
 }
 
 fn cannot_start(error: &std::io::Error) -> Error {
     let kind = if error.kind() == std::io::ErrorKind::NotFound { ErrorKind::NotFound } else { ErrorKind::Io };
     Error::new(kind, format!("the keeper cannot be started: {}", error.kind()))
-        .hint("the keeper is the file of `workden` or `workden-keeper`, and must be there and executable")
+        .hint("the keeper must be an executable file: `workden` or `workden-keeper`")
 }
 
-/// A child whose exit status nobody has taken yet.
+/// A child that has not been reaped.
 struct Unreaped(Option<Child>);
 
 impl Unreaped {
@@ -115,7 +117,7 @@ impl Drop for Unreaped {
     fn drop(&mut self) {
         let Some(mut child) = self.0.take() else { return };
         if let Ok(None) = child.try_wait() {
-            // The runtime went before the keeper did. A thread costs little, a zombie stays for good.
+            // The runtime shut down before the keeper exited. A thread is cheap; a zombie would stay.
             let reaper = std::thread::Builder::new().name("workden-reaper".to_owned()).stack_size(64 * 1024);
             let _ = reaper.spawn(move || child.wait());
         }

@@ -1,8 +1,8 @@
-//! What is on the host of a sandbox with a lease: a directory with its socket, its token, and who its keeper
-//! is. Whoever may read it can come back to the sandbox.
+//! The directory of a sandbox with a lease: its socket, its token, and the identity of its keeper. A user that can
+//! read it can attach to the sandbox.
 //!
-//! Invariant: a process is only ever signalled by a descriptor of which it was checked, after it was opened,
-//! that it is the keeper: its number, when it started and in which run of the machine.
+//! Invariant: a process is signalled only through a descriptor that, after it was opened, was verified to be the
+//! keeper's: by pid, start time and boot id.
 
 use std::{
     io::Write,
@@ -29,9 +29,9 @@ use crate::token;
 const SOCKET: &str = "socket";
 const TOKEN: &str = "token";
 const KEEPER: &str = "keeper.pid";
-/// Bytes of the path of a socket, with the one that ends it.
+/// Longest path of a socket, including the final NUL.
 const SOCKET_PATH: usize = 108;
-/// How long a keeper has to end after each word.
+/// How long a keeper may take to exit after each signal.
 const END_TIME: Duration = Duration::from_secs(5);
 
 /// The directory of a sandbox with a lease.
@@ -51,22 +51,21 @@ impl LeaseDirectory {
         self.0.join(SOCKET)
     }
 
-    /// Makes it, with a new token: for this user, and nobody else.
+    /// Creates the directory, private to this user, with a new token.
     pub(crate) fn make(&self) -> Result<String> {
         let length = self.socket().as_os_str().as_bytes().len();
         if length >= SOCKET_PATH {
-            let why =
-                format!("the directory of the sandbox has too long a path: that of its socket has {length} bytes");
+            let why = format!("the path of the sandbox directory is too long: its socket path has {length} bytes");
             return Err(Error::new(ErrorKind::InvalidArgument, why)
-                .hint(format!("a socket's has at most {}: choose a shorter directory", SOCKET_PATH - 1)));
+                .hint(format!("a socket path has at most {} bytes: use a shorter directory", SOCKET_PATH - 1)));
         }
-        std::fs::DirBuilder::new().mode(0o700).create(&self.0).map_err(|error| cannot("be made", &error))?;
+        std::fs::DirBuilder::new().mode(0o700).create(&self.0).map_err(|error| cannot("be created", &error))?;
         let token = token::random()?;
         self.write(TOKEN, &token)?;
         Ok(token)
     }
 
-    /// Writes a file into it, whole or not at all.
+    /// Writes a file atomically.
     pub(crate) fn write(&self, name: &str, content: &str) -> Result<()> {
         let (new, place) = (self.0.join(format!("{name}.new")), self.0.join(name));
         let mut options = std::fs::File::options();
@@ -75,23 +74,23 @@ impl LeaseDirectory {
         written.and_then(|()| std::fs::rename(&new, &place)).map_err(|error| cannot("be written to", &error))
     }
 
-    /// A file in it, if it is there.
+    /// Reads a file, if it exists.
     pub(crate) fn read(&self, name: &str) -> Option<String> {
         std::fs::read_to_string(self.0.join(name)).ok()
     }
 
     pub(crate) fn token(&self) -> Result<String> {
-        self.read(TOKEN).ok_or_else(|| Error::new(ErrorKind::NotFound, "there is no sandbox to come back to"))
+        self.read(TOKEN).ok_or_else(|| Error::new(ErrorKind::NotFound, "sandbox not found: the directory has no token"))
     }
 
-    /// Says who the keeper is.
+    /// Records the identity of the keeper.
     pub(super) fn write_keeper(&self, pid: u32) -> Result<()> {
-        let gone = || Error::new(ErrorKind::Gone, "the keeper ended as soon as it was started");
+        let gone = || Error::new(ErrorKind::Gone, "the keeper exited immediately");
         let started = started(pid).ok_or_else(gone)?;
         self.write(KEEPER, &format!("{pid} {started} {}", this_run()))
     }
 
-    /// The keeper, if it runs.
+    /// Returns the keeper, if it runs.
     pub(crate) fn keeper(&self) -> Option<KeeperProcess> {
         let said = self.read(KEEPER)?;
         let mut words = said.split_whitespace();
@@ -100,12 +99,12 @@ impl LeaseDirectory {
         (run == this_run() && started(pid)? == when).then_some(KeeperProcess(handle))
     }
 
-    /// How old the sandbox is.
+    /// Returns the age of the sandbox.
     pub(crate) fn age(&self) -> Option<Duration> {
         self.0.join(KEEPER).metadata().ok()?.modified().ok()?.elapsed().ok()
     }
 
-    /// Removes it with all that is in it. Nothing there is fine.
+    /// Removes the directory with its content. A missing directory is not an error.
     pub(crate) fn remove(&self) -> Result<()> {
         match std::fs::remove_dir_all(&self.0) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(cannot("be removed", &error)),
@@ -114,12 +113,12 @@ impl LeaseDirectory {
     }
 }
 
-/// A keeper that was found by its directory.
+/// A keeper that was found through its directory.
 #[derive(Debug)]
 pub(crate) struct KeeperProcess(OwnedFd);
 
 impl KeeperProcess {
-    /// Waits for its end.
+    /// Waits until the process exits.
     async fn wait(&self) {
         let Ok(handle) = self.0.try_clone() else { return };
         #[expect(
@@ -132,7 +131,7 @@ impl KeeperProcess {
         }
     }
 
-    /// Waits so long for its end, then ends it: its supervisor is told to, and tidies up.
+    /// Waits this long for the exit, then terminates the keeper: its supervisor receives the signal and cleans up.
     pub(crate) async fn end(&self, patience: Duration) {
         for (patience, signal) in [(patience, Signal::TERM), (END_TIME, Signal::KILL)] {
             if timeout(patience, self.wait()).await.is_ok() {
@@ -144,10 +143,10 @@ impl KeeperProcess {
     }
 }
 
-/// When a process started, in ticks since the machine did; `None` when it has ended.
+/// Returns when a process started, in ticks since boot; `None` when it has exited.
 fn started(pid: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of a program may hold anything; what follows it are numbers.
+    // A program's name may contain anything; the fields after it are numbers.
     let mut after_name = stat.rsplit_once(')')?.1.split_whitespace();
     let ended = matches!(after_name.next()?, "Z" | "X" | "x");
     after_name.nth(18).filter(|_| !ended).map(str::to_owned)
@@ -216,7 +215,7 @@ mod tests {
         }
         directory.write(KEEPER, &right).unwrap();
         directory.keeper().unwrap().end(Duration::ZERO).await;
-        assert!(directory.keeper().is_none(), "one that nobody has waited for has ended all the same");
+        assert!(directory.keeper().is_none(), "a zombie has exited as well");
         assert!(!child.wait().unwrap().success());
     }
 }

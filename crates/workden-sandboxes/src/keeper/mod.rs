@@ -1,8 +1,7 @@
-//! A keeper, and the connection to it.
+//! A keeper and the connection to it.
 //!
-//! Invariant: one that is owned ends with this value. Dropping closes the stream, which is all that a keeper
-//! needs to hear, however many calls are still under way. One with a lease ends when it is told to, or when
-//! its lease is over.
+//! Invariant: an owned keeper ends with this value. Dropping closes the stream, which ends the keeper however many
+//! calls are running. A leased keeper ends when it is stopped, or when its lease ends.
 
 mod child;
 mod lease;
@@ -22,32 +21,32 @@ use tokio::time::timeout;
 use workden_core::{Error, ErrorKind, Result, Sandbox, limits};
 use workden_wire::{Launch, LaunchTarget, Lifetime, PROTOCOL, RemoteSandbox, TokenHash};
 
-/// How long a keeper has from its start to its first word.
+/// How long a keeper may take from its start to its first message.
 const START_TIME: Duration = Duration::from_secs(20);
-/// How long it has to stop its commands when it is asked to: they have [`limits::TERM_TIME`].
+/// How long a keeper may take to stop its commands, which have [`limits::TERM_TIME`].
 const STOP_TIME: Duration = limits::TERM_TIME.saturating_add(Duration::from_secs(3));
-/// How long one with a lease has to answer whoever comes back.
+/// How long a leased keeper may take to answer a client that attaches.
 const ATTACH_TIME: Duration = Duration::from_secs(10);
-/// How long it has to clean up after that.
+/// How long a keeper may take to clean up after that.
 const END_TIME: Duration = Duration::from_secs(5);
 
-/// A keeper, and the connection to it.
+/// A keeper and the connection to it.
 #[derive(Debug)]
 pub(crate) struct KeeperConnection {
     pub(crate) remote: RemoteSandbox,
     held: Held,
 }
 
-/// By what a keeper is held.
+/// What keeps a keeper alive.
 #[derive(Debug)]
 enum Held {
-    /// By us: it ends when we let go.
+    /// This process: the keeper ends when the stream closes.
     Owned {
-        /// The same stream as the connection's, for ending it whoever still holds that.
+        /// A second handle to the connection's stream, to close it while others still hold the connection.
         stream: UnixStream,
         child: KeeperChild,
     },
-    /// By its lease, in this directory: others may come back to it.
+    /// Its lease, in this directory: other processes may attach.
     Leased { directory: LeaseDirectory, process: Option<KeeperProcess> },
 }
 
@@ -61,8 +60,8 @@ impl KeeperConnection {
         Ok(Self { remote, held: Held::Owned { stream: ours, child } })
     }
 
-    /// Starts a keeper with a lease, in a directory that is made now, on the target that is planned. It lives for
-    /// so long without anybody who is connected.
+    /// Starts a keeper with a lease, in a new directory, on the planned target. It lives for the lease without a
+    /// connection.
     pub(crate) async fn lease(
         program: KeeperProgram,
         plan: impl FnOnce() -> Result<LaunchTarget> + Send + 'static,
@@ -70,15 +69,15 @@ impl KeeperConnection {
         (directory, ttl): (LeaseDirectory, Duration),
     ) -> Result<Self> {
         let place = directory.clone();
-        // Many may start at once, and looking at files and starting a process take their time: not that of
-        // the tasks of others.
+        // Reading files and starting a process block, and many sandboxes may start at once: keep that off the async
+        // threads.
         let started = tokio::task::spawn_blocking(move || {
             let target = plan()?;
             let token = place.make()?;
             let started = Started::begin(&program, log.as_deref(), &place).inspect_err(|_| drop(place.remove()));
             Ok::<_, Error>((started?, target, token))
         });
-        let broken = || Error::new(ErrorKind::Io, "the start of the keeper broke off");
+        let broken = || Error::new(ErrorKind::Io, "starting the keeper was interrupted");
         let (Started { ours, child }, target, token) = started.await.map_err(|_| broken())??;
         let lifetime = Lifetime::Leased {
             ttl,
@@ -99,7 +98,7 @@ impl KeeperConnection {
         }
     }
 
-    /// Comes back to a keeper with a lease.
+    /// Attaches to a leased keeper.
     pub(crate) async fn attach(directory: LeaseDirectory) -> Result<Self> {
         let token = directory.token()?;
         let connect = async {
@@ -111,24 +110,24 @@ impl KeeperConnection {
         Ok(Self { remote, held: Held::Leased { directory, process } })
     }
 
-    /// Ends the sandbox: asks, then closes the stream, then kills. Returns when the keeper is gone.
+    /// Ends the sandbox: stops its commands, closes the stream, then kills. Returns when the keeper has exited.
     pub(crate) async fn stop(&self) -> Result<()> {
         self.wake();
-        // Whatever it answers, it will be gone.
+        // The keeper is closed whatever it answers.
         let _ = timeout(STOP_TIME, self.remote.stop()).await;
         self.close().await;
         Ok(())
     }
 
-    /// Continues a keeper that a command has stopped, which is possible on the host.
+    /// Resumes a keeper that a command has stopped with a signal, which is possible on the host.
     fn wake(&self) {
         if let Held::Owned { child, .. } = &self.held {
             child.wake();
         }
     }
 
-    /// Ends the sandbox without asking: closes the stream, and kills what does not heed that. Returns when
-    /// the keeper is gone.
+    /// Ends the sandbox at once: closes the stream, and kills a keeper that does not react. Returns when the keeper
+    /// has exited.
     pub(crate) async fn close(&self) {
         tracing::debug!("stopping the keeper");
         match &self.held {
@@ -145,14 +144,14 @@ impl KeeperConnection {
                     let patience = if self.remote.is_gone() { END_TIME } else { Duration::ZERO };
                     process.end(patience).await;
                 }
-                // Its supervisor has removed it, if it had the time.
+                // Its supervisor has usually removed it.
                 let _ = directory.remove();
             }
         }
     }
 }
 
-/// A process that waits to be told what keeper to be. When nobody tells it, it ends.
+/// A keeper process that waits for its configuration. It exits when the stream closes first.
 struct Started {
     ours: UnixStream,
     child: KeeperChild,
@@ -162,7 +161,7 @@ impl Started {
     fn begin(program: &KeeperProgram, log: Option<&Path>, directory: &LeaseDirectory) -> Result<Self> {
         let (ours, theirs) = UnixStream::pair().map_err(|error| no_stream(&error))?;
         let child = KeeperChild::start(program, theirs, log)?;
-        // Before it is told anything: one that nobody can find must not live.
+        // Before it receives its configuration: a keeper that cannot be found must not stay alive.
         directory.write_keeper(child.id())?;
         Ok(Self { ours, child })
     }
@@ -180,7 +179,7 @@ impl Drop for KeeperConnection {
     }
 }
 
-/// Tells a keeper that was just started what to be, and connects; ends one that does not become that.
+/// Configures a keeper that was just started, and connects; ends it on failure.
 async fn connected(
     ours: &UnixStream,
     child: &KeeperChild,
@@ -197,13 +196,13 @@ async fn connected(
             child.kill();
             let seconds = START_TIME.as_secs();
             tracing::warn!(pid = child.id(), seconds, "keeper not ready in time");
-            Err(Error::new(ErrorKind::TimedOut, format!("the keeper was not ready after {seconds} seconds")))
+            Err(Error::new(ErrorKind::TimedOut, format!("starting the keeper timed out after {seconds} s")))
         }
     }
 }
 
 fn nobody_there() -> Error {
-    Error::new(ErrorKind::Gone, "the sandbox is gone: nobody answers on its socket")
+    Error::new(ErrorKind::Gone, "the sandbox is gone: no process listens on its socket")
 }
 
 async fn connect(ours: &UnixStream, target: LaunchTarget, lifetime: Lifetime) -> Result<RemoteSandbox> {
@@ -215,7 +214,7 @@ async fn connect(ours: &UnixStream, target: LaunchTarget, lifetime: Lifetime) ->
     RemoteSandbox::connect(stream, None).await
 }
 
-/// One that ended without a word may say something by how it ended.
+/// Adds the exit status of a keeper that exited without a message.
 async fn told(error: Error, child: &KeeperChild) -> Error {
     let ended = timeout(END_TIME, child.wait()).await;
     let Ok(status) = ended else {
@@ -225,17 +224,17 @@ async fn told(error: Error, child: &KeeperChild) -> Error {
     match status {
         Some(status) if error.kind() == ErrorKind::Gone => {
             Error::new(ErrorKind::Gone, format!("the keeper ended before it was ready ({status})"))
-                .hint("is the keeper the file of `workden` or `workden-keeper`, of this version?")
+                .hint("the keeper must be `workden` or `workden-keeper` of the same version")
         }
         _ => error,
     }
 }
 
 fn end(stream: &UnixStream) {
-    // A stream that the keeper has closed is as good.
+    // An error means that the keeper has closed the stream.
     let _ = stream.shutdown(Shutdown::Both);
 }
 
 fn no_stream(error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("there is no stream to the keeper: {}", error.kind()))
+    Error::new(ErrorKind::Io, format!("cannot open a stream to the keeper: {}", error.kind()))
 }

@@ -1,4 +1,4 @@
-//! `KeeperProgram`: where keepers come from.
+//! `KeeperProgram`: the executable of keepers.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,46 +9,46 @@ use workden_core::{Error, ErrorKind, Result};
 
 use crate::HostEnvironment;
 
-/// The word that makes `workden` a keeper.
+/// The argument that makes `workden` a keeper.
 pub const KEEPER_WORD: &str = "keeper";
 
-/// The programs that are keepers, by the names of their files.
+/// File names of keeper programs.
 const NAMES: [&str; 2] = ["workden-keeper", "workden"];
 
-/// Whether this program answers to the word `keeper`.
+/// Whether this program supports the argument `keeper`.
 static THIS_PROGRAM: AtomicBool = AtomicBool::new(false);
 
-/// A program that is a keeper when it is called with the word `keeper`: `workden` itself, `workden-keeper`, or a
-/// program that calls `workden::init()`.
+/// A program that acts as a keeper when its first argument is `keeper`: `workden`, `workden-keeper`, or a program
+/// that calls `workden::init()`.
 ///
-/// A builder that names none finds one: this program, if it is one; `workden-keeper` or `workden` in the directory of
-/// this program; and the same on the search path.
+/// By default a builder looks for one: this program, if it is one; `workden-keeper` or `workden` in its directory;
+/// and the same on the search path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeeperProgram(PathBuf);
 
 impl KeeperProgram {
-    /// This program, for those that answer to the word `keeper`. It is the file that runs, also when another one has
-    /// replaced it on disk since.
+    /// Uses this program, which must support the argument `keeper`. It is the running executable, even if the file
+    /// was replaced on disk since.
     #[must_use]
     pub fn this_program() -> Self {
         Self(PathBuf::from("/proc/self/exe"))
     }
 
-    /// The program in this file: `workden`, or `workden-keeper`.
+    /// Uses the program in this file: `workden`, or `workden-keeper`.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }
 
-    /// Remembers that this program answers to the word `keeper`. `workden::init` does it.
+    /// Records that this program supports the argument `keeper`. `workden::init` calls it.
     pub fn this_program_is_one() {
         THIS_PROGRAM.store(true, Ordering::Relaxed);
     }
 
-    /// Finds a keeper for a sandbox that names none.
+    /// Finds a keeper for a sandbox without an explicit one.
     ///
     /// # Errors
     ///
-    /// `NotFound`, with what to do.
+    /// `NotFound`, with a hint.
     pub fn find(host: &HostEnvironment) -> Result<Self> {
         if THIS_PROGRAM.load(Ordering::Relaxed) {
             return Ok(Self::this_program());
@@ -61,7 +61,7 @@ impl KeeperProgram {
         beside.or_else(on_path).map(Self).ok_or_else(missing)
     }
 
-    /// Its file.
+    /// Returns the path of the executable.
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
@@ -71,7 +71,7 @@ fn missing() -> Error {
     let sentence = "no keeper found: the program does not call `workden::init()`, and neither the program \
                     `workden-keeper` nor the program `workden` is beside it or on PATH";
     Error::new(ErrorKind::NotFound, sentence).hint(
-        "make `workden::init();` the first line of `main`, run `cargo install workden-cli`, or name a program with \
+        "make `workden::init();` the first line of `main`, run `cargo install workden-cli`, or set a program with \
          `.keeper(KeeperProgram::at(..))`",
     )
 }

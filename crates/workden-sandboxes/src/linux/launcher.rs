@@ -1,8 +1,8 @@
-//! `LinuxLauncher`: Linux sandboxes for sessions. Each has a lease and a directory of its own below one of the
-//! host's, by which a later process finds it again.
+//! `LinuxLauncher`: Linux sandboxes for sessions. Each has a lease and a private directory below one of the host's,
+//! by which a later process finds it again.
 //!
-//! Invariant: a directory that is being made is locked by whoever makes it, and is passed over by whoever looks;
-//! one that nobody holds and whose keeper does not run is dead.
+//! Invariant: a process that creates a sandbox locks its directory, and processes that search skip locked ones. A
+//! directory without a lock and without a running keeper is dead.
 
 use std::{
     num::NonZero,
@@ -32,32 +32,31 @@ use crate::{
     token,
 };
 
-/// The file that says whose a sandbox is.
+/// The file with the session id of a sandbox.
 const SESSION: &str = "session";
-/// How the name of a file ends that says that a sandbox is being made.
+/// The suffix of the file that marks a sandbox in creation.
 const MAKING: &str = ".making";
-/// Random bytes of a name, which is twice as long: paths of sockets are short.
+/// Random bytes of a name, which has twice as many digits: paths of sockets are short.
 const NAME_BYTES: usize = 6;
-/// How long a sandbox lives without anybody, when the order does not say.
+/// Default lease of a sandbox.
 const LEASE: Duration = Duration::from_secs(3600);
-/// The longest that a start waits for its turn.
+/// The longest that a start waits for a permit.
 const TURN: Duration = Duration::from_secs(2);
-/// How long one that is removed has to stop what runs in it.
+/// How long a sandbox that is removed may take to stop its processes.
 const STOP: Duration = Duration::from_secs(5);
 
-/// Makes the sandboxes of sessions like one that it was shown, and keeps how to come back to them in a directory.
+/// Creates the sandboxes of sessions from one template, and keeps their leases in a directory.
 #[derive(Clone, Debug)]
 pub struct LinuxLauncher {
     template: LinuxSandboxBuilder,
     state: PathBuf,
-    /// Turns to start: more at a time than there are processors are no sooner ready, and leave none to others.
+    /// Permits to start: more at a time than processors are not ready sooner, and starve other tasks.
     turns: Arc<Semaphore>,
 }
 
 impl LinuxLauncher {
-    /// Sandboxes like this one, each with a directory of its own in `state`, which is made when it is not there
-    /// and has to be this user's alone. One manager at a time may have it, and its path has to be short: 87 bytes
-    /// at most.
+    /// Creates sandboxes from this template, each with a directory in `state`, which is created if necessary and must
+    /// be private to this user. Only one manager at a time may use `state`, and its path may have at most 87 bytes.
     pub fn new(template: LinuxSandboxBuilder, state: impl Into<PathBuf>) -> Self {
         let state = state.into();
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -67,12 +66,12 @@ impl LinuxLauncher {
 
     fn directory(&self, name: &str) -> Result<LeaseDirectory> {
         if name.len() != NAME_BYTES * 2 || !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(Error::new(ErrorKind::InvalidArgument, "there is no sandbox of this name"));
+            return Err(Error::new(ErrorKind::InvalidArgument, "invalid sandbox name"));
         }
         Ok(LeaseDirectory::at(self.state.join(name)))
     }
 
-    /// All that there is in the directory, but for what somebody is making.
+    /// Lists the sandboxes in the directory, except those that a process is creating.
     fn look(&self) -> Result<Vec<ExistingSandbox>> {
         let entries = match std::fs::read_dir(&self.state) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -102,7 +101,7 @@ impl LinuxLauncher {
         Ok(found)
     }
 
-    /// The sandbox that an order asks for.
+    /// Returns the builder for a request.
     fn ordered(&self, order: &LaunchRequest) -> Result<LinuxSandboxBuilder> {
         let mut sandbox = self.template.clone();
         if let Some(runtime) = &order.runtime {
@@ -125,13 +124,13 @@ impl Launcher for LinuxLauncher {
         let name = token::random_digits(NAME_BYTES)?;
         let directory = self.directory(&name)?;
         let (state, of_name, session) = (self.state.clone(), name.clone(), order.session.clone());
-        // Held until all of it is there.
+        // Locked until the sandbox is complete.
         let making = blocking(move || {
             make_state(&state)?;
             Making::begin(&state, &of_name, session.as_ref())
         });
         let making = making.await?;
-        // Nobody waits long for one that hangs.
+        // Limited, so that a start that hangs does not block others.
         let _turn = tokio::time::timeout(TURN, self.turns.acquire()).await;
         let leased = sandbox.lease(order.idle.unwrap_or(LEASE)).lease_directory(directory.path());
         let started = leased.start().await?;
@@ -177,8 +176,8 @@ impl Launcher for LinuxLauncher {
     }
 }
 
-/// A file beside the directory of a sandbox that is being made, locked by whoever makes it. When they are killed
-/// it says whose the sandbox was to be.
+/// A locked file beside the directory of a sandbox in creation. If its process is killed, the file still records the
+/// session.
 struct Making {
     path: PathBuf,
     _lock: OwnedFd,
@@ -195,12 +194,12 @@ impl Making {
         Ok(Self { path, _lock: lock })
     }
 
-    /// All of the sandbox is there.
+    /// Marks the sandbox as complete.
     fn done(self) {
         let _ = std::fs::remove_file(&self.path);
     }
 
-    /// Whether somebody is making this one.
+    /// Whether a process is creating this sandbox.
     fn is_held(state: &Path, name: &str) -> bool {
         let file = openat(CWD, making(state, name), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
         file.is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared).is_err())
@@ -211,13 +210,16 @@ fn making(state: &Path, name: &str) -> PathBuf {
     state.join(format!("{name}{MAKING}"))
 }
 
-/// The directory for all of them: this user's, and writable for nobody else.
+/// Creates the directory for all sandboxes, owned by this user and not writable for others.
 fn make_state(state: &Path) -> Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(|error| no_state(&error))?;
     let there = std::fs::metadata(state).map_err(|error| no_state(&error))?;
     if there.uid() != geteuid().as_raw() || there.mode() & 0o022 != 0 {
-        return Err(Error::new(ErrorKind::PermissionDenied, "the directory of the sandboxes can be changed by others")
-            .hint("it has to belong to this user, and be writable for nobody else"));
+        return Err(Error::new(
+            ErrorKind::PermissionDenied,
+            "the directory of the sandboxes is writable for other users",
+        )
+        .hint("make it private: `chmod 700`, owned by this user"));
     }
     Ok(())
 }
@@ -230,13 +232,16 @@ fn check_runtime(runtime: &RuntimeConfig) -> Result<()> {
         || !runtime.packages.is_empty()
         || !runtime.setup_commands.is_empty();
     if installs {
-        let why = format!("the runtime `{name}` needs containers: it has an image, packages, a setup or a user");
-        return Err(Error::new(ErrorKind::Unsupported, why)
-            .hint("use a Docker sandbox, or a runtime with nothing but variables"));
+        let why = format!(
+            "the runtime `{name}` is not supported with a Linux sandbox: it has an image, packages, a setup or a user"
+        );
+        return Err(
+            Error::new(ErrorKind::Unsupported, why).hint("use a Docker sandbox, or a runtime that only sets variables")
+        );
     }
     if runtime.work_dir != plan::DIRECTORY {
         let why =
-            format!("the runtime `{name}` works in `{}`, and this sandbox only in `/workspace`", runtime.work_dir);
+            format!("the runtime `{name}` uses `{}`, but this sandbox supports only `/workspace`", runtime.work_dir);
         return Err(Error::new(ErrorKind::Unsupported, why));
     }
     Ok(())
@@ -244,11 +249,11 @@ fn check_runtime(runtime: &RuntimeConfig) -> Result<()> {
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "the directory of the sandboxes could not be used")))
+    done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "cannot use the directory of the sandboxes")))
 }
 
 fn no_state(error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("the directory of the sandboxes cannot be used: {}", error.kind()))
+    Error::new(ErrorKind::Io, format!("cannot use the directory of the sandboxes: {}", error.kind()))
 }
 
 #[cfg(test)]
@@ -279,7 +284,7 @@ mod tests {
         let (name, session) = ("0123456789ab", "a".parse().unwrap());
         let making = Making::begin(place.path(), name, Some(&session)).unwrap();
         LeaseDirectory::at(place.path().join(name)).make().unwrap();
-        std::fs::create_dir(place.path().join("somebody-elses")).unwrap();
+        std::fs::create_dir(place.path().join("unrelated")).unwrap();
         assert_eq!(factory.look().unwrap(), []);
         drop(making);
         let found = ExistingSandbox { name: name.to_owned(), session: Some(session), running: false, age: None };

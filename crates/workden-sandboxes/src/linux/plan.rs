@@ -1,4 +1,4 @@
-//! From what a builder collected to a `Confinement`: the one place where the options become data.
+//! Converts the options of a builder into a `Confinement`. No other module does that.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +16,16 @@ use crate::{
     toolchains::{SystemParts, Toolchain},
 };
 
-/// Where the workspace is shown, and where commands start.
+/// The mount point of the workspace, where commands start.
 pub(super) const DIRECTORY: &str = "/workspace";
-/// The home of the sandbox's user: there for as long as the sandbox, and its own.
+/// The home of the sandbox's user, which exists as long as the sandbox.
 const HOME: &str = "/home/agent";
 /// The search path of a system without toolchains.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// Bytes that an ephemeral workspace holds, when nothing is said.
+/// Default size of an ephemeral workspace in bytes.
 pub(super) const EPHEMERAL_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Where commands start, and where the work directory is shown.
+/// Returns where commands start, and where the work directory is mounted.
 pub(super) fn directory(builder: &LinuxSandboxBuilder) -> Result<VirtualPath> {
     match (builder.level, &builder.options.work_dir) {
         (Level::Namespaces, None) => VirtualPath::parse(DIRECTORY),
@@ -41,10 +41,10 @@ pub(super) fn directory(builder: &LinuxSandboxBuilder) -> Result<VirtualPath> {
     }
 }
 
-/// The work directory and the named mounts, by the host's paths.
+/// Returns the work directory and the mounts, by the host's paths.
 pub(super) fn shown_files(builder: &LinuxSandboxBuilder) -> Vec<Mount> {
     let options = &builder.options;
-    // Landlock shows paths of the host; what policies and names say of them is said of `/workspace`.
+    // Landlock shows paths of the host, but policies refer to them as paths in `/workspace`.
     let at = options.work_dir.clone().or_else(|| VirtualPath::parse(DIRECTORY).ok());
     let work = options.root().zip(at).map(|(source, at)| Mount { source, at, access: MountAccess::ReadWrite });
     work.into_iter().chain(options.absolute_mounts()).collect()
@@ -66,14 +66,14 @@ pub(super) fn confinement(builder: &LinuxSandboxBuilder) -> Result<Confinement> 
         if found.system == SystemParts::Needed && root != RootFiles::Host {
             return Err(Error::new(
                 ErrorKind::Unsupported,
-                format!("the toolchain `{name}` is part of this machine's own system"),
+                format!("the toolchain `{name}` is installed in the host's `/usr`"),
             )
-            .hint("a sandbox with a root file system of its own does not have that; install it there"));
+            .hint("a sandbox with another root file system does not have it: install the toolchain there"));
         }
         add_toolchain(&mut mounts, found)?;
     }
     let mut read_only = options.read_only.clone();
-    // Landlock cannot take back below what it gives above; the report of the sandbox says so.
+    // Landlock cannot revoke access below a directory that it grants; the sandbox reports that.
     let mut git_links = Vec::new();
     if options.git_files == GitFiles::Protected && builder.level == Level::Namespaces {
         for shown in shown_files(builder).iter().filter(|mount| mount.access == MountAccess::ReadWrite) {
@@ -103,7 +103,7 @@ pub(super) fn confinement(builder: &LinuxSandboxBuilder) -> Result<Confinement> 
     })
 }
 
-/// Toolchains may share directories; each is shown once.
+/// Toolchains may share directories; each is mounted once.
 fn add_toolchain(mounts: &mut Vec<Mount>, found: &Toolchain) -> Result<()> {
     for shown in &found.shown {
         let at = shown.at.to_str().ok_or_else(|| {
@@ -117,7 +117,7 @@ fn add_toolchain(mounts: &mut Vec<Mount>, found: &Toolchain) -> Result<()> {
     Ok(())
 }
 
-/// A clean environment, with what the toolchains need.
+/// Returns a clean environment, with the variables of the toolchains.
 fn environment(level: Level, toolchains: &[Toolchain], host: &HostEnvironment) -> BTreeMap<String, String> {
     let programs = toolchains.iter().flat_map(|found| &found.programs).map(|path| path.display().to_string());
     let mut all = BTreeMap::from(
@@ -130,8 +130,8 @@ fn environment(level: Level, toolchains: &[Toolchain], host: &HostEnvironment) -
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
-    // Without namespaces the home is made when the sandbox starts, and the user is one of the host's.
-    // What a toolchain wants below the home is there by default, so that it need not be said.
+    // Without namespaces the home is created when the sandbox starts, and the user is one of the host's. What a
+    // toolchain expects below the home is its default, so no variable is needed.
     let at_home = level == Level::Namespaces;
     all.retain(|name, _| at_home || !["HOME", "USER"].contains(&name.as_str()));
     for (name, value) in toolchains.iter().flat_map(|found| &found.environment) {

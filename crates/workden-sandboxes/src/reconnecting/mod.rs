@@ -1,8 +1,8 @@
-//! `ReconnectingSandbox`: the connection to a sandbox that lives elsewhere, made again when it breaks.
+//! `ReconnectingSandbox`: a connection to a remote sandbox that is reestablished when it breaks.
 //!
-//! Invariant: connecting happens once at a time, whoever asks and whoever stops waiting. A stream that breaks is
-//! made anew by the next call; a call that was on its way is repeated only when it changes nothing; and nobody
-//! waits for ever: whoever hears nothing finds out why.
+//! Invariant: only one connection attempt runs at a time, and a caller that stops waiting does not cancel it. The
+//! next call replaces a broken stream; an interrupted call is repeated only if it changes nothing; and no call waits
+//! forever: a silent connection is checked.
 
 mod sandbox;
 
@@ -21,42 +21,42 @@ use tokio::time::{Instant, sleep, timeout};
 use workden_core::{Error, ErrorKind, Result, Sandbox, sandbox::Isolation};
 use workden_wire::RemoteSandbox;
 
-/// How long a call is silent before somebody asks whether the other side is still there.
+/// How long a call may be silent before the keeper is checked.
 const SILENCE: Duration = Duration::from_secs(3);
-/// How long a keeper has to answer that question.
+/// How long a keeper may take to answer that check.
 const ANSWER_TIME: Duration = Duration::from_secs(4);
-/// How long whoever runs the sandbox has to say what became of it.
+/// How long the sandbox's host may take to report its state.
 const LOOK_TIME: Duration = Duration::from_secs(6);
-/// How long a keeper may say nothing at all while its sandbox is said to run: machines can be busy.
+/// How long a keeper of a running sandbox may be silent: machines can be busy.
 const DEAF_TIME: Duration = Duration::from_secs(40);
 
-/// Connects to one sandbox that lives elsewhere.
+/// Connects to one remote sandbox.
 #[async_trait]
 pub(crate) trait Connector: Send + Sync + 'static {
-    /// Connects, and makes the sandbox first when there is none yet.
+    /// Connects, and creates the sandbox first if it does not exist yet.
     ///
     /// # Errors
     ///
-    /// `Gone` when there was one and is no more: then it is gone for good.
+    /// `Gone` when it existed and no longer does, which is permanent.
     async fn connect(&self) -> Result<RemoteSandbox>;
 
-    /// Looks whether the sandbox is there and runs, without talking to its keeper.
+    /// Checks that the sandbox exists and runs, without contacting its keeper.
     ///
     /// # Errors
     ///
-    /// What became of it: `Gone`, `Busy` when it is paused, `Unreachable` when nobody knows.
+    /// Its state: `Gone`, `Busy` when it is paused, `Unreachable` when the state is unknown.
     async fn look(&self) -> Result<()>;
 
-    /// What separates commands from the machine, by what the keeper sees and by what else is known.
+    /// Completes the keeper's isolation report with what else is known.
     async fn report(&self, seen: Isolation) -> Result<Isolation>;
 
-    /// Ends the sandbox. One that is gone is fine.
+    /// Ends the sandbox. A sandbox that has ended is not an error.
     async fn end(&self, remote: Option<RemoteSandbox>) -> Result<()>;
 }
 
 type Connecting = Shared<BoxFuture<'static, Result<RemoteSandbox>>>;
 
-/// The connection to a sandbox that lives elsewhere.
+/// The connection to a remote sandbox.
 pub(crate) struct ReconnectingSandbox<C> {
     pub(crate) connector: Arc<C>,
     at: Mutex<At>,
@@ -65,16 +65,16 @@ pub(crate) struct ReconnectingSandbox<C> {
 #[derive(Default)]
 struct At {
     connecting: Option<Connecting>,
-    /// Why there is nothing to connect to any more.
+    /// Why no further connection is possible.
     over: Option<Error>,
 }
 
-/// Whether a call that broke off may be made again.
+/// Whether an interrupted call may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Again {
-    /// It changes nothing.
+    /// The call changes nothing.
     Once,
-    /// Nobody knows how far it got.
+    /// The call may have taken effect.
     Never,
 }
 
@@ -87,7 +87,7 @@ impl<C: Connector> ReconnectingSandbox<C> {
         self.at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The connection there is, or a new one.
+    /// Returns the current connection, or a new one.
     pub(crate) async fn remote(&self) -> Result<RemoteSandbox> {
         let connecting = {
             let mut at = self.at();
@@ -112,20 +112,20 @@ impl<C: Connector> ReconnectingSandbox<C> {
         connected
     }
 
-    /// Connects in a task of its own: whoever asked may stop waiting, and others wait for the same.
+    /// Connects in a separate task: the caller may stop waiting, and others share the result.
     fn connect(&self) -> Connecting {
         let connector = Arc::clone(&self.connector);
         let connecting = tokio::spawn(async move { connector.connect().await });
         let connected = async move {
             match connecting.await {
                 Ok(connected) => connected,
-                Err(_) => Err(Error::new(ErrorKind::Io, "connecting to the sandbox broke off")),
+                Err(_) => Err(Error::new(ErrorKind::Io, "connecting to the sandbox was interrupted")),
             }
         };
         connected.boxed().shared()
     }
 
-    /// Waits until there is a reason not to wait for an answer any longer.
+    /// Waits until waiting for an answer is pointless, and returns why.
     pub(crate) async fn trouble(&self, remote: &RemoteSandbox) -> Error {
         let mut heard = Instant::now();
         loop {
@@ -139,7 +139,7 @@ impl<C: Connector> ReconnectingSandbox<C> {
                 Ok(Ok(())) => {
                     self.forget();
                     let sentence = "the sandbox runs, but its keeper does not answer";
-                    return Error::new(ErrorKind::Unreachable, sentence).hint("try again, or make a new sandbox");
+                    return Error::new(ErrorKind::Unreachable, sentence).hint("try again, or create a new sandbox");
                 }
                 Ok(Err(why)) => {
                     if why.kind() != ErrorKind::Busy {
@@ -149,14 +149,14 @@ impl<C: Connector> ReconnectingSandbox<C> {
                 }
                 Err(_) => {
                     self.forget();
-                    return Error::new(ErrorKind::Unreachable, "the sandbox cannot be reached: nobody answers")
-                        .hint("is the network to it cut? The next call tries again");
+                    return Error::new(ErrorKind::Unreachable, "the sandbox cannot be reached: no answer")
+                        .hint("check the network to it; the next call tries again");
                 }
             }
         }
     }
 
-    /// What to make of an answer: `None` to ask again.
+    /// Decides about an answer: `None` means to repeat the call.
     pub(crate) async fn judge<T>(
         &self,
         remote: &RemoteSandbox,
@@ -167,7 +167,7 @@ impl<C: Connector> ReconnectingSandbox<C> {
             Err(why) if remote.was_lost(why).await => {}
             _ => return Some(answer),
         }
-        // A stream says that it broke, and never why.
+        // A broken stream does not carry a reason.
         let why = match timeout(LOOK_TIME, self.connector.look()).await {
             Ok(Ok(())) => match std::mem::replace(again, Again::Never) {
                 Again::Once => {
@@ -176,11 +176,11 @@ impl<C: Connector> ReconnectingSandbox<C> {
                 }
                 Again::Never => {
                     Error::new(ErrorKind::Unreachable, "the connection to the sandbox broke during the call")
-                        .hint("the sandbox is still there: look how far the call got, and try again")
+                        .hint("the sandbox is still there: check how far the call got, then try again")
                 }
             },
             Ok(Err(why)) => why,
-            Err(_) => Error::new(ErrorKind::Unreachable, "the sandbox cannot be reached: nobody answers")
+            Err(_) => Error::new(ErrorKind::Unreachable, "the sandbox cannot be reached: no answer")
                 .hint("the next call tries again"),
         };
         tracing::warn!(%why, "connection to the sandbox lost");
@@ -190,7 +190,7 @@ impl<C: Connector> ReconnectingSandbox<C> {
         Some(Err(why))
     }
 
-    /// Lets go of a connection that is of no use.
+    /// Drops an unusable connection.
     fn forget(&self) {
         self.at().connecting = None;
     }
@@ -202,7 +202,7 @@ impl<C: Connector> ReconnectingSandbox<C> {
             at.over.get_or_insert_with(stopped);
             at.connecting.take()
         };
-        // One that is being made is waited for, or it would be there after its end.
+        // Wait for a pending connection: its sandbox would otherwise outlive the end.
         let remote = match remote {
             Some(connecting) => connecting.await.ok(),
             None => None,
@@ -211,7 +211,7 @@ impl<C: Connector> ReconnectingSandbox<C> {
     }
 }
 
-/// Whether it is under way, or there and well.
+/// Whether the connection is pending or usable.
 fn is_of_use(connecting: &Connecting) -> bool {
     match connecting.peek() {
         None => true,

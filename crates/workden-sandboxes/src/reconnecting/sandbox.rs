@@ -1,10 +1,10 @@
-//! Every call of a sandbox, over a connection that may break.
+//! Implements every call of a sandbox over a connection that may break.
 
 use workden_core::{BackendExt, Result, forward_backend, forward_sandbox, sandbox::Isolation};
 
 use super::{Again, Connector, ReconnectingSandbox};
 
-/// Makes a call that may be made again.
+/// Makes a call that may be repeated.
 macro_rules! reading {
     ($line:ident, $method:ident($($argument:expr),*)) => {{
         let mut again = Again::Once;
@@ -22,7 +22,7 @@ macro_rules! reading {
     }};
 }
 
-/// Makes a call that may not.
+/// Makes a call that may not be repeated.
 macro_rules! changing {
     ($line:ident, $method:ident($($argument:expr),*)) => {{
         let remote = $line.remote().await?;
@@ -33,7 +33,7 @@ macro_rules! changing {
         };
         match $line.judge(&remote, answer, &mut Again::Never).await {
             Some(done) => done,
-            None => Err(workden_core::Error::new(workden_core::ErrorKind::Unreachable, "the call broke off")),
+            None => Err(workden_core::Error::new(workden_core::ErrorKind::Unreachable, "the call was interrupted")),
         }
     }};
 }

@@ -1,4 +1,4 @@
-//! The runtimes that come with workden, by name.
+//! The built-in runtimes.
 
 use workden_core::{Error, ErrorKind, Result};
 
@@ -7,21 +7,21 @@ use super::{PackageManager, RuntimeConfig};
 const PYTHON: &str = "python:3.12-slim";
 const NODE: &str = "node:20-slim";
 
-/// A runtime that comes with workden.
+/// A built-in runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuiltinRuntime {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub description: &'static str,
-    /// The image that it is, or is built from if it has packages.
+    /// The image, or the base image if there are packages.
     image: &'static str,
     packages: &'static [&'static str],
     package_manager: PackageManager,
     work_dir: &'static str,
 }
 
-/// All of them, in the order in which they are told.
+/// All built-in runtimes, in the order in which they are listed.
 pub const BUILTIN_RUNTIMES: [BuiltinRuntime; 5] = [
     BuiltinRuntime {
         name: "python-minimal",
@@ -66,7 +66,7 @@ pub const BUILTIN_RUNTIMES: [BuiltinRuntime; 5] = [
 ];
 
 impl BuiltinRuntime {
-    /// The runtime itself.
+    /// Returns the configuration of the runtime.
     #[must_use]
     pub fn config(&self) -> RuntimeConfig {
         let image = Some(self.image.to_owned());
@@ -84,17 +84,17 @@ impl BuiltinRuntime {
     }
 }
 
-/// The runtime of this name.
+/// Returns the built-in runtime of this name.
 ///
 /// # Errors
 ///
-/// `NotFound`, with what there is.
+/// `NotFound`, with the available names.
 pub fn builtin(name: &str) -> Result<RuntimeConfig> {
     let found = BUILTIN_RUNTIMES.iter().find(|runtime| runtime.name == name);
     found.map(BuiltinRuntime::config).ok_or_else(|| {
         let names = BUILTIN_RUNTIMES.map(|runtime| runtime.name).join(", ");
         let sentence = format!("Unknown runtime '{}'. Available: {names}", name.escape_debug());
-        Error::new(ErrorKind::NotFound, sentence).hint("a runtime of your own is a file that ends in .toml")
+        Error::new(ErrorKind::NotFound, sentence).hint("for a custom runtime use the path of a .toml file")
     })
 }
 

@@ -1,21 +1,21 @@
-//! Whether a runtime makes sense, field by field.
+//! Validates the fields of a runtime.
 //!
-//! Invariant: what passes here can be written into a Dockerfile and into the options of a container without
-//! becoming anything but a value there. What is doubtful is refused, with what would pass.
+//! Invariant: a value that passes stays a plain value in a Dockerfile and in the options of a container. Doubtful
+//! values are rejected, with a hint about valid ones.
 
 use workden_core::{Error, ErrorKind, Result};
 
 use super::{PackageManager, RuntimeConfig, image_reference, packages};
 
-/// The longest name: it becomes a part of a tag.
+/// Longest name, which becomes a part of a tag.
 const LONGEST_NAME: usize = 64;
-/// The longest value of a variable, setup command or path. A line of a Dockerfile ends at 64 KB.
+/// Longest value of a variable, setup command or path in bytes. A line of a Dockerfile ends at 64 KB.
 const LONGEST_VALUE: usize = 16 * 1024;
-/// The most that all packages come to, as they are on one line.
+/// Longest list of packages in bytes, which share one line.
 const LONGEST_LIST: usize = 32 * 1024;
 
 impl RuntimeConfig {
-    /// Makes sure that it makes sense; nobody is asked whether its image or its packages exist.
+    /// Checks the fields. Does not check that images or packages exist.
     ///
     /// ```
     /// use workden_sandboxes::runtimes::RuntimeConfig;
@@ -30,7 +30,7 @@ impl RuntimeConfig {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument`, with the field and what it may be.
+    /// `InvalidArgument`, with the field and its valid values.
     pub fn check(&self) -> Result<()> {
         name(&self.name)?;
         let known = |error: Error| self.told(&error);
@@ -46,18 +46,18 @@ impl RuntimeConfig {
         match (&self.image, &self.base_image) {
             (Some(_), Some(_)) => Err(wrong(
                 "it has both `image` and `base_image`",
-                "`image` is used as it is; `base_image` is what packages are added to: name one of them",
+                "set one of them: `image` is used as it is; packages are added to `base_image`",
             )),
             (None, None) => Err(wrong(
                 "it has neither `image` nor `base_image`",
-                "image = \"python:3.12-slim\" is used as it is; base_image = \"python:3.12-slim\" is what packages are added to",
+                "set image = \"python:3.12-slim\" to use it as it is, or base_image = \"...\" to add packages",
             )),
             (Some(image), None) => {
                 let added =
                     [("packages", self.packages.is_empty()), ("setup_commands", self.setup_commands.is_empty())];
                 if let Some((field, _)) = added.into_iter().find(|(_, is_empty)| !is_empty) {
                     let why = format!("it has `{field}`, and an `image` that is used as it is");
-                    return Err(wrong(&why, "call it `base_image`, and an image is built from it"));
+                    return Err(wrong(&why, "rename it to `base_image` to build an image from it"));
                 }
                 image_reference::check(image)
             }
@@ -65,10 +65,9 @@ impl RuntimeConfig {
         }
     }
 
-    /// An error of a field, with whose field it is.
+    /// Adds the name of the runtime to an error.
     fn told(&self, error: &Error) -> Error {
-        let told =
-            Error::new(error.kind(), format!("the runtime `{}` makes no sense: {}", self.name, error.sentence()));
+        let told = Error::new(error.kind(), format!("invalid runtime `{}`: {}", self.name, error.sentence()));
         match error.hint_text() {
             Some(hint) => told.hint(hint),
             None => told,
@@ -76,12 +75,12 @@ impl RuntimeConfig {
     }
 }
 
-/// An error of one field.
+/// Returns the error of one field.
 pub(super) fn wrong(why: &str, hint: &str) -> Error {
     Error::new(ErrorKind::InvalidArgument, why).hint(hint)
 }
 
-/// A value as it is shown in an error: without anything that a terminal acts on, and not all of it.
+/// Shortens a value for an error, and escapes control characters.
 pub(super) fn shown(value: &str) -> String {
     let escaped = value.escape_debug().to_string();
     match escaped.char_indices().nth(100) {
@@ -98,16 +97,16 @@ fn name(name: &str) -> Result<()> {
     }
     let why = match name {
         "" => "a runtime has no name".to_owned(),
-        _ => format!("`{}` is no name of a runtime", shown(name)),
+        _ => format!("invalid runtime name `{}`", shown(name)),
     };
-    Err(wrong(&why, "lower-case letters, digits, `.`, `_` and `-`, starting with a letter or digit; 64 at most"))
+    Err(wrong(&why, "use at most 64 lower-case letters, digits, `.`, `_` and `-`, starting with a letter or digit"))
 }
 
 fn packages_of(manager: PackageManager, all: &[String]) -> Result<()> {
     all.iter().try_for_each(|package| packages::check(manager, package))?;
     if all.iter().map(|package| package.len() + 3).sum::<usize>() > LONGEST_LIST {
-        let hint = "put them into a base image of your own, or into a file that a setup command fetches";
-        return Err(wrong("its packages are too many for one line of a Dockerfile", hint));
+        let hint = "install them in a custom base image, or list them in a file that a setup command fetches";
+        return Err(wrong("too many packages for one line of a Dockerfile", hint));
     }
     Ok(())
 }
@@ -118,8 +117,7 @@ fn setup_command(command: &str) -> Result<()> {
         return Err(wrong("a setup command is empty", "leave it out"));
     }
     if command.trim_start().starts_with('-') {
-        let why =
-            format!("the setup command `{}` starts with `-`, so that a shell takes it for an option", shown(command));
+        let why = format!("the setup command `{}` starts with `-`, which a shell reads as an option", shown(command));
         return Err(wrong(&why, "start with the program: `apt-get update`"));
     }
     Ok(())
@@ -129,21 +127,21 @@ fn variable(name: &str, value: &str) -> Result<()> {
     let allowed = |each: char| each.is_ascii_alphanumeric() || each == '_';
     let begins = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     if !begins || name.len() > 256 || !name.chars().all(allowed) {
-        let why = format!("`{}` is no name of a variable", shown(name));
-        return Err(wrong(&why, "letters, digits and `_`, not starting with a digit"));
+        let why = format!("invalid variable name `{}`", shown(name));
+        return Err(wrong(&why, "use letters, digits and `_`, not starting with a digit"));
     }
     one_line(&format!("the variable `{name}`"), value)
 }
 
-/// A value that stays on its line.
+/// Checks that a value stays on its line.
 fn one_line(what: &str, value: &str) -> Result<()> {
     if let Some(each) = value.chars().find(|each| each.is_control() && *each != '\t') {
         let why =
             format!("{what} contains {}", if each == '\n' { "a newline".to_owned() } else { format!("{each:?}") });
-        return Err(wrong(&why, "one line each, without control characters"));
+        return Err(wrong(&why, "use one line without control characters"));
     }
     if value.len() > LONGEST_VALUE {
-        return Err(wrong(&format!("{what} is longer than 16 KB"), "a file in a base image holds more"));
+        return Err(wrong(&format!("{what} is longer than 16 KB"), "move it into a file in a base image"));
     }
     Ok(())
 }
@@ -155,12 +153,12 @@ fn work_dir(place: &str) -> Result<()> {
     if place.starts_with('/') && is_plain && stays && !place.trim_matches('/').is_empty() {
         return Ok(());
     }
-    let why = format!("`{}` is no working directory", shown(place));
-    Err(wrong(&why, "an absolute path below `/` of letters, digits and `._-+@`, without `..`: /workspace"))
+    let why = format!("invalid working directory `{}`", shown(place));
+    Err(wrong(&why, "use an absolute path below `/` of letters, digits and `._-+@`, without `..`, like /workspace"))
 }
 
 fn user(user: &str) -> Result<()> {
-    // The largest that every system has.
+    // The largest id that every system supports.
     let id = |part: &str| part.bytes().all(|each| each.is_ascii_digit()) && part.parse::<i32>().is_ok();
     let begins = user.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     let named =
@@ -168,7 +166,7 @@ fn user(user: &str) -> Result<()> {
     if named || id(user) || user.split_once(':').is_some_and(|(uid, gid)| id(uid) && id(gid)) {
         return Ok(());
     }
-    Err(wrong(&format!("`{}` is no user", shown(user)), "a name, a uid, or `uid:gid`: node, 1000, 1000:1000"))
+    Err(wrong(&format!("invalid user `{}`", shown(user)), "use a name, a uid, or `uid:gid`: node, 1000, 1000:1000"))
 }
 
 #[cfg(test)]
@@ -179,7 +177,7 @@ mod tests {
         RuntimeConfig { name: "mine".into(), base_image: Some("python:3.12-slim".into()), ..RuntimeConfig::default() }
     }
 
-    /// The error of a runtime that is fine up to one change.
+    /// Returns the error of a valid runtime after one change.
     fn refused(change: impl FnOnce(&mut RuntimeConfig)) -> Error {
         let mut runtime = base();
         assert_eq!(runtime.check(), Ok(()));
@@ -204,7 +202,7 @@ mod tests {
     #[test]
     fn there_is_exactly_one_image() {
         let both = refused(|runtime| runtime.image = Some("x".into()));
-        assert!(both.sentence().starts_with("the runtime `mine` makes no sense: it has both"), "{both}");
+        assert!(both.sentence().starts_with("invalid runtime `mine`: it has both"), "{both}");
         assert!(refused(|runtime| runtime.base_image = None).sentence().contains("neither"));
         let as_is = |runtime: &mut RuntimeConfig| runtime.image = runtime.base_image.take();
         for (field, change) in [

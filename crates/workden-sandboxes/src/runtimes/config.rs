@@ -1,24 +1,24 @@
-//! `RuntimeConfig`: what somebody wants installed.
+//! `RuntimeConfig`: the software of a sandbox.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What a sandbox has installed: a ready image, or a base image and what is added to it.
+/// The software of a sandbox: a ready image, or a base image with additions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RuntimeConfig {
-    /// What it is called; part of the name of the image that is built.
+    /// The name, part of the name of the image that is built.
     pub name: String,
-    /// What it is for, in a sentence.
+    /// The purpose, in a sentence.
     pub description: String,
     /// An image that is used as it is.
     pub image: Option<String>,
-    /// An image that the rest is added to.
+    /// An image to build upon.
     pub base_image: Option<String>,
-    /// What is installed, as the package manager understands it: `requests[socks]>=2,<3`.
+    /// Packages, in the package manager's syntax: `requests[socks]>=2,<3`.
     pub packages: Vec<String>,
-    /// Who installs it.
+    /// The package manager.
     pub package_manager: PackageManager,
     /// Shell lines that run in the image while it is built, before the packages are installed.
     pub setup_commands: Vec<String>,
@@ -28,22 +28,22 @@ pub struct RuntimeConfig {
     pub work_dir: String,
     /// Whether an image that was built before is used again.
     pub cache_image: bool,
-    /// Who commands run as in the image: `name`, `uid` or `uid:gid`.
+    /// The user of commands in the image: `name`, `uid` or `uid:gid`.
     pub user: Option<String>,
 }
 
-/// Who installs packages.
+/// A package manager.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PackageManager {
-    /// Python's.
+    /// Python's pip.
     #[default]
     Pip,
-    /// That of Node.js, into the working directory.
+    /// npm, which installs into the working directory.
     Npm,
-    /// Debian's.
+    /// Debian's apt.
     Apt,
-    /// Rust's.
+    /// Rust's cargo.
     Cargo,
 }
 

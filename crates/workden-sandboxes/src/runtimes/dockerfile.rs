@@ -1,19 +1,18 @@
-//! A runtime as a Dockerfile: a pure function of its fields.
+//! Converts a runtime into a Dockerfile: a pure function of its fields.
 //!
-//! Invariant: one instruction is one line, and a value is never more than a value. Everything that runs is in
-//! the exec form, so that quoting is JSON's; no line ends in a backslash; variables of the builder stay as
-//! they are typed.
+//! Invariant: one instruction is one line, and a value cannot become syntax. All commands use the exec form, so
+//! quoting is JSON's; no line ends in a backslash; the builder does not expand variables.
 
 use workden_core::Result;
 
 use super::{PackageManager, RuntimeConfig};
 
-/// Installs what its arguments are, and leaves no lists behind.
+/// Installs its arguments, and removes the package lists.
 const APT: &str = "export DEBIAN_FRONTEND=noninteractive && apt-get update && \
                    apt-get install -y --no-install-recommends -- \"$@\" && rm -rf /var/lib/apt/lists/*";
 
 impl RuntimeConfig {
-    /// The Dockerfile that its image is built from; `None` for one whose image is used as it is.
+    /// Returns the Dockerfile of its image; `None` for an image that is used as it is.
     ///
     /// ```
     /// use workden_sandboxes::runtimes::builtin;
@@ -26,20 +25,20 @@ impl RuntimeConfig {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for a runtime that makes no sense.
+    /// `InvalidArgument` for an invalid runtime.
     pub fn dockerfile(&self) -> Result<Option<String>> {
         self.check()?;
         Ok(self.base_image.as_deref().map(|base| self.instructions(base)))
     }
 
     fn instructions(&self, base: &str) -> String {
-        // First, so that layers of a build that failed can be told from those of others.
+        // First, so that the layers of a failed build can be identified.
         let mut lines = vec![format!("FROM {base}"), "LABEL workden=\"1\"".to_owned()];
         lines.extend(self.env_vars.iter().map(|(name, value)| format!("ENV {name}={}", quoted(value))));
         lines.extend(self.setup_commands.iter().map(|command| run(&["/bin/sh", "-c", command])));
         let directory = format!("WORKDIR {}", self.work_dir);
         if self.package_manager == PackageManager::Npm {
-            // That is where it installs to.
+            // npm installs into the working directory.
             lines.push(directory);
             lines.extend(self.install());
         } else {
@@ -65,15 +64,15 @@ impl RuntimeConfig {
     }
 }
 
-/// A program and its arguments, that no shell takes apart.
+/// Returns a `RUN` line in exec form, which no shell parses.
 fn run(words: &[&str]) -> String {
     // Serialising strings does not fail.
     let words = serde_json::to_string(words).unwrap_or_default();
-    // Builders that know here-documents look for them in every word of a line.
+    // Builders with here-document support look for `<<` in every word of a line.
     format!("RUN {}", words.replace('<', "\\u003c"))
 }
 
-/// A value between quotes, in which the builder finds nothing to replace.
+/// Quotes a value so that the builder does not expand it.
 fn quoted(value: &str) -> String {
     let mut quoted = String::with_capacity(value.len() + 2);
     quoted.push('"');
@@ -93,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    /// What a builder makes of a file: joins lines that end in a backslash, drops comments and empty lines.
+    /// Splits a file as a builder does: joins lines that end in a backslash, drops comments and empty lines.
     fn instructions(text: &str) -> Vec<String> {
         let mut all = Vec::new();
         let mut open = String::new();
@@ -111,7 +110,7 @@ mod tests {
         all
     }
 
-    /// The value of a quoted word, as a builder reads it; `None` if it is more than one word.
+    /// Returns the value of a quoted word, as a builder reads it; `None` if it is more than one word.
     fn unquoted(word: &str) -> Option<String> {
         let mut inner = word.strip_prefix('"')?.strip_suffix('"')?.chars();
         let mut value = String::new();
@@ -185,7 +184,7 @@ mod tests {
         }
     }
 
-    /// Text that has what Dockerfiles, shells and JSON make something of.
+    /// Generates text with characters that are special in Dockerfiles, shells and JSON.
     fn nasty() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             any::<char>().prop_map(String::from),
@@ -246,7 +245,7 @@ mod tests {
         }
     }
 
-    /// Checks that each line is the instruction that it should be, with the values that it should have.
+    /// Checks that each line is the expected instruction with the expected values.
     fn check_lines(runtime: &RuntimeConfig, text: &str) {
         let all = instructions(text);
         assert_eq!(all.len(), text.lines().count(), "{text}");

@@ -4,13 +4,13 @@ use workden_core::Result;
 
 use super::checks::{shown, wrong};
 
-/// Makes sure that it is one.
+/// Checks an image reference.
 pub(super) fn check(reference: &str) -> Result<()> {
     if is_reference(reference) {
         return Ok(());
     }
-    let why = format!("`{}` is no name of an image", shown(reference));
-    Err(wrong(&why, "like python:3.12-slim, ghcr.io/me/tools:1 or name@sha256:..."))
+    let why = format!("invalid image name `{}`", shown(reference));
+    Err(wrong(&why, "use a name like python:3.12-slim, ghcr.io/me/tools:1 or name@sha256:..."))
 }
 
 fn is_reference(text: &str) -> bool {
@@ -18,7 +18,7 @@ fn is_reference(text: &str) -> bool {
         Some((text, digest)) => (text, Some(digest)),
         None => (text, None),
     };
-    // A colon before the last slash is that of a port.
+    // A colon before the last slash belongs to a port.
     let name_end = text.rfind('/').map_or(0, |slash| slash + 1);
     let (name, tag) = match text[name_end..].split_once(':') {
         Some((last, tag)) => (&text[..name_end + last.len()], Some(tag)),

@@ -1,6 +1,6 @@
-//! Runtimes: what a sandbox has installed, as data. Turning one into an image is a launcher's part.
+//! Runtimes: the software of a sandbox, as data. Launchers turn them into images.
 //!
-//! Invariant: nothing of a runtime reaches a shell or a Dockerfile that was not checked and quoted here.
+//! Invariant: every value of a runtime that reaches a shell or a Dockerfile was checked and quoted here.
 
 mod builtin;
 mod checks;

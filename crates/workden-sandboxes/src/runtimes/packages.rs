@@ -1,7 +1,7 @@
-//! What may be asked of a package manager: the name of a package of its index, and which version of it.
+//! Validates packages: a name in the index of a package manager, and a version.
 //!
-//! Invariant: what passes is one word, is no option, and names nothing but a package of the index: no path,
-//! no address, no file beside the Dockerfile, no package that is removed instead.
+//! Invariant: a package that passes is one word, is not an option, and names only a package of the index: not a path,
+//! an address, a file beside the Dockerfile, or a package to remove.
 
 use workden_core::Result;
 
@@ -11,13 +11,13 @@ use super::{
 };
 
 const LONGEST: usize = 200;
-/// What pip and npm take for a file, wherever it stands.
+/// Suffixes that pip and npm read as a file anywhere in a name.
 const ARCHIVES: [&str; 12] =
     [".zip", ".whl", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz", ".tar.xz", ".txz", ".tlz", ".tar.lz", ".tar.lzma"];
-/// How pip compares versions; those that begin like another one come first.
+/// The comparison operators of pip, longer ones before their prefixes.
 const COMPARISONS: [&str; 8] = ["===", "~=", "==", "!=", "<=", ">=", "<", ">"];
 
-/// Makes sure that it is one package of this manager.
+/// Checks one package of this manager.
 pub(super) fn check(manager: PackageManager, package: &str) -> Result<()> {
     let (is_package, example) = match manager {
         PackageManager::Pip => (is_pip(package), "six, requests[socks]>=2,<3, torch~=2.1 or numpy==2.0.*"),
@@ -28,13 +28,13 @@ pub(super) fn check(manager: PackageManager, package: &str) -> Result<()> {
     if is_package && package.len() <= LONGEST {
         return Ok(());
     }
-    let why = format!("`{}` is no package that {} could be asked for", shown(package), manager.program());
-    let hint = format!("a name and a version without spaces: {example}; no options, paths or addresses");
+    let why = format!("invalid {} package `{}`", manager.program(), shown(package));
+    let hint = format!("use a name and a version without spaces, like {example}; no options, paths or addresses");
     Err(wrong(&why, &hint))
 }
 
 impl PackageManager {
-    /// The program that installs.
+    /// Returns the program that installs packages.
     pub(super) fn program(self) -> &'static str {
         match self {
             Self::Pip => "pip",
@@ -45,7 +45,7 @@ impl PackageManager {
     }
 }
 
-/// `name[extra,extra]>=1,<2`
+/// Accepts `name[extra,extra]>=1,<2`.
 fn is_pip(package: &str) -> bool {
     let name_end = package.find(['[', '<', '>', '=', '!', '~']).unwrap_or(package.len());
     let (name, rest) = package.split_at(name_end);
@@ -71,7 +71,7 @@ fn is_pip(package: &str) -> bool {
         && (versions.is_empty() || versions.split(',').all(is_clause))
 }
 
-/// `name`, `@scope/name`, each with `@version`.
+/// Accepts `name` and `@scope/name`, each with an optional `@version`.
 fn is_npm(package: &str) -> bool {
     let (scope, rest) = match package.strip_prefix('@') {
         Some(scoped) => match scoped.split_once('/') {
@@ -94,7 +94,7 @@ fn is_npm(package: &str) -> bool {
     scope.is_none_or(is_name) && is_name(name) && version.is_none_or(is_version) && !is_archive(package)
 }
 
-/// `name`, `name:architecture`, each with `=version`.
+/// Accepts `name` and `name:architecture`, each with an optional `=version`.
 fn is_apt(package: &str) -> bool {
     let (name, version) = match package.split_once('=') {
         Some((name, version)) => (name, Some(version)),
@@ -114,12 +114,12 @@ fn is_apt(package: &str) -> bool {
         && is_lower(name, "+.-")
         && architecture.is_none_or(|architecture| is_lower(architecture, "-"))
         && version.is_none_or(is_version)
-        // `name-` asks apt to remove it.
+        // `name-` makes apt remove the package.
         && !name.ends_with('-')
         && !package.ends_with('-')
 }
 
-/// `name` or `name@version`.
+/// Accepts `name` or `name@version`.
 fn is_cargo(package: &str) -> bool {
     let (name, version) = match package.split_once('@') {
         Some((name, version)) => (name, Some(version)),
@@ -134,7 +134,7 @@ fn is_cargo(package: &str) -> bool {
         && version.is_none_or(is_version)
 }
 
-/// Letters and digits, and these others; at least one.
+/// Whether a text is not empty and has only letters, digits and these characters.
 fn is_made_of(text: &str, others: &str) -> bool {
     !text.is_empty() && text.chars().all(|each| each.is_ascii_alphanumeric() || others.contains(each))
 }

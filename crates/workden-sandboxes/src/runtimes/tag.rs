@@ -1,7 +1,6 @@
-//! What the image of a runtime is called.
+//! The tag of a runtime's image.
 //!
-//! Invariant: two runtimes have the same tag only if the same image would be built for them. What they are
-//! described as makes no difference.
+//! Invariant: two runtimes have the same tag only if they build the same image. Descriptions make no difference.
 
 use std::fmt;
 
@@ -12,16 +11,16 @@ use super::RuntimeConfig;
 
 /// The repository of all images that are built for runtimes.
 pub const IMAGE_REPOSITORY: &str = "workden-runtime";
-/// Changes when the same Dockerfile would have to be built again.
+/// The version of the hash. Change it to rebuild the images of unchanged Dockerfiles.
 const FORMAT: &str = "workden runtime image 1\n";
 const HASH_BYTES: usize = 6;
 
-/// The name of an image that is built for a runtime: `workden-runtime:python-web-0123456789ab`.
+/// The name of a runtime's image: `workden-runtime:python-web-0123456789ab`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RuntimeTag {
-    /// Whose image it is.
+    /// The name of the runtime.
     pub runtime: String,
-    /// What is in it, as twelve hexadecimal digits.
+    /// The hash of its content, as twelve hexadecimal digits.
     pub hash: String,
 }
 
@@ -40,11 +39,11 @@ impl fmt::Display for RuntimeTag {
 }
 
 impl RuntimeConfig {
-    /// What its image is called once it is built; `None` for one whose image is used as it is.
+    /// Returns the tag of its image; `None` for an image that is used as it is.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for a runtime that makes no sense.
+    /// `InvalidArgument` for an invalid runtime.
     pub fn tag(&self) -> Result<Option<RuntimeTag>> {
         Ok(self.dockerfile()?.map(|dockerfile| RuntimeTag::of(&self.name, &dockerfile)))
     }

@@ -1,5 +1,5 @@
-//! Go: `GOROOT`, the `go` on the search path, or where its own installer puts it. What it builds and
-//! fetches goes to the sandbox's home.
+//! Go: `GOROOT`, the `go` on the search path, or the default directory of its installer. Builds and downloads go to
+//! the sandbox's home.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use workden_core::Result;
 use super::{Looked, Toolchain, of_program, places::Places};
 use crate::{HostEnvironment, host_environment::is_program};
 
-/// Where Go's own installation notes put it.
+/// The directory in Go's installation instructions.
 const USUAL: &str = "/usr/local/go";
 
 pub(super) fn find(host: &HostEnvironment, looked: &mut Looked<'_>) -> Result<Option<Toolchain>> {
@@ -35,7 +35,7 @@ fn at(root: &Path, host: &HostEnvironment) -> Result<Toolchain> {
     Ok(local(places.into_toolchain(format!("the Go {}", host.shown(root)), [root.join("bin")])))
 }
 
-/// Without another Go than this one: it would have to be fetched.
+/// Disables the download of another Go version.
 fn local(mut found: Toolchain) -> Toolchain {
     found.environment.insert("GOTOOLCHAIN".to_owned(), "local".to_owned());
     found

@@ -1,8 +1,8 @@
-//! Toolchains by name: where the host's Python, Node, Rust or Go is, and which of its directories a
-//! sandbox must show, read-only and at the same path, so that it works inside.
+//! Finds the host's Python, Node, Rust or Go by name, and the directories that a sandbox must show, read-only and at
+//! the same path, so that it works inside.
 //!
-//! Invariant: a home directory, or anything above one, is never shown as a whole, whatever a
-//! configuration file or a variable claims.
+//! Invariant: a home directory, or a directory above one, is never shown as a whole, whatever a configuration file or
+//! a variable claims.
 
 mod go;
 mod node;
@@ -21,41 +21,41 @@ use workden_core::{Error, ErrorKind, Result};
 
 use crate::HostEnvironment;
 
-/// A toolchain of the host, and what a sandbox must be given for it to work inside.
+/// A toolchain of the host, and what a sandbox needs for it to work inside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Toolchain {
-    /// Which one was found, for people: `pyenv 3.11.7`.
+    /// Its name for display: `pyenv 3.11.7`.
     pub what: String,
     /// Directories to show read-only: where they are, and at which path.
     pub shown: Vec<Shown>,
-    /// Directories that come first on the search path.
+    /// Directories to put first on the search path.
     pub programs: Vec<PathBuf>,
-    /// What the environment has besides. `~` at the beginning of a value is the sandbox's home.
+    /// Additional variables. `~` at the start of a value is the sandbox's home.
     pub environment: BTreeMap<String, String>,
     /// Whether parts of it are in the host's `/usr`, which only a sandbox with the host's root has.
     pub system: SystemParts,
 }
 
-/// A directory of the host, and the path that it is shown at.
+/// A directory of the host, and its path in the sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shown {
-    /// At which path.
+    /// The path in the sandbox.
     pub at: PathBuf,
-    /// What, without links.
+    /// The directory on the host, without links.
     pub source: PathBuf,
 }
 
 /// Whether a toolchain needs the host's `/usr`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SystemParts {
-    /// It does not: everything is in the directories that are shown.
+    /// It does not: all of it is in the directories that are shown.
     #[default]
     None,
     /// It does.
     Needed,
 }
 
-/// The toolchains there are.
+/// The supported toolchains.
 pub const TOOLCHAINS: [&str; 4] = ["python", "node", "rust", "go"];
 
 impl Toolchain {
@@ -63,8 +63,8 @@ impl Toolchain {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for a name that is none of [`TOOLCHAINS`], `NotFound` for one that the host
-    /// does not have: the hint says where it was looked for.
+    /// `InvalidArgument` for a name that is not in [`TOOLCHAINS`], `NotFound` for a toolchain that the host does not
+    /// have: the hint lists the searched locations.
     pub fn find(name: &str, host: &HostEnvironment) -> Result<Self> {
         let mut looked = Looked { host, places: Vec::new() };
         let found = match name {
@@ -84,31 +84,31 @@ impl Toolchain {
     }
 }
 
-/// Where a toolchain was looked for so far, in the words of the message that there is none.
+/// The locations searched so far, for the hint of the error.
 struct Looked<'h> {
     host: &'h HostEnvironment,
     places: Vec<String>,
 }
 
 impl Looked<'_> {
-    /// A variable that is not set.
+    /// Adds a variable that is not set.
     fn unset(&mut self, name: &str) {
         self.places.push(format!("{name} (not set)"));
     }
 
-    /// A place that has not what was wanted.
+    /// Adds a directory without the toolchain.
     fn at(&mut self, path: &Path, why: &str) {
         let shown = self.host.shown(path);
         self.places.push(format!("{shown} ({why})"));
     }
 
-    /// A program on the search path.
+    /// Adds a program on the search path.
     fn on_path(&mut self, program: &str) {
         self.places.push(format!("`{program}` on the search path"));
     }
 }
 
-/// The toolchain of a program on the search path: its prefix is the directory above its own.
+/// Returns the toolchain of a program on the search path: its prefix is the parent of its directory.
 fn of_program(program: &Path, what: &str, host: &HostEnvironment) -> Result<Toolchain> {
     let mut places = Places::new(host);
     places.add_program(program)?;

@@ -1,4 +1,4 @@
-//! Node: what nvm has activated or calls its default, then volta's default, then the system's.
+//! Node: the version that nvm has activated or its default, then volta's default, then the system's.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use workden_core::Result;
 use super::{Looked, Toolchain, of_program, places::Places, versions};
 use crate::{HostEnvironment, host_environment::is_program};
 
-/// Aliases of nvm that stand for one another.
+/// Longest chain of nvm aliases.
 const MOST_ALIASES: usize = 8;
 
 pub(super) fn find(host: &HostEnvironment, looked: &mut Looked<'_>) -> Result<Option<Toolchain>> {
@@ -19,7 +19,7 @@ pub(super) fn find(host: &HostEnvironment, looked: &mut Looked<'_>) -> Result<Op
     if let Some(prefix) = nvm(host, looked).or_else(|| volta(host, looked)) {
         return installed(&prefix, host).map(Some);
     }
-    // The shims of volta choose a version when they are run, from files that are not shown.
+    // The shims of volta choose a version when they run, from files that are not shown.
     let is_no_shim = |program: &Path| !program.parent().is_some_and(|directory| directory.ends_with(".volta/bin"));
     if let Some(program) = host.program("node", is_no_shim) {
         return of_program(&program, "the Node", host).map(Some);
@@ -32,7 +32,7 @@ fn has_node(prefix: &Path) -> bool {
     is_program(&prefix.join("bin/node"))
 }
 
-/// The version that nvm calls `default`, or the newest.
+/// Returns the version that nvm calls `default`, or the newest.
 fn nvm(host: &HostEnvironment, looked: &mut Looked<'_>) -> Option<PathBuf> {
     let root = host.place_or_home("NVM_DIR", ".nvm")?;
     let installed = root.join("versions/node");
@@ -48,7 +48,7 @@ fn nvm(host: &HostEnvironment, looked: &mut Looked<'_>) -> Option<PathBuf> {
     found
 }
 
-/// What a word stands for, by the files in `alias`: a version, or nothing for the newest.
+/// Resolves an alias with the files in `alias`: a version, or empty for the newest.
 fn numbered(root: &Path, mut wanted: String) -> String {
     for _ in 0..MOST_ALIASES {
         // `lts/*` is a file of that name; dots could lead elsewhere.
@@ -61,7 +61,7 @@ fn numbered(root: &Path, mut wanted: String) -> String {
     if is_version { wanted } else { String::new() }
 }
 
-/// The version that volta uses where a project says nothing.
+/// Returns the version that volta uses outside of projects.
 fn volta(host: &HostEnvironment, looked: &mut Looked<'_>) -> Option<PathBuf> {
     let root = host.place_or_home("VOLTA_HOME", ".volta")?;
     let images = root.join("tools/image/node");

@@ -1,5 +1,5 @@
-//! The directories of a toolchain: as they are called and as they are, each once, and none that would
-//! show more than a toolchain.
+//! The directories of a toolchain, under their given and their real paths, each once, without any that would show
+//! more than a toolchain.
 
 use std::{
     collections::BTreeMap,
@@ -11,16 +11,16 @@ use workden_core::{Error, ErrorKind, Result};
 use super::{Shown, SystemParts, Toolchain};
 use crate::HostEnvironment;
 
-/// What a sandbox with the host's root has anyway.
+/// Directories that a sandbox with the host's root has anyway.
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
 
-/// What is never one toolchain.
+/// Directories that are larger than one toolchain.
 const TOO_MUCH: [&str; 16] = [
     "/", "/home", "/root", "/etc", "/var", "/opt", "/tmp", "/srv", "/mnt", "/media", "/run", "/proc", "/sys", "/dev",
     "/boot", "/Users",
 ];
 
-/// Links that one program may be behind.
+/// Longest chain of links of a program.
 const MOST_LINKS: usize = 16;
 
 pub(super) struct Places<'h> {
@@ -34,7 +34,7 @@ impl<'h> Places<'h> {
         Self { host, shown: Vec::new(), system: SystemParts::None }
     }
 
-    /// Adds a directory, under the name it is called by and under its real one.
+    /// Adds a directory under its given and its real path.
     pub(super) fn add(&mut self, directory: &Path) -> Result<()> {
         let Ok(real) = directory.canonicalize() else { return Ok(()) };
         for path in [directory, &real] {
@@ -48,16 +48,16 @@ impl<'h> Places<'h> {
         Ok(())
     }
 
-    /// Adds the prefix of a program, and of every program that it is a link to.
+    /// Adds the prefix of a program, and of every program that it links to.
     pub(super) fn add_program(&mut self, program: &Path) -> Result<()> {
         let mut program = program.to_path_buf();
         for _ in 0..MOST_LINKS {
             let Some(directory) = program.parent() else { break };
-            // `<prefix>/bin/python`; a program that is not in a `bin` is in a directory of its own.
+            // `<prefix>/bin/python`; the prefix of a program outside of a `bin` is its own directory.
             let is_bin = directory.file_name().is_some_and(|name| name == "bin");
             let prefix = if is_bin { directory.parent().unwrap_or(directory) } else { directory };
             match is_system(directory) {
-                // Its prefix may be `/`.
+                // The prefix may be `/`.
                 true => self.system = SystemParts::Needed,
                 false => self.add(prefix)?,
             }
@@ -77,12 +77,12 @@ impl<'h> Places<'h> {
         let shown = self.host.shown(path);
         Err(Error::new(
             ErrorKind::Denied,
-            format!("a toolchain is right in `{shown}`, which no sandbox is shown whole"),
+            format!("a toolchain is right in `{shown}`, which is not shown to a sandbox as a whole"),
         )
-        .hint("activate one that has a directory of its own, like a virtual environment"))
+        .hint("activate one in a separate directory, like a virtual environment"))
     }
 
-    /// The toolchain of these directories. What is below another is part of it.
+    /// Returns the toolchain of these directories, without those below another.
     pub(super) fn into_toolchain(self, what: String, programs: impl IntoIterator<Item = PathBuf>) -> Toolchain {
         let mut all = self.shown;
         all.sort();

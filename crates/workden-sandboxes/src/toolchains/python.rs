@@ -1,5 +1,5 @@
-//! Python: the active virtual or conda environment, the project's `.venv`, then what pyenv or uv have
-//! installed, then the system's. Of a virtual environment the interpreter it stands on is shown, too.
+//! Python: the active virtual or conda environment, the project's `.venv`, then the versions of pyenv or uv, then the
+//! system's. For a virtual environment its base interpreter is shown, too.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use workden_core::Result;
 use super::{Looked, Toolchain, of_program, places::Places, versions};
 use crate::{HostEnvironment, host_environment::is_program};
 
-/// Virtual environments that stand on one another.
+/// Longest chain of virtual environments.
 const MOST_BASES: usize = 8;
 
 pub(super) fn find(host: &HostEnvironment, looked: &mut Looked<'_>) -> Result<Option<Toolchain>> {
@@ -30,7 +30,7 @@ pub(super) fn find(host: &HostEnvironment, looked: &mut Looked<'_>) -> Result<Op
     if let Some(place) = pyenv(host, looked).or_else(|| uv(host, looked)) {
         return installed(&place, host).map(Some);
     }
-    // The shims of pyenv choose a version when they are run: with none chosen they lead nowhere.
+    // The shims of pyenv choose a version when they run: with none chosen they fail.
     let is_no_shim = |program: &Path| !program.parent().is_some_and(|directory| directory.ends_with("shims"));
     if let Some(program) = host.program("python3", is_no_shim) {
         return of_program(&program, "the Python", host).map(Some);
@@ -60,7 +60,7 @@ fn virtual_environment(place: &Path, host: &HostEnvironment) -> Result<Toolchain
     Ok(found)
 }
 
-/// Where the interpreter is that a virtual environment stands on: `home` in its `pyvenv.cfg`.
+/// Returns the directory of the base interpreter of a virtual environment: `home` in its `pyvenv.cfg`.
 fn base_programs(environment: &Path) -> Option<PathBuf> {
     let text = std::fs::read_to_string(environment.join("pyvenv.cfg")).ok()?;
     let mut keys = text.lines().filter_map(|line| line.split_once('='));
@@ -76,7 +76,7 @@ fn conda(place: &Path, host: &HostEnvironment) -> Result<Toolchain> {
     Ok(found)
 }
 
-/// The version that pyenv would choose here.
+/// Returns the version that pyenv would choose here.
 fn pyenv(host: &HostEnvironment, looked: &mut Looked<'_>) -> Option<PathBuf> {
     let root = host.place_or_home("PYENV_ROOT", ".pyenv")?;
     let versions = root.join("versions");
@@ -94,7 +94,7 @@ fn pyenv(host: &HostEnvironment, looked: &mut Looked<'_>) -> Option<PathBuf> {
         return None;
     };
     let chosen = chosen.split([':', ' ']).next().unwrap_or_default().to_owned();
-    // A name, not a way to somewhere else.
+    // A plain name, which cannot lead elsewhere.
     let exact = Some(versions.join(&chosen)).filter(|_| !chosen.contains('/') && !chosen.starts_with('.'));
     let place = exact
         .filter(|place| has_python(place))
@@ -105,7 +105,7 @@ fn pyenv(host: &HostEnvironment, looked: &mut Looked<'_>) -> Option<PathBuf> {
     place
 }
 
-/// The newest Python that uv has installed.
+/// Returns the newest Python that uv has installed.
 fn uv(host: &HostEnvironment, looked: &mut Looked<'_>) -> Option<PathBuf> {
     let data = host.place_or_home("XDG_DATA_HOME", ".local/share").map(|data| data.join("uv/python"));
     let place = host.place("UV_PYTHON_INSTALL_DIR").or(data)?;
@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// A home directory with a Python at each of these places.
+    /// A home directory with Pythons in these directories.
     struct Home(tempfile::TempDir);
 
     impl Home {
@@ -159,7 +159,7 @@ mod tests {
             Toolchain::find("python", &HostEnvironment { variables: all, directory: self.at("project") })
         }
 
-        /// The directories that are shown, from the home directory on.
+        /// Returns the shown directories, relative to the home directory.
         fn shown(&self, found: &Toolchain) -> Vec<String> {
             let home = self.at("");
             let below = |path: &Path| path.strip_prefix(&home).unwrap_or(path).display().to_string();

@@ -1,5 +1,5 @@
-//! Rust: rustup's toolchains and cargo's programs, read-only. Cargo's own directory is a new one inside,
-//! because the host's holds credentials.
+//! Rust: rustup's toolchains and cargo's programs, read-only. The sandbox has a new cargo home, because the host's
+//! holds credentials.
 
 use workden_core::Result;
 

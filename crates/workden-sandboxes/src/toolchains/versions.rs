@@ -1,9 +1,9 @@
-//! Directories that are named after versions: which one a word like `3.11` or `v20` means.
+//! Finds directories that are named after versions, for a request like `3.11` or `v20`.
 
 use std::path::{Path, PathBuf};
 
-/// The newest directory in `place` whose name is `prefix`, a version that starts with `wanted`, and
-/// anything after that. An empty `wanted` means any version.
+/// Returns the newest directory in `place` whose name is `prefix`, a version that starts with `wanted`, and any
+/// suffix. An empty `wanted` means any version.
 pub(super) fn newest(place: &Path, prefix: &str, wanted: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(place).ok()?;
     let any = wanted.is_empty();
@@ -21,20 +21,20 @@ pub(super) fn newest(place: &Path, prefix: &str, wanted: &str) -> Option<PathBuf
     fitting.max().map(|(.., path)| path)
 }
 
-/// `3.11.7-linux` is 3, 11 and 7.
+/// Parses `3.11.7-linux` into 3, 11 and 7.
 fn numbers(version: &str) -> Vec<u64> {
     let end = version.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(version.len());
     version[..end].split('.').map_while(|part| part.parse().ok()).collect()
 }
 
-/// The first line of a small file that is neither empty nor a comment.
+/// Returns the first line of a small file that is neither empty nor a comment.
 pub(super) fn first_line(file: &Path) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
     let mut lines = text.lines().map(str::trim);
     lines.find(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned)
 }
 
-/// The first line of the nearest file of this name, from a directory upwards.
+/// Returns the first line of the nearest file of this name, from a directory upwards.
 pub(super) fn nearest_line(directory: &Path, name: &str) -> Option<String> {
     directory.ancestors().find_map(|above| first_line(&above.join(name)))
 }

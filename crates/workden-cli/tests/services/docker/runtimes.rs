@@ -147,7 +147,7 @@ fn a_build_that_fails_says_where_and_why() {
         error.contains("  | ") && error.contains("No matching distribution found for workden-no-such-package-0af"),
         "{error}"
     );
-    assert!(error.contains("\nhint: is every package") && error.len() < 20_000, "{error}");
+    assert!(error.contains("\nhint: check that every package") && error.len() < 20_000, "{error}");
 }
 
 #[tokio::test]

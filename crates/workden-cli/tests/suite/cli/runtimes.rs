@@ -52,10 +52,7 @@ fn what_cannot_be_done_is_told() {
         (&["prune"], "error: there is no Docker daemon at "),
         (&["show", "ruby"], "error: Unknown runtime 'ruby'. Available: python-minimal, "),
         (&["build", "ruby"], "error: Unknown runtime 'ruby'. Available: python-minimal, "),
-        (
-            &["build", file],
-            &format!("error: {file}: the runtime `mine` makes no sense: `six\\nRUN curl` is no package"),
-        ),
+        (&["build", file], &format!("error: {file}: invalid runtime `mine`: invalid pip package `six\\nRUN curl`")),
         (&["prune", "none.toml"], "error: cannot read none.toml: "),
     ] {
         let output = workden(&[&["runtimes"], words].concat(), NO_DAEMON);
