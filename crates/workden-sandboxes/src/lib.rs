@@ -23,7 +23,6 @@
 //! ```
 
 #![forbid(unsafe_code)]
-#![cfg(target_os = "linux")]
 
 mod delegate;
 #[cfg(feature = "docker")]

@@ -21,7 +21,7 @@ use workden_core::{
 use super::{
     entries::{self, shown_name},
     errors::refused,
-    file_id::{file_id, scrambled},
+    file_id::file_id,
     root::{Root, kind},
     walk::{Brake, Names, OpenDirectory, Visitor, walk},
 };
@@ -51,6 +51,8 @@ fn upwards(directory: BorrowedFd<'_>) -> Result<Vec<FileId>, Errno> {
 #[cfg(target_os = "linux")]
 pub(super) fn upwards_at_hand(directory: BorrowedFd<'_>) -> Option<Vec<FileId>> {
     use rustix::fs::{StatxFlags, makedev, statx};
+
+    use super::file_id::scrambled;
 
     let itself = file_id(&fs::fstat(directory).ok()?);
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;

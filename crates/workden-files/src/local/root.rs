@@ -104,12 +104,12 @@ impl Root {
         }
         let (parent, name) = (real.parent()?, real.name()?);
         let relative = if parent.is_root() { "." } else { parent.relative() };
-        Some((at_once::open_at_hand(self.fd.as_fd(), relative, OFlags::PATH)?, name))
+        Some((at_once::look_at_hand(self.fd.as_fd(), relative)?, name))
     }
 
     /// What has this name in a directory of `parent_at_hand`, be it a link, if that takes no waiting.
     pub(super) fn name_at_hand(&self, directory: BorrowedFd<'_>, name: &str) -> Option<OwnedFd> {
-        at_once::open_at_hand(directory, name, OFlags::PATH)
+        at_once::look_at_hand(directory, name)
     }
 
     /// The same, to read it; for what was seen to be a regular file.
@@ -233,6 +233,11 @@ mod at_once {
         openat2(at, relative, how | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), cached).ok()
     }
 
+    /// The same, to look at and not to read.
+    pub(super) fn look_at_hand(at: BorrowedFd<'_>, relative: &str) -> Option<OwnedFd> {
+        open_at_hand(at, relative, OFlags::PATH)
+    }
+
     /// Whether this is a file system of this machine that keeps what it knows of an open file in memory.
     pub(super) fn keeps_all_in_memory(root: BorrowedFd<'_>) -> bool {
         const EXT: u32 = 0xEF53;
@@ -269,6 +274,10 @@ mod at_once {
     }
 
     pub(super) fn open_at_hand(_: BorrowedFd<'_>, _: &str, _: OFlags) -> Option<OwnedFd> {
+        None
+    }
+
+    pub(super) fn look_at_hand(_: BorrowedFd<'_>, _: &str) -> Option<OwnedFd> {
         None
     }
 

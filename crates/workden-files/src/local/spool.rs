@@ -6,10 +6,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use bytes::Bytes;
-use rustix::{
-    fs::{self, Mode, OFlags},
-    io::Errno,
-};
+use rustix::{fs, io::Errno};
 use workden_core::{Result, VirtualPath};
 
 use super::{
@@ -80,6 +77,8 @@ impl Spool {
 
 #[cfg(target_os = "linux")]
 fn without_name(directory: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    use rustix::fs::{Mode, OFlags};
+
     fs::openat(directory, ".", OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC, Mode::from_raw_mode(0o600))
 }
 
