@@ -49,7 +49,7 @@ class Server:
         try:
             status, answer = await self._run(reader)
         except (ValueError, asyncio.IncompleteReadError):
-            status, answer = "400 Bad Request", {"error": "this is no request"}
+            status, answer = "400 Bad Request", {"error": "not a valid request"}
         body = json.dumps(answer).encode()
         writer.write(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
         await writer.drain()

@@ -1,5 +1,5 @@
-//! `Draw`: reads arguments out of the bytes of a fuzz input. Any bytes will do; when they run out,
-//! everything drawn is empty or zero, so that a shorter input is a simpler case.
+//! `Draw`: reads arguments from the bytes of a fuzz input. Any bytes are valid; after the last one, everything drawn is
+//! empty or zero, so that a shorter input is a simpler case.
 
 /// The rest of an input.
 #[derive(Debug)]
@@ -25,12 +25,12 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// Whether something is so.
+    /// A boolean.
     pub fn coin(&mut self) -> bool {
         self.byte() & 1 == 1
     }
 
-    /// A number that is often small, and now and then as large as they come.
+    /// A number that is often small, and sometimes as large as possible.
     pub fn number(&mut self) -> u64 {
         match self.byte() {
             small @ 0..=239 => u64::from(small % 16),
@@ -48,8 +48,8 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// Bytes up to the next separator, or all that are left. The separator is a byte that neither
-    /// UTF-8 nor any encoding here makes much of.
+    /// Bytes up to the next separator, or all that are left. The separator is a byte that has no special meaning in
+    /// UTF-8 or any other encoding here.
     pub fn piece(&mut self) -> &'a [u8] {
         match self.bytes.iter().position(|byte| *byte == SEPARATOR) {
             Some(at) => {

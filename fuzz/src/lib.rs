@@ -1,9 +1,8 @@
-//! Fuzz targets: each takes any bytes, and panics where workden breaks a promise.
+//! Fuzz targets: each takes any bytes, and panics if workden breaks a promise.
 //!
-//! A target holds the engine to a slow second opinion where there is one (shared with the property
-//! tests), to its invariants everywhere, and to a time that no small input may exceed. The driver
-//! (`main.rs`) runs them on the stable compiler; `fuzz_targets/` hands the same functions to
-//! cargo-fuzz.
+//! A target compares the engine with a slow reference implementation if there is one (shared with the property tests),
+//! checks its invariants, and limits the time for a small input. The driver (`main.rs`) runs the targets on the stable
+//! compiler; `fuzz_targets/` passes the same functions to cargo-fuzz.
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +24,7 @@ pub struct Target {
     pub name: &'static str,
     /// Runs it on an input; panics when a promise is broken.
     pub run: fn(&[u8]),
-    /// Inputs that reach far.
+    /// Inputs that reach deep into the code.
     pub seeds: &'static [&'static [u8]],
 }
 
@@ -41,7 +40,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "shell", run: shell, seeds: targets::SHELL_SEEDS },
 ];
 
-/// The longest time for one input; a build with checks has no tight limit, since the machine may be busy.
+/// The time limit of one input; a debug build has no tight limit, since the machine may be busy.
 const MOST_TIME: Duration = if cfg!(debug_assertions) { Duration::from_secs(60) } else { Duration::from_secs(1) };
 
 /// Runs a target's body, and again if it was slow: a busy machine is slow once, a bad input always.
@@ -57,7 +56,7 @@ fn in_time(body: impl Fn()) {
     }
 }
 
-/// An error is a sentence, not a copy of the input.
+/// Checks that an error is a sentence, not a copy of the input.
 fn assert_short(error: &workden_core::Error) {
     let text = error.to_string();
     assert!(text.len() < 5_000, "an error of {} bytes: {}...", text.len(), text.chars().take(200).collect::<String>());

@@ -1,5 +1,5 @@
-//! The driver for the stable compiler: random and mutated inputs for each target, until time is up
-//! or something breaks.
+//! The driver for the stable compiler: random and mutated inputs for each target, until the time is over or a target
+//! fails.
 //!
 //! `cargo run -p workden-fuzz -- --seconds 60 [--target NAME] [--seed N] [--input HEX]`
 
@@ -18,17 +18,17 @@ use workden_fuzz::{
     mutate::{Random, minimised, mutated},
 };
 
-/// The least executions of a target, however slow the machine is.
+/// The minimum number of executions of a target, however slow the machine is.
 const LEAST_EXECUTIONS: u64 = 100;
 /// How often progress is printed.
 const PROGRESS: Duration = Duration::from_secs(5);
-/// After how long an execution that does not come back is reported; it can only be left.
+/// After how long a hanging execution is reported; its thread cannot be ended.
 const HANGS: Duration = Duration::from_secs(120);
-/// How long making a finding smaller may take.
+/// The time limit for minimising a finding.
 const MINIMISING: Duration = Duration::from_secs(10);
-/// How many inputs a target keeps to make others from.
+/// How many inputs of a target are kept for mutation.
 const POOL: usize = 512;
-/// The longest input that others are made from: long ones breed longer ones, and few run in a second.
+/// The longest input that is kept: mutations of long inputs are longer, and few run in a second.
 const POOLED_BYTES: usize = 1_024;
 
 struct Arguments {
@@ -50,11 +50,11 @@ fn main() -> ExitCode {
     let targets: Vec<&Target> = TARGETS.iter().filter(wanted).collect();
     if targets.is_empty() {
         let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-        eprintln!("no such target; there are: {}", names.join(", "));
+        eprintln!("target not found; use one of: {}", names.join(", "));
         return ExitCode::from(2);
     }
     if let Some(input) = &arguments.input {
-        // Left to panic, so that the place is shown.
+        // Not caught, so that the location of the panic is shown.
         targets.iter().for_each(|target| (target.run)(input));
         println!("nothing found");
         return ExitCode::SUCCESS;
@@ -73,13 +73,13 @@ fn main() -> ExitCode {
 fn arguments(mut given: impl Iterator<Item = String>) -> Result<Arguments, String> {
     let mut arguments = Arguments { seconds: 60, seed: 1, target: None, input: None };
     while let Some(name) = given.next() {
-        let value = given.next().ok_or_else(|| format!("{name} wants a value"))?;
-        let number = || value.parse().map_err(|_| format!("{name} wants a number, not `{value}`"));
+        let value = given.next().ok_or_else(|| format!("{name} requires a value"))?;
+        let number = || value.parse().map_err(|_| format!("{name} requires a number, not `{value}`"));
         match name.as_str() {
             "--seconds" => arguments.seconds = number()?,
             "--seed" => arguments.seed = number()?,
             "--target" => arguments.target = Some(value),
-            "--input" => arguments.input = Some(from_hex(&value).ok_or("--input wants hexadecimal digits")?),
+            "--input" => arguments.input = Some(from_hex(&value).ok_or("--input requires hexadecimal digits")?),
             _ => return Err(format!("unknown argument {name}")),
         }
     }
@@ -100,7 +100,7 @@ fn finding(target: &Target, input: &[u8]) -> Option<String> {
     Some(text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default())
 }
 
-/// Runs one target; says whether something was found.
+/// Runs one target; returns whether there was a finding.
 fn fuzz(target: &Target, time: Duration, seed: u64) -> bool {
     let mut random = Random::new(seed);
     let mut pool: Vec<Vec<u8>> = target.seeds.iter().map(|seed| seed.to_vec()).collect();
@@ -124,7 +124,7 @@ fn fuzz(target: &Target, time: Duration, seed: u64) -> bool {
             return true;
         }
         let took = before.elapsed();
-        // Without coverage, what takes long or is drawn by chance is what there is to build upon.
+        // Without coverage, keep slow inputs and a random selection.
         if input.len() <= POOLED_BYTES && (took > slowest || random.below(64) == 0) {
             if pool.len() < POOL {
                 pool.push(input);
@@ -143,7 +143,7 @@ fn fuzz(target: &Target, time: Duration, seed: u64) -> bool {
     false
 }
 
-/// The input that runs, and since when; a thread reports one that runs for too long.
+/// The current input and its start time; a thread reports one that runs for too long.
 type Running = Arc<Mutex<Option<(Instant, Vec<u8>)>>>;
 
 fn watch(target: &Target) -> Running {
@@ -155,7 +155,7 @@ fn watch(target: &Target) -> Running {
             if let Some((since, input)) = &*running.lock().unwrap_or_else(PoisonError::into_inner)
                 && since.elapsed() > HANGS
             {
-                show(name, input, "it does not come back");
+                show(name, input, "it hangs");
                 std::process::exit(1);
             }
             drop(running);

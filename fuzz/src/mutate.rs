@@ -21,7 +21,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`; 0 when there is none.
+    /// A number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         if end == 0 { 0 } else { (self.number() % end as u64) as usize }
     }
@@ -167,7 +167,7 @@ const TOKENS: &[&[u8]] = &[
     b"[[[[",
 ];
 
-/// An input made of a seed or another input, changed a few times.
+/// Makes an input from a seed or another input, changed a few times.
 pub fn mutated(random: &mut Random, pool: &[Vec<u8>]) -> Vec<u8> {
     let mut input = pool.get(random.below(pool.len())).cloned().unwrap_or_default();
     if random.below(8) == 0 {
@@ -209,7 +209,7 @@ fn change(random: &mut Random, input: &mut Vec<u8>, pool: &[Vec<u8>]) {
         }
         7 => drop(input.drain(at..end)),
         8 => {
-            // The same again, a few times or many: what is quadratic shows in what repeats.
+            // Repeat a part, a few times or many: quadratic behaviour shows in repetition.
             let times = if random.below(20) == 0 { random.below(4_000) } else { random.below(8) };
             let piece = input[at..end].repeat(times);
             input.splice(at..at, piece);
@@ -235,7 +235,7 @@ fn change(random: &mut Random, input: &mut Vec<u8>, pool: &[Vec<u8>]) {
     }
 }
 
-/// The input with as much left out as still fails.
+/// Returns a minimised input that still fails.
 pub fn minimised(input: &[u8], fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let mut smallest = input.to_vec();
     let mut step = smallest.len() / 2;

@@ -1,7 +1,7 @@
-//! `cargo xtask` again, beside the current run: downloads and installations wait for the network, compilers for the
-//! processor, so both at once take as long as the slower one.
+//! Runs another `cargo xtask` beside the current one: downloads wait for the network and compilers for the processor,
+//! so both at once take as long as the slower one.
 //!
-//! Its output goes to a file, shown when it fails. It ends with the run that started it.
+//! Its output goes to a file, which is shown if it fails. It ends with the run that started it.
 
 use std::{
     env, fs,
@@ -11,7 +11,7 @@ use std::{
 
 use crate::{Outcome, keeper::target_directory};
 
-/// A command of this program that runs beside it.
+/// A command of this program that runs in the background.
 pub(crate) struct Background {
     child: Child,
     name: String,
@@ -36,7 +36,7 @@ pub(crate) fn start(arguments: &[&str]) -> Outcome<Background> {
 }
 
 impl Background {
-    /// Waits for it. Its output becomes ours when it fails.
+    /// Waits for it, and prints its output if it failed.
     pub(crate) fn finish(mut self) -> Outcome {
         let status = self.child.wait().map_err(|error| format!("cannot wait for `{}`: {error}", self.name))?;
         if status.success() {
@@ -49,7 +49,7 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // Without effect when it has ended, since `finish` waited for it.
+        // No effect if it has ended, since `finish` waited for it.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

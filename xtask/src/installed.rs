@@ -1,6 +1,6 @@
-//! Packages in a directory of their own below `target`, installed when a list of them is new or has changed.
+//! Packages in a directory below `target`, installed when their list is new or has changed.
 //!
-//! A copy of the list is written last, so that what was interrupted, or has another list by now, is installed anew.
+//! A copy of the list is written last, so that an interrupted or outdated installation is repeated.
 
 use std::{
     fs,
@@ -10,10 +10,10 @@ use std::{
 
 use crate::Outcome;
 
-/// The name of the copy, which tests look at as well.
+/// The name of the copy, which tests also read.
 const INSTALLED: &str = "installed";
 
-/// Makes sure that `home` has what `list` says; `program` in there must start, or all of it is installed anew.
+/// Installs `list` into `home`, unless it is already installed and `program` in it starts.
 pub(crate) fn provide(list: &Path, home: &Path, program: &str, install: impl FnOnce() -> Outcome) -> Outcome {
     let wanted = fs::read_to_string(list).map_err(|error| format!("cannot read {}: {error}", list.display()))?;
     let installed = home.join(INSTALLED);
@@ -30,25 +30,25 @@ pub(crate) fn provide(list: &Path, home: &Path, program: &str, install: impl FnO
     fs::write(installed, wanted).map_err(cannot)
 }
 
-/// Whether a program can be started: what it was linked to may be gone from this machine.
+/// Whether a program starts: a library that it was linked to may have been removed.
 fn starts(program: &Path) -> bool {
     let status = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }
 
-/// A virtual environment of this Python in `home`, with what `list` says.
+/// Creates a virtual environment of this Python in `home`, with the packages of `list`.
 pub(crate) fn by_pip(python: &Path, list: &Path, home: &Path) -> Outcome {
     environment(python, home)?;
     let mut pip = pip_install(home);
     succeed(pip.arg("--requirement").arg(list))
 }
 
-/// A virtual environment with nothing in it but pip.
+/// Creates a virtual environment with only pip.
 pub(crate) fn environment(python: &Path, home: &Path) -> Outcome {
     succeed(Command::new(python).args(["-m", "venv", "--clear"]).arg(home))
 }
 
-/// `pip install` in an environment; what is installed is to be said.
+/// Returns a `pip install` of an environment, to which the caller adds the packages.
 pub(crate) fn pip_install(home: &Path) -> Command {
     let mut pip = Command::new(home.join("bin/python"));
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
@@ -90,7 +90,7 @@ mod tests {
             assert_eq!(provide(), expected, "{text}");
         }
         fs::remove_file(home.join("program")).unwrap();
-        assert_eq!(provide(), 3, "what cannot be started is installed anew");
+        assert_eq!(provide(), 3, "a program that does not start is installed again");
         fs::remove_dir_all(place).unwrap();
     }
 }

@@ -1,7 +1,6 @@
-//! `cargo xtask keeper`: the keeper for containers, as one static file.
+//! `cargo xtask keeper`: builds the keeper for containers as one static file.
 //!
-//! What is said of it is tried: that it asks for no loader and no library, and that it runs in a root that
-//! holds nothing else.
+//! The build is checked: the file needs no loader and no library, and runs in an empty root.
 
 use std::{
     env, fs,
@@ -11,7 +10,7 @@ use std::{
 
 use crate::{Outcome, workspace};
 
-/// Megabytes that it may have; it is copied into every container.
+/// Its size limit; it is copied into every container.
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Which build of the keeper.
@@ -19,7 +18,7 @@ const MOST_BYTES: u64 = 8 * 1024 * 1024;
 pub(crate) enum Form {
     /// Small and optimised, as releases and wheels carry it.
     Shipped,
-    /// Of the tests' profile: it is there in a third of the time.
+    /// With the tests' profile, in a third of the time.
     Short,
 }
 
@@ -28,7 +27,7 @@ pub(crate) fn run(form: Form) -> Outcome {
     let file = build(form)?;
     let content = fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     if needs_a_loader(&content)? {
-        return Err(format!("{} is not static: it asks for a loader", file.display()));
+        return Err(format!("{} is not static: it needs a loader", file.display()));
     }
     let size = content.len() as u64;
     if form == Form::Shipped && size > MOST_BYTES {
@@ -51,12 +50,12 @@ pub(crate) fn build(form: Form) -> Outcome<PathBuf> {
         other => other,
     };
     let file = place.join(format!("workden-keeper-{architecture}"));
-    // A new file in its place: the old one may be running.
+    // Replace the file: the old one may be running.
     let fresh = place.join("fresh");
     fs::create_dir_all(&place)
         .and_then(|()| fs::copy(&built, &fresh))
         .and_then(|_| fs::rename(&fresh, &file))
-        .map_err(|error| format!("cannot put the keeper into {}: {error}", place.display()))?;
+        .map_err(|error| format!("cannot install the keeper in {}: {error}", place.display()))?;
     Ok(file)
 }
 
@@ -75,7 +74,7 @@ fn build_static(form: Form) -> Outcome<PathBuf> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .args(["build", "--quiet", "--profile", profile, "--package", "workden-keeper", "--bin", "workden-keeper"])
-        // With a target the flags apply to the program alone, and not to build scripts and macros.
+        // With a target, the flags apply to the program alone, and not to build scripts and macros.
         .args(["--target", &target])
         .env("RUSTFLAGS", "-C target-feature=+crt-static")
         .current_dir(workspace::root())
@@ -87,24 +86,24 @@ fn build_static(form: Form) -> Outcome<PathBuf> {
     }
 }
 
-/// The target of the compiler itself.
+/// Returns the target of the compiler itself.
 fn host_target() -> Outcome<String> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let said = Command::new(rustc).arg("-vV").output().map_err(|error| format!("cannot start rustc: {error}"))?;
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| "rustc does not say its target".to_owned())
+    host.map(str::to_owned).ok_or_else(|| "rustc did not report its target".to_owned())
 }
 
-/// Where cargo builds.
+/// The directory of cargo's output.
 pub(crate) fn target_directory() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from)
 }
 
-/// Whether an ELF file of 64 bits has a program header that names a loader.
+/// Whether a 64-bit ELF file has a program header that names a loader.
 fn needs_a_loader(file: &[u8]) -> Outcome<bool> {
     const INTERPRETER: u64 = 3;
-    let broken = || "the keeper is no ELF file of 64 bits".to_owned();
+    let broken = || "the keeper is not a 64-bit ELF file".to_owned();
     let number = |at: u64, bytes: usize| -> Outcome<u64> {
         let at = usize::try_from(at).map_err(|_| broken())?;
         let found = file.get(at..at + bytes).ok_or_else(broken)?;
@@ -122,10 +121,10 @@ fn needs_a_loader(file: &[u8]) -> Outcome<bool> {
     Ok(false)
 }
 
-/// Starts it where there is nothing but itself; what it says of its version.
+/// Starts it in a root that contains nothing else, and returns its version.
 fn run_in_empty_root(keeper: &Path) -> Outcome<String> {
     let root = env::temp_dir().join(format!("workden-empty-root-{}", std::process::id()));
-    fs::create_dir(&root).map_err(|error| format!("cannot make an empty root: {error}"))?;
+    fs::create_dir(&root).map_err(|error| format!("cannot create an empty root: {error}"))?;
     let said = fs::copy(keeper, root.join("keeper"))
         .and_then(|_| {
             let mut command = as_root();
@@ -141,7 +140,7 @@ fn run_in_empty_root(keeper: &Path) -> Outcome<String> {
     Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
 }
 
-/// A command that is root, at least to itself: only root may change the root.
+/// Returns a command that runs as root, at least in its own namespace: only root may change the root.
 fn as_root() -> Command {
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|answer| answer.stdout == b"0\n");
     let mut command = Command::new(if is_root { "env" } else { "unshare" });

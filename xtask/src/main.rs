@@ -1,7 +1,7 @@
 //! The project's own commands: `cargo xtask test`, `tidy`, `bench`, `keeper`, `docker`, `clients`, `python`.
 //!
 //! Standard library only, so that the first `cargo xtask` on a fresh machine starts in seconds.
-//! Nothing here knows workden: it starts other programs, and reads the project's own text.
+//! It knows nothing of workden: it starts other programs, and reads the project's own text.
 
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to a terminal")]
@@ -20,7 +20,7 @@ mod workspace;
 
 use std::{env, process::ExitCode};
 
-/// Why a command did not succeed, in a sentence.
+/// The result of a command, with its error as a sentence.
 type Outcome<T = ()> = Result<T, String>;
 
 const HELP: &str = "\
@@ -98,11 +98,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Benchmarks parse their own arguments, so a new one needs no change here.
+/// Benchmarks parse their own arguments, so that a new one needs no change here.
 fn bench(name: &str, rest: &[&str]) -> Outcome {
     let mut cargo = vec!["run", "--release", "--quiet", "--package", "workden-bench", "--", name];
     cargo.extend(rest);
-    // What a sandbox or a server costs is a matter of the programs that are shipped.
+    // Sandboxes and servers are measured with the programs that are shipped.
     let shipped = match name {
         "linux" | "docker" => vec![keeper::build_command_line()?, keeper::build(keeper::Form::Shipped)?],
         "tools" => vec![keeper::build_command_line()?],

@@ -1,7 +1,7 @@
-//! What the tests need from the machine, in one list, and how it gets there.
+//! What the tests need from the machine, and how to install it.
 //!
-//! As root on Debian the missing is installed, since that is a test machine or a container.
-//! Any other machine is left alone: the missing packages are listed.
+//! As root on Debian, missing packages are installed, since that is a test machine or a container. On any other machine
+//! they are only listed.
 
 use std::{
     env, fs,
@@ -10,14 +10,14 @@ use std::{
 
 use crate::Outcome;
 
-/// Something the tests cannot do without.
+/// Something that the tests require.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Need {
-    /// How to tell that it is there.
+    /// How to check for it.
     probe: Probe,
     /// Where it comes from.
     source: Source,
-    /// What it is for, in the words of the message that it is missing.
+    /// Its purpose, for the message that it is missing.
     purpose: &'static str,
 }
 
@@ -37,13 +37,13 @@ enum Source {
     Rustup(&'static str),
 }
 
-/// What the steps that compile need beyond rustup and a C linker.
+/// Requirements of the steps that compile, beyond rustup and a C linker.
 pub(crate) const TOOLCHAIN: &[Need] = &[
     need(Probe::Succeeds(&["cargo", "fmt", "--version"]), Source::Rustup("rustfmt"), "tidy"),
     need(Probe::Succeeds(&["cargo", "clippy", "--version"]), Source::Rustup("clippy"), "tidy"),
 ];
 
-/// What the tests need beyond `TOOLCHAIN` and `DOCKER`.
+/// Requirements of the tests, beyond `TOOLCHAIN` and `DOCKER`.
 pub(crate) const NEEDS: &[Need] = &[
     need(Probe::Program("git"), Source::Debian("git"), "tidy: which files are the project's"),
     need(Probe::Program("rg"), Source::Debian("ripgrep"), "search results are compared with ripgrep's"),
@@ -68,7 +68,7 @@ pub(crate) const NEEDS: &[Need] = &[
     need(Probe::Program("npm"), Source::Debian("npm"), "the MCP inspector is installed with it"),
 ];
 
-/// What containers are tried with.
+/// Requirements of the container tests.
 pub(crate) const DOCKER: &[Need] = &[
     need(Probe::Program("dockerd"), Source::Debian("docker.io"), "sandboxes are tried in containers of a real daemon"),
     need(Probe::Program("docker"), Source::Debian("docker.io"), "images are brought to that daemon"),
@@ -81,14 +81,14 @@ pub(crate) const DOCKER: &[Need] = &[
     need(Probe::Program("unshare"), Source::Debian("util-linux"), "its mounts stay invisible to other programs"),
 ];
 
-/// Whether there is a busybox that needs no library: ldd refuses a static program.
+/// Checks for a static busybox: ldd refuses a static program.
 const BUSYBOX: &[&str] = &["sh", "-c", "test -x /bin/busybox && ! ldd /bin/busybox"];
 
 const fn need(probe: Probe, source: Source, purpose: &'static str) -> Need {
     Need { probe, source, purpose }
 }
 
-/// Makes sure that everything is there.
+/// Makes sure that everything is installed.
 pub(crate) fn provide(needs: &[Need]) -> Outcome {
     let missing = missing(needs);
     if missing.is_empty() {
@@ -135,7 +135,7 @@ fn is_there(probe: Probe) -> bool {
     }
 }
 
-/// The commands that bring what is missing, for a root shell on Debian.
+/// Returns the commands that install what is missing, for a root shell on Debian.
 fn installation(missing: &[Need]) -> Vec<Vec<&'static str>> {
     let mut packages = Vec::new();
     let mut components = Vec::new();
@@ -160,7 +160,7 @@ fn installation(missing: &[Need]) -> Vec<Vec<&'static str>> {
 }
 
 fn complaint(missing: &[Need]) -> String {
-    let mut text = "this is missing on this machine, and only on Debian as root is it installed from here:".to_owned();
+    let mut text = "missing on this machine (installed automatically only as root on Debian):".to_owned();
     for need in missing {
         let (what, from) = match need.source {
             Source::Debian(package) => (package, "package"),

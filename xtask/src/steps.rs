@@ -1,7 +1,7 @@
-//! The steps of `cargo xtask test`, as data, and the runner that reports on them.
+//! The steps of `cargo xtask test`, as data, and their runner.
 //!
-//! A step either passes or ends the run. One cargo build makes everything that the later steps start, so no crate
-//! is compiled twice for another profile or another choice of packages.
+//! A step either passes or ends the run. One cargo build produces everything that the later steps start, so that no
+//! crate is compiled twice for another profile or another choice of packages.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::{
     keeper, needs, python, tidy, workspace,
 };
 
-/// One thing that must hold.
+/// One check.
 pub(crate) struct Step {
     /// Its name in the report.
     pub(crate) name: &'static str,
@@ -29,7 +29,7 @@ pub(crate) enum Action {
     FinishPreparing,
     /// The text checks of `cargo xtask tidy`, which compile nothing.
     Text,
-    /// The keeper for containers, of the tests' profile, built and started.
+    /// Builds and starts the keeper for containers, with the tests' profile.
     Keeper,
     /// A Docker daemon, a Podman and their images: `cargo xtask docker`. They stay until the last step ends.
     Docker,
@@ -39,14 +39,14 @@ pub(crate) enum Action {
     Wheel,
     /// Cargo, with these arguments and the variables by which tests find the services of an earlier step.
     Cargo(&'static [&'static str]),
-    /// A program that the `build` step made, with these arguments.
+    /// A program that the `build` step produced, with these arguments.
     Built(&'static str, &'static [&'static str]),
     /// Anything else; tests of the runner use it.
     #[cfg(test)]
     Call(fn() -> Outcome),
 }
 
-/// Everything that must hold before a change is merged, the quick answers first.
+/// Everything that must pass before a change is merged, the quick steps first.
 pub(crate) const FULL: &[Step] = &[
     Step { name: "text", action: Action::Text },
     Step { name: "prepare", action: Action::StartPreparing },
@@ -80,15 +80,15 @@ const PUBLISH: &[&str] = &[
     "--exclude=xtask",
 ];
 
-/// The shell analysis beside what shells really run, longer than among the other tests.
+/// Compares the shell analysis with real shells, for longer than the other tests do.
 const DIFFERENTIAL: &[&str] = &["test", "--workspace", "--test", "differential", "--", "--seconds", "20"];
 
-/// What is worth running after every few edits.
+/// The steps to run after every few edits.
 pub(crate) const FAST: &[Step] = &[
     Step { name: "text", action: Action::Text },
     Step { name: "clippy", action: Action::Cargo(tidy::CLIPPY) },
     Step { name: "tests", action: Action::Cargo(FAST_TESTS) },
-    // Of sandboxes the quick ones: neither walls nor the whole contract, which start them by the thousand.
+    // Of the sandbox tests only the quick ones: the isolation and contract tests start sandboxes by the thousand.
     Step { name: "sandboxes", action: Action::Cargo(FAST_SANDBOXES) },
 ];
 
@@ -112,7 +112,7 @@ const FAST_SANDBOXES: &[&str] = &[
     "sessions::many",
 ];
 
-/// What the steps hand on to later ones.
+/// What steps pass on to later ones.
 #[derive(Default)]
 struct Made {
     preparing: Option<Background>,

@@ -1,4 +1,4 @@
-//! The project's own directory: where it is, what is in it, and cargo run in it.
+//! The project's directory, its files, and cargo in it.
 
 use std::{
     env,
@@ -8,31 +8,31 @@ use std::{
 
 use crate::{Outcome, keeper::target_directory};
 
-/// Cargo's arguments that build every library, program, test and example in the one profile of the tests. All
-/// steps share this choice of packages: cargo unifies features over it, and another choice would compile the
-/// dependencies again.
+/// Cargo's arguments that build every library, program, test and example in the one profile of the tests. All steps
+/// share this choice of packages: cargo unifies features over it, and another choice would compile the dependencies
+/// again.
 pub(crate) const BUILD: &[&str] = &["build", "--quiet", "--workspace", "--all-targets"];
 
-/// A file of the project, read.
+/// A file of the project.
 pub(crate) struct Source {
     /// Its path from the root of the project.
     pub(crate) path: String,
-    /// Its content; bytes that are not UTF-8 are shown as U+FFFD, which no check looks for.
+    /// Its content; bytes that are not UTF-8 become U+FFFD, which no check looks for.
     pub(crate) text: String,
 }
 
-/// The root of the project. Cargo says where this crate is, which sits right below it.
+/// Returns the root of the project, the parent of this crate's directory.
 pub(crate) fn root() -> PathBuf {
     let here = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("xtask"), PathBuf::from);
     here.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-/// Runs cargo at the root, its output going where ours goes.
+/// Runs cargo at the root, with our standard output and error.
 pub(crate) fn cargo(arguments: &[&str]) -> Outcome {
     cargo_with(arguments, &[])
 }
 
-/// The same, with these environment variables besides.
+/// Does the same with additional environment variables.
 pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, String)]) -> Outcome {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
@@ -44,7 +44,7 @@ pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, String)]) -> 
     if status.success() { Ok(()) } else { Err(format!("`cargo {}` failed", arguments.join(" "))) }
 }
 
-/// Runs a program that `BUILD` has made.
+/// Runs a program that `BUILD` has produced.
 pub(crate) fn built(program: &str, arguments: &[&str]) -> Outcome {
     let status = Command::new(target_directory().join("debug").join(program))
         .args(arguments)
@@ -54,7 +54,7 @@ pub(crate) fn built(program: &str, arguments: &[&str]) -> Outcome {
     if status.success() { Ok(()) } else { Err(format!("`{program} {}` failed", arguments.join(" "))) }
 }
 
-/// Every file that is, or is about to be, part of the project: tracked ones and new ones.
+/// Reads every tracked file, and every new one that is not ignored.
 pub(crate) fn sources() -> Outcome<Vec<Source>> {
     let listed = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -67,7 +67,7 @@ pub(crate) fn sources() -> Outcome<Vec<Source>> {
     let mut sources = Vec::new();
     for path in String::from_utf8_lossy(&listed.stdout).split_terminator('\0') {
         let whole = root().join(path);
-        // A link's target is not ours to judge; a file deleted but still in the index has no text.
+        // The target of a link is checked at its own path; a file deleted but still in the index has no text.
         if whole.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
             let bytes = std::fs::read(&whole).map_err(|error| format!("cannot read {path}: {error}"))?;
             sources.push(Source { path: path.to_owned(), text: String::from_utf8_lossy(&bytes).into_owned() });

@@ -66,7 +66,7 @@ impl Contender {
         self.child.wait()?;
         let count = self.rounds.first().ok_or("no rounds were run")?.count;
         if self.rounds.iter().any(|round| round.count != count) {
-            return Err(format!("{} does not find the same every time: {:?}", self.label, self.rounds).into());
+            return Err(format!("{} found different counts: {:?}", self.label, self.rounds).into());
         }
         let mut times: Vec<f64> = self.rounds.iter().map(|round| round.seconds).collect();
         times.sort_by(f64::total_cmp);
@@ -89,7 +89,7 @@ impl Contender {
     fn answer(&mut self) -> Result<String, Failure> {
         let mut line = String::new();
         if self.answers.read_line(&mut line)? == 0 {
-            return Err(format!("{} gave up ({})", self.label, self.child.wait()?).into());
+            return Err(format!("{} exited early ({})", self.label, self.child.wait()?).into());
         }
         Ok(line)
     }
@@ -138,13 +138,13 @@ mod tests {
             read go || echo '{"peak_kib": 42}'"#,
         );
         (0..2).for_each(|_| contender.round().unwrap());
-        assert!(contender.finish().unwrap_err().to_string().contains("the same every time"));
+        assert!(contender.finish().unwrap_err().to_string().contains("found different counts"));
     }
 
     #[test]
     fn a_contender_that_dies_is_an_error() {
         let failure = script("echo ready; exit 3").round().unwrap_err().to_string();
-        assert!(failure.contains("gave up") || failure.contains("pipe"), "{failure}");
+        assert!(failure.contains("exited early") || failure.contains("pipe"), "{failure}");
     }
 
     #[test]

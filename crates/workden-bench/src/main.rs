@@ -28,7 +28,7 @@ use std::process::ExitCode;
 
 use shipped::Options;
 
-/// Why a benchmark could not be run, or what it found wrong.
+/// Why a benchmark could not run, or failed.
 type Failure = Box<dyn std::error::Error>;
 
 const USAGE: &str = "\
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
         ["tools", rest @ ..] => Options::parse(rest, tools::ROUNDS).and_then(|options| tools::run(&options)),
         ["race", rest @ ..] => race::Options::parse(rest).and_then(|options| race::run(&options)),
         ["race-exchange", root] => race::exchange(root),
-        // How the benchmark starts itself: every contender is a process of its own.
+        // How the benchmark starts itself: every contender is a separate process.
         ["worker", kind, task] => worker::run(kind, task),
         _ => Err(USAGE.into()),
     };

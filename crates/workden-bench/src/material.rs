@@ -62,7 +62,7 @@ impl Material {
         {
             return Ok(material);
         }
-        eprintln!("making the tree in {}", home.display());
+        eprintln!("creating the tree in {}", home.display());
         if home.exists() {
             fs::remove_dir_all(&home)?;
         }

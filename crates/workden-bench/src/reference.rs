@@ -89,6 +89,6 @@ fn run(command: &mut Command) -> Result<(), Failure> {
 /// Where cargo builds: this program is in `target/<profile>/`.
 pub(crate) fn target_directory() -> Result<PathBuf, Failure> {
     let program = env::current_exe()?;
-    let target = program.parent().and_then(Path::parent).ok_or("this program is in no directory")?;
+    let target = program.parent().and_then(Path::parent).ok_or("the program has no parent directory")?;
     Ok(target.to_path_buf())
 }

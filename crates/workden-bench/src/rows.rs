@@ -50,7 +50,7 @@ impl Options {
                     options.only = Some((*text).to_owned());
                     rest
                 }
-                other => return Err(format!("cannot make sense of `{}`\n{}", other.join(" "), crate::USAGE).into()),
+                other => return Err(format!("invalid arguments `{}`\n{}", other.join(" "), crate::USAGE).into()),
             }
         }
     }
@@ -124,7 +124,7 @@ pub(crate) fn run(
         comparisons.extend(compared);
     }
     if comparisons.is_empty() {
-        return Err(format!("no row is called {:?}", options.only.as_deref().unwrap_or_default()).into());
+        return Err(format!("row {:?} not found", options.only.as_deref().unwrap_or_default()).into());
     }
     println!("{title}{} rounds each, in turn; times are minimum / median, ratios of medians\n", options.rounds);
     println!("{}", table::markdown(&comparisons));
@@ -179,7 +179,7 @@ fn same_work(row: &str, ours: &Measured, peer: &Measured) -> Result<(), Failure>
     if ours.count == peer.count {
         return Ok(());
     }
-    Err(format!("{row}: not the same work: workden finds {}, {} finds {}", ours.count, peer.label, peer.count).into())
+    Err(format!("{row}: different results: workden found {}, {} found {}", ours.count, peer.label, peer.count).into())
 }
 
 pub(crate) fn worker(label: &str, kind: &str, task: &Task) -> Result<Contender, Failure> {

@@ -33,12 +33,12 @@ impl Options {
                 "--check" => options.missed = Missed::Fails,
                 "--program" => options.program = words.next().map(PathBuf::from),
                 "--keeper" => options.keeper = words.next().map(PathBuf::from),
-                "--rounds" => options.rounds = words.next().ok_or("--rounds wants a number")?.parse()?,
-                other => return Err(format!("there is no option `{other}`").into()),
+                "--rounds" => options.rounds = words.next().ok_or("--rounds requires a number")?.parse()?,
+                other => return Err(format!("unknown option `{other}`").into()),
             }
         }
         match options.rounds {
-            0 => Err("--rounds wants at least 1".into()),
+            0 => Err("--rounds must be at least 1".into()),
             _ => Ok(options),
         }
     }
@@ -66,7 +66,9 @@ impl Options {
 }
 
 fn named(file: Option<&Path>) -> Result<&Path, Failure> {
-    file.ok_or_else(|| "which programs? `cargo xtask bench` builds and names them".into())
+    file.ok_or_else(|| {
+        "missing `--program` or `--keeper`\nhint: `cargo xtask bench` builds the programs and passes their paths".into()
+    })
 }
 
 #[cfg(test)]

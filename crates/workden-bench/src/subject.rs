@@ -76,7 +76,7 @@ pub(crate) fn prepare(task: &Task) -> Result<Work, Failure> {
             Ok(Box::new(move || hits(&runtime.block_on(files.grep_path(&root, &request))?)))
         }
         Task::Decide { operation, targets, times } => decide(&operation, targets, times),
-        Task::Command { .. } | Task::SaveAlone { .. } => Err(format!("this is for others to do: {task:?}").into()),
+        Task::Command { .. } | Task::SaveAlone { .. } => Err(format!("not a task of workden: {task:?}").into()),
     }
 }
 

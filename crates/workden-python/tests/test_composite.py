@@ -161,7 +161,7 @@ def test_with_a_sandbox_as_default_it_executes_there(tmp_path: Path) -> None:
     handle = backend.execute_background("sleep 50")
     assert backend.kill_background(handle.shell_id)
     files_only = CompositeBackend(StateBackend())
-    assert "files only" in files_only.execute("true").output
+    assert "has no sandbox" in files_only.execute("true").output
 
 
 def test_messages_of_a_python_backend_are_kept() -> None:

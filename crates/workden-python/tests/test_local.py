@@ -200,7 +200,7 @@ def test_commands_can_be_left_out(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="^Shell execution is disabled for this backend"):
         backend.execute("true")
     assert not backend.execute_enabled and backend.list_background() == []
-    with pytest.raises(RuntimeError, match="files only"):
+    with pytest.raises(RuntimeError, match="has no sandbox"):
         backend.execute_background("true")
     backend.close()
 

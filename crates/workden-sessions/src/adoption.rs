@@ -1,6 +1,6 @@
-//! Sandboxes from before: those of a manager that was killed, or that left without ending them.
+//! Adopts or removes the sandboxes of an earlier manager that was killed, or that exited without ending them.
 //!
-//! Invariant: what belongs to a session of now, or is being made, is never taken for one from before.
+//! Invariant: a sandbox of a current session, or one that is being created, is never taken for a left-over.
 
 use std::sync::Arc;
 
@@ -15,23 +15,23 @@ use crate::{
     table::{Installed, Phase, Shared, Slot, Table, Tenure},
 };
 
-/// What to do with sessions from before that still run.
+/// What to do with the running sessions of an earlier manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adopt {
-    /// They go on.
+    /// Adopt them.
     Running,
-    /// They are removed like all else.
+    /// Remove them like the rest.
     Nothing,
 }
 
-/// What became of the sandboxes from before.
+/// The outcome for the sandboxes of an earlier manager.
 #[derive(Clone, Debug, Default)]
 pub struct AdoptReport {
-    /// The sessions that go on.
+    /// The sessions that were adopted.
     pub adopted: Vec<SessionId>,
     /// The names of the sandboxes that were removed.
     pub removed: Vec<String>,
-    /// The names of those with which something went wrong, and what.
+    /// The names of the sandboxes that could not be removed, each with its error.
     pub failed: Vec<(String, Error)>,
 }
 
@@ -45,11 +45,11 @@ enum Became {
 pub(super) async fn adopt_or_remove(shared: &Arc<Shared>, adopt: Adopt) -> Result<AdoptReport> {
     let spare_in_making = shared.table().has_spare_between();
     let (factory, most) = (Arc::clone(&shared.factory), shared.settings.start_deadline);
-    let found = isolated("the search for sandboxes", most, async move { factory.find().await }).await?;
+    let found = isolated("looking for sandboxes", most, async move { factory.find().await }).await?;
     let mut settling = JoinSet::new();
     for found in found {
         if found.session.is_none() && spare_in_making {
-            // It may be the one that is being made, or given away.
+            // It may be the one that is being created or assigned.
             continue;
         }
         settling.spawn(settle(Arc::clone(shared), found, adopt));
@@ -76,7 +76,7 @@ async fn settle(shared: Arc<Shared>, found: ExistingSandbox, adopt: Adopt) -> Be
             return Became::LeftAlone;
         }
         match &found.session {
-            // A second sandbox of a session that is there is nobody's.
+            // A second sandbox of a session that has one belongs to no session.
             Some(session) if found.running && adopt == Adopt::Running && !table.slots.contains_key(session) => {
                 table.slots.insert(session.clone(), slot);
                 Some(Tenure::new(&shared, session))
@@ -85,7 +85,7 @@ async fn settle(shared: Arc<Shared>, found: ExistingSandbox, adopt: Adopt) -> Be
         }
     };
     match tenure {
-        // In a task of its own, like every start.
+        // In a separate task, like every start.
         Some(tenure) => tokio::spawn(connect(tenure, found, tell)).await.unwrap_or(Became::LeftAlone),
         None => remove(&shared, found).await,
     }
@@ -95,7 +95,7 @@ async fn connect(tenure: Tenure, found: ExistingSandbox, tell: watch::Sender<Opt
     let (shared, id) = (Arc::clone(&tenure.shared), tenure.id().clone());
     let (most, idle) = (shared.settings.start_deadline, shared.settings.idle);
     let (factory, from_before, outcome) = (Arc::clone(&shared.factory), found.clone(), tell.subscribe());
-    let adopted = isolated("the sandbox from before", most, async move { factory.adopt(&from_before).await }).await;
+    let adopted = isolated("adopting the sandbox", most, async move { factory.adopt(&from_before).await }).await;
     match adopted {
         Ok(placed) => {
             starting::settle(tenure, placed, None, idle, tell, || SessionEventKind::Adopted).await;
@@ -103,7 +103,7 @@ async fn connect(tenure: Tenure, found: ExistingSandbox, tell: watch::Sender<Opt
             if goes_on { Became::Adopted(id) } else { Became::LeftAlone }
         }
         Err(error) => {
-            // First it is removed, so that nobody starts another one of its name meanwhile.
+            // Remove it before the slot is freed, so that no caller starts another sandbox of that name meanwhile.
             let became = remove(&shared, found).await;
             tenure.give_up(Ok(()));
             tell.send_replace(Some(Err(error)));
@@ -125,7 +125,7 @@ async fn remove(shared: &Arc<Shared>, found: ExistingSandbox) -> Became {
     }
 }
 
-/// Whether it belongs to a session of now, or may: one that starts or ends has no name yet, or none any more.
+/// Whether it belongs to a current session, or may: a session that starts or ends has no sandbox name in the table.
 fn is_of_now(table: &Table, found: &ExistingSandbox) -> bool {
     let of_session = found.session.as_ref().and_then(|session| table.slots.get(session));
     let between = of_session.is_some_and(|slot| !matches!(slot.phase, Phase::Ready(_)));

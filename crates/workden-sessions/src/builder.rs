@@ -1,4 +1,4 @@
-//! What a manager of sessions is told before it begins.
+//! Settings of a session manager.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -7,16 +7,16 @@ use workden_core::Result;
 use crate::{Adopt, DirectoryStore, Launcher, SessionManager, spares, table::Shared, workspaces::Workspaces};
 use workden_sandboxes::runtimes::RuntimeConfig;
 
-/// How long a session may be idle, when nothing is said.
+/// The default idle limit of a session.
 const IDLE: Duration = Duration::from_secs(3600);
 /// How long a session may take to start: an image may have to be fetched.
 const START: Duration = Duration::from_secs(600);
-/// How long it may take to end.
+/// How long a session may take to end.
 const STOP: Duration = Duration::from_secs(30);
-/// Events that a listener may be behind.
+/// How many events a listener may lag behind.
 const EVENTS: usize = 256;
 
-/// What holds for all sessions of a manager.
+/// Settings that apply to all sessions of a manager.
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) default_runtime: Option<RuntimeConfig>,
@@ -30,7 +30,7 @@ pub(super) struct Settings {
     pub(super) events: usize,
 }
 
-/// What a [`SessionManager`] is to do.
+/// Builds a [`SessionManager`].
 #[must_use = "nothing happens before `start`"]
 pub struct SessionManagerBuilder {
     factory: Arc<dyn Launcher>,
@@ -54,75 +54,76 @@ impl SessionManagerBuilder {
         Self { factory, settings, adopt: None }
     }
 
-    /// What a session has installed when nobody says anything else.
+    /// Sets the runtime of sessions that do not name one.
     pub fn default_runtime(mut self, runtime: RuntimeConfig) -> Self {
         self.settings.default_runtime = Some(runtime);
         self
     }
 
-    /// How long a session may be idle before it is ended, unless it is told something else; an hour.
+    /// Sets how long a session may be idle before it is ended, unless its options say otherwise; the default is an
+    /// hour.
     pub fn idle(mut self, most: Duration) -> Self {
         self.settings.idle = most;
         self
     }
 
-    /// The most sessions at a time: those that start and those that end count.
+    /// Sets the maximum number of sessions. Sessions that are starting or ending count.
     pub fn max_sessions(mut self, most: usize) -> Self {
         self.settings.max_sessions = Some(most);
         self
     }
 
-    /// Keeps the files of each session at `{root}/{id}/workspace`, across its ends and new beginnings. Without
-    /// it they end with the session.
+    /// Keeps the files of each session at `{root}/{id}/workspace` after the session ends. By default the files end with
+    /// the session.
     pub fn workspace_root(mut self, root: impl Into<PathBuf>) -> Self {
         self.settings.workspaces = Some(Workspaces::new(root.into()));
         self
     }
 
-    /// Keeps the records of sessions in a directory, for processes that come and go: a session that another process
-    /// made is found again by its id. By default records are in memory, and sessions belong to this manager.
+    /// Keeps the records of sessions in a directory, so that a later process finds a session by its id. By default the
+    /// records are in memory, and the sessions belong to this manager.
     pub fn store(mut self, store: DirectoryStore) -> Self {
         self.settings.store = Some(store);
         self
     }
 
-    /// So many sandboxes are made before anybody asks for them. They are for sessions of the default runtime
-    /// whose files nobody keeps: what is mounted into a sandbox is so when it is made.
+    /// Creates this many sandboxes in advance. They serve sessions that have the default runtime and whose files are
+    /// not kept, because a sandbox's mounts are fixed when it is created.
     pub fn spares(mut self, ready: usize) -> Self {
         self.settings.spares = ready;
         self
     }
 
-    /// How long a session may take to start; ten minutes, in which an image can be fetched.
+    /// Sets how long a session may take to start; the default is ten minutes, enough to fetch an image.
     pub fn start_deadline(mut self, most: Duration) -> Self {
         self.settings.start_deadline = most;
         self
     }
 
-    /// How long a session may take to stop, and its sandbox to be removed; 30 seconds each.
+    /// Sets how long a session may take to stop, and its sandbox to be removed; the default is 30 seconds each.
     pub fn stop_deadline(mut self, most: Duration) -> Self {
         self.settings.stop_deadline = most;
         self
     }
 
-    /// How many events a listener may be behind before it misses the oldest; 256.
+    /// Sets how many events a listener may lag behind before it misses the oldest; the default is 256.
     pub fn events(mut self, capacity: usize) -> Self {
         self.settings.events = capacity;
         self
     }
 
-    /// What is done at the start with the factory's sandboxes from before. Without it they are left alone, and
-    /// [`SessionManager::adopt_or_remove`] does it later.
+    /// Sets what `start` does with the launcher's sandboxes of an earlier manager. By default it leaves them alone, and
+    /// you can call [`SessionManager::adopt_or_remove`] later.
     pub fn adopt(mut self, adopt: Adopt) -> Self {
         self.adopt = Some(adopt);
         self
     }
 
-    /// Begins, in the current runtime.
+    /// Starts the manager in the current runtime.
     ///
     /// # Errors
     ///
-    /// When sandboxes from before are to be looked for, and that fails.
+    /// When the search for sandboxes of an earlier manager fails.
     pub async fn start(self) -> Result<SessionManager> {
         let wants_spares =
             self.settings.spares > 0 && self.settings.workspaces.is_none() && self.settings.store.is_none();
@@ -130,7 +131,7 @@ impl SessionManagerBuilder {
         if let Some(adopt) = self.adopt {
             manager.adopt_or_remove(adopt).await?;
         }
-        // After that: a spare sandbox of now is not one from before.
+        // Only after the adoption, which would take a new spare sandbox for a left-over.
         if wants_spares {
             tokio::spawn(spares::keep_filled(manager.share()));
         }

@@ -1,5 +1,5 @@
-//! Ending sessions, each in a task of its own: a sandbox that hangs, fails or panics when it is stopped keeps
-//! nobody else from ending, and is removed all the same.
+//! Ends sessions, each in a separate task: a sandbox that hangs, fails or panics when it is stopped does not delay the
+//! others, and is removed all the same.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,19 +13,18 @@ use crate::{
     table::{Gone, Phase, Shared, Tenure},
 };
 
-/// What became of all sessions.
+/// The outcome of a shutdown.
 #[derive(Clone, Debug, Default)]
 pub struct ShutdownReport {
-    /// Sessions that are gone.
+    /// Sessions that have ended.
     pub sessions: usize,
-    /// Spare sandboxes that are gone.
+    /// Spare sandboxes that were removed.
     pub spares: usize,
-    /// What went wrong, and with which session; `None` for a spare sandbox.
+    /// The errors, each with its session; `None` for a spare sandbox.
     pub failed: Vec<(Option<SessionId>, Error)>,
 }
 
-/// Orders the end of a session, whatever state it is in: for waiting until it is gone, and whether nobody had
-/// ordered it before.
+/// Orders the end of a session in any state. Returns a handle to wait for the end, and whether this is the first order.
 pub(super) fn order(shared: &Arc<Shared>, id: &SessionId, why: End) -> Option<(Gone, bool)> {
     let mut table = shared.table();
     let slot = table.slots.get_mut(id)?;
@@ -64,7 +63,7 @@ pub(super) async fn end(tenure: Tenure, live: Arc<Live>, why: End) {
     tenure.give_up(ended);
 }
 
-/// Ends a session whose record is in a directory. One whose sandbox is dead is made again as it was.
+/// Ends a session whose record is in a directory. One whose sandbox is dead keeps its record, to be created again.
 async fn end_record(shared: &Arc<Shared>, store: &DirectoryStore, id: &SessionId, why: End) -> Result<()> {
     let (store, launcher, id) = (store.clone(), Arc::clone(&shared.factory), id.clone());
     let ended = async move {
@@ -75,14 +74,14 @@ async fn end_record(shared: &Arc<Shared>, store: &DirectoryStore, id: &SessionId
             }
         }
     };
-    isolated("the end of the session", shared.settings.stop_deadline, ended).await
+    isolated("ending the session", shared.settings.stop_deadline, ended).await
 }
 
 /// Stops a sandbox and removes it.
 pub(super) async fn dispose(shared: &Arc<Shared>, placed: Launched) -> Result<()> {
     let Launched { sandbox, name } = placed;
     let most = shared.settings.stop_deadline;
-    let stopped = isolated("the stop of the sandbox", most, async move { sandbox.stop().await }).await;
+    let stopped = isolated("stopping the sandbox", most, async move { sandbox.stop().await }).await;
     remove(shared, name).await?;
     match stopped {
         Err(error) if error.kind() == ErrorKind::Gone => Ok(()),
@@ -90,7 +89,7 @@ pub(super) async fn dispose(shared: &Arc<Shared>, placed: Launched) -> Result<()
     }
 }
 
-/// The same for a sandbox that is nobody's: what goes wrong is told to whoever listens.
+/// Does the same for a sandbox without a session, and reports the outcome to the listeners.
 pub(super) async fn dispose_and_tell(shared: &Arc<Shared>, placed: Launched) {
     let name = placed.name.clone();
     let kind = match dispose(shared, placed).await {
@@ -100,13 +99,13 @@ pub(super) async fn dispose_and_tell(shared: &Arc<Shared>, placed: Launched) {
     shared.listeners.tell(None, kind);
 }
 
-/// Has the factory remove what there is of this name.
+/// Asks the launcher to remove the sandbox of this name.
 pub(super) async fn remove(shared: &Arc<Shared>, name: String) -> Result<()> {
     let (factory, most) = (Arc::clone(&shared.factory), shared.settings.stop_deadline);
-    isolated("the removal of the sandbox", most, async move { factory.remove(&name).await }).await
+    isolated("removing the sandbox", most, async move { factory.remove(&name).await }).await
 }
 
-/// Ends everything, all at a time, and waits so long for it.
+/// Ends all sessions and spare sandboxes concurrently, and waits until the deadline.
 pub(super) async fn shutdown(shared: &Arc<Shared>, deadline: Duration) -> ShutdownReport {
     let until = Instant::now() + deadline;
     let (ids, spares) = {
@@ -122,10 +121,10 @@ pub(super) async fn shutdown(shared: &Arc<Shared>, deadline: Duration) -> Shutdo
     }
     for spare in spares {
         let shared = Arc::clone(shared);
-        // Not a part of the set: it goes on ending when nobody waits any more.
+        // Not a task of the set: dropping the set must not abort it.
         let task = tokio::spawn(async move { dispose(&shared, spare).await });
         ending.spawn(async move {
-            let broken = || Err(Error::new(ErrorKind::TimedOut, "a spare sandbox has not ended in time"));
+            let broken = || Err(Error::new(ErrorKind::TimedOut, "ending a spare sandbox timed out"));
             (
                 None,
                 tokio::time::timeout_at(until, task)

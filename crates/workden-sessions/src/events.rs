@@ -1,5 +1,5 @@
-//! What happens to sessions, told to whoever listens. Nobody waits for a listener: one that is too slow
-//! misses what is oldest, and is told how much.
+//! Events of sessions. The manager never waits for a listener: a slow one misses the oldest events, and learns how
+//! many.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,44 +8,44 @@ use workden_core::Error;
 
 use crate::SessionId;
 
-/// Something that happened to a session.
+/// An event of a session.
 #[derive(Clone, Debug)]
 pub struct SessionEvent {
-    /// When.
+    /// When it happened.
     pub at: SystemTime,
-    /// To whom; `None` for a spare sandbox, and for one that nobody can tell whose it was.
+    /// The session; `None` for a spare sandbox, and for one whose session is unknown.
     pub session: Option<SessionId>,
-    /// What.
+    /// What happened.
     pub kind: SessionEventKind,
 }
 
-/// What can happen to a session.
+/// The kinds of events.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SessionEventKind {
-    /// It was made, in this time.
+    /// The session was created, in this time.
     Created(Duration),
-    /// Somebody asked for it, and it was there.
+    /// A caller asked for the session, and it existed.
     Reused,
-    /// It was released, or ended by a shutdown.
+    /// The session was released, or ended by a shutdown.
     Released,
-    /// It was ended because nobody had used it for this long.
+    /// The session was ended after it had been idle for this long.
     Reaped(Duration),
-    /// It could not be made, or not be ended as it should.
+    /// The session could not be created, or its end failed.
     Failed(Error),
-    /// It was there from before, and goes on.
+    /// The session of an earlier manager was adopted.
     Adopted,
-    /// A sandbox of this name was removed: it was dead, or from before and nobody's.
+    /// A sandbox of this name was removed: it was dead, or a left-over without a session.
     Removed(String),
 }
 
-/// Who is told.
+/// The subscribers of a manager.
 #[derive(Debug)]
 pub(super) struct Listeners(broadcast::Sender<SessionEvent>);
 
 impl Listeners {
     pub(super) fn new(capacity: usize) -> Self {
-        // A channel holds at least one, and there is an end to what it can hold.
+        // `broadcast` panics on a capacity of zero, and on one that is too large.
         Self(broadcast::Sender::new(capacity.clamp(1, 1 << 20)))
     }
 
@@ -60,7 +60,7 @@ impl Listeners {
             }
             kind => tracing::info!(session = session.map(SessionId::as_str), ?kind, "session changed"),
         }
-        // Nobody listening is fine.
+        // An error only means that there are no listeners.
         let _ = self.0.send(SessionEvent { at: SystemTime::now(), session: session.cloned(), kind });
     }
 }

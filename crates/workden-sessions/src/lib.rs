@@ -1,10 +1,10 @@
-//! Sessions: named sandboxes that are made once, used again, and ended when nobody uses them.
+//! Sessions: named sandboxes that are created once, reused, and ended when they are idle.
 //!
-//! A [`Launcher`] knows how to make, find and remove the sandboxes of sessions; what a session is, when
-//! it is made and when it ends, is decided above it, by a [`SessionManager`].
+//! A [`Launcher`] creates, finds and removes the sandboxes; a [`SessionManager`] decides when a session starts and when
+//! it ends.
 //!
-//! Invariant: an id has one slot in the table, and a slot has one owner at a time: the task that starts the
-//! session, or the one that ends it. No lock is held while anybody waits for a sandbox or a factory.
+//! Invariant: an id has one slot in the table, and a slot has one owner at a time: the task that starts the session, or
+//! the one that ends it. No lock is held while a task waits for a sandbox or a launcher.
 //!
 //! ```no_run
 //! # async fn example() -> workden_core::Result<()> {

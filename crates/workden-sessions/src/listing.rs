@@ -1,4 +1,4 @@
-//! The sessions there are, for whoever wants to see them.
+//! Lists the sessions of a manager.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -11,35 +11,35 @@ use crate::{
     table::{Installed, Phase, Shared},
 };
 
-/// A session as it is at the moment.
+/// A snapshot of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionInfo {
-    /// Whose it is.
+    /// Its id.
     pub id: SessionId,
-    /// Whether it can be used.
+    /// Its state.
     pub state: SessionState,
-    /// The name of what it has installed, if it has a runtime and that is known.
+    /// The name of its runtime, if it has one and that is known.
     pub runtime: Option<String>,
-    /// What the factory calls its sandbox, when it is ready.
+    /// The launcher's name for its sandbox, once it is ready.
     pub name: Option<String>,
     /// How long it has been in the list.
     pub age: Duration,
-    /// How long nobody has used it.
+    /// How long it has been idle.
     pub idle: Duration,
-    /// Calls under way, and processes that somebody reads.
+    /// Calls in progress, and processes whose output is being read.
     pub in_use: usize,
-    /// What it uses, when that was asked for and it said so in time.
+    /// Its usage, if that was requested and the sandbox answered in time.
     pub usage: Option<Usage>,
 }
 
-/// Whether a session can be used.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SessionState {
-    /// Soon.
+    /// It is being created.
     Starting,
-    /// Now.
+    /// It can be used.
     Ready,
-    /// No more.
+    /// It is being ended.
     Stopping,
 }
 

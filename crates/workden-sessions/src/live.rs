@@ -1,7 +1,7 @@
-//! A session that is there: who uses it, since when nobody does, and whether it has been ended.
+//! A running session: the calls in progress, the time of the last one, and whether the session has ended.
 //!
-//! Invariant: these are one value under one lock, so that a call either begins before the session is ended,
-//! and is counted, or is told that it is gone. Who ends a session for being idle cannot miss a call.
+//! Invariant: these are one value under one lock, so that a call either starts before the session ends and is counted,
+//! or fails with `Gone`. Ending an idle session cannot miss a call.
 
 use std::{
     ops::Deref,
@@ -14,28 +14,28 @@ use workden_core::{Error, ErrorKind, Result, Sandbox};
 
 use crate::{Launched, SessionId, store::OpenSession};
 
-/// A session that is there.
+/// A running session.
 pub(super) struct Live {
     pub(super) id: SessionId,
     pub(super) placed: Launched,
-    /// Its record, where sessions outlive this process.
+    /// Its record, if it can outlive this process.
     pub(super) record: Option<OpenSession>,
     used: Mutex<Used>,
 }
 
 struct Used {
-    /// Calls under way, and processes that run.
+    /// Calls in progress, and processes that run.
     calls: usize,
-    /// When the last one began or ended.
+    /// When the last one started or ended.
     last: Instant,
-    /// When the sandbox was last known to answer, unless it was heard to be gone since.
+    /// When the sandbox last answered; `None` once an answer said that it is gone.
     answered: Option<Instant>,
     /// How long it may be idle.
     idle: Duration,
     ended: Option<End>,
 }
 
-/// Why a session was ended.
+/// Why a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Released,
@@ -55,7 +55,7 @@ impl Live {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a call.
+    /// Starts a call.
     pub(super) fn begin(self: &Arc<Self>) -> Result<InUse> {
         let mut used = self.used();
         if let Some(end) = used.ended {
@@ -66,7 +66,7 @@ impl Live {
         Ok(InUse(Arc::clone(self)))
     }
 
-    /// Somebody asks for it now, and may say how long it may be idle from now on.
+    /// Records that a caller asks for the session, and sets a new idle limit if one is given.
     pub(super) fn touch(&self, idle: Option<Duration>) -> Result<()> {
         let mut used = self.used();
         if let Some(end) = used.ended {
@@ -77,7 +77,7 @@ impl Live {
         Ok(())
     }
 
-    /// Hears what a call was answered, and hands it on.
+    /// Records whether the sandbox answered, and passes the answer on.
     pub(super) fn told<T>(&self, answer: Result<T>) -> Result<T> {
         let gone = matches!(&answer, Err(error) if error.kind() == ErrorKind::Gone);
         let mut used = self.used();
@@ -88,7 +88,7 @@ impl Live {
         answer
     }
 
-    /// It must be asked whether it is alive before it is given to anybody.
+    /// Makes the manager check that the sandbox is alive before it hands the session out again.
     pub(super) fn doubt(&self) {
         self.used().answered = None;
     }
@@ -98,18 +98,18 @@ impl Live {
         self.used().answered.is_some_and(|answered| answered.elapsed() < time)
     }
 
-    /// Calls under way, and how long ago the last one was.
+    /// The calls in progress, and the time since the last one.
     pub(super) fn use_now(&self) -> (usize, Duration) {
         let used = self.used();
         (used.calls, if used.calls > 0 { Duration::ZERO } else { used.last.elapsed() })
     }
 
-    /// How long it has been idle, if that is as long as it may be, or as `most` says.
+    /// How long it has been idle, if that is at least its limit, or at least `most`.
     pub(super) fn overdue(&self, most: Option<Duration>) -> Option<Duration> {
         overdue(&self.used(), most)
     }
 
-    /// Ends it, unless somebody did before: calls that begin after this are told that it is gone.
+    /// Ends it, unless it has ended already: calls that start after this fail with `Gone`.
     pub(super) fn end(&self, why: End) -> bool {
         let mut used = self.used();
         let first = used.ended.is_none();
@@ -117,7 +117,7 @@ impl Live {
         first
     }
 
-    /// Ends it if it still is overdue.
+    /// Ends it if it is still overdue.
     pub(super) fn end_if_overdue(&self, most: Option<Duration>) -> Option<Duration> {
         let mut used = self.used();
         let idle = overdue(&used, most)?;
@@ -129,12 +129,12 @@ impl Live {
         let id = &self.id;
         let why = match end {
             End::Released => "it was released".to_owned(),
-            End::Idle(idle) => format!("nobody had used it for {} seconds", idle.as_secs()),
-            End::Dead => "its sandbox no longer answered".to_owned(),
-            End::Shutdown => "all sessions were ended".to_owned(),
+            End::Idle(idle) => format!("it was idle for {} s", idle.as_secs()),
+            End::Dead => "its sandbox stopped responding".to_owned(),
+            End::Shutdown => "the manager was shut down".to_owned(),
         };
-        Error::new(ErrorKind::Gone, format!("the session `{id}` is gone: {why}"))
-            .hint("ask for it again by its id: it is made anew, with the files that are kept for it")
+        Error::new(ErrorKind::Gone, format!("the session `{id}` has ended: {why}"))
+            .hint("open it again by its id: a new sandbox gets the files that were kept for it")
     }
 }
 
@@ -144,7 +144,7 @@ fn overdue(used: &Used, most: Option<Duration>) -> Option<Duration> {
     (free && idle >= most.unwrap_or(used.idle)).then_some(idle)
 }
 
-/// A call under way.
+/// A call in progress.
 pub(super) struct InUse(Arc<Live>);
 
 impl Deref for InUse {

@@ -1,4 +1,4 @@
-//! `SessionManager`: sessions by their ids.
+//! `SessionManager`: creates, reuses and ends sessions by id.
 
 use std::{
     fmt,
@@ -22,31 +22,31 @@ use crate::{
 };
 use workden_sandboxes::runtimes::RuntimeConfig;
 
-/// A session that has answered within this time is not asked whether it is alive.
+/// A session that has answered within this time counts as alive.
 const TRUSTED: Duration = Duration::from_secs(1);
-/// How long it has to answer when it is asked.
+/// How long a sandbox has to answer the check.
 pub(super) const ALIVE: Duration = Duration::from_secs(5);
 
-/// Sessions by their ids: made once, however many ask for one at a time, and ended when nobody uses them.
+/// Manages sessions by id: creates each once, however many callers ask for it, and ends it when it is idle.
 ///
-/// Dropping it makes no new sessions and waits for nothing. Sandboxes that end with their owner end then;
-/// those with a lease of their own live on until that is over, and can be adopted.
+/// Dropping it creates no new sessions and waits for nothing. Sandboxes that end with their owner end then; those with
+/// a lease live on until it expires, and can be adopted.
 pub struct SessionManager {
     shared: Arc<Shared>,
 }
 
-/// What somebody wants of a session.
+/// Options of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionOptions {
-    /// What it has installed: the manager's default unless named.
+    /// Its runtime; by default the manager's.
     pub runtime: Option<RuntimeConfig>,
-    /// How long it may be idle: as the manager says unless named. Of a session that is there it changes that.
+    /// How long it may be idle; by default as the manager says. For an existing session, sets a new limit.
     pub idle: Option<Duration>,
-    /// What it is made of, where records are in a directory: a session that exists must fit it.
+    /// Its record, where records are in a directory; an existing session must fit it.
     pub record: Option<SessionRecord>,
 }
 
-/// What is to be done about a session that somebody asks for.
+/// The next step for a caller that asks for a session.
 enum Next {
     Await(watch::Receiver<Option<Result<Arc<Live>>>>),
     Check(Arc<Live>),
@@ -54,7 +54,7 @@ enum Next {
 }
 
 impl SessionManager {
-    /// A manager of the sandboxes that this factory makes.
+    /// Returns a builder of a manager for the sandboxes of this launcher.
     pub fn builder(factory: impl Launcher) -> SessionManagerBuilder {
         SessionManagerBuilder::new(Arc::new(factory))
     }
@@ -67,25 +67,25 @@ impl SessionManager {
         Arc::downgrade(&self.shared)
     }
 
-    /// The session of this id, made now if there is none or if its sandbox is dead.
+    /// Returns the session of this id. Creates it if it does not exist, or if its sandbox is dead.
     ///
     /// # Behavior
     ///
-    /// - However many ask at a time, one sandbox is made. All are told the same, also when it fails; who asks
-    ///   after that tries again. It is made also when whoever asked first goes away.
-    /// - Nobody waits for a session of another id.
-    /// - A session that is being ended is waited for, and then made anew.
+    /// - However many callers ask at a time, one sandbox is created. All get the same result, also a failure; a later
+    ///   caller tries again. The creation continues when the first caller goes away.
+    /// - A caller waits only for the session that it asks for.
+    /// - A session that is being ended is waited for, and then created again.
     ///
     /// # Errors
     ///
-    /// What the factory says; `Conflict` when the session has another runtime than the one that is named,
-    /// `Busy` when there are as many as there may be, `TimedOut` when it does not start in time, `Gone` after a
-    /// shutdown, or when it was released while it started.
+    /// What the launcher reports; `Conflict` when the session has a different runtime, `Busy` when the limit of
+    /// sessions is reached, `TimedOut` when it does not start in time, `Gone` after a shutdown, or when it was released
+    /// while it started.
     pub async fn get_or_create(&self, id: &SessionId, runtime: Option<RuntimeConfig>) -> Result<Session> {
         self.get_or_create_with(id, SessionOptions { runtime, ..SessionOptions::default() }).await
     }
 
-    /// The same, with all that can be said about it.
+    /// Does the same with options.
     ///
     /// # Errors
     ///
@@ -97,9 +97,9 @@ impl SessionManager {
                     let told = outcome.wait_for(Option::is_some).await;
                     let live = match told.ok().and_then(|told| told.clone()) {
                         Some(told) => told?,
-                        None => return Err(Error::new(ErrorKind::Gone, format!("the start of `{id}` was given up"))),
+                        None => return Err(Error::new(ErrorKind::Gone, format!("starting the session `{id}` failed"))),
                     };
-                    // It may have been ended since.
+                    // It may have ended meanwhile.
                     if live.touch(wanted.idle).is_ok() {
                         return Ok(Session::new(live));
                     }
@@ -113,7 +113,7 @@ impl SessionManager {
                         tokio::spawn(ending::end(tenure, live, End::Dead));
                     }
                 }
-                // How the one before ended is told to whoever ended it.
+                // The caller that ended the previous session gets its error.
                 Next::AwaitEnd(gone) => drop(gone.wait().await),
             }
         }
@@ -125,7 +125,7 @@ impl SessionManager {
         if table.closed {
             return Err(Error::new(
                 ErrorKind::Gone,
-                format!("cannot open the session `{id}`: all sessions were ended"),
+                format!("cannot open the session `{id}`: the manager was shut down"),
             ));
         }
         if let Some(slot) = table.slots.get(id) {
@@ -140,9 +140,9 @@ impl SessionManager {
             };
         }
         if let Some(most) = settings.max_sessions.filter(|most| table.slots.len() >= *most) {
-            let why = format!("cannot open the session `{id}`: there are {most} already, and there may be no more");
+            let why = format!("cannot open the session `{id}`: the limit of {most} sessions is reached");
             return Err(Error::new(ErrorKind::Busy, why)
-                .hint("release one, wait until an idle one has ended, or allow more with `max_sessions`"));
+                .hint("release a session, wait until an idle one has ended, or raise `max_sessions`"));
         }
         let runtime = wanted.runtime.clone().or_else(|| settings.default_runtime.clone());
         let (slot, tell) = Slot::starting(Installed::Known(runtime.clone().map(Box::new)));
@@ -163,24 +163,24 @@ impl SessionManager {
         asked.is_ok_and(|answer| live.told(answer).is_ok())
     }
 
-    /// Ends a session, and waits until it is gone: what runs in it is stopped. Files that are kept for it stay.
-    /// Whether there was one to end.
+    /// Ends a session and what runs in it, and waits until it has ended. Files that are kept for it stay. Returns
+    /// whether there was a session to end.
     ///
     /// # Errors
     ///
-    /// What went wrong while it was ended. It is forgotten all the same; what may be left of it is found by
-    /// [`adopt_or_remove`](Self::adopt_or_remove).
+    /// The error of its end. The manager forgets the session all the same; [`adopt_or_remove`](Self::adopt_or_remove)
+    /// finds what is left of it.
     pub async fn release(&self, id: &SessionId) -> Result<bool> {
         let Some((gone, first)) = ending::order(&self.shared, id, End::Released) else {
-            // Another process may have made it.
+            // Another process may have created it.
             return self.release_record(id, SessionFiles::Stay).await;
         };
         let ended = gone.wait().await;
-        // Who comes second has ended nothing.
+        // Only the first caller has ended it.
         if first { ended.map(|()| true) } else { Ok(false) }
     }
 
-    /// The same, and removes the files that are kept for it.
+    /// Does the same, and removes the files that are kept for it.
     ///
     /// # Errors
     ///
@@ -198,16 +198,16 @@ impl SessionManager {
         Ok(store.release(id, self.shared.factory.as_ref(), files).await? == Ended::Now)
     }
 
-    /// Checks that the launcher can look for its sandboxes: a daemon may not answer.
+    /// Checks that the launcher can list its sandboxes: its daemon may not answer.
     ///
     /// # Errors
     ///
-    /// What the launcher says.
+    /// What the launcher reports.
     pub async fn check(&self) -> Result<()> {
         self.shared.factory.find().await.map(drop)
     }
 
-    /// What a session uses that another process may have made: `None` when it does not run. Asking is no use of it.
+    /// Returns the usage of a session, even of another process; `None` when it does not run. Its idle time continues.
     ///
     /// # Errors
     ///
@@ -219,12 +219,13 @@ impl SessionManager {
         }
     }
 
-    /// Ends a session of the store that has ended by itself, cannot be used again, or was not used for `most`. Its
-    /// files stay. One that a process makes, ends or uses at that moment is left alone.
+    /// Ends a session of the store that has exited, cannot be used again, or has been idle for `most`. Its files stay.
+    /// A session that a process creates, ends or uses at that moment is left alone.
     ///
     /// # Errors
     ///
-    /// `TimedOut` when it does not answer, and what else went wrong: it goes on then. `Unsupported` without a store.
+    /// `TimedOut` when it does not answer, and what else fails: the session goes on then. `Unsupported` without a
+    /// store.
     pub async fn prune(&self, id: &SessionId, most: Duration, doing: Pruning) -> Result<Pruned> {
         self.store()?.prune(id, self.shared.factory.as_ref(), most, doing).await
     }
@@ -233,7 +234,7 @@ impl SessionManager {
     ///
     /// # Errors
     ///
-    /// What the launcher says; `Unsupported` without a store.
+    /// What the launcher reports; `Unsupported` without a store.
     pub async fn prune_unknown(&self, doing: Pruning) -> Result<usize> {
         self.store()?.prune_unknown(self.shared.factory.as_ref(), doing).await
     }
@@ -241,18 +242,18 @@ impl SessionManager {
     fn store(&self) -> Result<&DirectoryStore> {
         self.shared.settings.store.as_ref().ok_or_else(|| {
             Error::new(ErrorKind::Unsupported, "the records of these sessions are in memory")
-                .hint("name a directory for them with `.store(DirectoryStore::at(..))`")
+                .hint("keep them in a directory: `.store(DirectoryStore::at(..))`")
         })
     }
 
-    /// Ends the sessions that nobody has used for as long as they may be idle, or for `most`. How many.
+    /// Ends the sessions that have been idle for longer than their limit, or than `most`. Returns how many.
     ///
-    /// One in which a call is under way, a process runs that somebody reads, or a background job, is in use.
+    /// A session is in use while a call is in progress, a process runs whose output is read, or a background job runs.
     pub async fn cleanup_idle(&self, most: Option<Duration>) -> usize {
         reaper::reap(&self.shared, most).await
     }
 
-    /// Ends idle sessions by itself, every so often, until told to stop. Told again, it goes by the new interval.
+    /// Ends idle sessions at this interval until [`stop_reaper`](Self::stop_reaper). A second call sets a new interval.
     pub fn start_reaper(&self, interval: Duration) {
         let task = tokio::spawn(reaper::run(self.share(), interval));
         let mut reaper = self.shared.reaper.lock().unwrap_or_else(PoisonError::into_inner);
@@ -261,7 +262,7 @@ impl SessionManager {
         }
     }
 
-    /// Ends no idle sessions by itself any more. What is being ended is ended.
+    /// Stops ending idle sessions. Sessions that are being ended still end.
     pub fn stop_reaper(&self) {
         let mut reaper = self.shared.reaper.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(task) = reaper.take() {
@@ -269,41 +270,40 @@ impl SessionManager {
         }
     }
 
-    /// Ends all sessions and spare sandboxes, all at a time, and waits for that, but not longer than this. No
-    /// session is made after it. What takes longer goes on ending.
+    /// Ends all sessions and spare sandboxes concurrently, and waits until the deadline. No session is created after
+    /// it. What takes longer continues to end.
     pub async fn shutdown(&self, deadline: Duration) -> ShutdownReport {
         self.stop_reaper();
         ending::shutdown(&self.shared, deadline).await
     }
 
-    /// The sessions there are, by id.
+    /// Lists the sessions by id.
     #[must_use]
     pub fn sessions(&self) -> Vec<SessionInfo> {
         listing::sessions(&self.shared)
     }
 
-    /// The same with what each of them uses, asked of all at a time; who does not say so within this time is
-    /// listed without.
+    /// Does the same with the usage of each session; one that does not answer within `deadline` is listed without.
     pub async fn sessions_with_usage(&self, deadline: Duration) -> Vec<SessionInfo> {
         listing::with_usage(&self.shared, deadline).await
     }
 
-    /// What happens to sessions from now on. Who is too slow misses the oldest events, and holds up nobody.
+    /// Subscribes to the events of sessions. A slow receiver misses the oldest events, and delays no other.
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<SessionEvent> {
         self.shared.listeners.subscribe()
     }
 
-    /// Removes the files that are kept for a session that is not there. Whether there were any.
+    /// Removes the files that are kept for a session that does not run. Returns whether there were any.
     ///
     /// # Errors
     ///
-    /// `Busy` when the session is there, `Unsupported` when no files are kept.
+    /// `Busy` when the session runs, `Unsupported` when no files are kept.
     pub async fn purge(&self, id: &SessionId) -> Result<bool> {
         let Some(workspaces) = self.shared.settings.workspaces.clone() else {
             return Err(Error::new(
                 ErrorKind::Unsupported,
-                "no files of sessions are kept here: there is no `workspace_root`",
+                "the files of sessions are not kept: `workspace_root` is not set",
             ));
         };
         let tenure = {
@@ -312,25 +312,25 @@ impl SessionManager {
                 return Err(Error::new(ErrorKind::Busy, format!("the files of the session `{id}` are in use"))
                     .hint("release it first"));
             }
-            // Nobody starts a session on files that are going.
+            // Keeps callers from starting a session on files that are being removed.
             table.slots.insert(id.clone(), Slot::stopping());
             Tenure::new(&self.shared, id)
         };
-        // In a task of its own: the files go, whoever waits for that, and only then can the session be there.
+        // In a task that outlives the caller: the session can start only after all files are removed.
         let purging = tokio::task::spawn_blocking(move || {
             let purged = workspaces.purge(tenure.id());
             tenure.give_up(Ok(()));
             purged
         });
-        purging.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "the removal of the files broke off")))
+        purging.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "removing the files failed unexpectedly")))
     }
 
-    /// Looks for sandboxes that the factory has from before. Sessions that still run are adopted, or not, as
-    /// told; all else is removed: dead ones, spare ones, and those that nobody can tell whose they are.
+    /// Looks for sandboxes of an earlier manager. Running sessions are adopted or removed, as `adopt` says; the rest is
+    /// removed: dead sandboxes, spare ones, and those whose session is unknown.
     ///
     /// # Errors
     ///
-    /// When the factory cannot look for them. What goes wrong with one of them is in the report.
+    /// When the launcher cannot list them. Errors of single sandboxes are in the report.
     pub async fn adopt_or_remove(&self, adopt: Adopt) -> Result<AdoptReport> {
         adoption::adopt_or_remove(&self.shared, adopt).await
     }
@@ -339,7 +339,7 @@ impl SessionManager {
 impl Drop for SessionManager {
     fn drop(&mut self) {
         self.stop_reaper();
-        // What still starts ends when it has, and no spare one is made.
+        // A session that is starting ends once it has started, and no spare sandbox is created.
         self.shared.table().closed = true;
         self.shared.spare_wanted.notify_one();
     }
@@ -358,8 +358,8 @@ fn check_runtime(id: &SessionId, installed: &Installed, wanted: &SessionOptions)
     }
     let has_name = has.as_ref().map_or("none", |has| has.name.as_str());
     let (wants, what) = match has {
-        Some(has) if has.name == wants.name => (&wants.name, "another one of that name"),
-        _ => (&wants.name, "another one"),
+        Some(has) if has.name == wants.name => (&wants.name, "a different runtime of that name"),
+        _ => (&wants.name, "a different runtime"),
     };
     let why = format!("the session `{id}` has the runtime `{has_name}`, and `{wants}` is {what}");
     Err(Error::new(ErrorKind::Conflict, why).hint("ask for it without a runtime, release it first, or use another id"))

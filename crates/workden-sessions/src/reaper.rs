@@ -1,7 +1,7 @@
-//! Ending sessions that nobody uses.
+//! Ends idle sessions.
 //!
-//! Invariant: a session is ended only if it was still unused when it was marked as ended, after its sandbox
-//! had said that no job runs in it. A call that comes in between keeps it.
+//! Invariant: a session is ended only if it was still unused when it was marked as ended, after its sandbox had
+//! reported that no job runs in it. A call that comes in between keeps it.
 
 use std::{
     sync::{Arc, Weak},
@@ -21,7 +21,7 @@ use crate::{
     table::Shared,
 };
 
-/// Ends idle sessions every so often, until the manager is gone.
+/// Ends idle sessions at an interval, until the manager is dropped.
 pub(super) async fn run(shared: Weak<Shared>, every: Duration) {
     let mut ticks = interval(every.max(Duration::from_millis(1)));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -33,7 +33,7 @@ pub(super) async fn run(shared: Weak<Shared>, every: Duration) {
     }
 }
 
-/// Ends the sessions that are overdue, all at a time. How many.
+/// Ends the overdue sessions concurrently. Returns how many.
 pub(super) async fn reap(shared: &Arc<Shared>, most: Option<Duration>) -> usize {
     let mut reaping = JoinSet::new();
     for live in shared.ready().into_iter().filter(|live| live.overdue(most).is_some()) {
@@ -54,9 +54,9 @@ enum Reaped {
 async fn reap_one(shared: Arc<Shared>, live: Arc<Live>, most: Option<Duration>) -> Reaped {
     let sandbox = Arc::clone(&live.placed.sandbox);
     let asked = isolated("the sandbox", ALIVE, async move { sandbox.usage().await }).await;
-    // One that does not answer is idle all the more.
+    // A sandbox that does not answer counts as idle.
     if asked.is_ok_and(|usage| usage.jobs > 0) {
-        // It is as if somebody had just asked for something.
+        // A job counts as use.
         let _ = live.touch(None);
         return Reaped::StillUsed;
     }
@@ -66,7 +66,7 @@ async fn reap_one(shared: Arc<Shared>, live: Arc<Live>, most: Option<Duration>) 
         idle.is_some()
     });
     let (Some(tenure), Some(idle)) = (tenure, idle) else { return Reaped::StillUsed };
-    // In a task of its own: it ends also when nobody waits.
+    // In a separate task: it ends even if the caller goes away.
     let _ = tokio::spawn(ending::end(tenure, live, End::Idle(idle))).await;
     Reaped::Ended
 }

@@ -1,5 +1,5 @@
-//! `Session`: a sandbox that knows that it is used. Every call is counted while it is under way, and so is a
-//! process until its end is read or nobody reads it any more.
+//! `Session`: a sandbox whose use is counted. A call counts while it is in progress, and a process until its end is
+//! read or its stream is dropped.
 
 use std::{
     fmt,
@@ -21,8 +21,8 @@ use crate::{
 };
 use workden_sandboxes::delegate;
 
-/// A session: its id, and its sandbox. Clones share it; what ends it is the manager's `release`, its reaper or
-/// its shutdown, and dropping it ends nothing.
+/// A session: its id, and its sandbox. Clones share it. The manager's `release`, reaper or shutdown ends it; dropping
+/// it does not.
 #[derive(Clone)]
 pub struct Session {
     live: Arc<Live>,
@@ -35,31 +35,31 @@ impl Session {
         Self { live, sandbox }
     }
 
-    /// Whose it is.
+    /// Returns its id.
     #[must_use]
     pub fn id(&self) -> &SessionId {
         &self.live.id
     }
 
-    /// What the factory calls its sandbox.
+    /// Returns the launcher's name for its sandbox.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.live.placed.name
     }
 
-    /// What it was made of, where its record is in a directory.
+    /// Returns its record, where records are in a directory.
     #[must_use]
     pub fn record(&self) -> Option<&SessionRecord> {
         self.live.record.as_ref().map(|open| &open.record)
     }
 
-    /// Whether this process made it, or found it.
+    /// Whether this process created it or found it.
     #[must_use]
     pub fn opened(&self) -> Opened {
         self.live.record.as_ref().map_or(Opened::New, |open| open.opened)
     }
 
-    /// Its sandbox, for whoever wants one by itself; calls of it count as use of the session.
+    /// Returns its sandbox; calls of it count as use of the session.
     #[must_use]
     pub fn sandbox(&self) -> Arc<dyn Sandbox> {
         Arc::clone(&self.sandbox)
@@ -98,7 +98,7 @@ delegate!(CountedSandbox, |this| this.live.begin()?, |answer| this.live.told(ans
         process.events = Box::pin(CountedEvents { events: process.events, in_use: Some(in_use) });
         Ok(process)
     }
-    // Whoever ends the sandbox by itself leaves the session to whoever asks for it next, who finds it dead.
+    // Stopping the sandbox leaves the session in the table: the next caller that asks for it finds it dead.
     async fn stop(&self) -> Result<()> {
         self.live.doubt();
         let stopped = self.live.placed.sandbox.stop().await;
@@ -107,7 +107,7 @@ delegate!(CountedSandbox, |this| this.live.begin()?, |answer| this.live.told(ans
     }
 });
 
-/// What comes out of a process, and the use that it is.
+/// The output of a process, which counts as use.
 struct CountedEvents {
     events: ProcessEvents,
     in_use: Option<InUse>,

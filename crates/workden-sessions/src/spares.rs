@@ -1,7 +1,7 @@
-//! Spare sandboxes: made before anybody asks, given to whoever asks first.
+//! Spare sandboxes: created in advance, and assigned to the first session that fits.
 //!
-//! Invariant: one is made at a time, a failing factory is asked less and less often, and after a shutdown
-//! there are none: one that comes late is disposed of.
+//! Invariant: one is created at a time, the pause after a failure doubles, and after a shutdown there are none: one
+//! that is created late is disposed of.
 
 use std::{
     sync::{Arc, Weak},
@@ -16,14 +16,14 @@ use crate::{
     table::Shared,
 };
 
-/// How long a factory is left alone after its first failure; twice as long after each further one.
+/// The pause after the first failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// The longest that it is left alone.
+/// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// How often a shutdown looks whether the last one has come.
+/// How often a shutdown checks whether the last one has been created.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Makes spare sandboxes whenever there are too few, until the manager is gone.
+/// Creates spare sandboxes whenever there are too few, until the manager is dropped.
 pub(super) async fn keep_filled(shared: Weak<Shared>) {
     let mut pause = FIRST_PAUSE;
     while let Some(shared) = shared.upgrade() {
@@ -70,8 +70,8 @@ async fn make_one(shared: &Arc<Shared>) -> Result<()> {
     Ok(())
 }
 
-/// Gives a spare sandbox to a session, if there is one and it lives. One that fails is the only one that is
-/// tried: the next may fail as well, for as long as new ones are made.
+/// Assigns a spare sandbox to a session, if there is one and it is alive. Tries only one: the next may fail as well,
+/// for as long as new ones are created.
 pub(super) async fn take(shared: &Arc<Shared>, session: &SessionId) -> Option<Launched> {
     let spare = {
         let mut table = shared.table();
@@ -87,7 +87,7 @@ pub(super) async fn take(shared: &Arc<Shared>, session: &SessionId) -> Option<La
         Err(error) => {
             shared.listeners.tell(None, SessionEventKind::Failed(error));
             ending::dispose_and_tell(shared, spare).await;
-            // It may have its new name already.
+            // It may already have its new name.
             starting::sweep(shared, session).await;
             None
         }
@@ -99,14 +99,14 @@ async fn give(shared: &Arc<Shared>, spare: &Launched, session: &SessionId) -> Re
     isolated("the spare sandbox", ALIVE, async move { sandbox.usage().await }).await?;
     let (factory, spare, session) = (Arc::clone(&shared.factory), spare.clone(), session.clone());
     let most = shared.settings.start_deadline;
-    isolated("the gift of a spare sandbox", most, async move { factory.assign(spare, &session).await }).await
+    isolated("assigning a spare sandbox", most, async move { factory.assign(spare, &session).await }).await
 }
 
-/// Waits until no spare sandbox is being made.
+/// Waits until no spare sandbox is being created.
 pub(super) async fn none_in_making(shared: &Arc<Shared>, until: Instant) -> Result<()> {
     while shared.table().spare_in_making {
         if Instant::now() >= until {
-            let why = "a spare sandbox is still being made, and ends when it is";
+            let why = "a spare sandbox is still being created; it is removed when it is ready";
             return Err(Error::new(ErrorKind::TimedOut, why));
         }
         sleep(LOOK).await;

@@ -1,7 +1,7 @@
-//! Starting a session, in a task of its own: nobody who waits for it can break it off.
+//! Starts sessions, each in a separate task that no waiting caller can interrupt.
 //!
-//! Invariant: a sandbox that was made is either ready and in the table, or disposed of. One that nobody
-//! wants any more when it is made, or that comes too late, is disposed of here.
+//! Invariant: a created sandbox is either ready and in the table, or disposed of. One that is no longer wanted when it
+//! is ready, or that comes too late, is disposed of here.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,14 +20,14 @@ use workden_sandboxes::runtimes::RuntimeConfig;
 
 type Outcome = watch::Sender<Option<Result<Arc<Live>>>>;
 
-/// What a session is to be.
+/// What to start.
 pub(super) struct Wish {
     pub(super) runtime: Option<RuntimeConfig>,
     pub(super) idle: Duration,
     pub(super) record: Option<SessionRecord>,
 }
 
-/// Starts a session, and tells all who wait for it.
+/// Starts a session, and sends the outcome to all waiting callers.
 pub(super) async fn start(tenure: Tenure, wish: Wish, tell: Outcome) {
     let began = Instant::now();
     let (shared, id) = (Arc::clone(&tenure.shared), tenure.id().clone());
@@ -43,14 +43,14 @@ pub(super) async fn start(tenure: Tenure, wish: Wish, tell: Outcome) {
         }
         Err(error) => {
             shared.listeners.tell(Some(&id), SessionEventKind::Failed(error.clone()));
-            // First the slot: who hears of the failure can try again.
+            // Free the slot first: a caller that learns of the failure can try again.
             tenure.give_up(Ok(()));
             tell.send_replace(Some(Err(error)));
         }
     }
 }
 
-/// Makes a session of a sandbox that is there, or disposes of that when nobody wants it any more.
+/// Makes a session of an existing sandbox, or disposes of the sandbox when it is no longer wanted.
 pub(super) async fn settle(
     tenure: Tenure,
     placed: Launched,
@@ -68,14 +68,14 @@ pub(super) async fn settle(
         }
         Err((tenure, end)) => {
             let why = format!("the session `{id}` was ended while it started");
-            tell.send_replace(Some(Err(Error::new(ErrorKind::Gone, why).hint("ask for it again"))));
+            tell.send_replace(Some(Err(Error::new(ErrorKind::Gone, why).hint("open it again by its id"))));
             live.end(end);
             ending::end(tenure, live, end).await;
         }
     }
 }
 
-/// A sandbox of this manager's own, or one whose record is in a directory.
+/// Creates a sandbox of this manager, or opens one whose record is in a directory.
 async fn make_or_open(shared: &Arc<Shared>, id: &SessionId, wish: Wish) -> Result<(Launched, Option<OpenSession>)> {
     let Some(store) = shared.settings.store.clone() else {
         return make(shared, id, wish.runtime, wish.idle).await.map(|placed| (placed, None));
@@ -86,7 +86,7 @@ async fn make_or_open(shared: &Arc<Shared>, id: &SessionId, wish: Wish) -> Resul
     };
     let (launcher, id) = (Arc::clone(&shared.factory), id.clone());
     let opening = async move { store.open(&id, record, launcher.as_ref()).await };
-    let (placed, open) = isolated("the start of the sandbox", shared.settings.start_deadline, opening).await?;
+    let (placed, open) = isolated("starting the sandbox", shared.settings.start_deadline, opening).await?;
     Ok((placed, Some(open)))
 }
 
@@ -113,10 +113,10 @@ async fn make(
     create(shared, LaunchRequest { session: Some(id.clone()), runtime, workspace, idle: Some(idle) }).await
 }
 
-/// Has a sandbox made, in time.
+/// Creates a sandbox within the start deadline.
 pub(super) async fn create(shared: &Arc<Shared>, order: LaunchRequest) -> Result<Launched> {
     let (factory, session) = (Arc::clone(&shared.factory), order.session.clone());
-    let making = Isolated::begin("the start of the sandbox", async move { factory.create(&order).await });
+    let making = Isolated::begin("starting the sandbox", async move { factory.create(&order).await });
     let late_for = Arc::clone(shared);
     let made = making.within(shared.settings.start_deadline, |late| {
         tokio::spawn(async move {
@@ -126,7 +126,7 @@ pub(super) async fn create(shared: &Arc<Shared>, order: LaunchRequest) -> Result
         });
     });
     let made = made.await;
-    // One that broke off may have left something behind.
+    // A creation that panicked or timed out may have left a sandbox behind.
     if let (Err(error), Some(session)) = (&made, &session)
         && matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Io)
     {
@@ -135,10 +135,10 @@ pub(super) async fn create(shared: &Arc<Shared>, order: LaunchRequest) -> Result
     made
 }
 
-/// Removes what there is of a session that did not start.
+/// Removes what is left of a session that did not start.
 pub(super) async fn sweep(shared: &Arc<Shared>, session: &SessionId) {
     let (factory, most) = (Arc::clone(&shared.factory), shared.settings.stop_deadline);
-    let found = isolated("the search for sandboxes", most, async move { factory.find().await }).await;
+    let found = isolated("looking for sandboxes", most, async move { factory.find().await }).await;
     for found in found.unwrap_or_default().into_iter().filter(|found| found.session.as_ref() == Some(session)) {
         if let Err(error) = ending::remove(shared, found.name.clone()).await {
             shared.listeners.tell(Some(session), SessionEventKind::Failed(error));

@@ -1,4 +1,4 @@
-//! The table of sessions: one slot for each id, whatever state it is in.
+//! The table of sessions: one slot for each id, in any state.
 //!
 //! Invariant: a slot that is not ready belongs to one task, which holds its [`Tenure`] and is the only one to
 //! take it out of the table; when that task goes away, so does the slot.
@@ -24,12 +24,12 @@ use crate::{
 };
 use workden_sandboxes::runtimes::RuntimeConfig;
 
-/// What all tasks of one manager share.
+/// State that all tasks of one manager share.
 pub(super) struct Shared {
     pub(super) factory: Arc<dyn Launcher>,
     pub(super) settings: Settings,
     pub(super) listeners: Listeners,
-    /// A spare sandbox was taken, or there shall be no more.
+    /// Notified when a spare sandbox is taken, and at the end of the manager.
     pub(super) spare_wanted: Notify,
     /// The task that ends idle sessions.
     pub(super) reaper: Mutex<Option<AbortHandle>>,
@@ -40,38 +40,38 @@ pub(super) struct Shared {
 pub(super) struct Table {
     pub(super) slots: BTreeMap<SessionId, Slot>,
     pub(super) spares: Vec<Launched>,
-    /// Whether one is being made.
+    /// Whether a spare sandbox is being created.
     pub(super) spare_in_making: bool,
-    /// How many are being given to a session.
+    /// How many spare sandboxes are being assigned to a session.
     pub(super) spares_in_giving: usize,
-    /// Nothing is made any more.
+    /// Nothing is created any more.
     pub(super) closed: bool,
 }
 
-/// Where a session is.
+/// The state of a session.
 pub(super) struct Slot {
     pub(super) installed: Installed,
     pub(super) since: Instant,
     pub(super) phase: Phase,
-    /// Says how it ended, when it is out of the table.
+    /// Sends how the session ended, once it is out of the table.
     gone: watch::Sender<Option<Result<()>>>,
 }
 
 pub(super) enum Phase {
     Starting {
         outcome: watch::Receiver<Option<Result<Arc<Live>>>>,
-        /// It shall end as soon as it has started.
+        /// The session ends as soon as it has started.
         unwanted: Option<End>,
     },
     Ready(Arc<Live>),
     Stopping,
 }
 
-/// What a session has installed.
+/// The runtime of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Installed {
     Known(Option<Box<RuntimeConfig>>),
-    /// It is there from before: nobody here has made it.
+    /// An earlier manager created the session.
     Unknown,
 }
 
@@ -82,12 +82,12 @@ impl Shared {
         Self { factory, settings, listeners, spare_wanted, reaper, table }
     }
 
-    /// The table, for as long as nobody waits for anything.
+    /// Locks the table. Never held across an `await`.
     pub(super) fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The sessions that are ready.
+    /// Returns the sessions that are ready.
     pub(super) fn ready(&self) -> Vec<Arc<Live>> {
         let table = self.table();
         let ready = |slot: &Slot| match &slot.phase {
@@ -97,7 +97,7 @@ impl Shared {
         table.slots.values().filter_map(ready).collect()
     }
 
-    /// Takes over a session that is ready, if it is this one and `ends` says that it is ended now.
+    /// Takes over a ready session, if it is still this one and `ends` marks it as ended.
     pub(super) fn take_over(self: &Arc<Self>, live: &Arc<Live>, ends: impl FnOnce(&Live) -> bool) -> Option<Tenure> {
         let mut table = self.table();
         let slot = table.slots.get_mut(&live.id)?;
@@ -111,37 +111,37 @@ impl Shared {
 }
 
 impl Table {
-    /// Whether there is a spare sandbox that is not in the table: not yet, or no more.
+    /// Whether a spare sandbox exists, or is being created, outside the table.
     pub(super) fn has_spare_between(&self) -> bool {
         self.spare_in_making || self.spares_in_giving > 0
     }
 }
 
 impl Slot {
-    /// A slot that is being started, and where its outcome is told.
+    /// Returns a slot that is starting, and the sender of its outcome.
     pub(super) fn starting(installed: Installed) -> (Self, watch::Sender<Option<Result<Arc<Live>>>>) {
         let (tell, outcome) = watch::channel(None);
         let phase = Phase::Starting { outcome, unwanted: None };
         (Self { installed, since: Instant::now(), phase, gone: watch::Sender::new(None) }, tell)
     }
 
-    /// A slot that keeps others out.
+    /// Returns a slot that keeps others from using the id.
     pub(super) fn stopping() -> Self {
         let installed = Installed::Unknown;
         Self { installed, since: Instant::now(), phase: Phase::Stopping, gone: watch::Sender::new(None) }
     }
 
-    /// For waiting until it is out of the table.
+    /// Returns a handle that waits until the session is out of the table.
     pub(super) fn gone(&self) -> Gone {
         Gone(self.gone.subscribe())
     }
 }
 
-/// For waiting until a session is out of the table.
+/// Waits until a session is out of the table.
 pub(super) struct Gone(watch::Receiver<Option<Result<()>>>);
 
 impl Gone {
-    /// Waits, and says how it ended.
+    /// Waits, and returns how it ended.
     pub(super) async fn wait(mut self) -> Result<()> {
         match self.0.wait_for(Option::is_some).await {
             Ok(how) => how.clone().unwrap_or(Ok(())),
@@ -149,14 +149,11 @@ impl Gone {
         }
     }
 
-    /// Waits so long and no longer.
+    /// Does the same with a time limit.
     pub(super) async fn wait_within(self, most: Duration) -> Result<()> {
         tokio::time::timeout(most, self.wait()).await.unwrap_or_else(|_| {
             let seconds = most.as_secs_f64();
-            Err(Error::new(
-                ErrorKind::TimedOut,
-                format!("it was not gone after {seconds} seconds, and is still ending"),
-            ))
+            Err(Error::new(ErrorKind::TimedOut, format!("ending timed out after {seconds} s; it continues")))
         })
     }
 }
@@ -169,7 +166,7 @@ pub(super) struct Tenure {
 }
 
 impl Tenure {
-    /// Of a slot that was put into the table, or taken over, just now.
+    /// Takes the right to a slot that was just inserted or taken over.
     pub(super) fn new(shared: &Arc<Shared>, id: &SessionId) -> Self {
         Self { shared: Arc::clone(shared), id: id.clone(), how: Some(Ok(())) }
     }
@@ -178,7 +175,7 @@ impl Tenure {
         &self.id
     }
 
-    /// Makes the session ready, unless nobody wants it any more.
+    /// Makes the session ready, unless it is no longer wanted.
     pub(super) fn make_ready(mut self, live: &Arc<Live>) -> Result<(), (Self, End)> {
         let shared = Arc::clone(&self.shared);
         let mut table = shared.table();

@@ -1,7 +1,7 @@
-//! The files of sessions, at `{root}/{id}/workspace`: they outlive the sandboxes that work on them.
+//! The files of sessions at `{root}/{id}/workspace`, which outlive the sandboxes.
 //!
-//! Invariant: below the root nothing is made, entered or given away through a symbolic link: each step is
-//! opened by the descriptor of the one before.
+//! Invariant: below the root nothing is created, entered or chowned through a symbolic link: each step is opened
+//! relative to the descriptor of the previous one.
 
 use std::{
     os::{
@@ -20,36 +20,36 @@ use workden_core::{Error, ErrorKind, Result};
 
 use crate::SessionId;
 
-/// The directory below that of a session that is its workspace. Beside it there is room for more.
+/// The workspace of a session, below the session's directory. There is room for more beside it.
 const WORKSPACE: &str = "workspace";
 
-/// Where the files of sessions are kept.
+/// The directory with the files of sessions.
 #[derive(Clone, Debug)]
 pub struct Workspaces {
     root: PathBuf,
 }
 
 impl Workspaces {
-    /// Below this directory, which is made when it is needed.
+    /// Uses this directory, which is created when it is needed.
     #[must_use]
     pub fn new(root: PathBuf) -> Self {
         Self { root: std::path::absolute(&root).unwrap_or(root) }
     }
 
-    /// Where the workspace of a session is, or would be.
+    /// The path of a session's workspace, whether or not it exists.
     pub(super) fn path(&self, id: &SessionId) -> PathBuf {
         self.root.join(id.as_str()).join(WORKSPACE)
     }
 
-    /// The workspace of a session, made if it is not there, for its user and nobody else. It belongs to whoever
-    /// the root belongs to.
+    /// Creates the workspace of a session if it does not exist, with mode 0700 and the owner of the root, and returns
+    /// its path.
     ///
     /// # Errors
     ///
-    /// `Escapes` when something else than a directory is in its place, and what the system refuses.
+    /// `Escapes` when something other than a directory is at its path, and what the system refuses.
     pub fn prepare(&self, id: &SessionId) -> Result<PathBuf> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.root).map_err(|error| {
-            Error::new(ErrorKind::Io, format!("the directory for sessions cannot be made: {}", error.kind()))
+            Error::new(ErrorKind::Io, format!("cannot create the directory for sessions: {}", error.kind()))
         })?;
         let root = openat(CWD, &self.root, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| refused(id, errno))?;
@@ -59,7 +59,7 @@ impl Workspaces {
         Ok(self.path(id))
     }
 
-    /// Removes all that is kept of a session. Whether there was anything.
+    /// Removes the directory of a session. Returns whether there was one.
     pub(super) fn purge(&self, id: &SessionId) -> Result<bool> {
         let directory = self.root.join(id.as_str());
         match statat(CWD, &directory, AtFlags::SYMLINK_NOFOLLOW) {
@@ -68,9 +68,9 @@ impl Workspaces {
             Ok(there) if FileType::from_raw_mode(there.st_mode) != FileType::Directory => return Err(foreign(id)),
             Ok(_) => {}
         }
-        // By descriptor, and through no link.
+        // `remove_dir_all` works by descriptor, and follows no link.
         std::fs::remove_dir_all(&directory).map(|()| true).map_err(|error| {
-            Error::new(ErrorKind::Io, format!("the files of `{id}` cannot all be removed: {}", error.kind()))
+            Error::new(ErrorKind::Io, format!("cannot remove all files of the session `{id}`: {}", error.kind()))
         })
     }
 
@@ -94,8 +94,8 @@ impl Workspaces {
 }
 
 fn foreign(id: &SessionId) -> Error {
-    Error::new(ErrorKind::Escapes, format!("the files of the session `{id}` are not in a directory of their own"))
-        .hint("something else, or a symbolic link, is where its directory should be: remove that, or use another id")
+    Error::new(ErrorKind::Escapes, format!("the directory of the session `{id}` is not a directory"))
+        .hint("a file or a symbolic link is at its path: remove it, or use another id")
 }
 
 fn refused(id: &SessionId, errno: Errno) -> Error {
@@ -106,7 +106,7 @@ fn refused(id: &SessionId, errno: Errno) -> Error {
         _ => ErrorKind::Io,
     };
     let why = std::io::Error::from(errno).kind();
-    Error::new(kind, format!("the directory of the session `{id}` cannot be used: {why}"))
+    Error::new(kind, format!("cannot use the directory of the session `{id}`: {why}"))
 }
 
 #[cfg(test)]

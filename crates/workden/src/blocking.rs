@@ -1,7 +1,7 @@
-//! The same workspace for programs that do not use async: every call waits for its answer.
+//! The same workspace for programs that do not use async: every call blocks until its answer.
 //!
-//! It has a runtime of its own, and may be called from async code, too: then it waits on a thread of
-//! its own, so that nothing panics; the async thread is held up meanwhile.
+//! It has its own runtime, and can also be called from async code: it then waits on a separate thread, so that nothing
+//! panics; the async thread is blocked meanwhile.
 
 use std::{future::Future, sync::Arc, thread, time::Duration};
 
@@ -15,7 +15,7 @@ use workden_core::{
 };
 use workden_policy::{Derive, Policy, approvals::Approvals};
 
-/// A [`Workspace`](crate::Workspace) whose calls wait for their answers. Clones share it.
+/// A [`Workspace`](crate::Workspace) whose calls block until their answers. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     inner: crate::Workspace,
@@ -23,44 +23,44 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Gives a workspace a runtime of its own.
+    /// Gives a workspace its own runtime.
     ///
     /// # Errors
     ///
-    /// `Busy` when the system has no threads to spare.
+    /// `Busy` when the system cannot start another thread.
     pub fn new(inner: crate::Workspace) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|_| {
-            Error::new(ErrorKind::Busy, "cannot start a runtime: the system has no threads to spare")
-                .hint("end something, or use the async workspace")
+            Error::new(ErrorKind::Busy, "cannot start a runtime: the system cannot start another thread")
+                .hint("end other processes, or use the async workspace")
         })?;
         Ok(Self { inner, runtime: Arc::new(runtime) })
     }
 
-    /// The workspace for async code.
+    /// Returns the workspace for async code.
     #[must_use]
     pub fn as_async(&self) -> &crate::Workspace {
         &self.inner
     }
 
-    /// What may be done in it.
+    /// Returns its policy.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         self.inner.policy()
     }
 
-    /// Who is asked, and what they approved.
+    /// Returns its approvals.
     #[must_use]
     pub fn approvals(&self) -> &Approvals {
         self.inner.approvals()
     }
 
-    /// The same workspace for the calls of one tool call, which questions and records then name.
+    /// Returns the same workspace for one tool call, which questions and records then name.
     #[must_use]
     pub fn on_behalf_of(&self, caller: impl Into<Arc<Caller>>) -> Self {
         Self { inner: self.inner.on_behalf_of(caller), runtime: Arc::clone(&self.runtime) }
     }
 
-    /// A workspace for a sub-agent: the same files, under a policy that is never less strict.
+    /// Returns a workspace for a sub-agent: the same files, under a policy that is never less strict.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Workspace {
     }
 }
 
-/// Each of these waits for the call of the same name.
+/// Each method blocks on the call of the same name.
 macro_rules! waiting {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)*) => {
         impl Workspace {

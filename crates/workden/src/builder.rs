@@ -1,4 +1,4 @@
-//! Building a workspace: where its files are, what may be done with them, who is asked, and where commands run.
+//! Builds a workspace from its directories, policy, approvals and sandbox.
 
 use std::{
     io,
@@ -25,17 +25,17 @@ use crate::{
 
 /// Builds a [`Workspace`]. Nothing is opened or checked before [`WorkspaceBuilder::build`].
 ///
-/// By default the workspace is in memory, nothing is refused, there are no commands, and a question of the policy is
-/// answered with no.
+/// By default the workspace is in memory, nothing is refused, there are no commands, and a call that requires approval
+/// is refused.
 #[derive(Debug, Default)]
 pub struct WorkspaceBuilder {
     root: Option<PathBuf>,
     mounts: Vec<(String, Mounted)>,
-    /// Those of a configuration.
+    /// The mounts of a configuration.
     configured: Vec<(String, Mounted)>,
     layers: Vec<Layer>,
     approvals: Option<Approvals>,
-    /// What each configuration says of approvals.
+    /// The approval mode of each configuration.
     modes: Vec<ApprovalMode>,
     audits: Vec<Arc<dyn Audit>>,
     sandboxes: Vec<SandboxKind>,
@@ -55,22 +55,22 @@ enum Layer {
 }
 
 impl WorkspaceBuilder {
-    /// The directory of the host to work in. It is `/` where there are files only, and the work directory of the
-    /// sandbox (`/workspace`) where commands are isolated.
+    /// Sets the directory of the host to work in. It is `/` in a workspace without commands, and the work directory of
+    /// the sandbox (`/workspace`) where commands are isolated.
     #[must_use]
     pub fn root(mut self, directory: impl Into<PathBuf>) -> Self {
         self.root = Some(directory.into());
         self
     }
 
-    /// Another directory of the host at a path, for file calls and commands alike.
+    /// Mounts another directory of the host at a path, for file calls and commands alike.
     #[must_use]
     pub fn mount(mut self, at: impl AsRef<str>, source: impl Into<PathBuf>, access: MountAccess) -> Self {
         self.mounts.push((at.as_ref().to_owned(), Mounted::Directory(source.into(), access)));
         self
     }
 
-    /// Any backend at a path. File calls see it, and commands do not.
+    /// Mounts any backend at a path. File calls see it, and commands do not.
     #[must_use]
     pub fn mount_backend(mut self, at: impl AsRef<str>, backend: impl Backend + 'static) -> Self {
         self.mounts.push((at.as_ref().to_owned(), Mounted::Backend(Arc::new(backend))));
@@ -115,8 +115,8 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// Runs commands on this machine as they are, without isolation: for development. A command can read and change
-    /// whatever the user can; only file calls are protected.
+    /// Runs commands on this machine without isolation, for development. A command can read and change whatever the
+    /// user can; only file calls are protected.
     #[cfg(feature = "linux")]
     #[must_use]
     pub fn host(
@@ -129,15 +129,15 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// Uses a sandbox that runs already: its files, and its commands. What is mounted besides covers its files for
-    /// file calls only, and nothing in it is masked.
+    /// Uses the files and commands of a sandbox that already runs. Other mounts cover its files for file calls only,
+    /// and nothing in it is masked.
     #[must_use]
     pub fn remote(mut self, sandbox: Arc<dyn Sandbox>) -> Self {
         self.sandboxes.push(SandboxKind::Remote(sandbox));
         self
     }
 
-    /// Runs commands in a session of the user, which is found by its id or made from this record, and goes on
+    /// Runs commands in a session of the user, which is found by its id or created from this record, and goes on
     /// afterwards. Its directory is the workspace. A session that shows files that the policy denies is refused.
     #[must_use]
     pub fn session(mut self, sessions: UserSessions, id: SessionId, record: SessionRecord) -> Self {
@@ -146,29 +146,29 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// The rules of a preset: for files, or for a whole machine where there is a sandbox.
+    /// Adds the rules of a preset: for files, or for a whole machine if the workspace has a sandbox.
     #[must_use]
     pub fn preset(mut self, preset: Preset) -> Self {
         self.layers.push(Layer::Preset(preset));
         self
     }
 
-    /// Rules. Of everything that is said the strictest wins.
+    /// Adds rules. The strictest of all rules and policies wins.
     #[must_use]
     pub fn rules(mut self, rules: Ruleset) -> Self {
         self.layers.push(Layer::Rules(Box::new(rules)));
         self
     }
 
-    /// A policy. Of everything that is said the strictest wins.
+    /// Adds a policy. The strictest of all rules and policies wins.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.layers.push(Layer::Policy(policy));
         self
     }
 
-    /// What a `workden.toml` says; its relative directories count from `base`. Where it has mounts, they
-    /// are all the places there are.
+    /// Applies a `workden.toml`; its relative directories count from `base`. If it has mounts, they are the only
+    /// directories of the workspace.
     #[must_use]
     pub fn config(mut self, config: Config, base: impl AsRef<Path>) -> Self {
         let mounted = |mount: &MountConfig| {
@@ -184,21 +184,21 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// Reads a `workden.toml`; its relative directories count from where it is.
+    /// Reads a `workden.toml`; its relative directories count from its own.
     ///
     /// # Errors
     ///
     /// When the file cannot be read, and as [`Config::parse`], with the name of the file.
     pub fn config_file(self, file: impl AsRef<Path>) -> Result<Self> {
         let file = file.as_ref();
-        // Its name, not where it is: errors may be shown to an agent.
+        // Only the file name: an agent may see the error, and must not learn host paths.
         let name = file.file_name().unwrap_or_default().display();
         let text = std::fs::read_to_string(file).map_err(|error| {
             let (kind, why) = match error.kind() {
-                io::ErrorKind::NotFound => (ErrorKind::NotFound, "there is no such file"),
-                io::ErrorKind::PermissionDenied => (ErrorKind::PermissionDenied, "the system does not allow it"),
-                io::ErrorKind::InvalidData => (ErrorKind::NotText, "it is not UTF-8"),
-                _ => (ErrorKind::Io, "it cannot be read"),
+                io::ErrorKind::NotFound => (ErrorKind::NotFound, "file not found"),
+                io::ErrorKind::PermissionDenied => (ErrorKind::PermissionDenied, "permission denied"),
+                io::ErrorKind::InvalidData => (ErrorKind::NotText, "not valid UTF-8"),
+                _ => (ErrorKind::Io, "reading failed"),
             };
             Error::new(kind, format!("cannot read the configuration `{name}`: {why}"))
         })?;
@@ -209,51 +209,51 @@ impl WorkspaceBuilder {
         Ok(self.config(config, file.parent().unwrap_or(Path::new(""))))
     }
 
-    /// Who is asked when the policy asks.
+    /// Sets who answers when the policy asks.
     #[must_use]
     pub fn approvals(mut self, approvals: Approvals) -> Self {
         self.approvals = Some(approvals);
         self
     }
 
-    /// Somebody who keeps records of all calls.
+    /// Adds a recorder of all calls.
     #[must_use]
     pub fn audit(mut self, audit: Arc<dyn Audit>) -> Self {
         self.audits.push(audit);
         self
     }
 
-    /// Where relative paths start, and where commands run: by default the work directory of the sandbox, or `/`.
+    /// Sets where relative paths start and commands run: by default the work directory of the sandbox, or `/`.
     #[must_use]
     pub fn work_dir(mut self, at: impl AsRef<str>) -> Self {
         self.work_dir = Some(at.as_ref().to_owned());
         self
     }
 
-    /// A path that file calls may read and not change, whatever the policy says and the approver answers.
+    /// Adds a path that file calls may read and not change, whatever the policy and the approver say.
     #[must_use]
     pub fn read_only(mut self, at: impl AsRef<str>) -> Self {
         self.read_only.push(at.as_ref().to_owned());
         self
     }
 
-    /// More names that file calls may not change in any directory below a path, whatever the policy says and the
-    /// approver answers. [`ProtectedNames::host_executed`] are protected in every directory of the host without this.
+    /// Adds names that file calls may not change in any directory below a path, whatever the policy and the approver
+    /// say. [`ProtectedNames::host_executed`] are protected in every directory of the host by default.
     #[must_use]
     pub fn protected_names(mut self, below: impl AsRef<str>, names: ProtectedNames) -> Self {
         self.protected.push((below.as_ref().to_owned(), names));
         self
     }
 
-    /// Whether commands and file calls may change what git and other programs run by themselves outside of the
-    /// workspace: [`GitFiles::Protected`] by default.
+    /// Sets whether commands and file calls may change files that git and other programs execute outside the workspace:
+    /// [`GitFiles::Protected`] by default.
     #[must_use]
     pub fn git_files(mut self, git_files: GitFiles) -> Self {
         self.git_files = git_files;
         self
     }
 
-    /// Whether a write to a directory of the host is on the disk when it returns.
+    /// Sets whether a write to a directory of the host is on the disk when it returns.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = Some(durability);
@@ -312,12 +312,12 @@ impl WorkspaceBuilder {
         let kind = self.sandboxes.pop();
         match self.sandboxes.is_empty() {
             true => Ok(kind),
-            false => Err(Error::new(ErrorKind::InvalidArgument, "a workspace has one sandbox, and several are named")
-                .hint("call one of `linux`, `docker`, `host` and `remote`")),
+            false => Err(Error::new(ErrorKind::InvalidArgument, "a workspace can have only one sandbox")
+                .hint("call only one of `linux`, `docker`, `host` and `remote`")),
         }
     }
 
-    /// Everything that was said of rules, in one policy.
+    /// Combines all rules and policies into one policy.
     fn policy_of(&mut self, surroundings: PathScope) -> Result<Policy> {
         let mut policy = Policy::new();
         for layer in std::mem::take(&mut self.layers) {
@@ -339,15 +339,15 @@ impl WorkspaceBuilder {
             return Mounts::of(root, inside, mounts);
         }
         if root.is_some() || !mounts.is_empty() {
-            let sentence = "the configuration has mounts of its own, and the builder was given directories as well";
+            let sentence = "mounts of a configuration are not supported with directories of the builder";
             return Err(Error::new(ErrorKind::InvalidArgument, sentence)
                 .hint("leave out `root`, `mount` and `mount_backend`, or the mounts of the configuration"));
         }
         Mounts::of(None, inside, std::mem::take(&mut self.configured))
     }
 
-    /// What file calls may not change: read-only mounts, and in every writable directory of the host what programs
-    /// outside run by themselves.
+    /// The paths and names that file calls may not change: read-only mounts, and in every writable directory of the
+    /// host what programs outside execute.
     fn read_only_paths(
         &self,
         mounts: &Mounts,
@@ -371,7 +371,7 @@ impl WorkspaceBuilder {
         Ok(ReadOnlyPaths { paths, names })
     }
 
-    /// As [`WorkspaceBuilder::build`], for programs that do not use async.
+    /// Does the same as [`WorkspaceBuilder::build`], for programs that do not use async.
     ///
     /// # Errors
     ///
@@ -381,8 +381,8 @@ impl WorkspaceBuilder {
     }
 }
 
-/// Who answers: whoever the program names, unless a configuration refuses everything. That everything
-/// is approved holds only where nobody is named and no configuration objects.
+/// The approver that the program names, unless a configuration refuses everything. `approve_all` applies only if the
+/// program names no approver and every configuration says so.
 fn answering(named: Option<Approvals>, modes: &[ApprovalMode]) -> Approvals {
     let all_approve = !modes.is_empty() && modes.iter().all(|mode| *mode == ApprovalMode::ApproveAll);
     match named {

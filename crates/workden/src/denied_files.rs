@@ -1,8 +1,8 @@
-//! What a policy denies to read, found in the files that exist: for a sandbox to mask.
+//! Finds the existing files that a policy denies to read, so that a sandbox can mask them.
 //!
-//! Rules go with every file call, but a command opens files by itself. What is denied when a sandbox
-//! starts can be covered there by nothing readable. What is made later is not, nor what a rule would
-//! only ask about; a file that is masked stays masked, whatever becomes of the rules.
+//! Rules apply to every file call, but a command opens files by itself. A file that is denied when a sandbox starts is
+//! masked there. A file that is created later is not masked, nor one that a rule only asks about; a masked file stays
+//! masked even if the rules change.
 
 use workden_core::{
     Backend, BackendExt, Completeness, Entry, ErrorKind, Link, Op, Resolved, Result, Verdict, VirtualPath,
@@ -10,25 +10,24 @@ use workden_core::{
 };
 use workden_policy::Policy;
 
-/// Files and directories that are looked at; where there are more, the answer is not complete.
+/// The most files and directories that are visited; with more, the result is incomplete.
 const LOOKED_AT: usize = 1_000_000;
 
-/// What a policy denies to read among the files that exist.
+/// The existing files that a policy denies to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeniedFiles {
-    /// Where they are, by path. Directories are not among them, only files.
+    /// Their paths. Only files, not directories.
     pub paths: Vec<VirtualPath>,
-    /// Directories that could not be looked into, by path: nobody knows what is in them.
+    /// The paths of directories that could not be listed, so that their content is unknown.
     pub closed: Vec<VirtualPath>,
-    /// Whether all files were looked at, and all that are denied are here. Whoever needs all of them
-    /// must not go on without.
+    /// Whether all files were visited and all denied ones are listed. A caller that needs all of them must stop if not.
     pub completeness: Completeness,
 }
 
-/// Looks for the files below a directory that a policy denies to read: `most` of them at most.
+/// Searches a directory for files that a policy denies to read, and returns at most `most`.
 ///
-/// Links are passed over: what they lead to is looked at where it is. Of a file with several names, all
-/// are there as soon as one is denied.
+/// Links are skipped: their targets are visited at their own paths. If one name of a file is denied, all its names are
+/// listed.
 ///
 /// # Errors
 ///
@@ -70,7 +69,7 @@ pub async fn denied_files(
     Ok(DeniedFiles { paths, closed, completeness })
 }
 
-/// Those among the entries that are directories and cannot be listed.
+/// Returns the entries that are directories and cannot be listed.
 async fn closed_directories(files: &dyn Backend, entries: &[Entry]) -> Vec<VirtualPath> {
     let one = ListRequest { keep: 1, ..ListRequest::default() };
     let mut closed = Vec::new();

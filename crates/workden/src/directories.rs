@@ -1,5 +1,5 @@
-//! The directories of the host that a workspace has: where file calls and commands see them, and what in them must not
-//! change because programs outside of the workspace run it.
+//! The host directories of a workspace: the paths at which file calls and commands see them, and what must not change
+//! in them because programs outside the workspace execute it.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,7 +14,7 @@ use workden_core::{
 use workden_files::{CompositeBackend, Durability, LocalBackend, memory};
 use workden_sandboxes::repositories::Repositories;
 
-/// What is mounted in a workspace.
+/// A mount of a workspace.
 #[derive(Clone, Debug)]
 pub(crate) enum Mounted {
     /// A directory of the host.
@@ -23,7 +23,7 @@ pub(crate) enum Mounted {
     Backend(Arc<dyn Backend>),
 }
 
-/// What a workspace has, and where.
+/// The mounts of a workspace, by path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mounts {
     pub(crate) directories: Vec<Mount>,
@@ -31,7 +31,7 @@ pub(crate) struct Mounts {
 }
 
 impl Mounts {
-    /// Everything at its path. `root` is the directory to work in, and `inside` where that is seen.
+    /// Collects all mounts. `root` is the directory to work in, and `inside` the path at which it is seen.
     pub(crate) fn of(root: Option<PathBuf>, inside: &VirtualPath, others: Vec<(String, Mounted)>) -> Result<Self> {
         let mut all = Self::default();
         if let Some(root) = root {
@@ -64,13 +64,13 @@ impl Mounts {
         all.any(VirtualPath::is_root)
     }
 
-    /// Whether every directory is mounted under the path that it has on the host.
+    /// Whether every directory is mounted at its host path.
     pub(crate) fn are_host_paths(&self) -> bool {
         let is_own = |mount: &Mount| host_path(&mount.source).is_ok_and(|own| own == mount.at);
         !self.directories.is_empty() && self.directories.iter().all(is_own)
     }
 
-    /// All of it as one backend; `/` is `below`, or nothing. One that is all there is stands for itself.
+    /// Combines all mounts into one backend; `/` is `below`, or empty. A single mount at `/` is returned as it is.
     pub(crate) fn opened(
         &self,
         below: Option<Arc<dyn Backend>>,
@@ -100,8 +100,8 @@ impl Mounts {
         Ok(Arc::new(mounts.build()))
     }
 
-    /// Paths that file calls may not change: read-only directories, and what git runs by itself where a git directory
-    /// has an unusual name. Those with usual names are protected by name.
+    /// Returns the paths that file calls may not change: read-only directories, and what git executes in git
+    /// directories with unusual names. Those with usual names are protected by name.
     pub(crate) fn read_only(&self) -> impl Iterator<Item = VirtualPath> {
         let of_mount = |mount: &Mount| match mount.access {
             MountAccess::ReadOnly => vec![mount.at.clone()],
@@ -111,7 +111,7 @@ impl Mounts {
     }
 }
 
-/// What git runs by itself in a directory, where a git directory has another name than `.git`.
+/// Returns what git executes in a directory, where a git directory is not called `.git`.
 pub(crate) fn git_paths(mount: &Mount) -> impl Iterator<Item = VirtualPath> {
     let found = Repositories::in_directory(&mount.source);
     let in_it = |directory: &VirtualPath| IN_GIT_DIRECTORY.map(|name| directory.child_unchecked(name));
@@ -119,7 +119,7 @@ pub(crate) fn git_paths(mount: &Mount) -> impl Iterator<Item = VirtualPath> {
     in_repositories.into_iter().chain(found.files).chain(found.links).map(|path| path.below(&mount.at))
 }
 
-/// The path of a host directory as a virtual path.
+/// Returns the path of a host directory as a virtual path.
 pub(crate) fn host_path(directory: &Path) -> Result<VirtualPath> {
     VirtualPath::parse_bytes(directory.as_os_str().as_encoded_bytes())
 }

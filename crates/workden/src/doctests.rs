@@ -1,5 +1,4 @@
-//! The examples of README.md, CONTRIBUTING.md and docs/, compiled and run with the other doctests. There is nothing
-//! here in any other build.
+//! The examples of README.md, CONTRIBUTING.md and docs/, compiled and run as doctests. Empty in any other build.
 
 #[doc = include_str!("../../../README.md")]
 mod readme {}
@@ -13,7 +12,7 @@ mod files {}
 #[doc = include_str!("../../../docs/policy.md")]
 mod policy {}
 
-// Each of its programs is also the keeper of the sandbox that it starts: they run for real.
+// Each example program is also the keeper of its sandbox, so that commands really run.
 #[doc = include_str!("../../../docs/sandboxes.md")]
 mod sandboxes {}
 

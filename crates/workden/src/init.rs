@@ -1,11 +1,11 @@
-//! `init`: what makes a program that embeds the library a keeper when a sandbox needs one.
+//! `init`: lets a program that embeds the library also serve as the keeper of its sandboxes.
 
 use workden_sandboxes::{KEEPER_WORD, KeeperProgram};
 
-/// Runs the keeper and ends the process, when a sandbox started this program again for that; returns at once otherwise.
+/// Runs the keeper and exits, if a sandbox started this program for that; otherwise returns at once.
 ///
-/// Make it the first line of `main`: a keeper starts before any thread does. A program without it uses
-/// `workden-keeper` or `workden` from its own directory or the search path.
+/// Call it first in `main`: a keeper must start before any thread does. A program without it uses `workden-keeper` or
+/// `workden` from its own directory or the search path.
 ///
 /// ```no_run
 /// workden::init();

@@ -1,4 +1,4 @@
-//! The policy as a gate that reads commands off the async threads: a long line takes its time.
+//! The policy as a gate that parses commands off the async threads, since a long command line takes time.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use workden_core::{Access, Error, ErrorKind, Gate, Judgement, Op, Resolved, Verdict, Visibility};
 use workden_policy::Policy;
 
-/// A policy that judges files at once, and commands on a thread for such work.
+/// A policy that judges files directly, and commands on a blocking thread.
 #[derive(Clone, Debug)]
 pub(crate) struct PolicyGate(pub(crate) Arc<Policy>);
 
@@ -28,7 +28,7 @@ impl Gate for PolicyGate {
     }
 }
 
-/// Does work that takes its time, on a thread for that where there is a runtime.
+/// Runs slow work on a blocking thread, if there is a runtime.
 pub(crate) async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     match tokio::runtime::Handle::try_current() {
         Err(_) => Some(work()),

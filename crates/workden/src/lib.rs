@@ -1,8 +1,8 @@
-//! A place for an AI agent to work: files, and commands in a sandbox, under a policy that holds.
+//! Workspaces for AI agents: files, and commands in a sandbox, under an enforced policy.
 //!
-//! [`Workspace`] is what a program builds and an agent works in. One builder puts everything together: directories,
-//! policy, approvals, and the sandbox that commands run in. What makes it safe is inside: files that the policy denies
-//! are masked in the sandbox, and what git and other programs would run outside of it cannot be changed.
+//! A program builds a [`Workspace`], and an agent works in it. One builder combines directories, policy, approvals, and
+//! the sandbox of its commands. Protection is built in: files that the policy denies are masked in the sandbox, and
+//! files that git and other programs would execute outside of it cannot be changed.
 //!
 //! ```
 //! use workden::{Approvals, Preset, Workspace};

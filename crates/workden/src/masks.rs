@@ -1,8 +1,7 @@
-//! From a policy to the masks of a sandbox: which of the files that commands will be shown they must
-//! not be able to open.
+//! Turns a policy into the masks of a sandbox: the files that its commands must not be able to open.
 //!
-//! Invariant: what is answered is all there is. Where not everything could be looked at, the answer is
-//! an error, since a sandbox with some of its masks would be one that is silently weaker.
+//! Invariant: the list is complete. If not everything could be searched, the result is an error, since a sandbox with
+//! some masks missing would be silently weaker.
 
 use workden_core::{Completeness, Error, ErrorKind, Op, Resolved, Result, Verdict, VirtualPath, sandbox::Mount};
 use workden_files::{CompositeBackend, LocalBackend};
@@ -10,17 +9,17 @@ use workden_policy::Policy;
 
 use crate::denied_files;
 
-/// Places that one sandbox can have masked: each takes a mount or more of the kernel.
+/// The most paths that one sandbox can mask: each takes at least one kernel mount.
 pub const MOST_MASKS: usize = 10_000;
 
-/// Finds what a policy denies to read among the files that a sandbox is about to show to commands: for
-/// `mask` of its builder. Every name of such a file is there, and a link that leads to it leads to
-/// nothing readable. A directory that cannot be looked into is there as a whole.
+/// Finds the files that a policy denies to read in the directories of a sandbox, to pass to `mask` of its builder.
+/// Every name of such a file is listed, and a link to it leads to nothing readable. A directory that cannot be listed
+/// is masked as a whole.
 ///
-/// What is made later is not masked, nor what the policy would only ask about. Names that are not
-/// UTF-8 are none that a policy could speak of.
+/// Files that are created later are not masked, nor those that the policy only asks about. Names that are not UTF-8
+/// match no rule of a policy.
 ///
-/// A [`Workspace`](crate::Workspace) that starts its sandbox itself masks them without being told.
+/// A [`Workspace`](crate::Workspace) that starts its own sandbox masks these files automatically.
 ///
 /// # Errors
 ///
@@ -29,7 +28,7 @@ pub async fn masks(shown: &[Mount], policy: &Policy) -> Result<Vec<VirtualPath>>
     if shown.is_empty() || policy.is_empty() {
         return Ok(Vec::new());
     }
-    // What is no directory has its only name from its mount.
+    // A single file has its only name from its mount.
     let (directories, files): (Vec<&Mount>, Vec<&Mount>) = shown.iter().partition(|mount| mount.source.is_dir());
     let is_denied = |at: &VirtualPath| {
         let at = Resolved::literal(at.clone());
@@ -46,7 +45,7 @@ pub async fn masks(shown: &[Mount], policy: &Policy) -> Result<Vec<VirtualPath>>
         if found.completeness != Completeness::Complete {
             return Err(not_all(found.completeness));
         }
-        // Whoever has the rights to a directory can open it, and that may be the commands.
+        // Commands may have the rights to a directory that this process cannot list.
         all.extend(found.paths.into_iter().chain(found.closed));
     }
     all.sort();
@@ -56,7 +55,7 @@ pub async fn masks(shown: &[Mount], policy: &Policy) -> Result<Vec<VirtualPath>>
 
 fn not_all(stopped: Completeness) -> Error {
     let (kind, why) = match stopped {
-        Completeness::StoppedAtDeadline => (ErrorKind::TimedOut, "looking through all files took too long".to_owned()),
+        Completeness::StoppedAtDeadline => (ErrorKind::TimedOut, "searching all files timed out".to_owned()),
         _ => (ErrorKind::TooLarge, format!("there are too many files, or more than {MOST_MASKS} that are denied")),
     };
     Error::new(kind, format!("cannot mask what the policy denies to read: {why}"))

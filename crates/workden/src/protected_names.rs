@@ -14,10 +14,10 @@ use workden_core::{
 ///
 /// let project = tempfile::tempdir()?;
 /// let names = ProtectedNames::host_executed().and(".envrc")?;
-/// let den = Workspace::builder().root(project.path()).protected_names("/", names).build_blocking()?;
-/// den.write("src/main.rs", "fn main() {}\n")?;
+/// let workspace = Workspace::builder().root(project.path()).protected_names("/", names).build_blocking()?;
+/// workspace.write("src/main.rs", "fn main() {}\n")?;
 /// for file in [".envrc", ".git/hooks/pre-commit", "sub/.git/config", ".mcp.json"] {
-///     assert!(den.write(file, "").is_err(), "{file}");
+///     assert!(workspace.write(file, "").is_err(), "{file}");
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -25,28 +25,28 @@ use workden_core::{
 /// [`WorkspaceBuilder::protected_names`]: crate::WorkspaceBuilder::protected_names
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProtectedNames {
-    /// One name below the other; all that is below the last is fixed as well.
+    /// Names below each other, like `.git/hooks`; everything below the last is protected as well.
     places: Vec<Vec<String>>,
     /// Names of files. A directory may have such a name.
     files: Vec<String>,
 }
 
-/// What a path is to fixed names.
+/// How a path relates to the protected names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// Nothing.
+    /// Unrelated.
     Apart,
-    /// It is, or would be, a directory above one.
+    /// It is, or would be, a directory above a protected name.
     Leads,
-    /// It is one if it is a file.
+    /// It is protected if it is a file.
     IsFile,
-    /// It is one, or below one.
+    /// It is protected, or below a protected path.
     Within,
 }
 
 impl ProtectedNames {
-    /// Those of [`workden_core::host_executed`]: what git and clients of the Model Context Protocol run outside,
-    /// without being told. A `HEAD` is among them: no directory becomes a repository without one.
+    /// Returns the names of [`workden_core::host_executed`]: what git and clients of the Model Context Protocol execute
+    /// outside by themselves. `HEAD` is among them: without it, no directory becomes a repository.
     #[must_use]
     pub fn host_executed() -> Self {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
@@ -55,15 +55,15 @@ impl ProtectedNames {
         Self { places: of_git.chain(of_clients).collect(), files: owned(&[GIT_HEAD]) }
     }
 
-    /// One more: a name, or several with `/` between them, such as `.envrc` or `.idea/runConfigurations`.
+    /// Adds a name, or several with `/` between them, such as `.envrc` or `.idea/runConfigurations`.
     ///
     /// # Errors
     ///
-    /// When there is no name in it.
+    /// When it is empty.
     pub fn and(mut self, names: &str) -> Result<Self> {
         let names: Vec<String> = VirtualPath::parse(names)?.components().map(str::to_owned).collect();
         if names.is_empty() {
-            return Err(Error::new(ErrorKind::InvalidArgument, "a fixed name has at least one character"));
+            return Err(Error::new(ErrorKind::InvalidArgument, "invalid protected name: it is empty"));
         }
         self.places.push(names);
         Ok(self)

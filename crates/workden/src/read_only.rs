@@ -1,20 +1,20 @@
-//! Places that file calls may read and not change, as a gate: what a sandbox holds for commands, held for
-//! calls that go past it.
+//! Paths that file calls may read and not change, as a gate. A sandbox enforces this for commands; file calls bypass
+//! the sandbox.
 //!
-//! Invariant: neither the place nor anything in it comes to be another file. So what leads to it cannot be
-//! removed, moved, or put in place by a move either.
+//! Invariant: neither a protected path nor anything below it becomes another file. So the directories that lead to it
+//! cannot be removed, moved, or replaced by a move either.
 
 use async_trait::async_trait;
 use workden_core::{Access, Error, ErrorKind, Gate, Judgement, Op, Resolved, Verdict, VirtualPath, Visibility};
 
 use crate::protected_names::{ProtectedNames, Standing};
 
-/// Places that file calls may not change.
+/// Paths that file calls may not change.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReadOnlyPaths {
-    /// Those that are known by their paths.
+    /// Protected by path.
     pub(crate) paths: Vec<VirtualPath>,
-    /// Those that are known by their names, and below which directory that is so.
+    /// Protected by name, each below a directory.
     pub(crate) names: Vec<(VirtualPath, ProtectedNames)>,
 }
 
@@ -45,17 +45,17 @@ impl ReadOnlyPaths {
         let is_named = |(_, names): &(VirtualPath, ProtectedNames)| names.standing(&at.typed) != Standing::Apart;
         match self.names.iter().any(is_named) {
             true => {
-                "files of such a name make programs run outside, so that they stay as they are, whoever approves; \
+                "programs outside the workspace execute files of this name, so that approval cannot unlock them; \
                  tell the user what should be in it"
             }
-            false => "this place stays as it is, whoever approves; work elsewhere in the workspace",
+            false => "this path is read-only, and approval cannot unlock it; work elsewhere in the workspace",
         }
     }
 
     fn held<'a>(&self, op: Op<'a>) -> Option<&'a Resolved> {
         let changed: [Option<(&Resolved, Comes)>; 2] = match op {
             Op::Stat(_) | Op::List(_) | Op::Read(_) | Op::Glob(_) | Op::Grep(_) => return None,
-            // What commands may change, their sandbox knows.
+            // The sandbox protects these paths from commands.
             Op::Execute(_) => return None,
             Op::MakeDir(at) => [Some((at, Comes::Directory)), None],
             Op::Write(at) | Op::Change(at) | Op::Remove(at) => [Some((at, Comes::Anything)), None],
@@ -66,12 +66,12 @@ impl ReadOnlyPaths {
     }
 }
 
-/// What comes to be at a path, or is taken from there.
+/// What a call puts at a path, or removes from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Comes {
-    /// A new and empty directory, which may lead to a place.
+    /// A new and empty directory, which may lead to a protected path.
     Directory,
-    /// A file, a directory with something in it, a link, or nothing.
+    /// A file, a directory with content, a link, or nothing.
     Anything,
 }
 
@@ -121,7 +121,7 @@ mod tests {
             Op::Remove(&hooks),
             Op::MakeDir(&hooks),
             Op::Write(&linked),
-            // A file there would name another directory; so would one that is moved there.
+            // A file or a directory moved there would redirect git to another directory.
             Op::Write(&git),
             Op::Remove(&git),
             Op::Rename { from: &git, to: &other },

@@ -1,4 +1,4 @@
-//! Commands of a workspace: they run in its sandbox, behind the same policy as its files.
+//! Commands of a workspace: they run in its sandbox, under the same policy as its files.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -13,19 +13,19 @@ use workden_core::{
 use crate::{Commands, Workspace, stack::AtEnd};
 
 impl Workspace {
-    /// Its sandbox behind everything that has a say, for everything that is not below.
+    /// Returns its sandbox behind the policy, approvals and records, for calls that have no method below.
     ///
     /// # Errors
     ///
-    /// `Unsupported` when the workspace has files only; so for all calls below.
+    /// `Unsupported` when the workspace has no sandbox; so for all calls below.
     pub fn commands(&self) -> Result<&Commands> {
         self.sandbox().ok_or_else(|| {
-            Error::new(ErrorKind::Unsupported, "cannot run a command: the workspace has files only")
+            Error::new(ErrorKind::Unsupported, "cannot run a command: the workspace has no sandbox")
                 .hint("build the workspace with a sandbox, or use the file calls")
         })
     }
 
-    /// Starts the sandbox now, before a call needs it; nothing where there are files only.
+    /// Starts the sandbox now, before a call needs it. Does nothing in a workspace without one.
     ///
     /// # Errors
     ///
@@ -37,8 +37,9 @@ impl Workspace {
         }
     }
 
-    /// Ends the sandbox that this workspace started, with all that runs in it, and waits until it is gone. The next
-    /// call that needs one starts another. One that was given to the builder stops for good, and a session goes on.
+    /// Stops the sandbox that this workspace started, with all that runs in it, and waits until it has stopped. The
+    /// next call that needs one starts another. A sandbox that was given to the builder stops for good, and a session
+    /// goes on.
     ///
     /// # Errors
     ///
@@ -55,7 +56,7 @@ impl Workspace {
         }
     }
 
-    /// Whether the sandbox runs. Asking starts nothing.
+    /// Whether the sandbox runs. Does not start it.
     #[must_use]
     pub fn has_started(&self) -> bool {
         match self.lazy() {
@@ -64,8 +65,7 @@ impl Workspace {
         }
     }
 
-    /// Runs a line in a shell to its end, in the working directory. Without a timeout it has the usual
-    /// one.
+    /// Runs a shell command to its end, in the working directory. Without a timeout, the default applies.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl Workspace {
         self.commands()?.spawn(&SpawnRequest { command, directory, environment, streams }).await
     }
 
-    /// Starts a line in the background, in the working directory.
+    /// Starts a shell command in the background, in the working directory.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl Workspace {
         self.commands()?.start_job(&request).await
     }
 
-    /// The background jobs of this workspace, oldest first.
+    /// Lists the background jobs of this workspace, oldest first.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl Workspace {
         self.commands()?.read_job(id, read).await
     }
 
-    /// Stops a job with all that it started.
+    /// Stops a job and all its processes.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
-//! The sandbox of a workspace: which one, where its directories are, and how it starts.
+//! The sandbox of a workspace: which one, the paths of its directories, and how it starts.
 //!
-//! Invariant: a sandbox that this module starts has every file masked that the policy denies to read when it starts.
-//! It starts with the first call that needs it, at most once at a time.
+//! Invariant: a sandbox that this module starts masks every file that the policy denies to read at that time. It starts
+//! with the first call that needs it, at most once at a time.
 
 use std::sync::Arc;
 
@@ -28,23 +28,23 @@ pub(crate) enum SandboxKind {
     /// In a container.
     #[cfg(feature = "docker")]
     Docker(Box<DockerSandboxBuilder>),
-    /// One that runs already.
+    /// One that already runs.
     Remote(Arc<dyn Sandbox>),
-    /// One of a user's sessions, which goes on afterwards.
+    /// A session of the user, which goes on afterwards.
     Session(Box<(UserSessions, SessionId, SessionRecord)>),
 }
 
 /// A sandbox, and the files of its workspace.
 pub(crate) struct Assembled {
     pub(crate) sandbox: Arc<dyn Sandbox>,
-    /// The same, where this workspace starts and stops it.
+    /// The same sandbox, if this workspace starts and stops it.
     pub(crate) lazy: Option<LazySandbox>,
-    /// What file calls see below the mounts.
+    /// The files below the mounts.
     pub(crate) files: Arc<dyn Backend>,
 }
 
 impl SandboxKind {
-    /// Where the directory to work in is seen.
+    /// The path of the directory to work in.
     pub(crate) fn directory(&self) -> Result<VirtualPath> {
         match self {
             #[cfg(feature = "linux")]
@@ -58,14 +58,14 @@ impl SandboxKind {
         }
     }
 
-    /// Where commands start, if that is known before the sandbox runs.
+    /// The directory in which commands start, if it is known before the sandbox runs.
     pub(crate) fn work_dir(&self, mounts: &Mounts) -> Result<Option<VirtualPath>> {
         let inside = self.directory()?;
         Ok(match self {
             Self::Remote(_) => None,
             #[cfg(feature = "linux")]
             Self::Host(builder) => builder.options().work_dir.clone().or(Some(inside)),
-            // Without the usual directory: in the only one there is.
+            // Without the default directory, use the only mount.
             _ if !mounts.directories.iter().any(|mount| mount.at == inside) => match mounts.directories.as_slice() {
                 [only] => Some(only.at.clone()),
                 _ => Some(inside),
@@ -74,7 +74,7 @@ impl SandboxKind {
         })
     }
 
-    /// The time limit of a command that names none.
+    /// The time limit of a command that has none.
     pub(crate) fn timeout(&self) -> Option<std::time::Duration> {
         match self {
             #[cfg(feature = "linux")]
@@ -87,7 +87,7 @@ impl SandboxKind {
         }
     }
 
-    /// Whether programs outside may be made to run what is written in here.
+    /// Whether programs outside could execute what is written in this sandbox.
     pub(crate) fn git_files(&self) -> GitFiles {
         match self {
             #[cfg(feature = "linux")]
@@ -100,7 +100,7 @@ impl SandboxKind {
         }
     }
 
-    /// The files of the host that the options of the sandbox itself show.
+    /// The host directories that the options of the sandbox mount.
     pub(crate) fn shown_files(&self) -> Vec<Mount> {
         match self {
             #[cfg(feature = "linux")]
@@ -117,7 +117,7 @@ impl SandboxKind {
         }
     }
 
-    /// The sandbox around these directories. Nothing starts yet.
+    /// Returns the sandbox for these directories. Nothing starts yet.
     pub(crate) fn assemble(
         self,
         mounts: &Mounts,
@@ -149,7 +149,7 @@ impl SandboxKind {
         }
     }
 
-    /// Whether a directory can be all that file calls see.
+    /// Whether a directory is all that file calls can see.
     fn may_have_root(&self) -> bool {
         match self {
             #[cfg(feature = "linux")]
@@ -164,14 +164,14 @@ impl SandboxKind {
 }
 
 impl Assembled {
-    /// Files at once, from the directories themselves; everything else of the sandbox when it runs.
+    /// Files directly from the directories; everything else from the running sandbox.
     fn of(lazy: LazySandbox, mounts: &Mounts, durability: Option<workden_files::Durability>) -> Result<Self> {
         let below: Arc<dyn Backend> = Arc::new(lazy.clone());
         let files = mounts.opened(Some(below), durability)?;
         Ok(Self { sandbox: Arc::new(lazy.clone()), lazy: Some(lazy), files })
     }
 
-    /// Nothing but the directories: the sandbox has no files of its own.
+    /// Only the directories: this sandbox has no files besides.
     #[cfg(feature = "linux")]
     fn of_files(lazy: LazySandbox, files: Arc<dyn Backend>) -> Self {
         Self { sandbox: Arc::new(lazy.clone()), lazy: Some(lazy), files }
@@ -224,7 +224,7 @@ fn host(
     builder = match mounts.directories.as_slice() {
         [] => builder,
         [only] if only.at.is_root() => builder.root(&only.source),
-        // Commands see these paths as file calls do: the whole machine is theirs.
+        // Host commands see the whole machine, at the same paths as file calls.
         _ if mounts.are_host_paths() => builder.root("/").work_dir(&work_dir),
         _ => {
             let sentence = "`mount` is not supported with a host sandbox: commands would not see it at its path";
@@ -288,7 +288,7 @@ fn in_session(
         let (sessions, id, policy, shown) = (sessions.clone(), id.clone(), Arc::clone(&policy), shown.clone());
         let mut record = record.clone();
         async move {
-            // A session that shows what the policy denies is not used.
+            // Rejects a session that shows what the policy denies.
             record.masked.extend(masks(&shown, &policy).await?);
             record.masked.sort();
             record.masked.dedup();
@@ -298,14 +298,14 @@ fn in_session(
     Assembled::of(LazySandbox::new(work_dir, start), mounts, durability)
 }
 
-/// A directory that is `/` to file calls.
+/// Returns a directory as `/` of file calls.
 #[cfg(feature = "linux")]
 fn at_root(directory: Option<std::path::PathBuf>) -> Vec<Mount> {
     let access = workden_core::sandbox::MountAccess::ReadWrite;
     directory.map(|source| Mount { source, at: VirtualPath::root(), access }).into_iter().collect()
 }
 
-/// Adds what else can be done where the machine does not allow a sandbox.
+/// Adds the alternatives to the hint where the machine does not support a sandbox.
 #[cfg(feature = "linux")]
 fn with_choices(error: Error) -> Error {
     match error.kind() {

@@ -1,7 +1,7 @@
-//! How a workspace is assembled: backends at their places, and the gates in front of them.
+//! Assembles a workspace: backends at their paths, and the gates in front of them.
 //!
-//! The one place that knows the order: the policy judges, whoever approves is asked after every
-//! denial, and records are kept of all of it.
+//! Only this module knows the order: the policy decides, the approver is asked only if no gate denies, and every
+//! decision is recorded.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,22 +15,22 @@ use crate::{
     workspace::{Commands, Files},
 };
 
-/// What a workspace consists of.
+/// The parts of a workspace.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
     pub(crate) backend: Arc<dyn Backend>,
-    /// Where commands run, if they do; its files are among those of the backend.
+    /// The sandbox, if there is one; its files are part of the backend.
     pub(crate) sandbox: Option<Arc<dyn Sandbox>>,
-    /// The same, where this workspace starts and stops it.
+    /// The same sandbox, if this workspace starts and stops it.
     pub(crate) lazy: Option<LazySandbox>,
     pub(crate) policy: Arc<Policy>,
-    /// What file calls may not change, whatever the policy says.
+    /// Paths that file calls may not change, whatever the policy says.
     pub(crate) read_only: ReadOnlyPaths,
     pub(crate) approvals: Approvals,
     pub(crate) audits: Vec<Arc<dyn Audit>>,
-    /// Where relative paths start, and where commands run; `None` for where the sandbox says.
+    /// Where relative paths start and commands run; `None` for the directory of the sandbox.
     pub(crate) directory: Option<VirtualPath>,
-    /// The time limit of a command that names none.
+    /// The time limit of a command that has none.
     pub(crate) timeout: Option<Duration>,
     pub(crate) at_end: AtEnd,
 }
@@ -40,24 +40,24 @@ pub(crate) struct Parts {
 pub(crate) enum AtEnd {
     /// It stops.
     Stop,
-    /// It goes on: others may use it.
+    /// It goes on: other programs may use it.
     Leave,
 }
 
 impl Parts {
-    /// The backend behind everything that has a say.
+    /// Returns the backend behind all gates.
     pub(crate) fn guarded(&self) -> Files {
         self.behind_gates(Arc::clone(&self.backend))
     }
 
-    /// The sandbox behind everything that has a say.
+    /// Returns the sandbox behind all gates.
     pub(crate) fn guarded_sandbox(&self) -> Option<Commands> {
         self.sandbox.as_ref().map(|sandbox| self.behind_gates(Arc::clone(sandbox)))
     }
 
     fn behind_gates<B: Backend>(&self, inner: B) -> Guarded<B> {
         let mut guarded = Guarded::new(inner).approver(Arc::new(self.approvals.clone()));
-        // A policy without layers is no gate.
+        // A policy without layers needs no gate.
         if !self.policy.is_empty() {
             guarded = guarded.gate(Arc::new(PolicyGate(Arc::clone(&self.policy))));
         }

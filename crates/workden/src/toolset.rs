@@ -1,4 +1,4 @@
-//! The tools of a workspace: what a model is given to work in it.
+//! The tools of a workspace, for a model.
 
 use workden_policy::Operation;
 use workden_tools::{ToolTarget, Toolset, ToolsetOptions};
@@ -6,8 +6,8 @@ use workden_tools::{ToolTarget, Toolset, ToolsetOptions};
 use crate::{Result, Workspace};
 
 impl Workspace {
-    /// The tools for an agent in this workspace. Every call of one passes the policy, the approvals and
-    /// the records of the workspace; tools that the policy denies everywhere are not among them.
+    /// Returns the tools for an agent in this workspace. Every tool call passes the policy, the approvals and the
+    /// records of the workspace; tools that the policy denies everywhere are left out.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {

@@ -1,5 +1,5 @@
 //! `UserSessions`: the sessions of one user, which outlive the programs that use them. Their records are in a directory
-//! of the user, so that any program finds a session again by its id.
+//! of the user, so that any program finds a session by its id.
 
 use std::{
     collections::BTreeMap,
@@ -14,13 +14,13 @@ use workden_sandboxes::docker::{BuildProgress, DockerLauncher, DockerSandbox, Do
 use workden_sandboxes::{HostEnvironment, LinuxLauncher, LinuxSandbox, SandboxOptions, SessionId};
 use workden_sessions::{DirectoryStore, Session, SessionManager, SessionManagerBuilder, SessionOptions, SessionRecord};
 
-/// How long a session lives without a connection, when nothing else is named.
+/// How long a session lives without a connection by default.
 const IDLE: Duration = Duration::from_secs(3600);
 /// How long a session may take to start: an image may have to be built.
 const START: Duration = Duration::from_secs(4 * 3600);
-/// How long a daemon has to answer when it may not be there.
+/// How long a daemon has to answer when it may not run.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Where commands work, unless a runtime names another directory.
+/// The directory of commands, unless a runtime names another.
 const WORKSPACE: &str = "/workspace";
 
 /// The sessions of one user.
@@ -32,7 +32,7 @@ pub struct UserSessions {
     progress: Option<Arc<dyn Fn(BuildProgress) + Send + Sync>>,
 }
 
-/// What kind of sandbox a session has.
+/// The kind of sandbox of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SessionKind {
     /// Isolated on this Linux machine.
@@ -42,7 +42,7 @@ pub enum SessionKind {
     Docker,
 }
 
-/// What a session is to be; what is not named is as it is, or the default.
+/// Options of a session; an absent one keeps the value of the session, or is the default.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SessionSpec {
@@ -50,13 +50,13 @@ pub struct SessionSpec {
     pub kind: SessionKind,
     /// The image of a container.
     pub image: Option<String>,
-    /// A runtime instead: its name, or a file that ends in `.toml`.
+    /// A runtime instead: its name, or the path of a `.toml` file.
     pub runtime: Option<String>,
-    /// The directory of the host to work in, instead of one of the session's own.
+    /// The directory of the host to work in, instead of a new one for the session.
     pub root: Option<PathBuf>,
     /// `none`, `host`, or the name of a network of the daemon.
     pub network: Option<String>,
-    /// Bytes of memory of all commands together.
+    /// Bytes of memory for all commands together.
     pub memory: Option<u64>,
     /// Processors.
     pub cpus: Option<f64>,
@@ -76,7 +76,7 @@ pub struct SessionManagers {
 }
 
 impl SessionKind {
-    /// Its name, in options and records.
+    /// Its name in options and records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ impl SessionKind {
 }
 
 impl UserSessions {
-    /// Those in `$XDG_STATE_HOME/workden`, or in `~/.local/state/workden`.
+    /// Returns the sessions in `$XDG_STATE_HOME/workden`, or in `~/.local/state/workden`.
     ///
     /// # Errors
     ///
@@ -97,14 +97,14 @@ impl UserSessions {
             (Some(state), _) if Path::new(state).is_absolute() => Path::new(state).join("workden"),
             (_, Some(home)) if Path::new(home).is_absolute() => Path::new(home).join(".local/state/workden"),
             _ => {
-                return Err(Error::new(ErrorKind::NotFound, "there is no directory to keep sessions in")
-                    .hint("set HOME, or XDG_STATE_HOME, to a directory of yours"));
+                return Err(Error::new(ErrorKind::NotFound, "directory for sessions not found")
+                    .hint("set HOME or XDG_STATE_HOME to a directory that you own"));
             }
         };
         Ok(Self::at(state, host))
     }
 
-    /// Those whose records are in this directory.
+    /// Returns the sessions whose records are in this directory.
     pub fn at(directory: impl Into<PathBuf>, host: HostEnvironment) -> Self {
         Self {
             store: DirectoryStore::at(directory),
@@ -122,13 +122,13 @@ impl UserSessions {
         self
     }
 
-    /// The records.
+    /// Returns the store of the records.
     #[must_use]
     pub fn store(&self) -> &DirectoryStore {
         &self.store
     }
 
-    /// What a session is, or would be: what it was made of where it exists.
+    /// Returns the record of a session, or for a new one the record that these options give.
     ///
     /// # Errors
     ///
@@ -155,11 +155,11 @@ impl UserSessions {
         Ok(SessionRecord { kind: spec.kind.name().to_owned(), options, workspace, directory, masked, idle })
     }
 
-    /// What is known of a session.
+    /// Returns the record of a session.
     ///
     /// # Errors
     ///
-    /// `NotFound` when there is no record of it.
+    /// `NotFound` when there is none.
     pub fn known(&self, id: &SessionId) -> Result<SessionRecord> {
         self.store.record(id)?.ok_or_else(|| {
             Error::new(ErrorKind::NotFound, format!("session `{id}` not found"))
@@ -171,7 +171,7 @@ impl UserSessions {
     ///
     /// # Errors
     ///
-    /// `Conflict` when the session was made with other options, and why it cannot start.
+    /// `Conflict` when the session has other options, and why it cannot start.
     pub async fn open(&self, id: &SessionId, wanted: SessionRecord) -> Result<Session> {
         let there = self.store.record(id)?;
         if let Some(there) = &there
@@ -179,14 +179,14 @@ impl UserSessions {
         {
             there.fits(id, &wanted)?;
         }
-        // One that has ended is made again as it was.
+        // A session that has ended is created again from its record.
         let options = there.as_ref().map_or_else(|| wanted.options.clone(), |there| there.options.clone());
         let manager = self.maker(&SessionRecord { options, ..wanted.clone() })?.start().await?;
         let options = SessionOptions { idle: Some(wanted.idle), record: Some(wanted), ..SessionOptions::default() };
         manager.get_or_create_with(id, options).await
     }
 
-    /// The manager of the sessions of a kind, to find and end them.
+    /// Returns the manager of the sessions of a kind, to find and end them.
     ///
     /// # Errors
     ///
@@ -205,7 +205,7 @@ impl UserSessions {
         self.with_store(builder).start().await
     }
 
-    /// The managers that can find the sandbox of a session: of all kinds, where no record names one.
+    /// Returns the managers that can find the sandbox of a session: of all kinds, if no record names one.
     ///
     /// # Errors
     ///
@@ -237,7 +237,7 @@ impl UserSessions {
         builder.store(self.store.clone()).start_deadline(START)
     }
 
-    /// The manager that makes the sandbox of this session.
+    /// Returns the manager that creates the sandbox of this session.
     fn maker(&self, record: &SessionRecord) -> Result<SessionManagerBuilder> {
         let builder = if record.kind == SessionKind::Docker.name() {
             self.docker_maker(record)?
@@ -281,7 +281,7 @@ impl UserSessions {
         Err(without_docker())
     }
 
-    /// What was named, by the names of the options of the command line.
+    /// The given options, under their command-line names.
     fn options(&self, spec: &SessionSpec) -> Result<BTreeMap<String, String>> {
         let runtime = spec.runtime.as_ref().map(|typed| match is_file(typed) {
             true => self.host.directory.join(typed).display().to_string(),
@@ -300,7 +300,7 @@ impl UserSessions {
         Ok(named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect())
     }
 
-    /// A named directory, where it really is.
+    /// Returns the real path of a named directory.
     fn directory(&self, typed: &Path) -> Result<PathBuf> {
         let there = self.host.directory.join(typed).canonicalize().ok().filter(|path| path.is_dir());
         let shown = typed.display();
@@ -314,7 +314,7 @@ impl std::fmt::Debug for UserSessions {
     }
 }
 
-/// The limits that a record names.
+/// Returns the limits of a record.
 fn limit(options: &mut SandboxOptions, record: &SessionRecord) {
     let said = |name: &str| record.options.get(name).map(String::as_str);
     options.memory = said("--memory").and_then(|text| parse_size(text).ok());
@@ -336,11 +336,11 @@ fn is_file(typed: &str) -> bool {
     Path::new(typed).extension().is_some_and(|ending| ending == "toml")
 }
 
-/// The runtime of this name, or the one in this file, if it ends in `.toml`.
+/// Returns the runtime of this name, or the one in this `.toml` file.
 ///
 /// # Errors
 ///
-/// When there is none of this name, or the file cannot be read or does not describe one.
+/// When there is no runtime of this name, or the file cannot be read or is invalid.
 pub fn runtime_named(typed: &str) -> Result<workden_sandboxes::runtimes::RuntimeConfig> {
     use workden_sandboxes::runtimes::{RuntimeConfig, builtin};
 

@@ -1,5 +1,4 @@
-//! `Workspace`: what a user builds and an agent works in. Files behind a policy, by paths as people
-//! and models type them.
+//! `Workspace`: files and commands behind a policy, by paths as people and models type them.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,22 +18,22 @@ use crate::{
     stack::{AtEnd, Parts},
 };
 
-/// The files of a workspace, with everything that has a say about them.
+/// The files of a workspace, behind all gates.
 pub type Files = Guarded<Arc<dyn Backend>>;
 
-/// The sandbox of a workspace, with everything that has a say about its commands.
+/// The sandbox of a workspace, behind all gates.
 pub type Commands = Guarded<Arc<dyn Sandbox>>;
 
-/// A place for an agent to work. Clones share it.
+/// A workspace of an agent. Clones share it.
 ///
-/// Paths are taken as they are typed: `src/main.rs` and `/src/main.rs` are the same file, and errors
-/// come back in the spelling that was used.
+/// Paths are accepted as typed: `src/main.rs` and `/src/main.rs` are the same file, and errors use the caller's
+/// spelling.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     parts: Arc<Parts>,
     files: Files,
     commands: Option<Commands>,
-    /// Where relative paths start, once somebody had to know.
+    /// Where relative paths start, once a call needed it.
     directory: Arc<OnceLock<VirtualPath>>,
 }
 
@@ -51,25 +50,25 @@ impl Workspace {
         Self { parts: Arc::new(parts), files, commands, directory }
     }
 
-    /// Its files, for everything that is not below.
+    /// Returns its files, for calls that have no method below.
     #[must_use]
     pub fn files(&self) -> &Files {
         &self.files
     }
 
-    /// What may be done in it.
+    /// Returns its policy.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.parts.policy
     }
 
-    /// Who is asked, and what they approved.
+    /// Returns its approvals.
     #[must_use]
     pub fn approvals(&self) -> &Approvals {
         &self.parts.approvals
     }
 
-    /// The same workspace for the calls of one tool call, which questions and records then name.
+    /// Returns the same workspace for one tool call, which questions and records then name.
     #[must_use]
     pub fn on_behalf_of(&self, caller: impl Into<Arc<Caller>>) -> Self {
         let caller = caller.into();
@@ -81,12 +80,11 @@ impl Workspace {
         }
     }
 
-    /// The same workspace behind these rules as well, if there are any, on top of those it has; whoever is named
-    /// here is asked instead of whoever was asked before.
+    /// Returns the same workspace under additional rules; approvals that are given here replace the previous ones.
     ///
     /// # Errors
     ///
-    /// When a pattern is wrong.
+    /// When a pattern is invalid.
     pub fn behind(&self, rules: Option<&Ruleset>, approvals: Option<Approvals>) -> Result<Self> {
         let policy = match rules {
             Some(rules) => Arc::new(self.parts.policy.as_ref().clone().with_rules(rules)?),
@@ -96,8 +94,8 @@ impl Workspace {
         Ok(Self::of(Parts { policy, approvals, ..(*self.parts).clone() }))
     }
 
-    /// A workspace for a sub-agent: the same files and sandbox, under a policy that is never less strict.
-    /// Jobs are not shared: each finds those that it started.
+    /// Returns a workspace for a sub-agent: the same files and sandbox, under a policy that is never less strict. Jobs
+    /// are not shared: each workspace finds those that it started.
     ///
     /// # Errors
     ///
@@ -107,18 +105,16 @@ impl Workspace {
         Ok(Self::of(Parts { policy, ..(*self.parts).clone() }))
     }
 
-    /// What the policy says of a command, run in the working directory. Nothing is run.
+    /// Returns the verdict of the policy on a command in the working directory. Runs nothing.
     pub async fn judge_command(&self, script: &str) -> Verdict {
         let (policy, script) = (Arc::clone(&self.parts.policy), script.to_owned());
         let directory = match self.working_directory().await {
             Ok(directory) => directory,
             Err(error) => return Verdict::Deny(error),
         };
-        // Reading a long script takes its time, which no async thread should spend.
+        // Parsing a long script would block an async thread.
         let judged = off_thread(move || policy.judge_command(&script, &directory).verdict()).await;
-        judged.unwrap_or_else(|| {
-            Verdict::Deny(Error::new(workden_core::ErrorKind::Io, "the command could not be judged"))
-        })
+        judged.unwrap_or_else(|| Verdict::Deny(Error::new(workden_core::ErrorKind::Io, "cannot judge the command")))
     }
 
     /// Reads `limit` lines after the first `offset`, numbered.
@@ -139,7 +135,7 @@ impl Workspace {
         self.spelled(path, async { self.files.read_bytes(&self.path(path).await?).await }).await
     }
 
-    /// Writes a whole file, and makes the directories above it.
+    /// Writes a whole file, and creates its parent directories.
     ///
     /// # Errors
     ///
@@ -150,7 +146,7 @@ impl Workspace {
             .await
     }
 
-    /// Replaces text, all or nothing; says how many places that were.
+    /// Replaces text, all or nothing; returns how many occurrences.
     ///
     /// # Errors
     ///
@@ -186,7 +182,7 @@ impl Workspace {
         self.spelled(path, async { self.files.grep_path(&self.path(path).await?, request).await }).await
     }
 
-    /// Whether there is a file that may be read.
+    /// Whether a readable file exists at a path.
     pub async fn exists(&self, path: &str) -> bool {
         match self.path(path).await {
             Ok(path) => self.files.exists(&path).await,
@@ -194,7 +190,7 @@ impl Workspace {
         }
     }
 
-    /// Makes a directory, and those above it.
+    /// Creates a directory and its parents.
     ///
     /// # Errors
     ///
@@ -212,7 +208,7 @@ impl Workspace {
         self.spelled(path, async { self.files.remove_path(&self.path(path).await?, Removal::One).await }).await
     }
 
-    /// Renames a file or a directory; nothing is replaced.
+    /// Renames a file or a directory; fails if the target exists.
     ///
     /// # Errors
     ///
@@ -223,7 +219,7 @@ impl Workspace {
         self.spelled(from, renamed).await
     }
 
-    /// Copies a file; nothing is replaced.
+    /// Copies a file; fails if the target exists.
     ///
     /// # Errors
     ///
@@ -234,8 +230,8 @@ impl Workspace {
         self.spelled(from, copied).await
     }
 
-    /// An answer whose error speaks of paths as the caller spelled them. Below a working directory
-    /// that would be guesswork, so there they are whole.
+    /// Makes an error use the caller's spelling of paths. Below a working directory that would be guesswork, so the
+    /// paths stay absolute there.
     async fn spelled<T>(&self, typed: &str, call: impl Future<Output = Result<T>>) -> Result<T> {
         let answer = call.await;
         let is_root = self.directory.get().is_some_and(VirtualPath::is_root);
@@ -247,7 +243,7 @@ impl Workspace {
         VirtualPath::parse_from(&self.working_directory().await?, typed)
     }
 
-    /// Where relative paths start and commands run: what the builder was told, or what the sandbox says.
+    /// Returns where relative paths start and commands run: as the builder says, or as the sandbox says.
     ///
     /// # Errors
     ///
@@ -271,7 +267,7 @@ impl Workspace {
         self.parts.timeout
     }
 
-    /// The sandbox itself, where this workspace starts and stops it: past the policy, for the owner of the workspace.
+    /// Returns the sandbox without the policy, if this workspace starts and stops it: for the owner of the workspace.
     #[must_use]
     pub fn lazy(&self) -> Option<&LazySandbox> {
         self.parts.lazy.as_ref()
@@ -281,7 +277,7 @@ impl Workspace {
         self.commands.as_ref()
     }
 
-    /// The working directory, if it is not the sandbox's own.
+    /// Returns the working directory, if it is not the sandbox's own.
     #[must_use]
     pub fn named_directory(&self) -> Option<VirtualPath> {
         self.parts.directory.clone()

@@ -15,14 +15,14 @@ use workden::{
 };
 
 const SECRET: &str = "hunter2";
-/// Reads the secret in a way that no rule about command lines sees.
+/// Reads the secret in a way that no rule about command lines detects.
 const READ: &str = "for name in .e*; do cat \"$name\"; done\n";
 
 fn main() {
     workden::init();
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words.iter().any(|word| word == "--list") {
-        // As the test runner asks: one test, and none that is ignored.
+        // As the test runner expects: one test, and none that is ignored.
         let listed = if words.iter().any(|word| word == "--ignored") { "" } else { "sandboxed: test\n" };
         return std::io::stdout().write_all(listed.as_bytes()).unwrap();
     }
@@ -57,7 +57,7 @@ fn permissive() -> WorkspaceBuilder {
     Workspace::builder().preset(Preset::Permissive)
 }
 
-/// The directory is protected, seen at this path; commands see it where file calls do.
+/// Checks that the directory is protected at this path, where both commands and file calls see it.
 async fn assert_protected(workspace: &Workspace, at: &str, host: &Path) {
     let read = workspace.execute(&format!("cd {at} && cat notes.md && sh read.sh"), None).await.unwrap();
     assert!(read.output.text().starts_with("remember\n"), "{at}: {read:?}");
@@ -144,7 +144,7 @@ async fn sessions_are_protected() {
     workspace.stop().await.unwrap();
     let managers = sessions.managers(&id).await.unwrap();
     assert!(managers.all[0].look(&id).await.unwrap().is_some(), "a session goes on");
-    // One that shows the secret is not used by a workspace that denies it.
+    // A workspace that denies the secret rejects a session that shows it.
     let open: workden::SessionId = "open".parse().unwrap();
     let record = sessions.planned(&open, &spec).unwrap();
     sessions.open(&open, record.clone()).await.unwrap();

@@ -1,4 +1,4 @@
-//! State documents: what loads comes out the same, and what was made comes back.
+//! State documents: a round trip changes nothing.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) const SEEDS: &[&[u8]] = &[
     b"\x00/a\x1Fx\x1F\x00/a/b\x1Fy\x1F\x03/a\x1F\x1F\x04/a\x1Fb\x1F",
 ];
 
-/// Loads a document, or makes a workspace by what is drawn; then goes there and back.
+/// Loads a document, or makes a workspace from drawn operations; then checks the round trip.
 pub fn document(data: &[u8]) {
     in_time(|| {
         if data.first() == Some(&b'{') {
@@ -52,7 +52,7 @@ fn make(data: &[u8]) -> StateBackend {
             _ => block_on(files.copy_path(&path, &target, IfExists::Refuse)).map(drop),
         };
         if outcome.is_err() {
-            assert_eq!(files.to_document(), before, "what was refused changed something");
+            assert_eq!(files.to_document(), before, "a refused operation changed something");
         }
     }
     files

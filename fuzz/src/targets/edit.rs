@@ -27,7 +27,7 @@ pub(crate) const SEEDS: &[&[u8]] = &[
     b"\x00abc\x1Fd\x1F\x1B$B$3$l\x1B(Babc",
 ];
 
-/// Holds an edit to search and replace on a `String`, whatever encoding the content is in.
+/// Compares an edit with search and replace on a `String`, in any encoding.
 pub fn edit(data: &[u8]) {
     in_time(|| {
         let mut draw = Draw::new(data);
@@ -56,7 +56,7 @@ fn check(content: &[u8], replacements: &[Replacement]) {
             if let (Some(text), ErrorKind::NoMatch | ErrorKind::Ambiguous | ErrorKind::InvalidArgument) =
                 (text, error.kind())
             {
-                let expected = expected(&text, replacements).expect_err("the engine refuses what can be done");
+                let expected = expected(&text, replacements).expect_err("the engine refuses a valid edit");
                 assert_eq!(error.kind(), expected, "{error}");
             }
             // Unicode holds every character, so nothing can be lost.
@@ -68,10 +68,10 @@ fn check(content: &[u8], replacements: &[Replacement]) {
     };
     let edited = plan.apply(content).expect("a plan fits the content it was made for");
     let (encoding, text) = encoding.zip(text).expect("only text is edited");
-    let (expected, replaced) = expected(&text, replacements).expect("the engine does what must be refused");
+    let (expected, replaced) = expected(&text, replacements).expect("the engine accepts an invalid edit");
     assert_eq!(encoding.decode(&edited).as_deref(), Some(expected.as_str()), "{}", encoding.label());
     assert_eq!(plan.replaced, replaced);
-    // Bytes outside: what comes before the first and after the last place is byte for byte there.
+    // The bytes before the first and after the last replacement are unchanged.
     let first = plan.splices.first().map_or(0, |splice| splice.start) as usize;
     let last = plan.splices.last().map_or(0, |splice| splice.end) as usize;
     assert!(edited.starts_with(&content[..first]) && edited.ends_with(&content[last..]));

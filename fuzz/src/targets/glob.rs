@@ -19,7 +19,7 @@ pub(crate) const SEEDS: &[&[u8]] = &[
     b"***/a**b\x1F/\x1F/x/ab",
 ];
 
-/// Holds a compiled pattern to trying everything, and its shortcuts to never leaving a match out.
+/// Compares a compiled pattern with exhaustive matching, and checks that its shortcuts miss no match.
 pub fn glob(data: &[u8]) {
     in_time(|| {
         let mut draw = Draw::new(data);
@@ -44,7 +44,7 @@ pub fn glob(data: &[u8]) {
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::InvalidPattern);
                 assert_short(&error);
-                // Ceilings may refuse what is a pattern; one with few braces and commas may not be.
+                // Limits may refuse a valid pattern, but not one with few braces and commas.
                 if pattern.len() < 64 && pattern.matches(['{', ',']).count() <= 12 {
                     assert_eq!(slow_match(&pattern, &base, &base), None, "{pattern:?} was refused: {error}");
                 }
@@ -61,7 +61,7 @@ fn slow_match(pattern: &str, base: &VirtualPath, path: &VirtualPath) -> Option<b
 
 fn check(pattern: &str, base: &VirtualPath, compiled: &PathPattern, path: &VirtualPath) {
     let matches = compiled.is_match(path);
-    // Trying everything takes exponential time where stars abound.
+    // Exhaustive matching takes exponential time with many stars.
     let stars = pattern.matches('*').count();
     if stars <= 4 && pattern.len() < 100 && path.as_str().len() < 40 {
         assert_eq!(slow_match(pattern, base, path), Some(matches), "{pattern:?} in {base:?} on {path:?}");
@@ -74,7 +74,7 @@ fn check(pattern: &str, base: &VirtualPath, compiled: &PathPattern, path: &Virtu
             "{pattern:?} starts too deep for {path:?}"
         );
         for directory in walked {
-            assert!(compiled.may_match_below(&directory), "{pattern:?} never gets to {path:?}");
+            assert!(compiled.may_match_below(&directory), "{pattern:?} never reaches {path:?}");
         }
     }
 }

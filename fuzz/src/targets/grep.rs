@@ -23,7 +23,7 @@ pub(crate) const SEEDS: &[&[u8]] = &[
     b"\x00\x00\x00\x00x*\x1F\n\na",
 ];
 
-/// Holds a search in memory to one in pieces, and a search for a text to looking line by line.
+/// Compares a search in memory with one in pieces, and a search for a text with a line-by-line search.
 pub fn grep(data: &[u8]) {
     in_time(|| {
         let mut draw = Draw::new(data);
@@ -57,7 +57,7 @@ fn check(request: &GrepRequest, search: &LineSearch, content: &[u8]) {
     let found = search.worker().search_bytes(content);
     for cut in [0, content.len() / 2, content.len()] {
         let (head, rest) = content.split_at(cut);
-        // How much is looked at to tell binary from text is up to the caller.
+        // The caller decides how many bytes are read to detect binary content.
         if !content.contains(&0) {
             assert_eq!(search.worker().search_reader(head, rest), found, "in memory and in pieces");
         }
@@ -77,7 +77,7 @@ fn check(request: &GrepRequest, search: &LineSearch, content: &[u8]) {
     check_plain(request, content, &found);
 }
 
-/// A plain text, in a content that is UTF-8 without a mark, can be looked for line by line.
+/// A plain text can be searched line by line in content that is UTF-8 without a byte order mark.
 fn check_plain(request: &GrepRequest, content: &[u8], found: &FileSearch) {
     let pattern = &request.pattern;
     let plain = pattern.syntax == Syntax::Literal

@@ -1,4 +1,4 @@
-//! Hashline edits, and that what a hashline read shows is what an edit accepts.
+//! Hashline edits: an edit accepts what a hashline read shows.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) const SEEDS: &[&[u8]] = &[
     b"\x01\x00\x00x\x1F\xFF\xFEa\0\n\0b\0",
 ];
 
-/// Holds an edit to the same edit on a list of lines.
+/// Compares an edit with the same edit on a list of lines.
 pub fn hashline(data: &[u8]) {
     in_time(|| {
         let mut draw = Draw::new(data);
@@ -81,7 +81,7 @@ fn check(text: &str, start: u64, end: Option<u64>, insert: bool, right: bool, ne
     }
 }
 
-/// Reads a line with its hash and edits it by that: accepted, or refused for what it is.
+/// Reads a line with its hash and edits it by that hash: accepted, or refused because the content is not text.
 fn check_round(content: &[u8], start: u64, new: &str) {
     let files = StateBackend::new(Arc::new(SteppingClock::default()));
     block_on(files.write_path(&file(), content.to_vec().into(), Expect::Absent)).expect("a new file");

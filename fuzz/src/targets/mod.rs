@@ -1,4 +1,4 @@
-//! One file a target.
+//! One file for each target.
 
 mod document;
 mod edit;

@@ -13,13 +13,13 @@ pub(crate) const SEEDS: &[&[u8]] = &[
     b"a\x01b/c\x1Fa/./../\xF0\x9F\x98\x80",
 ];
 
-/// Holds the parser to a parse letter by letter, and to its normal form.
+/// Compares the parser with a letter-by-letter parse, and checks its normal form.
 pub fn path(data: &[u8]) {
     in_time(|| {
         let mut draw = Draw::new(data);
         let (directory, typed) = (draw.text(), draw.rest());
         let Ok(typed) = std::str::from_utf8(typed) else {
-            let error = VirtualPath::parse_bytes(typed).expect_err("bytes that are no text");
+            let error = VirtualPath::parse_bytes(typed).expect_err("bytes that are not text");
             assert_eq!(error.kind(), ErrorKind::InvalidPath);
             return assert_short(&error);
         };

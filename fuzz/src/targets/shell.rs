@@ -11,9 +11,9 @@ use workden_shell::{Analysis, DoubtKind, StandardInput, Word, analyse};
 
 use crate::in_time;
 
-/// The longest time for a script, measured again when exceeded. A build with checks has no tight limit.
+/// The time limit of a script, measured again when exceeded. A debug build has no tight limit.
 const MOST_TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 60_000 } else { 50 });
-/// The longest script that is looked at.
+/// The longest script that is analysed.
 const LONGEST: usize = 64 * 1024;
 
 pub(crate) const SEEDS: &[&[u8]] = &[
@@ -31,13 +31,13 @@ pub(crate) const SEEDS: &[&[u8]] = &[
     b"r''m \\rm $'\\x72m' {rm,-rf} \"r\"m r\\\nm ~/a '~' # b\n c",
 ];
 
-/// Never panics, never takes long, never knows less of a script for being in a group or quoted.
+/// The analysis never panics, never takes long, and never knows less about a script in a group or in quotes.
 pub fn shell(data: &[u8]) {
     in_time(|| {
         let from = VirtualPath::root();
         check(&timed(data, &from));
         let Some((first, piece)) = data.split_first().filter(|(_, piece)| !piece.is_empty()) else { return };
-        // Over and over: what nests or grows shows at length.
+        // Repeated: nesting and growth show at length.
         let count = (usize::from(*first) * usize::from(*first)).clamp(2, LONGEST).min(LONGEST / piece.len());
         check(&timed(&piece.repeat(count), &from));
         if let Ok(script) = std::str::from_utf8(data) {
@@ -46,7 +46,7 @@ pub fn shell(data: &[u8]) {
     });
 }
 
-/// The rules that have the most to say.
+/// The rules with the most checks.
 fn policy() -> &'static Policy {
     static POLICY: OnceLock<Policy> = OnceLock::new();
     POLICY.get_or_init(|| Policy::new().with_rules(&Preset::Permissive.ruleset()).unwrap_or_default())
@@ -55,7 +55,7 @@ fn policy() -> &'static Policy {
 fn timed(script: &[u8], from: &VirtualPath) -> Analysis {
     let once = || {
         let started = Instant::now();
-        // The whole decision, where there is a text to decide about.
+        // The whole decision, if the input is text.
         let analysis = match std::str::from_utf8(script) {
             Ok(text) => policy().judge_command(text, from).analysis,
             Err(_) => analyse(script, from, StandardInput::Inherited),
@@ -71,7 +71,7 @@ fn timed(script: &[u8], from: &VirtualPath) -> Analysis {
     analysis
 }
 
-/// Every unknown word has a doubt, and a doubt is a sentence.
+/// Checks that every unknown word has a doubt, and that a doubt is a sentence.
 fn check(analysis: &Analysis) {
     let words = analysis.invocations.iter().flat_map(|found| &found.argv);
     let all = words.chain(analysis.redirections.iter().map(|found| &found.target));
@@ -83,10 +83,10 @@ fn check(analysis: &Analysis) {
     }
 }
 
-/// A script that is clear is as clear in a group, in a shell of its own, and evaluated.
+/// Checks that a clear script is as clear in a group, in its own shell, and evaluated.
 fn check_wrapped(script: &str, from: &VirtualPath) {
     let plain = analyse(script, from, StandardInput::Inherited);
-    // A tilde that is quoted is written differently.
+    // A quoted tilde is written differently.
     let clear = plain.doubts.is_empty() && !plain.invocations.is_empty();
     if !clear || script.contains('~') || script.len() > LONGEST / 8 {
         return;

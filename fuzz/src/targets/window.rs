@@ -22,7 +22,7 @@ pub(crate) const SEEDS: &[&[u8]] = &[
     b"\x00\x03\x05\x02\xE6\x97",
 ];
 
-/// A source that hands out few bytes at a time, so that characters are split between reads.
+/// A source that returns few bytes at a time, so that characters are split between reads.
 struct Trickle<'a>(&'a [u8], usize);
 
 impl TextSource for Trickle<'_> {
@@ -40,7 +40,7 @@ impl io::Read for TrickleReader<'_> {
     }
 }
 
-/// Holds windows to the whole text, split at once.
+/// Compares windows with the whole text, split at once.
 pub fn window(data: &[u8]) {
     in_time(|| {
         let mut draw = Draw::new(data);

@@ -1,6 +1,6 @@
 //! The smallest image in which a shell runs: one static program under many names, and no library.
 //!
-//! What works in it needs nothing of a distribution.
+//! A test that passes in it needs nothing of a distribution.
 
 use std::{
     fs,
@@ -76,7 +76,7 @@ fn fill(tree: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The names under which it is started, from the root; not its own, nor the one that only a kernel looks for.
+/// The paths of its applets, without its own name and the one that only a kernel looks for.
 fn applets(listed: &str) -> impl Iterator<Item = &str> {
     listed
         .lines()

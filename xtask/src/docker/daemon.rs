@@ -1,6 +1,6 @@
-//! The Docker daemon: the one that is there, or one of our own with private socket, state and data.
+//! The Docker daemon: an existing one, or our own with a private socket, state and data.
 //!
-//! Our own runs in a mount namespace, so that no mount of it is seen outside or outlives it.
+//! Our own runs in a mount namespace, so that its mounts are not visible outside and do not outlive it.
 
 use std::{env, path::Path};
 
@@ -20,7 +20,7 @@ const USUAL: &str = "unix:///var/run/docker.sock";
 pub(super) struct Daemon {
     /// Its address.
     pub(super) host: String,
-    /// What ends it, if it is ours.
+    /// Ends it, if it is ours.
     _own: Option<Service>,
 }
 
@@ -30,7 +30,7 @@ pub(super) fn find_or_start() -> Outcome<Daemon> {
         println!("=== Docker: the daemon at {host}");
         return Ok(Daemon { host, _own: None });
     }
-    println!("=== Docker: no daemon answers, so one is started");
+    println!("=== Docker: no daemon answers, starting one");
     let mut why = Vec::new();
     for network in network::to_try() {
         if let Network::OwnBridge(name) = &network
@@ -47,8 +47,8 @@ pub(super) fn find_or_start() -> Outcome<Daemon> {
             Err(error) => why.push(format!("with {}: {error}", network.words())),
         }
     }
-    let hint = "hint: only root can start one; or name one that runs: DOCKER_HOST=unix:///run/docker.sock";
-    Err(format!("there is no Docker daemon, and none can be started\n{}\n{hint}", why.join("\n")))
+    let hint = "hint: run as root to start one, or set DOCKER_HOST=unix:///run/docker.sock to use a running one";
+    Err(format!("Docker daemon not found, and none can be started\n{}\n{hint}", why.join("\n")))
 }
 
 fn start(network: &Network) -> Outcome<Daemon> {

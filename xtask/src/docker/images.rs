@@ -1,7 +1,7 @@
-//! Images out of a tar file, brought to a daemon that lacks them.
+//! Loads images from tar files into a daemon that lacks them.
 //!
-//! An image carries the recipe that it was made by, so that a changed recipe brings a new one, and an unchanged one
-//! costs a question.
+//! An image has a label with its recipe, so that a changed recipe loads a new image, and an unchanged one costs a
+//! query.
 
 use std::{
     fs,
@@ -16,15 +16,15 @@ use crate::Outcome;
 
 /// An image that tests use.
 pub(super) struct Image {
-    /// What tests call it.
+    /// Its name in tests.
     pub(super) name: &'static str,
-    /// All that decides its content.
+    /// Everything that determines its content.
     pub(super) recipe: fn() -> Outcome<Recipe>,
-    /// The tar file of its content, made if it is not there.
+    /// Returns the tar file of its content, and creates it if it does not exist.
     pub(super) tar: fn(&Recipe) -> Outcome<PathBuf>,
 }
 
-/// A short word for all that decides the content of an image.
+/// A short hash of everything that determines the content of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Recipe(pub(super) String);
 
@@ -55,15 +55,15 @@ pub(super) fn provide(host: &str, image: &Image) -> Outcome {
     )
 }
 
-/// Whose files are in a tar file.
+/// The owner of the files in a tar file.
 pub(super) enum Owners {
-    /// Root's, even if another user made the tree.
+    /// Root, even if another user created the tree.
     Root,
-    /// As the tree has them.
+    /// As in the tree.
     AsTheyAre,
 }
 
-/// Away with what an interrupted run left.
+/// Removes what an interrupted run left.
 pub(super) fn clear(tree: &Path) -> io::Result<()> {
     match fs::remove_dir_all(tree) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -71,7 +71,7 @@ pub(super) fn clear(tree: &Path) -> io::Result<()> {
     }
 }
 
-/// Packs a tree. The file gets its name when it is whole.
+/// Packs a tree. The file is renamed to its final name when it is complete.
 pub(super) fn pack(tree: &Path, tar: &Path, owners: Owners) -> Outcome {
     let unfinished = tar.with_extension("unfinished");
     let owners: &[&str] = match owners {
@@ -81,7 +81,7 @@ pub(super) fn pack(tree: &Path, tar: &Path, owners: Owners) -> Outcome {
     let mut pack = Command::new("tar");
     pack.args(["--create", "--numeric-owner"]).args(owners).arg("--file").arg(&unfinished);
     succeed(pack.arg("--directory").arg(tree).arg("."))?;
-    fs::rename(&unfinished, tar).map_err(|error| format!("cannot name {}: {error}", tar.display()))
+    fs::rename(&unfinished, tar).map_err(|error| format!("cannot rename {}: {error}", tar.display()))
 }
 
 #[cfg(test)]

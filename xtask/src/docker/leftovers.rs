@@ -1,7 +1,7 @@
-//! What a service may leave when it ends: containers, processes beside it, directories.
+//! Removes what a service may leave when it ends: containers, processes, directories.
 //!
-//! Its own are told from others by its directory, which was made for it and is in the command line of all that it
-//! starts for itself. No directory is removed in which something is still mounted: those may be files of another program.
+//! The service's own processes are recognised by its directory, which is in their command lines. No directory is
+//! removed in which something is still mounted: those may be files of another program.
 
 use std::{
     fs,
@@ -14,14 +14,14 @@ use std::{
 use super::docker;
 use crate::Outcome;
 
-/// The programs of which a service starts more by itself, as the kernel names them: fifteen bytes.
+/// The helper programs of a service, as the kernel names them: fifteen bytes.
 const PROGRAMS: &[&str] =
     &["dockerd", "containerd", "containerd-shim", "docker-proxy", "podman", "conmon", "runc", "crun"];
 
-/// How long removing may be tried: what was killed lets go a moment later.
+/// How long removal is retried: a killed process releases its files a moment later.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A process, as far as it matters here.
+/// The relevant fields of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Process {
     id: u32,
@@ -30,7 +30,7 @@ struct Process {
     command_line: String,
 }
 
-/// Removes all containers of a service, so that it need not wait for each to end.
+/// Removes all containers of a service, so that it does not wait for each to end.
 pub(super) fn remove_containers(host: &str) {
     let listed = docker(host).args(["ps", "--all", "--quiet"]).output();
     let listed = listed.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned()).unwrap_or_default();
@@ -39,7 +39,7 @@ pub(super) fn remove_containers(host: &str) {
     }
 }
 
-/// Kills what a service left running, and all that is below it.
+/// Kills the processes that a service left running, and their descendants.
 pub(super) fn kill_processes(home: &Path) {
     for id in left(&processes(), &format!("{}/", home.display())) {
         let _ = Command::new("kill").args(["-KILL", &id.to_string()]).output();
@@ -52,18 +52,20 @@ pub(super) fn remove_directory(path: &Path) -> Outcome {
     loop {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         if is_mounted_in(&mounts, path) {
-            return Err(format!("{} stays: something is mounted in it", path.display()));
+            return Err(format!("cannot remove {}: something is mounted in it", path.display()));
         }
         match fs::remove_dir_all(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) if began.elapsed() > PATIENCE => return Err(format!("{} stays: {error}", path.display())),
-            // Once more even after a success: the next round finds it gone.
+            Err(error) if began.elapsed() > PATIENCE => {
+                return Err(format!("cannot remove {}: {error}", path.display()));
+            }
+            // Try again even after a success: the next round confirms that it is removed.
             _ => sleep(Duration::from_millis(50)),
         }
     }
 }
 
-/// The processes of a service, and those below them.
+/// Returns the processes of a service and their descendants.
 fn left(processes: &[Process], home: &str) -> Vec<u32> {
     let is_own = |process: &&Process| PROGRAMS.contains(&&*process.name) && process.command_line.contains(home);
     let mut found: Vec<u32> = processes.iter().filter(is_own).map(|process| process.id).collect();

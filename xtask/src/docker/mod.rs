@@ -1,8 +1,7 @@
-//! `cargo xtask docker`: a real daemon with the images that tests use, a Podman beside it, and a command among them.
+//! `cargo xtask docker`: runs a command with a real daemon, the images that tests use, and a Podman.
 //!
-//! Nothing comes from an image registry. A service that is started here has directories of its own, and ends with this
-//! process: see `service`. A daemon that is there already is used, and left as it was but for
-//! the two images.
+//! Nothing comes from an image registry. A service that is started here has its own directories, and ends with this
+//! process: see `service`. A daemon that already runs is used, and left unchanged except for the two images.
 
 mod busybox;
 mod daemon;
@@ -22,22 +21,22 @@ use std::{
 
 use crate::{Outcome, keeper, needs};
 
-/// What is there for tests, for as long as this value is.
+/// The services for tests. They end when this value is dropped.
 pub(crate) struct Prepared {
-    /// What tests find it by.
+    /// The variables by which tests find them.
     pub(crate) environment: Vec<(&'static str, String)>,
     _podman: service::Service,
     _daemon: daemon::Daemon,
 }
 
-/// Runs a command among it all; without one it says what is there, and keeps it until its input ends.
+/// Runs a command with the services; without a command, prints their addresses and waits until standard input ends.
 pub(crate) fn run(command: &[&str]) -> Outcome {
     let prepared = prepare(keeper::Form::Short)?;
     let Some((program, arguments)) = command.split_first() else {
         for (name, value) in &prepared.environment {
             println!("export {name}='{value}'");
         }
-        println!("=== all this is there until Enter, or the end of input");
+        println!("=== the services run until you press Enter or close the input");
         let mut one = [0];
         return std::io::stdin().read(&mut one).map(drop).map_err(|error| format!("cannot wait for input: {error}"));
     };
@@ -50,7 +49,7 @@ pub(crate) fn run(command: &[&str]) -> Outcome {
     if status.success() { Ok(()) } else { Err(format!("`{program}` failed ({status})")) }
 }
 
-/// The content of the images, as tar files: minutes the first time, and nothing to start.
+/// Creates the tar files of the images, which takes minutes the first time. Starts nothing.
 pub(crate) fn make_images() -> Outcome {
     for image in [busybox::IMAGE, python::IMAGE] {
         (image.tar)(&(image.recipe)()?)?;
@@ -58,11 +57,12 @@ pub(crate) fn make_images() -> Outcome {
     Ok(())
 }
 
-/// Builds the keeper, starts the services and brings them their images.
+/// Builds the keeper, starts the services and loads their images.
 pub(crate) fn prepare(form: keeper::Form) -> Outcome<Prepared> {
     needs::provide(needs::DOCKER)?;
     println!("=== the keeper for containers");
-    let keeper = absolute(keeper::build(form)?).map_err(|error| format!("cannot say where the keeper is: {error}"))?;
+    let keeper =
+        absolute(keeper::build(form)?).map_err(|error| format!("cannot find the path of the keeper: {error}"))?;
     service::sweep(&large_directory()?, &short_above());
     let daemon = daemon::find_or_start()?;
     images::provide(&daemon.host, &busybox::IMAGE)?;
@@ -77,7 +77,7 @@ pub(crate) fn prepare(form: keeper::Form) -> Outcome<Prepared> {
     Ok(Prepared { environment, _podman: podman, _daemon: daemon })
 }
 
-/// The client, for the daemon at `host` and no other, whatever the user has set.
+/// Returns the client for the daemon at `host`, whatever the user has configured.
 fn docker(host: &str) -> Command {
     let mut command = Command::new("docker");
     command.args(["--host", host]).env_remove("DOCKER_CONTEXT").stdin(Stdio::null());
@@ -88,7 +88,7 @@ fn answers(host: &str) -> bool {
     docker(host).arg("version").output().is_ok_and(|answer| answer.status.success())
 }
 
-/// A new directory for sockets, whose names may have no more than about a hundred bytes.
+/// Returns a new directory for sockets, whose paths may have at most about a hundred bytes.
 fn short_directory(purpose: &str) -> Outcome<PathBuf> {
     new_directory(&short_above().join(format!("workden-{purpose}-{}", std::process::id())))
 }
@@ -99,17 +99,17 @@ fn short_above() -> PathBuf {
     if usual.as_os_str().len() > LONGEST { PathBuf::from("/tmp") } else { usual }
 }
 
-/// A directory that was not there before, since it is removed with all that is in it.
+/// Creates a directory that must not exist yet, since it is removed with all its content.
 fn new_directory(path: &Path) -> Outcome<PathBuf> {
-    fs::create_dir(path).map_err(|error| format!("cannot make {}: {error}", path.display()))?;
+    fs::create_dir(path).map_err(|error| format!("cannot create {}: {error}", path.display()))?;
     Ok(path.to_owned())
 }
 
-/// Where images and data are that are too large for a directory of temporary files.
+/// Returns the directory for images and data that are too large for a directory of temporary files.
 fn large_directory() -> Outcome<PathBuf> {
     let path = absolute(keeper::target_directory().join("docker"));
     path.and_then(|path| fs::create_dir_all(&path).map(|()| path))
-        .map_err(|error| format!("cannot make the directory for images: {error}"))
+        .map_err(|error| format!("cannot create the directory for images: {error}"))
 }
 
 fn succeed(command: &mut Command) -> Outcome {

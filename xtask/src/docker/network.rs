@@ -1,7 +1,7 @@
-//! The network of a daemon of our own, which image builds need.
+//! The network of our own daemon, which image builds need.
 //!
-//! A bridge of its own, since two daemons with the usual one give out the same addresses. The rules that lead out of
-//! it are ours too: a daemon that may write rules begins by clearing those of any other, and never takes back its own.
+//! It has its own bridge, since two daemons with the default one assign the same addresses. The routing rules are ours
+//! too: a daemon that may write rules first clears those of any other, and never removes its own.
 
 use std::{fs, process::Command};
 
@@ -11,20 +11,20 @@ use crate::Outcome;
 /// The names of our bridges start with this; the number of the process that made one follows.
 pub(super) const BRIDGE: &str = "workden";
 
-/// How the containers of a daemon reach others.
+/// How the containers of a daemon reach other hosts.
 pub(super) enum Network {
-    /// By a bridge of this name, made by us.
+    /// By a bridge of this name, created by us.
     OwnBridge(String),
-    /// By the bridge that every daemon makes.
+    /// By the default bridge of every daemon.
     Usual,
-    /// Not at all, where the packet filter is out of reach; a container may still have the host's.
+    /// Not at all, if the packet filter is not accessible; a container can still use the host's network.
     None,
 }
 
 impl Network {
-    /// What the daemon is told.
+    /// Returns the arguments of the daemon.
     pub(super) fn arguments(&self) -> Vec<String> {
-        // Larger packets than the outgoing interface allows are lost without an error in some networks.
+        // Some networks silently drop packets that are larger than the outgoing interface allows.
         let mtu = way_out_mtu().map(|bytes| format!("--mtu={bytes}"));
         match self {
             Self::OwnBridge(name) => {
@@ -38,28 +38,28 @@ impl Network {
 
     pub(super) fn words(&self) -> &'static str {
         match self {
-            Self::OwnBridge(_) => "a bridge of its own",
-            Self::Usual => "the usual bridge",
-            Self::None => "no network but the host's",
+            Self::OwnBridge(_) => "its own bridge",
+            Self::Usual => "the default bridge",
+            Self::None => "only the host's network",
         }
     }
 }
 
-/// Networks, the best first. Where another daemon has the usual bridge only the best will do: with the usual one ours
-/// would give out the same addresses, and with none it would remove that bridge.
+/// Returns networks, the best first. If another daemon has the default bridge, only our own bridge works: with the
+/// default one our daemon would assign the same addresses, and without a network it would remove that bridge.
 pub(super) fn to_try() -> Vec<Network> {
     let own = Network::OwnBridge(format!("{BRIDGE}{}", std::process::id()));
     let is_taken = interfaces().iter().any(|name| name == "docker0");
     if is_taken { vec![own] } else { vec![own, Network::Usual, Network::None] }
 }
 
-/// The interfaces of this network namespace. /sys may be that of another one.
+/// Returns the interfaces of this network namespace. `/sys` may belong to another one.
 fn interfaces() -> Vec<String> {
     let listed = fs::read_to_string("/proc/net/dev").unwrap_or_default();
     listed.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name.trim().to_owned()).collect()
 }
 
-/// Bridges that this program has made, now or in an earlier run.
+/// Returns the bridges that this program has created, now or in an earlier run.
 pub(super) fn own_bridges() -> Vec<String> {
     interfaces().into_iter().filter(|name| name.starts_with(BRIDGE)).collect()
 }
@@ -68,7 +68,7 @@ pub(super) fn make_bridge(name: &str) -> Outcome {
     succeed(Command::new("ip").args(["link", "add", "name", name, "type", "bridge"]))
 }
 
-/// Lets the containers on a bridge out, once the daemon gave it an address.
+/// Lets the containers on a bridge reach the outside, once the daemon has assigned it an address.
 pub(super) fn open_bridge(name: &str) -> Outcome {
     let said = Command::new("ip").args(["-4", "-oneline", "address", "show", "dev", name]).output();
     let said = said.map_err(|error| format!("cannot start ip: {error}"))?;
@@ -84,7 +84,7 @@ pub(super) fn open_bridge(name: &str) -> Outcome {
     Ok(())
 }
 
-/// The address of a bridge with the length of its prefix.
+/// Returns the address of a bridge with its prefix length.
 fn address(said: &str) -> Option<&str> {
     said.split_whitespace().skip_while(|word| *word != "inet").nth(1)
 }
@@ -101,21 +101,21 @@ pub(super) fn remove_bridge(name: &str) {
     let _ = succeed(Command::new("ip").args(["link", "delete", name]));
 }
 
-/// What takes back each rule about a bridge.
+/// Returns the arguments that delete each rule about a bridge.
 fn removals<'a>(listed: &'a str, name: &str) -> Vec<Vec<&'a str>> {
     let words = listed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let rules = words.filter(|words| words.first() == Some(&"-A") && words.contains(&name));
     rules.map(|words| ["-D"].into_iter().chain(words.into_iter().skip(1)).collect()).collect()
 }
 
-/// The largest packet on the way out of this machine.
+/// Returns the MTU of the outgoing interface.
 fn way_out_mtu() -> Option<u32> {
     let routes = fs::read_to_string("/proc/net/route").ok()?;
     let mtu = fs::read_to_string(format!("/sys/class/net/{}/mtu", way_out(&routes)?)).ok()?;
     mtu.trim().parse().ok()
 }
 
-/// The interface of the default route.
+/// Returns the interface of the default route.
 fn way_out(routes: &str) -> Option<&str> {
     routes.lines().skip(1).find_map(|line| {
         let mut words = line.split_whitespace();

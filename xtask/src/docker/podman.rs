@@ -1,7 +1,7 @@
-//! A Podman that speaks Docker's API, beside the daemon.
+//! A Podman that serves Docker's API, beside the daemon.
 //!
-//! It has namespaces of its own for mounts and network: Podman makes bridges, packet filter rules and mounts on the
-//! machine, and takes none of them back. So its containers reach each other, and nothing outside.
+//! It has its own mount and network namespaces: Podman creates bridges, packet filter rules and mounts on the machine,
+//! and removes none of them. So its containers reach each other, and nothing outside.
 
 use std::fs;
 
@@ -11,17 +11,17 @@ use super::{
 };
 use crate::Outcome;
 
-/// Before Podman itself: the loopback is up, and what network plugins remember is forgotten.
+/// Runs before Podman: brings up the loopback, and hides the state of network plugins.
 const ENTER: &str = r#"
 ip link set lo up
 for place in /var/lib/cni /run/netns; do mkdir -p "$place" && mount -t tmpfs none "$place"; done
 exec "$@"
 "#;
 
-/// The most that Podman asks for by itself.
+/// The limit that Podman requests by default.
 const PODMANS_OWN: u64 = 1_048_576;
 
-/// Starts it; its address.
+/// Starts it, and returns its address.
 pub(super) fn start() -> Outcome<(Service, String)> {
     let home = short_directory("podman")?;
     let at = |name: &str| home.join(name).display().to_string();
@@ -47,7 +47,7 @@ pub(super) fn start() -> Outcome<(Service, String)> {
 fn settings(networks: &str) -> String {
     let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let files = hard_limit(&limits, "Max open files").min(PODMANS_OWN);
-    // Podman takes no more processes for itself than there are numbers for, and a container cannot have more.
+    // Podman requests no more processes than there are process ids, and a container cannot have more.
     let numbers = fs::read_to_string("/proc/sys/kernel/pid_max").ok().and_then(|text| text.trim().parse().ok());
     let processes = hard_limit(&limits, "Max processes").min(numbers.unwrap_or(PODMANS_OWN));
     format!(
@@ -61,7 +61,7 @@ fn settings(networks: &str) -> String {
     )
 }
 
-/// A hard limit as `/proc/self/limits` has it.
+/// Returns a hard limit from `/proc/self/limits`.
 fn hard_limit(limits: &str, name: &str) -> u64 {
     let line = limits.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(PODMANS_OWN)

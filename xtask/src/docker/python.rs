@@ -1,4 +1,4 @@
-//! An image as runtimes are built upon: a small Debian with Python and pip.
+//! The base image of runtimes: a small Debian with Python and pip.
 //!
 //! It comes from Debian's archive and takes a minute or two, so its tar file is kept. In it pip works as on this
 //! machine: same certificates, same settings.
@@ -20,11 +20,10 @@ pub(super) const IMAGE: Image = Image { name: "workden-test/python:latest", reci
 
 const PACKAGES: &str = "--include=python3,python3-pip,ca-certificates";
 
-/// The release, where this machine is no Debian.
+/// The release, if this machine does not run Debian.
 const RELEASE: &str = "bookworm";
 
-/// Files of this machine without which pip reaches no index where a machine has its own way to one. A file that is not
-/// here is left as Debian has it.
+/// Files of this machine that pip may need to reach an index. A file that does not exist here is left as Debian has it.
 const OF_THIS_MACHINE: &[&str] = &["/etc/ssl/certs/ca-certificates.crt", "/etc/pip.conf"];
 
 fn recipe() -> Outcome<Recipe> {
@@ -58,7 +57,7 @@ fn bootstrap(tree: &Path) -> Outcome {
     let cannot = |error: std::io::Error| format!("cannot write {}: {error}", log.display());
     let file = fs::File::create(&log).map_err(cannot)?;
     let status = Command::new("unshare")
-        // What it mounts in the tree is gone with it, also if it is interrupted.
+        // Its mounts in the tree end with the namespace, even if it is interrupted.
         .args(["--mount", "debootstrap", "--variant=minbase", PACKAGES, &release()])
         .arg(tree)
         .stdin(Stdio::null())
@@ -71,10 +70,10 @@ fn bootstrap(tree: &Path) -> Outcome {
     }
     let said = fs::read_to_string(&log).unwrap_or_default();
     let last = said.lines().next_back().unwrap_or_default();
-    Err(format!("debootstrap failed ({status}): {last}\nhint: all it said is in {}", log.display()))
+    Err(format!("debootstrap failed ({status}): {last}\nhint: its output is in {}", log.display()))
 }
 
-/// What makes plain `pip install` work, and the tar file smaller.
+/// Makes plain `pip install` work, and the tar file smaller.
 fn complete(tree: &Path) -> std::io::Result<()> {
     for file in OF_THIS_MACHINE {
         if let Ok(content) = fs::read(file) {
@@ -82,7 +81,7 @@ fn complete(tree: &Path) -> std::io::Result<()> {
         }
     }
     for entry in fs::read_dir(tree.join("usr/lib"))? {
-        // Debian's word that only its own packages may be installed.
+        // Debian's marker that only its own packages may be installed.
         let marker = entry?.path().join("EXTERNALLY-MANAGED");
         if marker.is_file() {
             fs::remove_file(marker)?;
@@ -104,7 +103,7 @@ fn release() -> String {
     release_of(&fs::read_to_string("/etc/os-release").unwrap_or_default()).to_owned()
 }
 
-/// The release of a Debian by its name; another system's is none that Debian's archive has.
+/// Returns the name of this machine's Debian release; on another system, the default release.
 fn release_of(os_release: &str) -> &str {
     let value = |wanted: &str| {
         let pairs = os_release.lines().filter_map(|line| line.split_once('='));

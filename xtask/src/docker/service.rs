@@ -1,7 +1,7 @@
-//! A service for the tests: it ends with its value, and with this process, however that ends.
+//! A service for the tests: it ends when its value is dropped, and with this process, however that ends.
 //!
-//! The kernel tells the service of our death (`setpriv --pdeathsig`). Directories and bridges that a killed run left
-//! behind are removed by the next one: their names carry the number of the process that made them.
+//! The kernel signals the service when this process dies (`setpriv --pdeathsig`). The next run removes directories and
+//! bridges that a killed run left behind: their names contain the id of the process that created them.
 
 use std::{
     fs,
@@ -25,13 +25,13 @@ const LOG: &str = "log";
 
 /// How a service is started, and what is removed after it.
 pub(super) struct Plan {
-    /// The address at which it speaks Docker's API.
+    /// Its address for Docker's API.
     pub(super) host: String,
     /// Its directory; the log is in it.
     pub(super) home: PathBuf,
-    /// Another one, for large files.
+    /// Another directory, for large files.
     pub(super) data: Option<PathBuf>,
-    /// A bridge that was made for it.
+    /// A bridge that was created for it.
     pub(super) bridge: Option<String>,
     /// The program and its arguments.
     pub(super) command: Vec<String>,
@@ -44,7 +44,7 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Starts a service and waits until it answers. Everything of one that does not answer is removed.
+    /// Starts a service and waits until it answers. If it does not answer, removes everything of it.
     pub(super) fn start(plan: Plan) -> Outcome<Self> {
         let child = spawn(&plan).map_err(|error| format!("cannot start {}: {error}", plan.command.join(" ")))?;
         let mut service = Self { child, plan };
@@ -105,12 +105,12 @@ fn spawn(plan: &Plan) -> std::io::Result<Child> {
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
         .stderr(log)
-        // Ctrl-C is for this program; the service hears of it when this program ends.
+        // Ctrl-C must reach only this program; the service ends when this program ends.
         .process_group(0)
         .spawn()
 }
 
-/// Removes what runs that were killed have left: directories and bridges named after processes that are gone.
+/// Removes directories and bridges of killed runs: those named after processes that have exited.
 pub(super) fn sweep(large: &Path, short: &Path) {
     let maker = |name: &str| -> Option<u32> { name.rsplit('-').next()?.parse().ok() };
     let is_gone = |id: u32| !Path::new("/proc").join(id.to_string()).exists();

@@ -1,6 +1,6 @@
-//! `cargo xtask bench python`: the package as it is shipped, beside the two libraries that it stands in for.
+//! `cargo xtask bench python`: the package as it is shipped, beside the two libraries that it replaces.
 //!
-//! Those come from PyPI, into an environment of their own, of the same Python.
+//! Those come from PyPI, in a separate environment of the same Python.
 
 use std::{fs, process::Command};
 
@@ -13,7 +13,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     native::module(native::Profile::Release)?;
     let program = whole_path(&keeper::build_command_line()?)?;
     let ground = home()?.join("bench");
-    fs::create_dir_all(&ground).map_err(|error| format!("cannot make {}: {error}", ground.display()))?;
+    fs::create_dir_all(&ground).map_err(|error| format!("cannot create {}: {error}", ground.display()))?;
     let status = Command::new(&ours)
         .arg(native::crate_directory().join("bench/run.py"))
         .arg("--home")

@@ -1,4 +1,4 @@
-//! Which Pythons are on this machine, of those that the package is for.
+//! Finds the supported Pythons on this machine.
 
 use std::{
     collections::BTreeMap,
@@ -9,20 +9,20 @@ use std::{
 
 use crate::Outcome;
 
-/// Python 3, of these.
+/// The supported minor versions of Python 3.
 const MINORS: std::ops::RangeInclusive<u32> = 10..=13;
 
-/// A Python that can make virtual environments.
+/// A Python that can create virtual environments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Python {
-    /// Its version is 3 and this.
+    /// Its minor version.
     pub(super) minor: u32,
-    /// How it is started.
+    /// The program that starts it.
     pub(super) program: PathBuf,
 }
 
 impl Python {
-    /// Whether it tells a tracer of every thread, those of Rust as well, which call back into Python.
+    /// Whether it reports every thread to a tracer, including threads of Rust that call back into Python.
     pub(super) fn sees_all_threads(&self) -> bool {
         self.minor >= 12
     }
@@ -33,7 +33,7 @@ impl Python {
     }
 }
 
-/// Those that are there, the oldest first, one of each version.
+/// Returns the installed ones, the oldest first, one of each version.
 pub(super) fn all() -> Outcome<Vec<Python>> {
     let mut names: Vec<PathBuf> = MINORS.map(|minor| format!("python3.{minor}").into()).collect();
     names.push("python3".into());
@@ -45,15 +45,15 @@ pub(super) fn all() -> Outcome<Vec<Python>> {
     if found.is_empty() { Err(NONE.to_owned()) } else { Ok(found) }
 }
 
-/// The one that tests run with: the newest.
+/// Returns the one for the tests: the newest.
 pub(super) fn newest() -> Outcome<Python> {
     all()?.pop().ok_or_else(|| NONE.to_owned())
 }
 
-const NONE: &str = "there is no Python from 3.10 to 3.13 that can make virtual environments\n\
+const NONE: &str = "Python 3.10 to 3.13 with venv not found\n\
     hint: on Debian, `apt-get install python3-venv python3-dev`";
 
-/// One of each version: the first that was found.
+/// Keeps the first one found of each version.
 fn one_of_each(found: impl Iterator<Item = Python>) -> Vec<Python> {
     let mut by_minor = BTreeMap::new();
     for python in found {
@@ -62,7 +62,7 @@ fn one_of_each(found: impl Iterator<Item = Python>) -> Vec<Python> {
     by_minor.into_values().collect()
 }
 
-/// Where pyenv keeps those that it installed; its own `python3.12` starts only the version that is set.
+/// Returns the versions of pyenv, whose own `python3.12` starts only the selected version.
 fn of_pyenv() -> Vec<PathBuf> {
     let Ok(answer) = Command::new("pyenv").arg("root").output() else { return Vec::new() };
     let root = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
@@ -72,7 +72,7 @@ fn of_pyenv() -> Vec<PathBuf> {
     programs
 }
 
-/// Starts it; its version, if it is one of ours and able to make virtual environments.
+/// Starts it, and returns its version if it is supported and can create virtual environments.
 fn minor_of(program: &Path) -> Option<u32> {
     const QUESTION: &str = "import sys, venv, ensurepip; print(*sys.version_info[:2])";
     let answer = Command::new(program).args(["-c", QUESTION]).output().ok()?;

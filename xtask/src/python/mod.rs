@@ -1,7 +1,7 @@
-//! `cargo xtask python`: the Python package, tested, and its types checked; `cargo xtask wheel`: built and installed.
+//! `cargo xtask python` tests the Python package and checks its types; `cargo xtask wheel` builds and installs it.
 //!
-//! Python comes from the machine, packages from PyPI, everything else is built here. What is made is below
-//! `target/python`, but for the native module, which Python finds only among the package's own files.
+//! Python comes from the machine, packages from PyPI, everything else is built here, below `target/python`, except for
+//! the native module, which Python finds only among the package's own files.
 
 pub(crate) mod bench;
 mod interpreters;
@@ -17,36 +17,36 @@ use std::{
 use self::interpreters::Python;
 use crate::{Outcome, installed, keeper::target_directory, workspace};
 
-/// What tests are run with.
+/// The environment of a test run.
 struct Ready {
-    /// The Python of the environment that they are run in.
+    /// The Python interpreter of the virtual environment.
     python: PathBuf,
-    /// Which one that is.
+    /// Its version.
     version: Python,
-    /// By which the package is found, and what it finds.
+    /// The variables by which tests find the package and its programs.
     variables: Vec<(&'static str, String)>,
 }
 
-/// The whole of it: all tests, with all lines of the package run by them, and the types.
+/// Runs all tests with full line coverage, and the type check.
 pub(crate) fn whole(environment: &[(&'static str, String)]) -> Outcome {
     let ready = prepare(environment)?;
     let mut pytest = vec!["pytest", "--cov=workden", "--cov-report=term-missing:skip-covered"];
     if !ready.has_daemon() {
         println!(
-            "=== what needs containers is not tested: DOCKER_HOST names no daemon\nhint: cargo xtask docker -- cargo xtask python"
+            "=== container tests are skipped: DOCKER_HOST is not set\nhint: cargo xtask docker -- cargo xtask python"
         );
         pytest.extend(["-m", "not docker"]);
     }
     match ready.hides_lines() {
         None => pytest.push("--cov-fail-under=100"),
-        Some(why) => println!("=== that every line is run is not checked: {why}"),
+        Some(why) => println!("=== line coverage is not checked: {why}"),
     }
     ready.run(&pytest)?;
     let python = ready.python.display().to_string();
     ready.run(&["pyright", "--pythonpath", &python])
 }
 
-/// Some tests, as pytest is told which.
+/// Runs some tests, selected by pytest arguments.
 pub(crate) fn some(arguments: &[&str]) -> Outcome {
     prepare(&[])?.run(&[&["pytest"], arguments].concat())
 }
@@ -56,13 +56,13 @@ fn prepare(environment: &[(&'static str, String)]) -> Outcome<Ready> {
     let python = test_environment()?;
     native::module(native::Profile::Debug)?;
     let mut variables = vec![
-        // What tests have in common is found by the programs they start, too.
+        // Programs that tests start also find the shared test modules.
         ("PYTHONPATH", format!("{}:{}", text(&whole_path(&native::source())?), text(&whole_path(&tests())?))),
         ("WORKDEN_PROGRAM", text(&native::program()?)),
         ("WORKDEN_KEEPERS", text(&whole_path(&target_directory().join("keepers"))?)),
     ];
     variables.push(("COVERAGE_FILE", text(&home()?.join("coverage"))));
-    // The way of counting that sees all threads, where Python has it.
+    // The tracer that sees all threads, if Python has it.
     if version.sees_all_threads() {
         variables.push(("COVERAGE_CORE", "sysmon".to_owned()));
     }
@@ -71,11 +71,11 @@ fn prepare(environment: &[(&'static str, String)]) -> Outcome<Ready> {
 }
 
 impl Ready {
-    /// Why some lines are not run, or not seen to be, if that is so.
+    /// Why line coverage would be incomplete, if it would.
     fn hides_lines(&self) -> Option<&'static str> {
         match (self.version.sees_all_threads(), self.has_daemon()) {
-            (false, _) => Some("a Python before 3.12 does not tell of those that threads of Rust call"),
-            (true, false) => Some("those about containers are not run"),
+            (false, _) => Some("before Python 3.12, lines that threads of Rust call are not traced"),
+            (true, false) => Some("container tests are skipped"),
             (true, true) => None,
         }
     }
@@ -96,21 +96,21 @@ impl Ready {
             .status()
             .map_err(|error| format!("cannot start {}: {error}", self.python.display()))?;
         let name = module.first().copied().unwrap_or_default();
-        if status.success() { Ok(()) } else { Err(format!("{name} says no ({status})")) }
+        if status.success() { Ok(()) } else { Err(format!("{name} failed ({status})")) }
     }
 }
 
-/// Makes the environment that tests run in.
+/// Creates the environment of the tests.
 pub(crate) fn environment() -> Outcome {
     test_environment().map(drop)
 }
 
-/// The Python of an environment with everything that tests need, and maturin.
+/// Returns the Python of an environment with all test requirements and maturin.
 fn test_environment() -> Outcome<PathBuf> {
     environment_for("test", "requirements-test.txt")
 }
 
-/// The Python of an environment with what a list of the package says.
+/// Returns the Python of an environment with the packages of a list.
 fn environment_for(purpose: &str, list: &str) -> Outcome<PathBuf> {
     let python = interpreters::newest()?;
     let home = home()?.join(format!("{purpose}-{}", python.version()));
@@ -123,14 +123,15 @@ fn tests() -> PathBuf {
     native::crate_directory().join("tests")
 }
 
-/// Where all this is made.
+/// The directory of all this.
 fn home() -> Outcome<PathBuf> {
     whole_path(&target_directory().join("python"))
 }
 
-/// The path from the root of the file system, since commands are run in other directories.
+/// Returns an absolute path, since commands run in other directories.
 fn whole_path(path: &Path) -> Outcome<PathBuf> {
-    absolute(workspace::root().join(path)).map_err(|error| format!("cannot say where {} is: {error}", path.display()))
+    absolute(workspace::root().join(path))
+        .map_err(|error| format!("cannot find the path of {}: {error}", path.display()))
 }
 
 fn text(path: &Path) -> String {

@@ -1,4 +1,4 @@
-//! What the package needs of Rust while it is tested: its native module, and the program that commands run under.
+//! Builds what the tests of the package need from Rust: its native module, and the program that runs commands.
 
 use std::{
     env, fs,
@@ -8,7 +8,7 @@ use std::{
 
 use crate::{Outcome, keeper::target_directory, workspace};
 
-/// The Python half, where an interpreter finds it.
+/// The Python files of the package.
 pub(super) fn source() -> PathBuf {
     crate_directory().join("python")
 }
@@ -18,10 +18,10 @@ pub(super) fn crate_directory() -> PathBuf {
     workspace::root().join("crates/workden-python")
 }
 
-/// How the Rust half is built.
+/// How the Rust part is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Profile {
-    /// Quickly.
+    /// Quickly, with the debug profile.
     Debug,
     /// As it is shipped.
     Release,
@@ -36,7 +36,7 @@ impl Profile {
     }
 }
 
-/// Builds the native module, and puts it among the Python files. In debug form the program is built with it.
+/// Builds the native module into the Python files. In debug form, builds the program with it.
 pub(super) fn module(profile: Profile) -> Outcome {
     match profile {
         Profile::Debug => workspace::cargo(workspace::BUILD)?,
@@ -49,17 +49,17 @@ pub(super) fn module(profile: Profile) -> Outcome {
     put(&fresh, &place)
 }
 
-/// Builds the command line for tests; the file. A `WORKDEN_PROGRAM` that is set already stays.
+/// Builds the command line for tests, and returns its path. A `WORKDEN_PROGRAM` that is already set stays.
 pub(super) fn program() -> Outcome<PathBuf> {
     if let Some(named) = env::var_os("WORKDEN_PROGRAM") {
         return Ok(named.into());
     }
     workspace::cargo(workspace::BUILD)?;
     let file = target_directory().join("debug/workden");
-    absolute(&file).map_err(|error| format!("cannot say where {} is: {error}", file.display()))
+    absolute(&file).map_err(|error| format!("cannot find the path of {}: {error}", file.display()))
 }
 
-/// A copy without what only a debugger reads, which is most of it.
+/// Copies a file without its debug information, which is most of it.
 pub(super) fn strip(file: &Path, copy: &Path) -> Outcome {
     let status = Command::new("strip").arg("-o").arg(copy).arg(file).status();
     match status {
@@ -68,14 +68,15 @@ pub(super) fn strip(file: &Path, copy: &Path) -> Outcome {
     }
 }
 
-/// Moves a file into its place, unless the same is there. A process that has the old one open keeps it.
+/// Moves a file to its destination, unless the same content is already there. A process that has the old one open keeps
+/// it.
 pub(super) fn put(fresh: &Path, place: &Path) -> Outcome {
     let same = fs::read(place).is_ok_and(|there| fs::read(fresh).is_ok_and(|new| new == there));
     let done = if same { fs::remove_file(fresh) } else { move_to(fresh, place) };
-    done.map_err(|error| format!("cannot put {}: {error}", place.display()))
+    done.map_err(|error| format!("cannot install {}: {error}", place.display()))
 }
 
-/// Renamed within the directory, since that of the fresh file may be on another disk.
+/// Renames within the directory, since the new file may be on another disk.
 fn move_to(fresh: &Path, place: &Path) -> std::io::Result<()> {
     let beside = place.with_extension("fresh");
     fs::copy(fresh, &beside)?;
@@ -104,7 +105,7 @@ mod tests {
         let first = put_text("one");
         assert_eq!(put_text("one"), first, "the same file stays");
         let held = fs::File::open(home.join("place")).unwrap();
-        assert_ne!(put_text("two"), first, "another is a new file, so that the old one can go on being used");
+        assert_ne!(put_text("two"), first, "changed content is a new file, so that the old one stays usable");
         drop(held);
         fs::remove_dir_all(home).unwrap();
     }

@@ -1,6 +1,6 @@
-//! `cargo xtask wheel`: one wheel for every Python that the package is for, and the proof that it works in each.
+//! `cargo xtask wheel`: builds one wheel for all supported Pythons, and tests it in each.
 //!
-//! The wheel carries the program and the keeper for containers, so that `pip install workden` is all there is to do.
+//! The wheel contains the program and the keeper for containers, so that `pip install workden` is enough.
 
 use std::{
     env, fs,
@@ -21,7 +21,7 @@ use crate::{
 pub(crate) fn run(form: Form) -> Outcome {
     let carried = Carried::put(form)?;
     let built = build(form);
-    // While working, the program that was just built is to be found, and not this one.
+    // During development, the newly built program must be found, and not this one.
     carried.remove();
     let wheel = built?;
     #[expect(clippy::cast_precision_loss, reason = "a size for people")]
@@ -33,7 +33,7 @@ pub(crate) fn run(form: Form) -> Outcome {
     Ok(())
 }
 
-/// The programs among the Python files, for as long as a wheel is made of them.
+/// The programs among the Python files, removed once the wheel is built.
 struct Carried {
     directory: PathBuf,
 }
@@ -47,7 +47,7 @@ impl Carried {
             Form::Short => native::program()?,
         };
         let name = keeper.file_name().unwrap_or_default();
-        fs::create_dir_all(&directory).map_err(|error| format!("cannot make {}: {error}", directory.display()))?;
+        fs::create_dir_all(&directory).map_err(|error| format!("cannot create {}: {error}", directory.display()))?;
         native::strip(&program, &directory.join("workden"))?;
         native::strip(&keeper, &directory.join(name))?;
         Ok(Self { directory })
@@ -58,7 +58,7 @@ impl Carried {
     }
 }
 
-/// Has maturin build; the wheel.
+/// Builds with maturin, and returns the wheel.
 fn build(form: Form) -> Outcome<PathBuf> {
     let python = test_environment()?;
     let place = home()?.join("wheels");
@@ -85,16 +85,16 @@ fn build(form: Form) -> Outcome<PathBuf> {
     }
     let made = fs::read_dir(&place).map_err(cannot)?.flatten().map(|entry| entry.path());
     let wheel = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "whl");
-    made.into_iter().find(wheel).ok_or_else(|| "maturin made no wheel".to_owned())
+    made.into_iter().find(wheel).ok_or_else(|| "maturin did not produce a wheel".to_owned())
 }
 
-/// Installs it where there is nothing else, and uses it.
+/// Installs it into an empty environment, and uses it.
 fn try_in(python: &Python, wheel: &Path) -> Outcome {
     let environment = home()?.join(format!("smoke-{}", python.version()));
     installed::environment(&python.program, &environment)?;
     installed::succeed(installed::pip_install(&environment).arg(wheel))?;
     let status = Command::new(environment.join("bin/python"))
-        // Only what is installed is to be found: neither this directory nor what the user has set.
+        // Only the installed package may be found: not this directory, nor what the user has set.
         .arg("-I")
         .arg(native::crate_directory().join("tests/smoke.py"))
         .env_remove("WORKDEN_PROGRAM")

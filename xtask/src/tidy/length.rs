@@ -1,4 +1,4 @@
-//! No endless files: past a length, a file is asking to be split along its seams.
+//! Limits the length of files: a longer file should be split.
 
 use super::{Finding, is_production_rust, without_tests};
 
@@ -25,7 +25,7 @@ mod tests {
             (code(601), 1),
             (code(600) + &tests, 0),
             (code(601) + &tests, 1),
-            // An item that only tests see is not where the tests begin.
+            // A test-only item does not start the tests.
             ("#[cfg(test)]\nfn f() {}\n".to_owned() + &code(600), 1),
         ] {
             assert_eq!(check("crates/a/src/lib.rs", &text).len(), expected);

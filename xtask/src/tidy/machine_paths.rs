@@ -1,10 +1,8 @@
-//! No path of the machine that something was written on: it means nothing anywhere else, and
-//! says who wrote it.
+//! Finds paths of the machine on which a text was written: they mean nothing elsewhere, and reveal the author.
 
 use super::Finding;
 
-/// Where people and build machines keep their things. Written in two pieces, or this file would
-/// be its own first finding.
+/// The directories of people and build machines. Written in two pieces, or this file would be its own first finding.
 const PRIVATE: &[&str] = &[
     concat!("/ho", "me/"),
     concat!("/ro", "ot/"),
@@ -30,7 +28,7 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Whether an absolute path starts here (`docs/work/a` is none), and leads into a home or a build directory.
+/// Whether an absolute path starts here (`docs/work/a` does not), and leads into a home or a build directory.
 fn is_private(line: &str, at: usize, place: &str) -> bool {
     let before = line[..at].chars().next_back();
     if before.is_some_and(|c| c.is_alphanumeric() || "_-.~}*".contains(c)) {
@@ -55,7 +53,7 @@ mod tests {
             ("", PRIVATE[2], "marta/x", 1),
             ("(", PRIVATE[3], "main)", 1),
             ("", PRIVATE[4], "a", 1),
-            // What only looks like one.
+            // Texts that only look like one.
             ("cd ", PRIVATE[0], "user/code", 0),
             ("", PRIVATE[0], "<name>/code", 0),
             ("docs", PRIVATE[3], "plan.md", 0),

@@ -1,13 +1,14 @@
-//! `cargo xtask tidy`: rustfmt, clippy, and what neither of them looks at.
+//! `cargo xtask tidy`: rustfmt, clippy, and checks of our own.
 //!
-//! Each check of our own is a pure function over text that returns findings. All checks run, so
-//! that one run tells everything there is to fix.
+//! Each check of our own is a pure function over text that returns findings. All checks run, so that one run shows
+//! everything to fix.
 
 mod length;
 mod machine_paths;
 mod module_docs;
 mod registries;
 mod symbols;
+mod words;
 
 use std::fmt;
 
@@ -24,7 +25,7 @@ pub(crate) const CLIPPY: &[&str] = &["clippy", "--quiet", "--workspace", "--all-
 /// How many findings of one check are shown. A stray directory can have thousands.
 const SHOWN: usize = 20;
 
-/// Something to mend, and where.
+/// Something to fix, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Finding {
     path: String,
@@ -54,7 +55,7 @@ pub(crate) fn run() -> Outcome {
     text.and(clippy)
 }
 
-/// Runs the checks that compile nothing: rustfmt and our own.
+/// Runs the checks that do not compile: rustfmt and our own.
 pub(crate) fn text() -> Outcome {
     let sources = workspace::sources()?;
     let mut failed: Vec<&str> = Vec::new();
@@ -63,6 +64,7 @@ pub(crate) fn text() -> Outcome {
         ("length", each(&sources, length::check)),
         ("machine paths", each(&sources, machine_paths::check)),
         ("registries", each(&sources, registries::check)),
+        ("words", each(&sources, words::check)),
         ("ARCHITECTURE.md", symbols::check("ARCHITECTURE.md", &sources)),
     ] {
         if !findings.is_empty() {
@@ -87,14 +89,14 @@ fn report(name: &str, findings: &[Finding]) {
         println!("{name}: ok");
         return;
     }
-    println!("{name}: {} to mend", findings.len());
+    println!("{name}: {} to fix", findings.len());
     findings.iter().take(SHOWN).for_each(|finding| println!("  {finding}"));
     if findings.len() > SHOWN {
         println!("  ... and {} more", findings.len() - SHOWN);
     }
 }
 
-/// Whether this is Rust that ships, or that runs the project: not its tests.
+/// Whether this is production Rust of a crate or of xtask, and not of a test.
 fn is_production_rust(path: &str) -> bool {
     let mut parts = path.split('/');
     let in_source = match parts.next() {

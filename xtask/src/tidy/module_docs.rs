@@ -1,15 +1,15 @@
-//! Every module says what it is for: `//!` at its top.
+//! Requires every module to state its purpose: `//!` at its top.
 
 use super::{Finding, is_production_rust};
 
-/// How far down the first `//!` may be; above it there is room for an attribute or two.
+/// How far down the first `//!` may be; an attribute or two may come before it.
 const WITHIN_LINES: usize = 5;
 
 pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     if !is_production_rust(path) || text.lines().take(WITHIN_LINES).any(says_something) {
         return Vec::new();
     }
-    vec![Finding::new(path, 1, "the module does not say what it is for: start it with `//!`")]
+    vec![Finding::new(path, 1, "the module does not state its purpose: start it with `//!`")]
 }
 
 fn says_something(line: &str) -> bool {

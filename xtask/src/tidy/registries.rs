@@ -1,5 +1,5 @@
-//! Packages come from the public registries, so that every reader can build this. A mirror in a lock
-//! file or a configuration is a private address that slipped in.
+//! Requires packages from the public registries, so that every reader can build this. A mirror in a lock file or a
+//! configuration would be a private address.
 
 use super::Finding;
 
@@ -10,7 +10,7 @@ const EXPECTED: &[(&str, &str, &str)] = &[
     ("uv.lock", "registry = ", "\"https://pypi.org/simple\""),
 ];
 
-/// What points a package manager elsewhere, in files that configure one.
+/// Settings that select another registry, in files that configure a package manager.
 const REDIRECTIONS: &[&str] =
     &["[source.", "[registries", "replace-with", "registry-index", "index-url", "index_url", "find-links"];
 

@@ -1,8 +1,7 @@
-//! ARCHITECTURE.md names nothing that does not exist.
+//! Requires every name in ARCHITECTURE.md to exist.
 //!
-//! Looked at is what stands between single backticks and reads as a name: a Rust path, a call, a
-//! CamelCase or snake_case identifier, a crate, a file. Plain lower-case words and anything with
-//! a space in it are prose, and left alone; so are fenced blocks.
+//! A text between single backticks is checked if it reads as a name: a Rust path, a call, a CamelCase or snake_case
+//! identifier, a crate, a file. Plain lower-case words, texts with a space and fenced blocks are ignored.
 
 use std::collections::HashSet;
 
@@ -12,14 +11,14 @@ use crate::workspace::Source;
 pub(super) fn check(document: &str, sources: &[Source]) -> Vec<Finding> {
     match sources.iter().find(|source| source.path == document) {
         Some(source) => unknown(document, &source.text, &Known::of(sources)),
-        None => vec![Finding::new(document, 1, "the map that a newcomer reads first is missing")],
+        None => vec![Finding::new(document, 1, "file not found")],
     }
 }
 
-/// What may be named.
+/// The names that exist.
 #[derive(Default)]
 struct Known {
-    /// Words of Rust code, comments and tests left out: what only they name is not a symbol.
+    /// Words of Rust code, without comments and tests: a name that only they contain is not a symbol.
     words: HashSet<String>,
     /// Words of comments as well, for the constants of the kernel, which code spells differently.
     constants: HashSet<String>,
@@ -88,13 +87,13 @@ fn unknown(document: &str, text: &str, known: &Known) -> Vec<Finding> {
     findings
 }
 
-/// What of a span should exist and does not.
+/// Returns what a span names that does not exist.
 fn missing_of(span: &str, known: &Known) -> Option<String> {
     if is_crate(span) {
-        return (!known.crates.contains(span)).then(|| format!("there is no crate {span}"));
+        return (!known.crates.contains(span)).then(|| format!("crate {span} not found"));
     }
     if is_path(span) {
-        return (!known.has_path(span)).then(|| format!("there is no such file or directory as {span}"));
+        return (!known.has_path(span)).then(|| format!("file or directory {span} not found"));
     }
     let parts = name_parts(span)?;
     let missing = parts.into_iter().find(|part| !known.has_word(part))?;
@@ -111,7 +110,7 @@ fn is_path(span: &str) -> bool {
     plain && (ours || span.ends_with(".rs"))
 }
 
-/// The identifiers of a span that reads as a name in Rust, or nothing if it does not.
+/// Returns the identifiers of a span that reads as a name in Rust, or nothing if it does not.
 fn name_parts(span: &str) -> Option<Vec<&str>> {
     let span = span.trim_start_matches('&').trim_start_matches("dyn ");
     let is_call = span.contains('(') && span.ends_with(')');
@@ -171,7 +170,7 @@ mod tests {
             "workden-core/src/backend.rs",
             "crates/workden-core/src/",
             "O_NOFOLLOW",
-            // Prose, commands, other people's names.
+            // Prose, commands, names of others.
             "rg",
             "rg --glob",
             "JSON",

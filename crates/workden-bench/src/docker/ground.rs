@@ -68,7 +68,7 @@ impl Ground {
         let hint = "hint: `cargo xtask bench docker` provides a daemon and the image";
         ground
             .docker(&["create", "--name", &name, "--label", &ground.label, BASE, "true"])
-            .map_err(|failure| format!("cannot make a container of {BASE} on {}: {failure}\n{hint}", ground.host))?;
+            .map_err(|failure| format!("cannot create a container of {BASE} on {}: {failure}\n{hint}", ground.host))?;
         ground.docker(&["commit", "--change", &format!("LABEL {}", ground.label), &name, &ground.image])?;
         ground.docker(&["rm", &name])?;
         Ok(ground)
@@ -89,7 +89,7 @@ impl Ground {
         let began = Instant::now();
         while !self.docker(&["ps", "--all", "--quiet", "--filter", &format!("id={id}")])?.is_empty() {
             if began.elapsed() > GOING {
-                return Err(format!("a container is still there {} s after its end", GOING.as_secs()).into());
+                return Err(format!("removing a container timed out after {} s", GOING.as_secs()).into());
             }
         }
         Ok(())
@@ -98,7 +98,7 @@ impl Ground {
     /// The host process id of the first process of a container.
     pub(super) fn first_process(&self, id: &str) -> Result<u32, Failure> {
         let said = self.docker(&["inspect", "--format", "{{.State.Pid}}", id])?;
-        Ok(said.first().ok_or("docker does not say which process that is")?.parse()?)
+        Ok(said.first().ok_or("docker did not report the process id")?.parse()?)
     }
 
     fn remove_all(&self) -> Result<(), Failure> {
@@ -123,7 +123,7 @@ impl Ground {
 impl Drop for Ground {
     fn drop(&mut self) {
         if let Err(failure) = self.remove_all() {
-            eprintln!("could not remove all: {failure}\nhint: docker ps --all --filter label={}", self.label);
+            eprintln!("cannot remove all containers: {failure}\nhint: docker ps --all --filter label={}", self.label);
         }
     }
 }

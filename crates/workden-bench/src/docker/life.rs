@@ -45,7 +45,7 @@ impl Bench {
             executed(&sandbox, "echo hi", "hi\n").await?;
             let ours = began.elapsed();
             let began = Instant::now();
-            let id = sandbox.container_id().ok_or("a container that runs has no id")?;
+            let id = sandbox.container_id().ok_or("a running container has no id")?;
             sandbox.stop().await?;
             let stop = began.elapsed();
             self.ground.wait_until_gone(&id)?;
@@ -79,12 +79,12 @@ impl Bench {
         stop.add(self.peer.end()?.took);
         let mut keepers = Held::default();
         for sandbox in &all {
-            let id = sandbox.container_id().ok_or("a container that runs has no id")?;
+            let id = sandbox.container_id().ok_or("a running container has no id")?;
             keepers += memory::of_family(self.ground.first_process(&id)?)?;
         }
         let keeper = keepers / all.len() as u64;
         if keeper.resident == 0 {
-            return Err("the keepers are not seen from here\nhint: needs a daemon on this machine".into());
+            return Err("the processes of the keepers are not visible\nhint: use a daemon on this machine".into());
         }
         let client = memory::of_process(std::process::id())?.resident;
         let peer_client = memory::of_process(self.peer.process())?.resident;
@@ -132,7 +132,7 @@ fn docker_run(ground: &Ground) -> Result<Duration, Failure> {
     command.args(["run", "--rm", "--network", "none", &ground.image, "echo", "hi"]);
     let began = Instant::now();
     let mut child = command.stdout(Stdio::piped()).spawn()?;
-    let mut output = child.stdout.take().ok_or("a pipe was not made")?;
+    let mut output = child.stdout.take().ok_or("the process has no output pipe")?;
     let mut said = vec![0];
     let first = output.read_exact(&mut said);
     let took = began.elapsed();

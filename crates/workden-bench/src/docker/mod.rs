@@ -1,7 +1,7 @@
-//! `bench docker`: what a sandbox in a container costs, beside pydantic-ai-backend and `docker run`, on one daemon,
+//! `bench docker`: the cost of a sandbox in a container, beside pydantic-ai-backend and `docker run`, on one daemon,
 //! with one image, in turn and in one run.
 //!
-//! Everybody must find the same, or the row is an error; whatever was made is removed, also when a row fails.
+//! All contenders must find the same, or the row is an error; everything is removed afterwards, also when a row fails.
 
 mod calls;
 mod ground;
@@ -22,7 +22,7 @@ use workden_sandboxes::{
 
 use crate::{Failure, lines::Line, reference::target_directory, samples::Samples, shipped::Options};
 
-/// Rounds when nothing is said.
+/// The default number of rounds.
 pub(crate) const ROUNDS: usize = 21;
 
 /// Runs everything and prints the table.
@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     options.conclude(&format!("{}; ", bench.title()?), &lines, &notes)
 }
 
-/// Both sides; the peer goes before what it stands on.
+/// Both sides; the peer is dropped before the image that it uses.
 struct Bench {
     peer: Peer,
     ground: Ground,
@@ -67,7 +67,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Calls in live containers, batches of each in turn.
+    /// Measures calls in running containers, in alternating batches.
     async fn calls(&mut self) -> Result<Vec<Line>, Failure> {
         let sandbox = self.sandbox()?;
         executed(&sandbox, &ground::script(), "").await?;
@@ -101,7 +101,7 @@ impl Bench {
         Ok(Line::beside(&call.name(), Peer::NAME, &ours, &peer, call.target()))
     }
 
-    /// A sandbox that is not started yet.
+    /// Returns a sandbox that has not started yet.
     fn sandbox(&self) -> Result<DockerSandbox, Failure> {
         let builder = DockerSandbox::builder().daemon(self.daemon.clone()).image(&self.ground.image);
         Ok(builder.keepers(self.keepers.clone()).build()?)
@@ -124,13 +124,13 @@ async fn executed(sandbox: &DockerSandbox, command: &str, expected: &str) -> Res
     let executed = sandbox.execute(&ExecuteRequest::shell(command)).await?;
     match executed.exit_code() == 0 && executed.output.text() == expected {
         true => Ok(()),
-        false => Err(format!("`{command}` is answered with {executed:?}").into()),
+        false => Err(format!("`{command}` returned {executed:?}").into()),
     }
 }
 
 fn same_work(call: Call, count: u64, who: &str) -> Result<(), Failure> {
     match call.expected() == count {
         true => Ok(()),
-        false => Err(format!("{}: {who} finds {count}, and not {}", call.name(), call.expected()).into()),
+        false => Err(format!("{}: {who} found {count}, expected {}", call.name(), call.expected()).into()),
     }
 }

@@ -70,7 +70,7 @@ impl Peer {
     pub(super) fn end(&mut self) -> Result<Done, Failure> {
         let mut line = String::new();
         if self.answers.read_line(&mut line)? == 0 {
-            return Err(format!("{} gave up ({})", Self::NAME, self.child.wait()?).into());
+            return Err(format!("{} exited early ({})", Self::NAME, self.child.wait()?).into());
         }
         let Round { seconds, count } = serde_json::from_str(&line)?;
         Ok(Done { took: Duration::from_secs_f64(seconds), count })
@@ -101,6 +101,6 @@ mod tests {
         let order = json!({ "order": "stop" });
         let done = peer.order(&order).unwrap();
         assert_eq!(done, Done { took: Duration::from_millis(500), count: order.to_string().len() as u64 });
-        assert!(peer.end().unwrap_err().to_string().contains("gave up"));
+        assert!(peer.end().unwrap_err().to_string().contains("exited early"));
     }
 }

@@ -180,5 +180,5 @@ fn ended(command: &mut Command) -> Result<(), Failure> {
 }
 
 fn check(fine: bool, what: &str) -> Result<(), Failure> {
-    if fine { Ok(()) } else { Err(format!("{what} is not what it should be").into()) }
+    if fine { Ok(()) } else { Err(format!("unexpected result: {what}").into()) }
 }

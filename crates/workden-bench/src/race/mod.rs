@@ -39,7 +39,7 @@ impl Options {
         let mut options = Self { operations: 1_000_000, most: Duration::from_secs(3600) };
         let mut words = words.iter();
         while let Some(word) = words.next() {
-            let value = words.next().ok_or_else(|| format!("{word} needs a number"))?;
+            let value = words.next().ok_or_else(|| format!("{word} requires a number"))?;
             match *word {
                 "--operations" => options.operations = value.parse()?,
                 "--seconds" => options.most = Duration::from_secs(value.parse()?),
@@ -117,7 +117,7 @@ fn run_on(ground: &Ground, options: &Options) -> Result<(), Failure> {
         return Err(format!("{leaked} answers leaked from the forbidden directory").into());
     }
     if control.leaked.load(Ordering::Relaxed) == 0 {
-        return Err("not even the control leaked: this was no race".into());
+        return Err("the control did not leak, so there was no race".into());
     }
     Ok(())
 }

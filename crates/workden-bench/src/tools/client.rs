@@ -44,7 +44,7 @@ impl Client {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| format!("cannot start {:?}: {error}", command.get_program()))?;
-        let output = BufReader::with_capacity(64 << 10, child.stdout.take().ok_or("a pipe was not made")?);
+        let output = BufReader::with_capacity(64 << 10, child.stdout.take().ok_or("the process has no output pipe")?);
         Ok(Self { input: child.stdin.take(), child, output, began, asked: 0 })
     }
 
@@ -106,7 +106,7 @@ impl Client {
         let began = Instant::now();
         while self.child.try_wait()?.is_none() {
             if began.elapsed() > GOING {
-                return Err("the server does not end with its input".into());
+                return Err("the server did not exit after its input was closed".into());
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -117,7 +117,7 @@ impl Client {
         let mut said = Vec::new();
         self.output.read_until(b'\n', &mut said)?;
         match said.is_empty() {
-            true => Err("the server went before it answered".into()),
+            true => Err("the server exited before it answered".into()),
             false => Ok(said),
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn provide(target: &Path) -> Result<PathBuf, Failure> {
     if fs::read_to_string(&stamp).is_ok_and(|edition| edition == EDITION) {
         return Ok(root);
     }
-    eprintln!("making {FILES} files in {}", root.display());
+    eprintln!("creating {FILES} files in {}", root.display());
     if home.exists() {
         fs::remove_dir_all(&home)?;
     }

@@ -91,7 +91,7 @@ impl Side {
         found.sort();
         match found == ground::found() {
             true => Ok(answer),
-            false => Err(format!("{:?} found {} files, and not the {}", self.kind, found.len(), ground::FOUND).into()),
+            false => Err(format!("{:?} found {} files, expected {}", self.kind, found.len(), ground::FOUND).into()),
         }
     }
 
@@ -102,7 +102,7 @@ impl Side {
         let text = answer.result["content"][0]["text"].as_str().unwrap_or_default();
         match text.matches("_ledger.py").count() {
             ground::FOUND => Ok(answer),
-            other => Err(format!("{other} files have the word, and not {}: {text}", ground::FOUND).into()),
+            other => Err(format!("{other} files have the word, expected {}: {text}", ground::FOUND).into()),
         }
     }
 
@@ -122,6 +122,6 @@ impl Side {
             Some(rest.to_owned())
         };
         let all: Option<Vec<String>> = paths.into_iter().map(below).collect();
-        all.ok_or_else(|| format!("{:?} answered with a path that is elsewhere: {result}", self.kind).into())
+        all.ok_or_else(|| format!("{:?} returned a path outside the root: {result}", self.kind).into())
     }
 }

@@ -1,7 +1,7 @@
-//! The directory of kept sessions: what is in it is believed, so that nobody else may have put it there.
+//! The directory of kept sessions. Its content is trusted, so that no other user may have written it.
 //!
-//! Invariant: nothing is read or written in a directory that is a link, somebody else's or writable for others, and
-//! no file is reached through a link.
+//! Invariant: nothing is read or written in a directory that is a link, belongs to another user or is writable for
+//! others, and no file is reached through a link.
 
 use std::{
     fs::{DirBuilder, File, OpenOptions},
@@ -15,14 +15,14 @@ use workden_core::{Error, ErrorKind, Result};
 
 use super::locks::unusable;
 
-/// Makes it, for this user alone, if it is not there.
+/// Creates the directory, for this user alone, if it does not exist.
 pub(super) fn prepare(directory: &Path) -> Result<()> {
     check(directory)?;
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| unusable(&error))?;
     check(directory)
 }
 
-/// Whether what is in it can be believed. One that is not there can.
+/// Rejects a directory whose content cannot be trusted. One that does not exist passes.
 pub(super) fn check(directory: &Path) -> Result<()> {
     let there = match directory.symlink_metadata() {
         Err(error) if error.kind() == Io::NotFound => return Ok(()),
@@ -30,27 +30,26 @@ pub(super) fn check(directory: &Path) -> Result<()> {
     };
     let shown = directory.display();
     let refused = |what: &str, hint: String| {
-        Err(Error::new(ErrorKind::PermissionDenied, format!("the directory of the sessions, `{shown}`, {what}"))
-            .hint(hint))
+        Err(Error::new(ErrorKind::PermissionDenied, format!("the session directory `{shown}` {what}")).hint(hint))
     };
     if there.is_symlink() {
-        return refused("is a symbolic link", "remove it, or name the directory itself with XDG_STATE_HOME".to_owned());
+        return refused("is a symbolic link", "remove it, or set XDG_STATE_HOME to the directory itself".to_owned());
     }
     if !there.is_dir() {
-        return refused("is no directory", "remove it, or name another place with XDG_STATE_HOME".to_owned());
+        return refused("is not a directory", "remove it, or set XDG_STATE_HOME to another directory".to_owned());
     }
     if there.uid() != geteuid().as_raw() {
-        let hint = "name a directory of yours with XDG_STATE_HOME: whoever owns this one could change what you run";
+        let hint = "set XDG_STATE_HOME to a directory that you own: the owner of this one could change what you run";
         return refused("belongs to another user", hint.to_owned());
     }
     if there.mode() & 0o022 != 0 {
-        let hint = format!("see that nobody has put anything there, and `chmod go-w {shown}`");
-        return refused("can be changed by others", hint);
+        let hint = format!("check that no other user has put files there, then run `chmod go-w {shown}`");
+        return refused("is writable for other users", hint);
     }
     Ok(())
 }
 
-/// All of a file; `None` when there is none.
+/// Reads a whole file; `None` when it does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     let mut content = Vec::new();
     let read = options().read(true).open(path).and_then(|mut file| file.read_to_end(&mut content));
@@ -61,17 +60,17 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// Writes a file, or nothing of it. Whoever does holds a lock, so that they are alone with the new file.
+/// Writes a file atomically. The caller holds a lock, so that no other process writes the new file.
 pub(super) fn write(path: &Path, content: &[u8]) -> Result<()> {
     let new = path.with_added_extension("new");
-    // Of somebody who was killed.
+    // A process that was killed may have left it.
     let _ = std::fs::remove_file(&new);
     let written = options().write(true).create_new(true).mode(0o600).open(&new);
     let written = written.and_then(|mut file| file.write_all(content)).and_then(|()| std::fs::rename(&new, path));
     written.map_err(|error| unusable(&error))
 }
 
-/// A file to lock, which is made if it is not there.
+/// Opens a file to lock, and creates it if it does not exist.
 pub(super) fn lockable(path: &Path) -> std::io::Result<File> {
     options().write(true).create(true).truncate(false).mode(0o600).open(path)
 }
@@ -106,9 +105,9 @@ mod tests {
         let mut refused = vec![
             ("link", "symbolic link"),
             ("dangling", "symbolic link"),
-            ("file", "is no directory"),
-            ("group", "changed by others"),
-            ("world", "changed by others"),
+            ("file", "is not a directory"),
+            ("group", "writable for other users"),
+            ("world", "writable for other users"),
         ];
         if geteuid().is_root() {
             std::fs::create_dir(at("foreign")).unwrap();

@@ -1,7 +1,8 @@
-//! Locks of kept sessions, between processes: one who makes or ends a session is alone with it, and whoever uses it
-//! can be told from nobody.
+//! Locks of kept sessions between processes: exclusive for a process that creates or ends a session, shared for those
+//! that use it, so that a session in use is known to be in use.
 //!
-//! Invariant: a lock counts only while its file is the one of that name. The kernel lets go of those of the dead.
+//! Invariant: a lock counts only while its file is the one of that name. The kernel releases the locks of dead
+//! processes.
 
 use std::{
     fs::{File, FileTimes},
@@ -26,17 +27,17 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Waits until nobody else has it. For threads that may wait.
+    /// Waits for the exclusive lock, and blocks the thread.
     pub(super) fn alone(path: &Path) -> Result<Self> {
         Self::take(path, FlockOperation::LockExclusive)?.ok_or_else(|| unusable(&Errno::AGAIN.into()))
     }
 
-    /// Takes it if nobody else has it.
+    /// Takes the exclusive lock if it is free.
     pub(super) fn alone_now(path: &Path) -> Result<Option<Self>> {
         Self::take(path, FlockOperation::NonBlockingLockExclusive)
     }
 
-    /// Takes it together with others.
+    /// Takes the shared lock.
     pub(super) fn together(path: &Path) -> Result<Self> {
         Self::take(path, FlockOperation::LockShared)?.ok_or_else(|| unusable(&Errno::AGAIN.into()))
     }
@@ -50,7 +51,7 @@ impl Lock {
                 Err(Errno::INTR) => continue,
                 Err(errno) => return Err(unusable(&errno.into())),
             }
-            // Whoever had it before may have removed the file.
+            // The previous holder may have removed the file.
             let mine = file.metadata().map_err(|error| unusable(&error))?.ino();
             if std::fs::metadata(path).is_ok_and(|there| there.ino() == mine) {
                 return Ok(Some(Self { file, path: path.to_owned() }));
@@ -58,26 +59,26 @@ impl Lock {
         }
     }
 
-    /// Notes that it is used now.
+    /// Records the time of use.
     pub(super) fn touch(&self) {
         let now = SystemTime::now();
         let _ = self.file.set_times(FileTimes::new().set_modified(now));
     }
 
-    /// How long ago that was.
+    /// Returns the time since the last use.
     pub(super) fn age(&self) -> Duration {
         let since = || self.file.metadata().ok()?.modified().ok()?.elapsed().ok();
         since().unwrap_or_default()
     }
 
-    /// Removes the file, and lets go.
+    /// Removes the file, and releases the lock.
     pub(super) fn remove(self) {
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
 pub(super) fn unusable(error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("the directory of the sessions cannot be used: {}", error.kind()))
+    Error::new(ErrorKind::Io, format!("cannot use the session directory: {}", error.kind()))
 }
 
 #[cfg(test)]
@@ -95,7 +96,7 @@ mod tests {
         let other = path.clone();
         let waiting = std::thread::spawn(move || Lock::alone(&other).unwrap());
         std::thread::sleep(std::time::Duration::from_millis(50));
-        // Whoever waited for a file that was removed has the lock of the new one.
+        // A process that waited for a removed file gets the lock of the new file.
         alone.remove();
         let next = waiting.join().unwrap();
         assert!(Lock::alone_now(&path).unwrap().is_none());

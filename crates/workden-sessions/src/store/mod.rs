@@ -1,7 +1,7 @@
 //! `DirectoryStore`: the records of sessions that no process owns, in a directory of the host, so that any process of
-//! the user finds a session again by its id.
+//! the user finds a session by its id.
 //!
-//! Invariant: a process that makes or ends a session holds its lock, so that an id has one sandbox however many
+//! Invariant: a process that creates or ends a session holds its lock, so that an id has one sandbox however many
 //! processes ask for it at a time. Dropping an [`OpenSession`] ends nothing.
 
 mod directory;
@@ -32,70 +32,70 @@ pub struct DirectoryStore {
     directory: PathBuf,
 }
 
-/// A session that this process uses, and says so to others. Dropping it leaves the session as it is.
+/// A session that this process uses, which a shared lock shows to others. Dropping it leaves the session as it is.
 #[derive(Debug)]
 pub(crate) struct OpenSession {
     /// Whether it existed.
     pub(crate) opened: Opened,
-    /// What it was made of.
+    /// Its record.
     pub(crate) record: SessionRecord,
     used: Lock,
 }
 
-/// Whether a session was there.
+/// Whether a session existed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
-    /// It was made now.
+    /// It was created.
     New,
-    /// It was there from before.
+    /// It existed.
     Existing,
 }
 
-/// What becomes of the files of a session that ends.
+/// What happens to the files of a session that ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionFiles {
     /// They stay.
     Stay,
-    /// They go, if they are in the directory of the sessions: what somebody else named stays in any case.
+    /// They are removed, if they are in the session directory; a directory that the caller named always stays.
     Go,
 }
 
-/// What became of a session that was to end.
+/// The outcome of ending a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// It has ended.
     Now,
-    /// There was none.
+    /// It did not exist.
     NotThere,
 }
 
 impl DirectoryStore {
-    /// Those whose records are in this directory, which is made when somebody opens the first one.
+    /// Uses the records in this directory, which is created when the first session is opened.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         let directory = directory.into();
         Self { directory: std::path::absolute(&directory).unwrap_or(directory) }
     }
 
-    /// Where Linux sandboxes have their leases.
+    /// The directory of the leases of Linux sandboxes.
     #[must_use]
     pub fn leases(&self) -> PathBuf {
         self.directory.join("sessions")
     }
 
-    /// The name by which a daemon knows whose containers are those of these sessions. It is random, and kept in the
-    /// directory: another directory has another, also one of the same path on another machine.
+    /// Returns the name by which a daemon recognises the containers of these sessions. It is random, and kept in the
+    /// directory: each directory has its own, so that equal paths on two machines do not collide.
     ///
     /// # Errors
     ///
-    /// When the directory cannot be used, or somebody else could have changed it.
+    /// When the directory cannot be used, or other users could have changed it.
     pub fn owner(&self) -> Result<String> {
         self.prepare()?;
         let path = self.directory.join(OWNER);
         let _alone = Lock::alone(&path.with_extension(MAKING))?;
         let digits = match directory::read(&path)? {
             Some(text) => String::from_utf8(text).ok().filter(|digits| is_owner(digits)).ok_or_else(|| {
-                Error::new(ErrorKind::Io, format!("`{}` does not say whose sessions these are", path.display()))
-                    .hint("remove it: containers of sessions from before are not found then, and end when idle")
+                Error::new(ErrorKind::Io, format!("invalid owner file `{}`", path.display()))
+                    .hint("remove it: containers of earlier sessions are not found then, and end when idle")
             })?,
             None => {
                 let digits = random_digits(OWNER_BYTES)?;
@@ -106,11 +106,11 @@ impl DirectoryStore {
         Ok(format!("cli-{digits}"))
     }
 
-    /// The files of a session that names no other directory. Made if it is not there.
+    /// Returns the workspace of a session that names no other directory, and creates it if it does not exist.
     ///
     /// # Errors
     ///
-    /// `Escapes` for a link where the directory should be, and what the host says.
+    /// `Escapes` for a link where the directory should be, and what the host reports.
     pub fn workspace(&self, id: &SessionId) -> Result<PathBuf> {
         self.prepare()?;
         self.workspaces().prepare(id)
@@ -124,7 +124,7 @@ impl DirectoryStore {
         self.directory.join(IDS).join(format!("{id}.{what}"))
     }
 
-    /// What is known of a session; `None` when there is none.
+    /// Returns the record of a session; `None` when there is none.
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ impl DirectoryStore {
         self.text(id)?.map(|text| Self::parsed(id, &text)).transpose()
     }
 
-    /// What is known of a session; of a new one, that it works in a directory of its own.
+    /// Returns the record of a session; for a new one, a record with its default workspace.
     pub(crate) fn record_or_default(&self, id: &SessionId, idle: Duration) -> Result<SessionRecord> {
         match self.record(id)? {
             Some(record) => Ok(record),
@@ -153,11 +153,11 @@ impl DirectoryStore {
         })
     }
 
-    /// The ids of all sessions that have a record, in order.
+    /// Returns the ids of all sessions that have a record, in order.
     ///
     /// # Errors
     ///
-    /// When the directory cannot be read; none at all is no error.
+    /// When the directory cannot be read; a missing directory is not an error.
     pub fn ids(&self) -> Result<Vec<SessionId>> {
         self.check()?;
         let entries = match std::fs::read_dir(self.directory.join(IDS)) {
@@ -171,7 +171,7 @@ impl DirectoryStore {
         Ok(all)
     }
 
-    /// How long nobody has used a session: nothing at all while somebody does.
+    /// How long a session has been idle; zero while it is in use.
     #[must_use]
     pub fn idle(&self, id: &SessionId) -> Duration {
         let path = self.file(id, USED);
@@ -180,13 +180,13 @@ impl DirectoryStore {
         if is_free { since().unwrap_or_default() } else { Duration::ZERO }
     }
 
-    /// The session of this id, made now if there is none or if its sandbox has ended. However many processes ask
-    /// at a time, one sandbox is made.
+    /// Returns the session of this id, and creates it if it does not exist or if its sandbox has ended. However many
+    /// processes ask at a time, one sandbox is created.
     ///
     /// # Errors
     ///
-    /// `Conflict` when the session is of another kind or made of something else, or when its files are not where
-    /// they were; and what the factory says, which leaves no record of a new one behind.
+    /// `Conflict` when the session is of another kind or has other options, or when its files have moved; and what the
+    /// launcher reports, which leaves no record of a new session behind.
     pub(crate) async fn open(
         &self,
         id: &SessionId,
@@ -202,7 +202,7 @@ impl DirectoryStore {
                 return Ok((placed, OpenSession { opened: Opened::Existing, record: there.clone(), used }));
             }
         }
-        // One that has ended is made again as it was, with what is to be hidden now.
+        // A session that has ended is created again with its old record, but with what must be hidden now.
         let is_new = there.is_none();
         let mut record = there.unwrap_or_else(|| wanted.clone());
         self.check_workspace(id, &record)?;
@@ -217,7 +217,7 @@ impl DirectoryStore {
         match launcher.create(&order).await {
             Ok(placed) => Ok((placed, OpenSession { opened: Opened::New, record, used })),
             Err(error) => {
-                // One that was there is not forgotten because it could not be started this time.
+                // Keep the record of an existing session: it may start next time.
                 if is_new {
                     let _ = std::fs::remove_file(self.file(id, RECORD));
                     used.remove();
@@ -227,8 +227,8 @@ impl DirectoryStore {
         }
     }
 
-    /// Whether the files of a session are where its record says: commands that can change what is above them
-    /// could have put a link in their place since.
+    /// Checks that the files of a session are where its record says: commands that can change a parent directory could
+    /// have put a link in its place.
     fn check_workspace(&self, id: &SessionId, record: &SessionRecord) -> Result<()> {
         if record.workspace == self.workspaces().path(id) {
             return self.workspaces().prepare(id).map(drop);
@@ -236,17 +236,17 @@ impl DirectoryStore {
         match record.workspace.canonicalize() {
             Ok(real) if real == record.workspace => Ok(()),
             _ => {
-                let sentence = format!("the files of the session `{id}` are not where they were");
+                let sentence = format!("the files of the session `{id}` have been moved or replaced");
                 Err(Error::new(ErrorKind::Conflict, sentence).hint(LET_GO))
             }
         }
     }
 
-    /// Looks at a session without using it: its idle time goes on.
+    /// Connects to a session without using it: its idle time continues.
     ///
     /// # Errors
     ///
-    /// When there is a sandbox that cannot be reached.
+    /// When it has a sandbox that cannot be reached.
     pub(crate) async fn look(&self, id: &SessionId, launcher: &dyn Launcher) -> Result<Option<Launched>> {
         let found = launcher.find().await?.into_iter().find(|found| is_of(found, id) && found.running);
         match found {
@@ -255,17 +255,17 @@ impl DirectoryStore {
         }
     }
 
-    /// Ends a session, and waits until it is gone.
+    /// Ends a session, and waits until it has ended.
     ///
     /// # Errors
     ///
-    /// What went wrong; the record stays then.
+    /// The error of its end; the record stays then.
     pub(crate) async fn release(&self, id: &SessionId, launcher: &dyn Launcher, files: SessionFiles) -> Result<Ended> {
         let making = self.lock(id).await?;
         self.end(id, launcher, files, making).await
     }
 
-    /// Removes the sandboxes of a session, and keeps its record: the next use makes one again.
+    /// Removes the sandboxes of a session, and keeps its record: the next use creates one again.
     pub(crate) async fn remove_sandbox(&self, id: &SessionId, launcher: &dyn Launcher) -> Result<()> {
         let _making = self.lock(id).await?;
         for found in launcher.find().await?.into_iter().filter(|found| is_of(found, id)) {
@@ -290,14 +290,14 @@ impl DirectoryStore {
         Ok(ended)
     }
 
-    /// Waits for the lock of a session, on a thread that may wait.
+    /// Waits for the lock of a session on a blocking thread.
     async fn lock(&self, id: &SessionId) -> Result<Lock> {
         let (this, path) = (self.clone(), self.file(id, MAKING));
         let taken = tokio::task::spawn_blocking(move || {
             this.prepare()?;
             Lock::alone(&path)
         });
-        taken.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "the lock of a session could not be waited for")))
+        taken.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "waiting for the lock of a session failed")))
     }
 
     fn use_now(&self, id: &SessionId) -> Result<Lock> {
@@ -308,11 +308,11 @@ impl DirectoryStore {
 
     fn write(&self, id: &SessionId, record: &SessionRecord) -> Result<()> {
         let text = serde_json::to_vec_pretty(record)
-            .map_err(|error| Error::new(ErrorKind::Io, format!("a record cannot be written: {error}")))?;
+            .map_err(|error| Error::new(ErrorKind::Io, format!("cannot write a session record: {error}")))?;
         directory::write(&self.file(id, RECORD), &text)
     }
 
-    /// Makes what is not there, and believes what is there only if nobody else can change it.
+    /// Creates the directories if they do not exist, and rejects them if other users can change them.
     fn prepare(&self) -> Result<()> {
         directory::prepare(&self.directory)?;
         directory::prepare(&self.directory.join(IDS))
@@ -330,7 +330,7 @@ impl Drop for OpenSession {
     }
 }
 
-/// Connects to the sandbox of a session. One that has ended is removed, with what is left of it.
+/// Connects to the sandbox of a session. Removes sandboxes that have ended.
 async fn running(id: &SessionId, launcher: &dyn Launcher) -> Result<Option<Launched>> {
     let mut all = None;
     for found in launcher.find().await?.into_iter().filter(|found| is_of(found, id)) {
@@ -403,6 +403,6 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
         assert_ne!(one.owner().unwrap(), owner, "the same path has another on another machine");
         std::fs::write(&file, "../x").unwrap();
-        assert!(one.owner().unwrap_err().sentence().contains("does not say whose"));
+        assert!(one.owner().unwrap_err().sentence().contains("invalid owner file"));
     }
 }

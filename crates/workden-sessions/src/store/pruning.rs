@@ -1,7 +1,7 @@
-//! Ending kept sessions that nobody uses, and removing what is left of those that no record speaks of.
+//! Ends kept sessions that are idle, and removes sandboxes without a record.
 //!
-//! Invariant: whether one ends is decided by whoever holds its lock, from what is there then. One that somebody makes,
-//! ends or uses at that moment is left alone, and nobody is waited for.
+//! Invariant: a session is ended only under its lock, from its state at that moment. One that a process creates, ends
+//! or uses is left alone, without waiting for it.
 
 use std::time::Duration;
 
@@ -12,38 +12,37 @@ use crate::{ExistingSandbox, Launcher, SessionId};
 
 /// How long a session has to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How old a sandbox that does not run and that no record speaks of has to be: a younger one may be about to start.
+/// The minimum age of a stopped sandbox without a record: a younger one may be about to start.
 const ABANDONED: Duration = Duration::from_secs(600);
 
-/// Whether anything is done.
+/// Whether to remove or only to report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pruning {
-    /// What nobody uses ends.
+    /// End idle sessions.
     Remove,
-    /// Nothing is done.
+    /// Change nothing.
     Look,
 }
 
-/// What became of a session that ends if nobody uses it; of [`Pruning::Look`], what would become of it.
+/// What happened to a session; with [`Pruning::Look`], what would happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pruned {
-    /// It goes on, or there was none.
+    /// It goes on, or does not exist.
     Stays,
-    /// It had ended by itself.
+    /// It had already ended.
     HadEnded,
-    /// Its record could not be understood, so that nobody could have used it again.
+    /// Its record could not be understood, so that it could not be used again.
     Damaged,
-    /// Nobody had used it for so long.
+    /// It was idle for this long.
     Idle(Duration),
 }
 
 impl DirectoryStore {
-    /// Ends a session that has ended by itself, that cannot be used again, or that nobody has used for `most`. Its
-    /// files stay.
+    /// Ends a session that has exited, cannot be used again, or has been idle for `most`. Its files stay.
     ///
     /// # Errors
     ///
-    /// `TimedOut` when it does not answer, and what went wrong otherwise: it goes on then.
+    /// `TimedOut` when it does not answer, and what else fails: the session goes on then.
     pub(crate) async fn prune(
         &self,
         id: &SessionId,
@@ -73,11 +72,11 @@ impl DirectoryStore {
         Ok(pruned)
     }
 
-    /// Removes sandboxes that do not run and that no record speaks of. How many there were.
+    /// Removes sandboxes that do not run and have no record. Returns how many there were.
     ///
     /// # Errors
     ///
-    /// What the factory says.
+    /// What the launcher reports.
     pub(crate) async fn prune_unknown(&self, launcher: &dyn Launcher, doing: Pruning) -> Result<usize> {
         let mut removed = 0;
         for found in launcher.find().await?.into_iter().filter(is_dead) {
@@ -88,7 +87,7 @@ impl DirectoryStore {
                     continue;
                 }
             }
-            // It may have been removed, and made again, before the lock was there.
+            // It may have been removed and created again before the lock was taken.
             let is_there = launcher.find().await?.iter().any(|again| again.name == found.name && is_dead(again));
             if is_there && doing == Pruning::Remove {
                 launcher.remove(&found.name).await?;
@@ -99,7 +98,7 @@ impl DirectoryStore {
         Ok(removed)
     }
 
-    /// How many jobs a session has; `None` when it does not run.
+    /// Returns how many jobs a session has; `None` when it does not run.
     async fn jobs(&self, id: &SessionId, launcher: &dyn Launcher) -> Result<Option<u64>> {
         match self.look(id, launcher).await? {
             Some(placed) => placed.sandbox.usage().await.map(|usage| Some(usage.jobs)),
@@ -107,7 +106,7 @@ impl DirectoryStore {
         }
     }
 
-    /// The lock of a session, if nobody has it.
+    /// Takes the lock of a session, if it is free.
     fn lock_now(&self, id: &SessionId) -> Result<Option<Lock>> {
         self.prepare()?;
         Lock::alone_now(&self.file(id, MAKING))

@@ -1,4 +1,4 @@
-//! What is known of a kept session when nobody is connected to it: a JSON document beside its lock.
+//! The record of a kept session: a JSON document beside its lock.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -7,26 +7,26 @@ use workden_core::{Error, ErrorKind, Result, VirtualPath};
 
 use crate::SessionId;
 
-/// What a kept session was made of.
+/// The record of a kept session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRecord {
     /// The kind of its sandbox: `linux`, `docker`. An id belongs to one.
     pub kind: String,
-    /// What was asked for when it was made, by name. Asking for something else is a conflict.
+    /// Its options when it was created, by name. Asking for another value is a conflict.
     pub options: BTreeMap<String, String>,
     /// The directory of the host that holds its files.
     pub workspace: PathBuf,
-    /// Where commands see that.
+    /// The path of that directory for commands.
     pub directory: VirtualPath,
-    /// What commands may not read in it.
+    /// Paths in it that commands may not read.
     #[serde(default)]
     pub masked: Vec<VirtualPath>,
-    /// How long it lives while nobody is connected.
+    /// How long it lives while no process is connected.
     pub idle: Duration,
 }
 
 impl SessionRecord {
-    /// A session without options that works in this directory of the host.
+    /// Returns the record of a session without options that works in this directory of the host.
     ///
     /// # Errors
     ///
@@ -37,12 +37,12 @@ impl SessionRecord {
         Ok(Self { kind, options, workspace, directory, masked, idle })
     }
 
-    /// Whether a session that is there is what somebody wants: of the same kind, with all that they name, and
-    /// with nothing to read that they would hide.
+    /// Checks that the session is what the caller wants: of the same kind, with all the named options, and with
+    /// everything hidden that must be hidden.
     ///
     /// # Errors
     ///
-    /// `Conflict`, with what is different.
+    /// `Conflict`, with the difference.
     pub fn fits(&self, id: &SessionId, wanted: &Self) -> Result<()> {
         let conflict = |sentence: String| Err(Error::new(ErrorKind::Conflict, sentence).hint(LET_GO));
         if self.kind != wanted.kind {
@@ -62,7 +62,7 @@ impl SessionRecord {
     }
 }
 
-/// What can be done about a session that is another than the one that is wanted.
+/// The hint for a session that does not fit.
 pub(super) const LET_GO: &str = "use another id, or end it with `workden sessions release`, which keeps its files";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Sandboxes from before: adopted or removed, and never those of now.
+//! Sandboxes of an earlier manager: adopted or removed. Current ones are left alone.
 
 use super::*;
 use crate::Adopt;
@@ -37,7 +37,7 @@ async fn a_manager_can_begin_with_nothing_from_before() {
     assert_eq!(factory.removed().len(), 4);
     assert!(manager.sessions().is_empty());
     moment().await;
-    assert_eq!(factory.running(), ["spare#1"], "a spare one of now is not one from before");
+    assert_eq!(factory.running(), ["spare#1"], "a new spare sandbox is not a left-over");
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,7 +12,7 @@ async fn a_session_that_is_released_is_gone_and_can_be_made_anew() {
     assert!(manager.release(&id("a")).await.unwrap() && !manager.release(&id("a")).await.unwrap());
     assert!(factory.running().is_empty() && factory.removed() == ["a#1"]);
     let error = session.directory().await.unwrap_err();
-    assert_eq!((error.kind(), error.sentence()), (ErrorKind::Gone, "the session `a` is gone: it was released"));
+    assert_eq!((error.kind(), error.sentence()), (ErrorKind::Gone, "the session `a` has ended: it was released"));
     assert_eq!(manager.get_or_create(&id("a"), None).await.unwrap().name(), "a#2");
 }
 
@@ -24,7 +24,7 @@ async fn a_session_that_is_released_while_it_starts_ends_when_it_has() {
     let (releasing, of) = (Arc::clone(&manager), id("a"));
     let releasing = tokio::spawn(async move { releasing.release(&of).await });
     moment().await;
-    // Who asks now wants a new one, and waits for the old one to be gone.
+    // A caller that asks now waits until the old session has ended, and gets a new one.
     let next = asks(&manager, "a").await;
     assert!(!releasing.is_finished() && !next.is_finished() && factory.orders().len() == 1);
     factory.let_go(1);
@@ -46,7 +46,7 @@ async fn who_asks_for_a_session_that_ends_waits_until_it_is_gone() {
     let next = asks(&manager, "a").await;
     assert_eq!(states(&manager), [("a".to_owned(), SessionState::Stopping)]);
     assert_eq!(factory.orders().len(), 1);
-    // Whoever released it may go: it ends all the same.
+    // It ends even if the task that released it goes away.
     releasing.abort();
     old.let_go();
     assert_eq!(next.await.unwrap().unwrap().name(), "a#2");
@@ -81,7 +81,7 @@ async fn a_shutdown_ends_all_at_a_time_and_tells_what_went_wrong() {
     }
     let began = tokio::time::Instant::now();
     let report = manager.shutdown(10 * SECOND).await;
-    // The time of one that hangs, not of two.
+    // The deadline of one hanging session, not of two.
     assert!(began.elapsed() < 5 * SECOND, "{:?}", began.elapsed());
     assert_eq!((report.sessions, report.failed.len()), (2, 3), "{report:?}");
     let error = manager.get_or_create(&id("a"), None).await.unwrap_err();
@@ -147,7 +147,7 @@ async fn files_are_purged_only_when_nobody_uses_them() {
     std::fs::write(&kept, "").unwrap();
     assert_eq!(manager.purge(&id("a")).await.unwrap_err().kind(), ErrorKind::Busy);
     manager.release(&id("a")).await.unwrap();
-    assert!(kept.exists(), "a release keeps them");
+    assert!(kept.exists(), "a release keeps the files");
     assert!(manager.purge(&id("a")).await.unwrap() && !manager.purge(&id("a")).await.unwrap());
     assert!(!kept.exists() && manager.sessions().is_empty());
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Idle sessions: which they are, and that nobody who uses one loses it.
+//! Idle sessions: which sessions count as idle, and that a session in use is not ended.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -30,7 +30,7 @@ async fn a_session_that_nobody_uses_is_ended_and_one_that_is_used_is_not() {
     tokio::time::sleep(SECOND).await;
     assert_eq!(manager.cleanup_idle(None).await, 1);
     let error = session.directory().await.unwrap_err();
-    assert_eq!(error.sentence(), "the session `a` is gone: nobody had used it for 60 seconds");
+    assert_eq!(error.sentence(), "the session `a` has ended: it was idle for 60 s");
     assert!(factory.running().is_empty() && manager.sessions().is_empty());
 }
 
@@ -44,7 +44,7 @@ async fn a_call_under_way_keeps_a_session_for_as_long_as_it_takes() {
     assert_eq!((manager.cleanup_idle(None).await, manager.sessions()[0].in_use), (0, 1));
     factory.sandbox("a#1").let_go();
     assert_eq!(call.await.unwrap().unwrap_err().kind(), ErrorKind::Unsupported);
-    // It has been used until now.
+    // It has been in use until now.
     assert_eq!((manager.cleanup_idle(None).await, manager.sessions()[0].in_use), (0, 0));
     tokio::time::sleep(MINUTE).await;
     assert_eq!(manager.cleanup_idle(None).await, 1);
@@ -83,7 +83,7 @@ async fn background_jobs_keep_a_session() {
     tokio::time::sleep(2 * MINUTE).await;
     assert_eq!(manager.cleanup_idle(None).await, 0);
     factory.sandbox("a#1").jobs.store(0, SeqCst);
-    assert_eq!(manager.cleanup_idle(None).await, 0, "its time begins when the job has ended");
+    assert_eq!(manager.cleanup_idle(None).await, 0, "the idle time starts when the job has ended");
     tokio::time::sleep(2 * MINUTE).await;
     assert_eq!(manager.cleanup_idle(None).await, 1);
 }
@@ -94,7 +94,7 @@ async fn a_call_between_the_look_of_the_reaper_and_its_end_keeps_a_session() {
     let (manager, session) = with_one(&factory).await;
     let manager = Arc::new(manager);
     tokio::time::sleep(2 * MINUTE).await;
-    // The sandbox thinks about the question for longer than it is waited for.
+    // The sandbox takes longer to answer than the manager waits.
     factory.sandbox("a#1").silent.store(true, SeqCst);
     let reaping = Arc::clone(&manager);
     let reaping = tokio::spawn(async move { reaping.cleanup_idle(None).await });
@@ -117,7 +117,7 @@ async fn a_session_can_have_a_limit_of_its_own_and_be_given_another() {
     assert_eq!(manager.cleanup_idle(None).await, 1);
     tokio::time::sleep(2 * MINUTE).await;
     assert_eq!(manager.cleanup_idle(None).await, 0);
-    assert_eq!(manager.cleanup_idle(Some(MINUTE)).await, 2, "unless somebody says otherwise");
+    assert_eq!(manager.cleanup_idle(Some(MINUTE)).await, 2, "the argument overrides the limit of the session");
 }
 
 #[tokio::test(start_paused = true)]
@@ -135,7 +135,7 @@ async fn the_reaper_goes_on_after_a_sandbox_that_panics_fails_or_hangs() {
     manager.stop_reaper();
     manager.get_or_create(&id("a"), None).await.unwrap();
     tokio::time::sleep(5 * MINUTE).await;
-    assert_eq!(manager.sessions().len(), 1, "it was told to stop");
+    assert_eq!(manager.sessions().len(), 1, "the reaper was stopped");
     assert_eq!(factory.removed().len(), 4);
 }
 

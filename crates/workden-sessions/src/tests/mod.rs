@@ -1,4 +1,4 @@
-//! Races of sessions, with a factory that does what it is told and a clock that waits for nobody.
+//! Races of sessions, with a scripted launcher and a paused clock.
 
 mod adopting;
 mod ending;
@@ -17,7 +17,7 @@ use crate::{
     tests::scripted::{Does, Scripted},
 };
 
-/// Long enough for everything that waits for nothing.
+/// Long enough for every task that does not wait for a timer.
 const MOMENT: Duration = Duration::from_millis(5);
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -29,7 +29,7 @@ async fn manager(factory: &Scripted) -> Arc<SessionManager> {
     Arc::new(SessionManager::builder(factory.clone()).start().await.unwrap())
 }
 
-/// Somebody who asks for a session, in a task of their own that has begun to wait.
+/// Asks for a session in a task that has started to wait.
 async fn asks(manager: &Arc<SessionManager>, whose: &str) -> JoinHandle<Result<Session>> {
     let (manager, id) = (Arc::clone(manager), id(whose));
     let asking = tokio::spawn(async move { manager.get_or_create(&id, None).await });

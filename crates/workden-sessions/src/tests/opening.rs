@@ -1,4 +1,4 @@
-//! Opening sessions: once for each id, whoever asks, goes away, or fails.
+//! Opening sessions: once for each id, even if callers race, go away or fail.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -97,12 +97,12 @@ async fn a_dead_session_is_removed_and_made_anew() {
     let manager = manager(&factory).await;
     let before = manager.get_or_create(&id("a"), None).await.unwrap();
     factory.sandbox("a#1").dead.store(true, SeqCst);
-    // It is found out by the first call that notices, or by asking.
+    // The manager notices it from the first call that fails, or when it asks.
     before.directory().await.unwrap_err();
     let after = manager.get_or_create(&id("a"), None).await.unwrap();
     assert_eq!((after.name(), factory.removed()), ("a#2", vec!["a#1".to_owned()]));
     let error = before.directory().await.unwrap_err();
-    assert_eq!(error.sentence(), "the session `a` is gone: its sandbox no longer answered");
+    assert_eq!(error.sentence(), "the session `a` has ended: its sandbox stopped responding");
     assert_eq!(factory.running(), ["a#2"]);
 }
 
@@ -150,11 +150,11 @@ async fn another_runtime_is_a_conflict_that_names_both() {
     manager.get_or_create(&id("a"), None).await.unwrap();
     manager.get_or_create(&id("a"), Some(runtime("python"))).await.unwrap();
     let error = manager.get_or_create(&id("a"), Some(runtime("node"))).await.unwrap_err();
-    let sentence = "the session `a` has the runtime `python`, and `node` is another one";
+    let sentence = "the session `a` has the runtime `python`, and `node` is a different runtime";
     assert_eq!((error.kind(), error.sentence()), (ErrorKind::Conflict, sentence));
     let changed = RuntimeConfig { packages: vec!["requests".to_owned()], ..runtime("python") };
     let error = manager.get_or_create(&id("a"), Some(changed)).await.unwrap_err();
-    assert!(error.sentence().ends_with("another one of that name"), "{error}");
+    assert!(error.sentence().ends_with("a different runtime of that name"), "{error}");
     manager.get_or_create(&id("b"), None).await.unwrap();
     assert_eq!(factory.orders()[1].runtime, Some(runtime("plain")));
     assert_eq!(manager.sessions()[0].runtime.as_deref(), Some("python"));
@@ -168,7 +168,7 @@ async fn there_are_never_more_than_there_may_be_and_those_that_start_count() {
     manager.get_or_create(&id("b"), None).await.unwrap();
     let error = manager.get_or_create(&id("c"), None).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy);
-    assert!(error.to_string().contains("there are 2 already") && error.hint_text().is_some(), "{error}");
+    assert!(error.to_string().contains("the limit of 2 sessions") && error.hint_text().is_some(), "{error}");
     manager.get_or_create(&id("b"), None).await.unwrap();
     factory.let_go(1);
     starting.await.unwrap().unwrap();
@@ -186,7 +186,7 @@ async fn the_order_says_whose_it_is_how_long_it_lives_and_where_its_files_are() 
     let options = SessionOptions { idle: Some(SECOND), ..SessionOptions::default() };
     manager.get_or_create_with(&id("b"), options).await.unwrap();
     let orders = factory.orders();
-    assert_eq!(orders.len(), 2, "no spare one fits a session with files");
+    assert_eq!(orders.len(), 2, "a spare sandbox does not fit a session with files");
     assert_eq!(orders[0].workspace, Some(place.path().join("a/workspace")));
     assert_eq!((orders[0].session.clone(), orders[0].idle), (Some(id("a")), Some(9 * SECOND)));
     assert_eq!(orders[1].idle, Some(SECOND));

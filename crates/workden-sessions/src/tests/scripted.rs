@@ -1,4 +1,4 @@
-//! A factory that does what a test tells it, and sandboxes that remember what was done to them.
+//! A scripted launcher, and sandboxes that record what was done to them.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -27,7 +27,7 @@ use workden_core::{
 
 use crate::{ExistingSandbox, LaunchRequest, Launched, Launcher, SessionId};
 
-/// What happens when something is asked for.
+/// What a scripted call does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Does {
     #[default]
@@ -35,17 +35,17 @@ pub(super) enum Does {
     Fail,
     Panic,
     Hang,
-    /// Waits until the test lets it go on.
+    /// Waits until the test releases it.
     Wait,
 }
 
-/// The factory of a test; clones share what they know.
+/// The launcher of a test; clones share their state.
 #[derive(Clone, Default)]
 pub(super) struct Scripted(Arc<State>);
 
 #[derive(Default)]
 struct State {
-    /// What the next ones do when they are made; all after that do well.
+    /// What the next creations do; all later ones succeed.
     script: Mutex<VecDeque<Does>>,
     orders: Mutex<Vec<LaunchRequest>>,
     sandboxes: Mutex<BTreeMap<String, Arc<Fake>>>,
@@ -74,8 +74,8 @@ impl Does {
     async fn done(self, gate: &Gate) -> Result<()> {
         match self {
             Self::Well => Ok(()),
-            Self::Fail => Err(Error::new(ErrorKind::Unsupported, "it fails, as told")),
-            Self::Panic => panic!("it panics, as told"),
+            Self::Fail => Err(Error::new(ErrorKind::Unsupported, "a scripted failure")),
+            Self::Panic => panic!("a scripted panic"),
             Self::Hang => pending().await,
             Self::Wait => {
                 gate.pass().await;
@@ -105,7 +105,7 @@ impl Scripted {
         self.0.assign_fails.store(true, SeqCst);
     }
 
-    /// How often it was asked to make one.
+    /// How often `create` was called.
     pub(super) fn orders(&self) -> Vec<LaunchRequest> {
         self.0.orders.lock().unwrap().clone()
     }
@@ -114,7 +114,7 @@ impl Scripted {
         Arc::clone(&self.0.sandboxes.lock().unwrap()[name])
     }
 
-    /// The names of those that were made and not stopped.
+    /// The names of the sandboxes that were created and not stopped.
     pub(super) fn running(&self) -> Vec<String> {
         let all = self.0.sandboxes.lock().unwrap();
         all.iter().filter(|(_, fake)| fake.stopped.load(SeqCst) == 0).map(|(name, _)| name.clone()).collect()
@@ -144,7 +144,7 @@ impl Launcher for Scripted {
 
     async fn assign(&self, spare: Launched, session: &SessionId) -> Result<Launched> {
         if self.0.assign_fails.load(SeqCst) {
-            return Err(Error::new(ErrorKind::Io, "it cannot be given away"));
+            return Err(Error::new(ErrorKind::Io, "it cannot be assigned"));
         }
         let name = format!("{session}<{}", spare.name);
         let mut all = self.0.sandboxes.lock().unwrap();
@@ -170,7 +170,7 @@ impl Launcher for Scripted {
 
     async fn adopt(&self, found: &ExistingSandbox) -> Result<Launched> {
         if found.name.contains("broken") {
-            return Err(Error::new(ErrorKind::Gone, "nobody answers"));
+            return Err(Error::new(ErrorKind::Gone, "the sandbox does not answer"));
         }
         Ok(self.placed(found.name.clone()))
     }
@@ -218,7 +218,7 @@ fn no<T>() -> Result<T> {
 
 #[async_trait]
 impl Sandbox for Fake {
-    /// Ends when the test lets it.
+    /// Ends when the test releases it.
     async fn execute(&self, _: &ExecuteRequest) -> Result<Executed> {
         self.gate.pass().await;
         no()
@@ -259,7 +259,7 @@ impl Sandbox for Fake {
     }
 }
 
-/// A process that says nothing.
+/// A process without output.
 struct Silent;
 
 impl futures_core::Stream for Silent {

@@ -1,4 +1,4 @@
-//! Spare sandboxes: there before anybody asks, given away, made again.
+//! Spare sandboxes: created in advance, assigned, replaced.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -22,7 +22,7 @@ async fn spare_sandboxes_are_given_away_and_made_again() {
     assert_eq!((factory.orders().len(), manager.sessions().len()), (3, 1));
     let other = RuntimeConfig { name: "other".to_owned(), ..RuntimeConfig::default() };
     let session = manager.get_or_create(&id("b"), Some(other)).await.unwrap();
-    assert_eq!(session.name(), "b#4", "a spare one has the default runtime");
+    assert_eq!(session.name(), "b#4", "a spare sandbox has the default runtime");
     let report = manager.shutdown(SECOND).await;
     assert_eq!((report.sessions, report.spares, report.failed.len()), (2, 2, 0), "{report:?}");
     assert!(factory.running().is_empty());
@@ -67,7 +67,7 @@ async fn a_spare_that_is_made_during_a_shutdown_is_disposed_of() {
 
     let factory = Scripted::default().next([Does::Wait]);
     let manager = with_spares(&factory, 1).await;
-    assert_eq!(manager.shutdown(SECOND).await.failed.len(), 1, "it says what is still under way");
+    assert_eq!(manager.shutdown(SECOND).await.failed.len(), 1, "the report names what is still in progress");
     factory.let_go(1);
     moment().await;
     assert!(factory.running().is_empty() && factory.removed() == ["spare#1"]);

@@ -1,4 +1,4 @@
-//! Where something stands in a TOML text: line and column, as editors count them.
+//! Finds the line and column of a value in a TOML text, as editors count them.
 
 use toml::{
     Spanned,
@@ -6,7 +6,7 @@ use toml::{
 };
 use workden_core::{Error, ErrorKind};
 
-/// One step on the way to a value.
+/// One step on the path to a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step<'a> {
     /// A key of a table.
@@ -15,7 +15,7 @@ pub(super) enum Step<'a> {
     Nth(usize),
 }
 
-/// An error about what stands at a byte.
+/// An error at a byte offset.
 pub(super) fn at_offset(text: &str, offset: usize, message: &str) -> Error {
     Error::new(ErrorKind::InvalidArgument, format!("{}{}", line_and_column(text, offset), message.trim_end()))
         .hint("`workden policy schema` prints a JSON Schema for editors")

@@ -1,7 +1,7 @@
 //! `workden.toml`: mounts, rules, limits and approvals as a file.
 //!
-//! Invariant: a file that loads is right. Names that do not exist, patterns that do not parse and
-//! examples that do not hold are errors with line and column, never something that is passed over.
+//! Invariant: a file that loads is valid. Unknown names, patterns that do not parse and examples that do not hold are
+//! errors with line and column, and are never ignored.
 
 mod locate;
 
@@ -13,7 +13,7 @@ use workden_policy::{
 
 use self::locate::{Step, at_offset, position};
 
-/// What a `workden.toml` says.
+/// The content of a `workden.toml`.
 ///
 /// ```
 /// use workden::Config;
@@ -40,56 +40,55 @@ use self::locate::{Step, at_offset, position};
 #[cfg_attr(feature = "schema", schemars(title = "workden.toml", description = "What may be done in a workspace."))]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The preset that the rules below come before. Absent, there are only the rules below; with
-    /// neither, nothing is refused.
+    /// The preset; its rules apply after the rules below. Without a preset and without rules, nothing is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extends: Option<Preset>,
-    /// Directories, each at a place of its own. Absent, the workspace is what the program makes it.
+    /// Directories, each mounted at its own path. Absent, the program chooses the directories.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<MountConfig>,
     /// Rules; the first that matches decides, before those of the preset.
     #[serde(skip_serializing_if = "Ruleset::is_empty")]
     pub rules: Ruleset,
-    /// What holds everywhere.
+    /// Limits for all files.
     #[serde(skip_serializing_if = "LimitsConfig::is_empty")]
     pub limits: LimitsConfig,
-    /// What becomes of what has to be asked.
+    /// How calls that require approval are answered.
     pub approvals: ApprovalsConfig,
 }
 
-/// A directory at a place.
+/// A directory that is mounted at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MountConfig {
-    /// Where the agent sees it.
+    /// The path that the agent sees.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub at: VirtualPath,
-    /// The directory on the host; a relative one counts from the file.
+    /// The directory on the host; a relative path counts from this file.
     pub directory: String,
     /// Whether it may be written.
     #[serde(default)]
     pub mode: MountMode,
-    /// The only endings that files may have, like `.md`; absent, any.
+    /// The only suffixes that files may have, like `.md`; absent, any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suffixes: Option<Vec<String>>,
     /// The largest file that may be read or written, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_file_bytes: Option<u64>,
-    /// Whether somebody has to approve each read.
+    /// Whether each read requires approval.
     #[serde(default)]
     pub read_approval: MountApproval,
-    /// Whether somebody has to approve each write.
+    /// Whether each write requires approval.
     #[serde(default)]
     pub write_approval: MountApproval,
 }
 
-/// What holds for every file, in whatever mount.
+/// Limits for every file, in any mount.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsConfig {
-    /// The only endings that files may have, like `.md`; absent, any.
+    /// The only suffixes that files may have, like `.md`; absent, any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suffixes: Option<Vec<String>>,
     /// The largest file that may be read or written, in bytes.
@@ -97,12 +96,12 @@ pub struct LimitsConfig {
     pub max_file_bytes: Option<u64>,
 }
 
-/// What becomes of what has to be asked.
+/// How calls that require approval are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ApprovalsConfig {
-    /// Who answers.
+    /// The approval mode.
     pub mode: ApprovalMode,
 }
 
@@ -111,12 +110,12 @@ pub struct ApprovalsConfig {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalMode {
-    /// Whoever the program names; nobody, if it names nobody.
+    /// The approver that the program names; without one, calls that require approval are refused.
     #[default]
     Interactive,
-    /// Everything that asks is approved, unless the program names somebody to ask.
+    /// Calls that require approval are approved, unless the program names an approver.
     ApproveAll,
-    /// Everything that asks is refused.
+    /// Calls that require approval are refused.
     Strict,
 }
 
@@ -125,8 +124,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` with line and column: TOML that does not parse, a name that does not exist,
-    /// a pattern that does not parse, an example that does not hold, two mounts at one place.
+    /// `InvalidArgument` with line and column: TOML that does not parse, an unknown name, a pattern that does not
+    /// parse, an example that does not hold, two mounts at one path.
     pub fn parse(text: &str) -> Result<Self> {
         let config: Self = toml::from_str(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
@@ -138,7 +137,7 @@ impl Config {
         Ok(config)
     }
 
-    /// The rules of the preset and those before it; `None` when there are neither.
+    /// Returns its rules followed by those of the preset; `None` when it has neither.
     #[must_use]
     pub fn ruleset(&self, surroundings: PathScope) -> Option<Ruleset> {
         match self.extends {
@@ -148,11 +147,11 @@ impl Config {
         }
     }
 
-    /// What it refuses and asks about.
+    /// Returns its policy.
     ///
     /// # Errors
     ///
-    /// None for a configuration that [`Config::parse`] returned; as there for another.
+    /// None for a configuration that [`Config::parse`] returned; as there for any other.
     pub fn policy(&self, surroundings: PathScope) -> Result<Policy> {
         let mut policy = Policy::new();
         if let Some(rules) = self.ruleset(surroundings) {
@@ -169,19 +168,18 @@ impl Config {
         Ok(policy)
     }
 
-    /// Every operation of a preset has a default of its own, so that another one would never hold.
+    /// Rejects a `default` beside a preset: every operation of a preset has a default, so that it would never apply.
     fn check_default(&self, text: &str) -> Result<()> {
         if self.extends.is_none() || self.rules.default.is_none() {
             return Ok(());
         }
         let place = position(text, &[Step::Key("rules"), Step::Key("default")]);
         let sentence =
-            format!("{place}`default` means nothing beside `extends`: each operation of a preset has its own");
-        Err(Error::new(ErrorKind::InvalidArgument, sentence)
-            .hint("set it where it is meant: `[rules.write]`, `default`"))
+            format!("{place}`default` is not supported with `extends`: each operation of a preset has its own");
+        Err(Error::new(ErrorKind::InvalidArgument, sentence).hint("set it for one operation, like `[rules.write]`"))
     }
 
-    /// Each rule on its own, so that an error can be shown where it is.
+    /// Compiles each rule alone, so that an error names its line.
     fn check_rules(&self, text: &str) -> Result<()> {
         for operation in Operation::ALL {
             let rules = self.rules.of(operation).map_or(&[][..], |rules| &rules.rules);
@@ -191,7 +189,7 @@ impl Config {
                 *alone.of_mut(operation) = Some(of);
                 if let Err(error) = alone.compile() {
                     let path = [Step::Key("rules"), Step::Key(operation.name()), Step::Key("rules"), Step::Nth(nth)];
-                    // Checked alone it is the first.
+                    // Compiled alone, each rule is number 1.
                     let told = error.sentence().replacen("rule 1 of", &format!("rule {} of", nth + 1), 1);
                     let sentence = format!("{}{told}", position(text, &path));
                     let located = Error::new(ErrorKind::InvalidArgument, sentence);
@@ -207,7 +205,7 @@ impl Config {
             if mount.directory.trim().is_empty() {
                 let place = position(text, &[Step::Key("mounts"), Step::Nth(nth), Step::Key("directory")]);
                 return Err(Error::new(ErrorKind::InvalidArgument, format!("{place}`directory` is empty"))
-                    .hint("`.` is the directory of the file itself"));
+                    .hint("use `.` for the directory of this file"));
             }
             if let Err(error) = MountTable::new(vec![mount.rules()]) {
                 let place = position(text, &[Step::Key("mounts"), Step::Nth(nth), Step::Key("suffixes")]);
@@ -216,8 +214,8 @@ impl Config {
             }
             if self.mounts[..nth].iter().any(|other| other.at == mount.at) {
                 let place = position(text, &[Step::Key("mounts"), Step::Nth(nth), Step::Key("at")]);
-                let sentence = format!("{place}something is mounted at `{}` already", mount.at);
-                return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint("mount it at another place"));
+                let sentence = format!("{place}two directories are mounted at `{}`", mount.at);
+                return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint("mount it at another path"));
             }
         }
         Ok(())
@@ -243,7 +241,7 @@ impl LimitsConfig {
     }
 }
 
-/// The JSON Schema of a `workden.toml`, for editors.
+/// Returns the JSON Schema of a `workden.toml`, for editors.
 #[cfg(feature = "schema")]
 #[must_use]
 pub fn config_schema() -> String {

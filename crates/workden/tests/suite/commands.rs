@@ -1,4 +1,4 @@
-//! Commands of a workspace, in a real sandbox without walls: what the policy makes of them.
+//! Commands of a workspace under a policy, in a real sandbox without isolation.
 
 use std::{
     collections::BTreeMap,
@@ -98,7 +98,7 @@ async fn neither_variables_nor_later_input_are_a_way_around() {
     let shell = || Command::Shell("sh".into());
     let refused = workspace.spawn(shell(), Streams::Pipes).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::ApprovalNeeded, "{refused}");
-    assert!(commands.execute(&ExecuteRequest::new(shell())).await.is_ok(), "it has nothing to read");
+    assert!(commands.execute(&ExecuteRequest::new(shell())).await.is_ok(), "`execute` gives the shell no input");
 }
 
 #[tokio::test]

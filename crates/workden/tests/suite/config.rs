@@ -26,7 +26,7 @@ fn errors_name_line_and_column() {
         ),
         (
             "[[mounts]]\nat = \"/a\"\ndirectory = \".\"\n[[mounts]]\nat = \"/a/\"\ndirectory = \".\"\n",
-            "line 5, column 6: something is mounted at `/a` already",
+            "line 5, column 6: two directories are mounted at `/a`",
         ),
         ("[[mounts]]\nat = \"/../x\"\ndirectory = \".\"\n", "line 2, column 6: "),
         (
@@ -56,7 +56,7 @@ fn own_rules_come_before_those_of_the_preset() {
     assert_eq!(says(&policy, "git push"), Action::Deny);
     assert_eq!(says(&policy, "make"), Action::Ask);
     assert_eq!(says(&policy, "rm -rf /"), Action::Deny);
-    // What comes with an allowed command is judged by itself.
+    // A redirection or substitution is judged separately.
     assert_eq!(says(&policy, "git status -s > .env"), Action::Deny);
     assert_eq!(says(&policy, "git status $(make)"), Action::Ask);
 }
@@ -89,7 +89,7 @@ fn a_file_is_read_with_its_name_in_the_errors_and_its_mounts_are_all_the_places_
     assert!(error.starts_with("cannot open the directory to mount at `/a`: "), "{error}");
     build("[[mounts]]\nat = \"/a\"\ndirectory = \".\"\n").unwrap();
     let both = Workspace::builder().root(base.path()).config_file(&file).unwrap().build().unwrap_err();
-    assert!(both.to_string().contains("mounts of its own"), "{both}");
+    assert!(both.to_string().contains("mounts of a configuration"), "{both}");
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn the_strictest_says_who_answers() {
         |mode: &str| Config::parse(&format!("extends = \"default\"\n[approvals]\nmode = \"{mode}\"\n")).unwrap();
     for (modes, refuses, expected) in [
         (&["approve_all"][..], false, true),
-        // Somebody is there to ask: the file does not answer in their place.
+        // The program names an approver, so that the file does not answer.
         (&["approve_all"], true, false),
         (&["approve_all", "interactive"], false, false),
         (&["strict", "approve_all"], false, false),
@@ -114,7 +114,7 @@ async fn the_strictest_says_who_answers() {
 #[test]
 fn a_missing_file_is_told_without_where_it_would_be() {
     let error = Workspace::builder().config_file("/nonexistent/workden.toml").unwrap_err().to_string();
-    assert_eq!(error, "cannot read the configuration `workden.toml`: there is no such file");
+    assert_eq!(error, "cannot read the configuration `workden.toml`: file not found");
 }
 
 #[tokio::test]

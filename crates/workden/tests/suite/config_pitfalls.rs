@@ -1,4 +1,4 @@
-//! Configurations that would mean something else than their owner thinks: errors, where they stand.
+//! Configurations that would not mean what they seem to mean: errors with line and column.
 
 use workden::Config;
 
@@ -7,7 +7,7 @@ fn what_would_never_hold_is_an_error_where_it_stands() {
     for (text, expected) in [
         (
             "extends = \"permissive\"\n[rules]\ndefault = \"deny\"\n",
-            "line 3, column 11: `default` means nothing beside",
+            "line 3, column 11: `default` is not supported with",
         ),
         ("[[mounts]]\nat = \"/a\"\ndirectory = \"\"\n", "line 3, column 13: `directory` is empty"),
         ("[rules.read]\nrules = [{ pattern = \"!b\", action = \"deny\" }]\n", "line 2, column 10: rule 1 of `read`"),

@@ -1,4 +1,4 @@
-//! A workspace from outside: as a program builds it, and as an agent meets it.
+//! Tests of a workspace through its public API.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 

@@ -1,4 +1,4 @@
-//! The tools of a workspace, over a real sandbox without walls and under a policy.
+//! The tools of a workspace under a policy, with a real sandbox without isolation.
 
 use std::{
     collections::BTreeMap,
@@ -95,7 +95,7 @@ async fn execute_answers_with_output_or_what_went_wrong() {
     let answer = tools.call("execute", run("echo x; exit 2")).await.unwrap();
     let structured = answer.structured.unwrap();
     assert_eq!((&structured["exit_code"], &structured["output"]), (&json!(2), &json!("x\n")));
-    // A cd lasts as long as its shell.
+    // A `cd` lasts as long as its shell.
     tools.call("execute", run("mkdir d && cd d && touch here")).await.unwrap();
     says(&tools, "execute", run("ls"), "d\n").await;
     says(&tools, "ls", json!({ "path": "d" }), "Contents of d:\n  here (0 bytes)").await;
@@ -147,7 +147,7 @@ async fn background_commands_from_start_to_end() {
     assert_eq!(unknown.kind, ErrorKind::NotFound);
     tools.call("run_in_background", json!({ "command": "sleep 600" })).await.unwrap();
     says(&tools, "kill_shell", kill("bg_2"), "Killed background shell bg_2.").await;
-    // Another agent starts to listen at the beginning.
+    // Another agent reads from the start.
     let other = tools.for_another_agent();
     says(&other, "read_output", json!({ "shell_id": "bg_1" }), "[bg_1] exited (code 0)\nready\ndone\n").await;
 }
@@ -231,7 +231,7 @@ async fn read_only_mounts_leave_nothing_to_write_with() {
     let read_only = mounts(vec![MountRules::read_only(at("/input"))]);
     assert!(read_only.denies_everywhere(Operation::Write) && !read_only.denies_everywhere(Operation::Read));
     assert_eq!(names(&tools(read_only).unwrap()), ["ls", "read_file", "glob", "grep"]);
-    // Rules about writing are not rules about editing.
+    // Rules for writing do not apply to editing.
     let no_write = Ruleset { write: Some(OperationRules::always(Action::Deny)), ..Ruleset::all(Action::Allow) };
     let no_write = Policy::new().with_rules(&no_write).unwrap();
     assert_eq!(names(&tools(no_write).unwrap()), ["ls", "read_file", "edit_file", "glob", "grep"]);

@@ -73,12 +73,12 @@ async fn a_child_has_part_of_what_its_parent_has() {
     assert_eq!(kind(child.read_bytes("/src/b.rs").await), ErrorKind::Denied);
     let listed = child.list("/").await.unwrap();
     assert_eq!(listed.entries.iter().map(|entry| entry.path.as_str()).collect::<Vec<_>>(), ["/docs"]);
-    // A grandchild cannot get back what its parent lost.
+    // A grandchild cannot regain what its parent lost.
     assert!(child.derive(&Derive { allow_write: Some(place("/docs")), ..Derive::default() }).is_err());
     let grandchild = child.derive(&Derive { inherit: true, ..Derive::default() }).unwrap();
     assert_eq!(kind(grandchild.write("/docs/a.md", "x").await), ErrorKind::ReadOnly);
     assert_eq!(grandchild.read_bytes("/docs/a.md").await.unwrap(), "text");
-    // A program can go beyond the places that a child has.
+    // A command is not limited to the directories of a child, so that the child has to ask.
     assert!(matches!(workspace.judge_command("make").await, Verdict::Allow));
     assert!(matches!(child.judge_command("make").await, Verdict::Ask(_)));
 }
