@@ -61,10 +61,17 @@ fn limit<T>(named: Option<T>, default: Option<T>, strength: Strength) -> Option<
 }
 
 /// Returns the bytes of memory of this machine.
+#[cfg(target_os = "linux")]
 pub(crate) fn memory_of_machine() -> Option<u64> {
     let info = rustix::system::sysinfo();
     let unit = u64::from(info.mem_unit.max(1));
     (info.totalram as u64).checked_mul(unit).filter(|bytes| *bytes > 0)
+}
+
+/// Sandboxes start on Linux only.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn memory_of_machine() -> Option<u64> {
+    None
 }
 
 #[cfg(test)]

@@ -95,7 +95,16 @@ impl SandboxOptions {
     }
 
     /// Returns the keeper of the options, or searches for one.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where the machine is not Linux, and as [`KeeperProgram::find`].
     pub(crate) fn keeper(&self) -> Result<KeeperProgram> {
+        if cfg!(not(target_os = "linux")) {
+            let sentence = "sandboxes of this machine require Linux, and this machine is not";
+            return Err(Error::new(ErrorKind::Unsupported, sentence)
+                .hint("run commands in a container: `.docker(|d| d.image(\"debian:12\"))`, or `--sandbox docker`"));
+        }
         match &self.keeper {
             Some(named) => Ok(named.clone()),
             None => KeeperProgram::find(&self.host),

@@ -8,26 +8,18 @@ use std::{
     },
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
-    sync::Arc,
 };
 
-use rustix::{
-    io::Errno,
-    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
-};
-use tokio::{
-    io::{Interest, unix::AsyncFd},
-    sync::watch,
-};
+use rustix::process::Signal;
+use tokio::sync::watch;
 use workden_core::{Error, ErrorKind, Result};
 
-use super::{KeeperProgram, program::KEEPER_WORD};
+use super::{KeeperProgram, process::ProcessHandle, program::KEEPER_WORD};
 
 /// The process of a keeper.
 #[derive(Debug)]
 pub(super) struct KeeperChild {
-    /// A handle, because the pid could belong to another process by now.
-    handle: Arc<OwnedFd>,
+    handle: ProcessHandle,
     over: watch::Receiver<Option<ExitStatus>>,
     id: u32,
 }
@@ -42,17 +34,12 @@ impl KeeperChild {
         let child = command.spawn().map_err(|error| cannot_start(&error))?;
         let id = child.id();
         let mut unreaped = Unreaped(Some(child));
-        let handle = Arc::new(unreaped.handle().map_err(|errno| cannot_start(&errno.into()))?);
-        #[expect(
-            deprecated,
-            reason = "the new way is unsafe for what can change its descriptor, and an `OwnedFd` cannot"
-        )]
-        let waiting = AsyncFd::with_interest(Arc::clone(&handle), Interest::READABLE);
-        let waiting = waiting.map_err(|error| cannot_start(&error))?;
+        let handle = ProcessHandle::open(id).map_err(|error| cannot_start(&error))?;
+        let exited = handle.exited().map_err(|error| cannot_start(&error))?;
         let (tell, over) = watch::channel(None);
         tokio::spawn(async move {
-            if waiting.readable().await.is_ok() {
-                // The handle becomes readable when the process has exited, so this does not block.
+            if exited.await.is_ok() {
+                // The process has exited, so this does not block.
                 tell.send_replace(unreaped.reap());
             }
         });
@@ -73,13 +60,12 @@ impl KeeperChild {
 
     /// Resumes the process if a signal stopped it.
     pub(super) fn wake(&self) {
-        let _ = pidfd_send_signal(&self.handle, Signal::CONT);
+        self.handle.signal(Signal::CONT);
     }
 
     /// Kills the process.
     pub(super) fn kill(&self) {
-        // An error means that it has exited.
-        let _ = pidfd_send_signal(&self.handle, Signal::KILL);
+        self.handle.signal(Signal::KILL);
     }
 }
 
@@ -103,11 +89,6 @@ fn cannot_start(error: &std::io::Error) -> Error {
 struct Unreaped(Option<Child>);
 
 impl Unreaped {
-    fn handle(&self) -> std::result::Result<OwnedFd, Errno> {
-        let pid = self.0.as_ref().map(Child::id).and_then(|id| Pid::from_raw(id.cast_signed()));
-        pidfd_open(pid.ok_or(Errno::SRCH)?, PidfdFlags::empty())
-    }
-
     fn reap(&mut self) -> Option<ExitStatus> {
         self.0.take()?.wait().ok()
     }

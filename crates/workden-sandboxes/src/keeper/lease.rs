@@ -6,24 +6,19 @@
 
 use std::{
     io::Write,
-    os::{
-        fd::OwnedFd,
-        unix::{
-            ffi::OsStrExt,
-            fs::{DirBuilderExt, OpenOptionsExt},
-        },
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, OpenOptionsExt},
     },
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use tokio::{
-    io::{Interest, unix::AsyncFd},
-    time::timeout,
-};
+use rustix::process::Signal;
+use tokio::time::timeout;
 use workden_core::{Error, ErrorKind, Result};
 
+use super::process::ProcessHandle;
 use crate::token;
 
 const SOCKET: &str = "socket";
@@ -95,7 +90,7 @@ impl LeaseDirectory {
         let said = self.read(KEEPER)?;
         let mut words = said.split_whitespace();
         let (pid, when, run) = (words.next()?.parse::<u32>().ok()?, words.next()?, words.next()?);
-        let handle = pidfd_open(Pid::from_raw(pid.cast_signed())?, PidfdFlags::NONBLOCK).ok()?;
+        let handle = ProcessHandle::open(pid).ok()?;
         (run == this_run() && started(pid)? == when).then_some(KeeperProcess(handle))
     }
 
@@ -115,19 +110,13 @@ impl LeaseDirectory {
 
 /// A keeper that was found through its directory.
 #[derive(Debug)]
-pub(crate) struct KeeperProcess(OwnedFd);
+pub(crate) struct KeeperProcess(ProcessHandle);
 
 impl KeeperProcess {
     /// Waits until the process exits.
     async fn wait(&self) {
-        let Ok(handle) = self.0.try_clone() else { return };
-        #[expect(
-            deprecated,
-            reason = "the new way is unsafe for what can change its descriptor, and an `OwnedFd` cannot"
-        )]
-        let waiting = AsyncFd::with_interest(handle, Interest::READABLE);
-        if let Ok(waiting) = waiting {
-            let _ = waiting.readable().await.map(|_| ());
+        if let Ok(exited) = self.0.exited() {
+            let _ = exited.await;
         }
     }
 
@@ -137,7 +126,7 @@ impl KeeperProcess {
             if timeout(patience, self.wait()).await.is_ok() {
                 return;
             }
-            let _ = pidfd_send_signal(&self.0, signal);
+            self.0.signal(signal);
         }
         let _ = timeout(END_TIME, self.wait()).await;
     }

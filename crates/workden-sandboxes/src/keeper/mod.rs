@@ -5,6 +5,7 @@
 
 mod child;
 mod lease;
+mod process;
 mod program;
 
 use std::{
