@@ -1,8 +1,8 @@
-//! Asking somebody at a terminal. Where there is none, nobody is asked.
+//! Asks the user at a terminal for approval. Without a terminal, requests stay unanswered.
 //!
-//! Invariant: what is shown is what was asked, in plain characters. A model writes file contents and commands,
-//! and none of them may move the cursor, hide a part, or look like our own words. What was typed before a question
-//! was there is no answer to it.
+//! Invariant: a question shows the whole request in plain characters. A model writes file contents and commands,
+//! and none of them may move the cursor, hide a part, or imitate a question. Input that was typed before a question
+//! appeared does not answer it.
 
 use std::{
     fmt::Write as _,
@@ -18,19 +18,19 @@ use workden::{
     core::{ApprovalRequest, escape::spell},
 };
 
-/// Lines of a preview that are shown.
+/// The number of preview lines that a question shows.
 const PREVIEW_LINES: usize = 40;
-/// Bytes of an answer.
+/// The longest answer, in bytes.
 const ANSWER_BYTES: u64 = 1024;
-/// How often an answer that is none is asked for again.
+/// How often the question is asked before an invalid answer counts as no.
 const TRIES: usize = 3;
 
-/// Asks at the terminal, if whoever started this is at one.
+/// Asks at the terminal, if standard input and standard error are one.
 pub(crate) fn at_terminal() -> Approvals {
     if stdin().is_terminal() && stderr().is_terminal() { asking() } else { nobody_there() }
 }
 
-/// Asks at the terminal, if there is one besides a pipe that requests come from.
+/// Asks at the terminal, if standard error is one and requests come from a pipe.
 pub(crate) fn beside_pipe() -> Approvals {
     if !stdin().is_terminal() && stderr().is_terminal() { asking() } else { nobody_there() }
 }
@@ -40,14 +40,14 @@ fn nobody_there() -> Approvals {
 }
 
 fn asking() -> Approvals {
-    // One question at a time.
+    // One question is asked at a time.
     let turn = Arc::new(Mutex::new(()));
     Approvals::asking_later(move |request| {
         let turn = Arc::clone(&turn);
         async move {
             let _turn = turn.lock().await;
             let (answer, answered) = oneshot::channel();
-            // Not one of the runtime's threads: nobody waits for this one when the program ends.
+            // Not a thread of the runtime: the runtime would wait for it when the program ends.
             let thread = std::thread::Builder::new().spawn(move || {
                 let _ = answer.send(ask(&request));
             });
@@ -60,7 +60,7 @@ fn asking() -> Approvals {
 }
 
 fn nobody() -> Decision {
-    let how = "nobody can be asked here: go on without it, or tell the user that `workden` approves it with `--yes`";
+    let how = "no terminal to ask at: continue without it, or tell the user that `workden` approves it with `--yes`";
     Decision::Unanswered { how: how.to_owned() }
 }
 
@@ -72,7 +72,7 @@ fn ask(request: &ApprovalRequest) -> Decision {
 fn answer(question: &str, mut terminal: &File) -> std::io::Result<Decision> {
     let mut shown = question.to_owned();
     for _ in 0..TRIES {
-        // Whoever types ahead has not seen this question.
+        // Input that was typed ahead cannot answer a question that was not yet shown.
         tcflush(terminal, QueueSelector::IFlush)?;
         shown.push_str("[y]es, [n]o, or [a]lways in this session? ");
         terminal.write_all(shown.as_bytes())?;
@@ -93,8 +93,8 @@ fn answer(question: &str, mut terminal: &File) -> std::io::Result<Decision> {
 
 fn question(request: &ApprovalRequest) -> String {
     let tool = request.caller.as_ref().map_or(request.call.as_str(), |caller| caller.tool.as_str());
-    let mut text = format!("\n{} wants to: {}\n", plain(tool), plain(&request.description));
-    // A description is short; what would be run is shown to its end.
+    let mut text = format!("\n{} asks for approval: {}\n", plain(tool), plain(&request.description));
+    // The description is shortened; the command must be shown to its end.
     if let Some(command) = request.command.as_ref().filter(|command| !request.description.contains(&command.script)) {
         let _ = writeln!(text, "  the whole command: {}", plain(&command.script));
     }
@@ -113,8 +113,8 @@ fn question(request: &ApprovalRequest) -> String {
     text
 }
 
-/// A text without anything that a terminal would act upon. Its lines are indented, so that none looks like
-/// a question of ours.
+/// Escapes every character that a terminal would act upon, and indents the lines, so that none looks like a
+/// question.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! `workden completions`: what a shell wants to know of the command line.
+//! `workden completions`: prints completions for a shell.
 
 use std::io::Write;
 
@@ -13,14 +13,14 @@ Examples:
   workden completions zsh > ~/.zfunc/_workden       # with `fpath+=~/.zfunc` before compinit
   workden completions fish > ~/.config/fish/completions/workden.fish";
 
-/// What `workden completions` can be told.
+/// Arguments of `workden completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArguments {
     /// The shell.
     shell: Shell,
 }
 
-/// Prints them.
+/// Prints the completions.
 pub(crate) fn run<C: CommandFactory>(arguments: &CompletionsArguments) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut C::command(), "workden", &mut script);

@@ -1,8 +1,7 @@
-//! Standard streams, read and written without holding up the rest: who does not read stops the command's
-//! output, but not its timeout, and not a signal to us. And without a thread, which costs more than `true`.
+//! Asynchronous reads and writes of standard streams: a slow reader holds up the command's output, but not its
+//! timeout and not a signal to this process. No thread is used, because one costs more than `true`.
 //!
-//! Descriptors are left as they are: making one non-blocking would make it so for every process that
-//! shares it.
+//! Descriptors stay blocking: a non-blocking one would be so for every process that shares it.
 
 use std::{io, os::fd::BorrowedFd};
 
@@ -12,15 +11,15 @@ use rustix::{
 };
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// A pipe that can be written to takes this much at once without waiting.
+/// A pipe that polls as writable takes this many bytes (`PIPE_BUF`) without blocking.
 const WRITTEN_AT_ONCE: usize = 4096;
-/// Bytes that are read at once.
+/// Bytes of one read.
 const READ_AT_ONCE: usize = 64 * 1024;
 
 /// One of the standard streams.
 pub(crate) struct Descriptor<'fd> {
     fd: BorrowedFd<'fd>,
-    /// Made when it is first waited for: most output never is.
+    /// Created on the first wait; most output never waits.
     waiting: Option<AsyncFd<BorrowedFd<'fd>>>,
 }
 
@@ -29,7 +28,7 @@ impl<'fd> Descriptor<'fd> {
         Self { fd, waiting: None }
     }
 
-    /// Writes all of it.
+    /// Writes all bytes.
     pub(crate) async fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             self.ready(PollFlags::OUT, Interest::WRITABLE).await?;
@@ -42,7 +41,7 @@ impl<'fd> Descriptor<'fd> {
         Ok(())
     }
 
-    /// Reads what there is; nothing at the end.
+    /// Reads what is available; returns no bytes at the end.
     pub(crate) async fn read(&mut self) -> io::Result<Vec<u8>> {
         loop {
             self.ready(PollFlags::IN, Interest::READABLE).await?;
@@ -58,14 +57,14 @@ impl<'fd> Descriptor<'fd> {
         }
     }
 
-    /// Waits until it can be used without waiting.
+    /// Waits until the descriptor can be used without blocking.
     async fn ready(&mut self, wanted: PollFlags, interest: Interest) -> io::Result<()> {
         if self.is_ready(wanted)? {
             return Ok(());
         }
         #[expect(
             deprecated,
-            reason = "the new way is unsafe for what can change its descriptor; a borrowed one cannot"
+            reason = "the replacement is unsafe because a descriptor could change; a borrowed one cannot"
         )]
         let waiting = match self.waiting.take() {
             Some(waiting) => waiting,
@@ -82,7 +81,7 @@ impl<'fd> Descriptor<'fd> {
         Ok(())
     }
 
-    /// Whether it can be used now. One that is broken can: the use will say so.
+    /// Returns whether a read or write would not block. A broken descriptor is ready: its use reports the error.
     fn is_ready(&self, wanted: PollFlags) -> io::Result<bool> {
         let mut asked = [PollFd::new(&self.fd, wanted)];
         match poll(&mut asked, Some(&Timespec::default())) {
@@ -113,7 +112,7 @@ mod tests {
             let all = output.write(&sent);
             tokio::pin!(all);
             let early = tokio::time::timeout(Duration::from_millis(20), &mut all).await;
-            assert!(early.is_err(), "nobody has read yet");
+            assert!(early.is_err(), "written before the first read");
             let mut received = Vec::new();
             let reading = async {
                 while received.len() < sent.len() {

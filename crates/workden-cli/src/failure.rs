@@ -1,4 +1,4 @@
-//! Why a command did not succeed, and the checks that make the demo a test of itself.
+//! Failures of commands, and the check by which the demo tests itself.
 
 use std::{
     fmt,
@@ -8,27 +8,27 @@ use std::{
 /// Why a command did not succeed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Something did not come out as shown.
+    /// A result of the demo differs from the script.
     Surprise(String),
-    /// There is nowhere to make the temporary directory.
+    /// The temporary directory cannot be created.
     NoStage(io::Error),
-    /// The machine has no room, no threads, or does otherwise not do what it should.
+    /// The system lacks space or threads, or fails otherwise.
     Machine(io::Error),
     /// The input could not be read.
     Input(io::Error),
     /// The output could not be written.
     Output(io::Error),
-    /// What was asked for makes no sense; the sentence says why.
+    /// The request is invalid; the sentence says why.
     Request(String),
 }
 
 impl Failure {
-    /// Says it on standard error.
+    /// Prints it to standard error.
     pub(crate) fn tell(&self) {
         let _ = writeln!(anstream::stderr(), "error: {self}");
     }
 
-    /// Whether the reader of the output has gone.
+    /// Returns whether the reader of the output has closed it.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
@@ -37,31 +37,31 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Surprise(what) => write!(f, "this did not come out as shown: {what}"),
+            Self::Surprise(what) => write!(f, "unexpected result: {what}"),
             Self::NoStage(error) => write!(
                 f,
-                "the demo cannot make its temporary directory: {error}\n\
-                 hint: set TMPDIR to a directory that exists and can be written to"
+                "cannot create a temporary directory: {error}\n\
+                 hint: set TMPDIR to a writable directory"
             ),
-            Self::Machine(error) => write!(f, "this cannot be set up here: {error}"),
+            Self::Machine(error) => write!(f, "setup failed: {error}"),
             Self::Request(sentence) => f.write_str(sentence),
-            Self::Input(error) => write!(f, "the input cannot be read: {error}"),
-            Self::Output(error) => write!(f, "the output cannot be written: {error}"),
+            Self::Input(error) => write!(f, "cannot read the input: {error}"),
+            Self::Output(error) => write!(f, "cannot write the output: {error}"),
         }
     }
 }
 
-/// An error of the library, as it is.
+/// Converts an error of the library, unchanged.
 pub(crate) fn request(error: workden::Error) -> Failure {
     Failure::Request(error.to_string())
 }
 
-/// Makes sure that something is what it should be.
+/// Compares a result of the demo with the expected one.
 pub(crate) fn expect_same<T: PartialEq + fmt::Debug>(what: &str, found: T, expected: T) -> Result<(), Failure> {
     if found == expected {
         return Ok(());
     }
-    Err(Failure::Surprise(format!("{what} should be {expected:?}, and is {found:?}")))
+    Err(Failure::Surprise(format!("{what} is {found:?}, expected {expected:?}")))
 }
 
 #[cfg(test)]
@@ -72,7 +72,7 @@ mod tests {
     fn what_is_as_it_should_be_passes_and_all_else_says_what_was_found() {
         assert!(expect_same("the sum", 2, 2).is_ok());
         let failure = expect_same("the sum", 3, 2).unwrap_err().to_string();
-        assert_eq!(failure, "this did not come out as shown: the sum should be 2, and is 3");
+        assert_eq!(failure, "unexpected result: the sum is 3, expected 2");
     }
 
     #[test]

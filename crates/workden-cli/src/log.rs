@@ -1,4 +1,4 @@
-//! `WORKDEN_LOG`: calls and events as lines on standard error. Nothing is set up where it is not set.
+//! `WORKDEN_LOG`: calls and events as lines on standard error. Without the variable nothing is set up.
 
 use std::{fmt::Write as _, io::Write, path::Path};
 
@@ -17,40 +17,40 @@ use crate::failure::Failure;
 pub(crate) enum Level {
     /// Nothing.
     Off,
-    /// Every call on files, and every command, with what became of it.
+    /// Every call on files and every command, with its outcome.
     Info,
-    /// And what goes wrong with a keeper.
+    /// Also errors of a keeper.
     Debug,
 }
 
 impl Level {
-    /// What the environment says.
+    /// Reads `WORKDEN_LOG`.
     pub(crate) fn from_environment() -> Result<Self, Failure> {
         let said = std::env::var_os("WORKDEN_LOG").unwrap_or_default();
         match said.to_str().unwrap_or("?").to_ascii_lowercase().as_str() {
             "" | "off" | "0" => Ok(Self::Off),
             "info" | "1" => Ok(Self::Info),
             "debug" => Ok(Self::Debug),
-            _ => Err(Failure::Request(format!("WORKDEN_LOG is `{}`: it can be off, info or debug", said.display()))),
+            _ => Err(Failure::Request(format!("invalid WORKDEN_LOG `{}`: use off, info or debug", said.display()))),
         }
     }
 
-    /// Where a keeper writes what goes wrong with it.
+    /// Returns the file to which a keeper writes its errors.
     pub(crate) fn keeper_log(self) -> Option<&'static Path> {
         (self == Self::Debug).then_some(Path::new("/proc/self/fd/2"))
     }
 }
 
-/// Turns on what `WORKDEN_LOG` names, for the whole process.
-/// A value that means nothing is told by the commands that open a workspace.
+/// Turns on the level of `WORKDEN_LOG` for the whole process.
+/// Commands that open a workspace report an invalid value.
 pub(crate) fn set_up() {
     if let Ok(level @ (Level::Info | Level::Debug)) = Level::from_environment() {
-        // A second one would be an error of this program, and the first keeps writing.
+        // Fails only if a subscriber is already set, which then keeps writing.
         let _ = tracing::subscriber::set_global_default(EventLog(level));
     }
 }
 
-/// Writes a line for each event of the library. Spans are not written.
+/// Writes a line for each event of the library, and nothing for spans.
 #[derive(Debug)]
 struct EventLog(Level);
 
@@ -77,7 +77,7 @@ impl Subscriber for EventLog {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// The words of an event, on one line.
+/// The fields of an event, on one line.
 #[derive(Default)]
 struct EventLine {
     message: String,
@@ -104,7 +104,7 @@ pub(crate) struct CallLog;
 
 impl Audit for CallLog {
     fn record(&self, event: &AuditEvent) {
-        // One write, so that lines of other processes do not get in between.
+        // One write, so that lines of other processes do not interleave.
         let _ = std::io::stderr().lock().write_all(line(event).as_bytes());
     }
 }

@@ -1,11 +1,11 @@
-//! Signals to us: those that tell us to end, and that the terminal has another size.
+//! Signals to this process: those that end it, and changes of the terminal's size.
 
 use std::io;
 
 use tokio::signal::unix::{Signal as Arriving, SignalKind, signal};
 use workden_core::sandbox::Signal;
 
-/// Waits for a signal that tells us to end.
+/// Waits for a signal that ends this process.
 pub(crate) struct ToldToEnd {
     interrupt: Arriving,
     terminate: Arriving,
@@ -21,7 +21,7 @@ impl ToldToEnd {
         })
     }
 
-    /// The signal, and its number.
+    /// Returns the next signal and its number.
     pub(crate) async fn next(&mut self) -> (Signal, i32) {
         tokio::select! {
             _ = self.interrupt.recv() => (Signal::Int, SignalKind::interrupt().as_raw_value()),
@@ -31,7 +31,7 @@ impl ToldToEnd {
     }
 }
 
-/// Waits for other sizes of the terminal.
+/// Listens for changes of the terminal's size.
 pub(crate) fn resized() -> io::Result<Arriving> {
     signal(SignalKind::window_change())
 }

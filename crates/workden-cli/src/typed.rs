@@ -1,4 +1,4 @@
-//! The values of options, from how they are typed.
+//! Parses the values of options.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -20,7 +20,7 @@ pub(crate) enum VariableArgument {
     Passed(String),
 }
 
-/// The variables that were named, with the values that they have here where none was.
+/// Returns the named variables; one without a value takes the value of the host environment.
 pub(crate) fn with_values(named: &[VariableArgument], host: &HostEnvironment) -> BTreeMap<String, String> {
     let with_value = |variable: &VariableArgument| match variable {
         VariableArgument::Set(name, value) => Some((name.clone(), value.clone())),
@@ -38,10 +38,10 @@ pub(crate) fn size(typed: &str) -> Result<u64, String> {
 }
 
 pub(crate) fn cpus(typed: &str) -> Result<f64, String> {
-    let cpus: f64 = typed.parse().map_err(|_| "a number is wanted, like 1.5".to_owned())?;
+    let cpus: f64 = typed.parse().map_err(|_| "use a number, like 1.5".to_owned())?;
     match (0.01..=4096.0).contains(&cpus) {
         true => Ok(cpus),
-        false => Err("a number between 0.01 and 4096 is wanted".to_owned()),
+        false => Err("use a number between 0.01 and 4096".to_owned()),
     }
 }
 
@@ -52,26 +52,26 @@ pub(crate) fn time(typed: &str) -> Result<Duration, String> {
         "ms" => 0.001,
         "m" => 60.0,
         "h" => 3600.0,
-        _ => return Err("seconds are wanted, or a time like 500ms, 5m or 1h".to_owned()),
+        _ => return Err("use seconds, or a time like 500ms, 5m or 1h".to_owned()),
     };
-    let number: f64 = number.parse().map_err(|_| "seconds are wanted, or a time like 500ms, 5m or 1h".to_owned())?;
+    let number: f64 = number.parse().map_err(|_| "use seconds, or a time like 500ms, 5m or 1h".to_owned())?;
     match Duration::try_from_secs_f64(number * unit) {
         Ok(time) if !time.is_zero() => Ok(time),
-        _ => Err("a time of more than nothing is wanted".to_owned()),
+        _ => Err("use a time greater than zero".to_owned()),
     }
 }
 
 pub(crate) fn variable(typed: &str) -> Result<VariableArgument, String> {
     match typed.split_once('=') {
-        Some(("", _)) => Err("a variable has a name before the `=`".to_owned()),
+        Some(("", _)) => Err("a variable needs a name before the `=`".to_owned()),
         Some((name, value)) => Ok(VariableArgument::Set(name.to_owned(), value.to_owned())),
-        None if typed.is_empty() => Err("a variable has a name".to_owned()),
+        None if typed.is_empty() => Err("a variable needs a name".to_owned()),
         None => Ok(VariableArgument::Passed(typed.to_owned())),
     }
 }
 
 pub(crate) fn mount(typed: &str) -> Result<MountArgument, String> {
-    let wanted = || "a mount is SRC:DST or SRC:DST:ro, with an absolute DST".to_owned();
+    let wanted = || "use SRC:DST or SRC:DST:ro, with an absolute DST".to_owned();
     let (places, access) = match typed.rsplit_once(':') {
         Some((places, "ro")) => (places, MountAccess::ReadOnly),
         Some((places, "rw")) => (places, MountAccess::ReadWrite),

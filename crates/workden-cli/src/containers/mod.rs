@@ -1,7 +1,6 @@
-//! Containers from the command line: what they have installed, the daemon that makes them, and news of an image
-//! that has to be got first.
+//! Options of containers: their image or runtime, their network, and the progress of a pull or a build.
 //!
-//! Invariant: what was asked for and cannot be had of a container is refused, and never left out.
+//! Invariant: an option that a container does not support is an error, and is never ignored.
 
 mod net;
 
@@ -19,19 +18,19 @@ use workden::{
 
 use crate::runtimes::News;
 
-/// What a container has installed, as it is typed.
+/// The options that choose the software of a container.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ContainerArguments {
     /// The image of `--sandbox docker`.
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
-    /// What `--sandbox docker` has installed, instead of an image: a name of `workden runtimes list`, or a
-    /// file that ends in .toml.
+    /// The runtime of `--sandbox docker`, instead of an image: a name from `workden runtimes list`, or a .toml
+    /// file.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) runtime: Option<String>,
 }
 
-/// What a container has installed.
+/// The software of a container.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Installed {
     Image(String),
@@ -39,13 +38,13 @@ pub(crate) enum Installed {
 }
 
 impl ContainerArguments {
-    /// What was chosen for a container: an image, or a runtime.
+    /// Returns the image or the runtime. Exactly one of them must be named.
     pub(crate) fn chosen(&self) -> Result<Installed> {
         match (&self.image, &self.runtime) {
             (Some(image), None) => Ok(Installed::Image(image.clone())),
             (None, Some(typed)) => Ok(Installed::Runtime(Box::new(runtime_named(typed)?))),
             (Some(_), Some(_)) => {
-                Err(refused("`--image` and `--runtime` both say what is installed").hint("leave out one of them"))
+                Err(refused("`--image` is not supported with `--runtime`").hint("leave out one of them"))
             }
             (None, None) => Err(refused("`--sandbox docker` needs an `--image` or a `--runtime`").hint(
                 "like `--image debian:12` or `--runtime python-minimal`; `workden runtimes list` shows the runtimes",
@@ -53,19 +52,19 @@ impl ContainerArguments {
         }
     }
 
-    /// Refuses both, where there is no container.
+    /// Rejects both options, for sandboxes that are not containers.
     pub(crate) fn refuse(&self) -> Result<()> {
         let named = [("--image", self.image.is_some()), ("--runtime", self.runtime.is_some())];
         match named.iter().find(|(_, is_named)| *is_named) {
             None => Ok(()),
-            Some((name, _)) => Err(refused(&format!("`{name}` says what a container has installed"))
-                .hint("say `--sandbox docker` as well, or leave it out")),
+            Some((name, _)) => Err(refused(&format!("`{name}` requires `--sandbox docker`"))
+                .hint("add `--sandbox docker`, or leave it out")),
         }
     }
 }
 
 impl Installed {
-    /// A container with it. The progress of an image that has to be pulled or built goes to standard error.
+    /// Adds the image or runtime to a builder. Progress of a pull or a build goes to standard error.
     pub(crate) fn in_container(&self, docker: DockerSandboxBuilder) -> DockerSandboxBuilder {
         let news = News::when_needed();
         let docker = docker.on_progress(move |progress| news.tell(&progress));
@@ -76,7 +75,7 @@ impl Installed {
     }
 }
 
-/// The keepers of containers that there are.
+/// Finds the keepers that containers can use.
 pub(crate) fn keepers(host: &HostEnvironment) -> ContainerKeepers {
     let program = std::env::current_exe().unwrap_or_default();
     ContainerKeepers::found(host, Path::new(&program))

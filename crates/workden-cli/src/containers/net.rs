@@ -1,42 +1,42 @@
-//! `--net`: what can be reached, by a word that every sandbox knows or by the name of a daemon's network.
+//! `--net`: `none`, `host`, or the name of a network of the daemon.
 
 use std::fmt;
 
 use workden::{Error, ErrorKind, Network, Result};
 
-/// What can be reached.
+/// The network of a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Net {
-    /// Nothing but a loopback of its own.
+    /// Only a private loopback.
     None,
-    /// What this machine reaches.
+    /// The network of this machine.
     Host,
-    /// What a network of the Docker daemon reaches.
+    /// A named network of the Docker daemon.
     OfDaemon(String),
 }
 
 impl Net {
-    /// From how it is typed.
+    /// Parses the value of `--net`.
     pub(crate) fn parse(typed: &str) -> std::result::Result<Self, String> {
         let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
         match typed {
             "none" => Ok(Self::None),
             "host" => Ok(Self::Host),
-            // `container:` and the like would be somebody else's network.
+            // `container:ID` and the like would join the network of another container.
             name if !name.is_empty() && is_name(name) && !name.starts_with('-') => Ok(Self::OfDaemon(name.to_owned())),
-            _ => Err("`none`, `host`, or with `--sandbox docker` the name of a network of the daemon".to_owned()),
+            _ => Err("use `none`, `host`, or with `--sandbox docker` the name of a network of the daemon".to_owned()),
         }
     }
 
-    /// For a sandbox that is no container.
+    /// Converts it for a sandbox that is not a container.
     pub(crate) fn without_daemon(&self) -> Result<Network> {
         match self {
             Self::None => Ok(Network::None),
             Self::Host => Ok(Network::Host),
             Self::OfDaemon(name) => {
-                let sentence = format!("`--net {name}` would be a network of a Docker daemon");
+                let sentence = format!("`--net {name}` names a Docker network and requires `--sandbox docker`");
                 Err(Error::new(ErrorKind::InvalidArgument, sentence)
-                    .hint("`none` or `host`, or `--sandbox docker` as well"))
+                    .hint("use `--net none` or `--net host`, or add `--sandbox docker`"))
             }
         }
     }

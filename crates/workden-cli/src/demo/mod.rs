@@ -1,8 +1,7 @@
-//! `workden demo`: a scripted agent at work, in a fresh directory and a sandbox of its own, through the tools
-//! that a model would have.
+//! `workden demo`: a scripted agent works in a new directory and sandbox, with the tools of a model.
 //!
-//! What is printed is what the tools answered, and what they answered is checked: against what the script
-//! expects, and on the host's own view of the directory.
+//! The demo prints the real answers of the tools and checks them: against the script, and against the directory as the
+//! host sees it.
 
 mod script;
 mod transcript;
@@ -29,17 +28,17 @@ use crate::{
 
 pub(crate) const AFTER_HELP: &str = "\
 Exit codes:
-  0  everything came out as shown
-  1  something did not, the sandbox cannot start here, or the output could not be written
-  2  the command line could not be understood
-  128+N  told to end by signal N
+  0  every answer was as expected
+  1  an answer was not, the sandbox cannot start, or the output could not be written
+  2  invalid command line
+  128+N  ended by signal N
 
 Environment:
-  NO_COLOR        no colours, also on a terminal (elsewhere there are none anyway)
-  CLICOLOR_FORCE  colours, also where there is no terminal
-  TMPDIR          where the demo makes its directory";
+  NO_COLOR        no colours, even on a terminal
+  CLICOLOR_FORCE  colours, even without a terminal
+  TMPDIR          where the demo creates its directory";
 
-/// What `workden demo` can be told.
+/// Arguments of `workden demo`.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArguments {
     /// Where the agent's commands run.
@@ -49,9 +48,9 @@ pub(crate) struct DemoArguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum DemoSandbox {
-    /// Isolated, as they should.
+    /// Isolated.
     Linux,
-    /// On this machine as you; what needs walls is left out.
+    /// On this machine as you; scenes that need isolation are left out.
     Host,
 }
 
@@ -71,7 +70,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<ExitCode, Failure> {
     })
 }
 
-/// A directory with something in it, and the tools over it.
+/// A directory with files, and its tools.
 struct Stage {
     directory: TempDir,
     root: PathBuf,
@@ -94,7 +93,7 @@ impl Stage {
         Ok(Self { directory, root, opened })
     }
 
-    /// Ends what runs, and removes the directory.
+    /// Ends the sandbox and removes the directory.
     async fn clear(self) -> Result<(), Failure> {
         self.opened.close().await;
         self.directory.close().map_err(Failure::Machine)
@@ -110,15 +109,15 @@ async fn play(stage: &Stage, sandbox: DemoSandbox) -> Result<ExitCode, Failure> 
     let transcript = &mut Transcript::new(&mut out);
     let began = Instant::now();
     if let Err(error) = stage.opened.workspace.start().await {
-        let choice = "`workden demo --sandbox host` plays it on this machine as it is, without any isolation";
+        let choice = "`workden demo --sandbox host` runs the demo on this machine, without any isolation";
         return Err(Failure::Request(format!(
-            "the agent has no sandbox to work in: {}\nhint: {choice}",
+            "cannot start the sandbox of the agent: {}\nhint: {choice}",
             error.sentence()
         )));
     }
     transcript.say(
-        "A scripted agent at work, in a fresh directory and a sandbox of its own. No model is asked, no key\n\
-         is needed, nothing leaves this machine; the tools and their answers are what a model would have.",
+        "A scripted agent works in a new directory and sandbox. No model is asked, no key is needed, nothing\n\
+         leaves this machine; the tools and their answers are those that a model would get.",
     )?;
     let mut calls = 0;
     for scene in script::scenes() {
@@ -131,10 +130,10 @@ async fn play(stage: &Stage, sandbox: DemoSandbox) -> Result<ExitCode, Failure> 
     check(stage)?;
     let took = shown(began.elapsed());
     transcript.say(format_args!(
-        "\nAll {calls} calls came out as they should, in {took}. The sandbox has ended, its directory is gone.\n\n\
+        "\nAll {calls} calls came out as they should, in {took}. The sandbox has ended, its directory is removed.\n\n\
          Next:  workden tool                           the tools, by hand\n\
          \x20      workden mcp --print-config claude      the same tools for your own agent\n\
-         \x20      workden run -- sh -c 'whoami; ls /'    any command in a sandbox of its own"
+         \x20      workden run -- sh -c 'whoami; ls /'    any command in a new sandbox"
     ))?;
     out.flush().map_err(Failure::Output)?;
     Ok(ExitCode::SUCCESS)
@@ -154,7 +153,7 @@ async fn play_scene(stage: &Stage, scene: &Scene, transcript: &mut Transcript<'_
             _ => false,
         };
         if !is_as_expected {
-            return Err(Failure::Surprise(format!("`{tool}` should have come to {comes:?}")));
+            return Err(Failure::Surprise(format!("`{tool}` did not come to {comes:?}")));
         }
         if text.contains(SECRET) {
             return Err(Failure::Surprise(format!("`{tool}` shows a secret")));
@@ -164,7 +163,7 @@ async fn play_scene(stage: &Stage, scene: &Scene, transcript: &mut Transcript<'_
     Ok(calls)
 }
 
-/// Makes sure that the owner of the directory sees what the agent did, and that nothing else happened.
+/// Checks that the host sees the agent's changes, and no others.
 fn check(stage: &Stage) -> Result<(), Failure> {
     let numbers = stage.on_the_host("numbers.txt")?;
     expect_same("the numbers on the host", numbers.as_str(), "0,1,1,2,3,5,8,13,21,34,\n")?;

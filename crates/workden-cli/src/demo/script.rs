@@ -1,10 +1,10 @@
-//! What the agent of the demo thinks and does, and what has to come of it: no model is asked, every answer is
-//! real, and each is held against what is said here.
+//! The script of the demo: the thoughts and calls of the agent, and the expected outcome of each call. No model is
+//! asked; every answer is real and is compared with this script.
 
 use serde_json::{Value, json};
 use workden::ErrorKind;
 
-/// What the directory holds when the agent comes.
+/// The files of the directory before the agent starts.
 pub(super) const FILES: [(&str, &str); 3] = [
     (
         "task.md",
@@ -14,22 +14,22 @@ pub(super) const FILES: [(&str, &str); 3] = [
     (".env.example", "SEPARATOR=,\nAPI_KEY=\n"),
 ];
 
-/// What must not be in any answer.
+/// The text that no answer may contain.
 pub(super) const SECRET: &str = "sk-the-owner-only";
 
-/// Some steps that belong together.
+/// A group of steps.
 pub(super) struct Scene {
     pub(super) heading: &'static str,
     pub(super) needs: Needs,
     pub(super) steps: Vec<Step>,
 }
 
-/// What a scene shows.
+/// What a scene needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Needs {
-    /// Nothing but the tools.
+    /// Only the tools.
     Tools,
-    /// Walls around commands: without them it would do what it says.
+    /// Isolated commands: without isolation its commands would do harm.
     Walls,
 }
 
@@ -41,12 +41,12 @@ pub(super) struct Step {
     pub(super) comes: Comes,
 }
 
-/// What has to come of a call.
+/// The expected outcome of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Comes {
-    /// An answer with this in it.
+    /// An answer that contains this text.
     Answer(&'static str),
-    /// A refusal of this kind, with this in it.
+    /// A refusal of this kind that contains this text.
     Refusal(ErrorKind, &'static str),
 }
 
@@ -66,7 +66,7 @@ done
 echo
 ";
 
-/// The whole of it.
+/// Returns all scenes.
 pub(super) fn scenes() -> Vec<Scene> {
     use Comes::{Answer, Refusal};
     use Needs::{Tools, Walls};

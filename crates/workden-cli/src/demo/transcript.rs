@@ -1,6 +1,6 @@
-//! The transcript of the demo: what the agent thinks, each call, and its answer below.
+//! The transcript of the demo: the agent's thoughts, each call, and its answer.
 //!
-//! Styles are always written; the stream that it goes to leaves them out where nobody sees colours.
+//! Styles are always written; the output stream strips them where it shows no colours.
 
 use std::{fmt, io::Write};
 
@@ -15,7 +15,7 @@ const THOUGHT: Style = Style::new().italic();
 const CALL: Style = AnsiColor::Cyan.on_default().bold();
 const REFUSAL: Style = AnsiColor::Yellow.on_default();
 
-/// Where the demo is told.
+/// Writes the transcript.
 pub(super) struct Transcript<'o> {
     out: &'o mut dyn Write,
     scenes: u32,
@@ -26,19 +26,19 @@ impl<'o> Transcript<'o> {
         Self { out, scenes: 0 }
     }
 
-    /// A line of its own.
+    /// Writes a line.
     pub(super) fn say(&mut self, line: impl fmt::Display) -> Result<(), Failure> {
         writeln!(self.out, "{line}").map_err(Failure::Output)
     }
 
-    /// Opens a scene; the heading says what it shows.
+    /// Writes the numbered heading of a scene.
     pub(super) fn scene(&mut self, heading: &str) -> Result<(), Failure> {
         self.scenes += 1;
         let number = self.scenes;
         writeln!(self.out, "\n{HEADING}{number}. {heading}{HEADING:#}").map_err(Failure::Output)
     }
 
-    /// What the agent thinks, if it does, and the call that it is about to make.
+    /// Writes the agent's thought, if it has one, and its next call.
     pub(super) fn call(&mut self, thought: &str, tool: &str, arguments: &Value) -> Result<(), Failure> {
         if !thought.is_empty() {
             writeln!(self.out, "{THOUGHT}\"{thought}\"{THOUGHT:#}").map_err(Failure::Output)?;
@@ -54,7 +54,7 @@ impl<'o> Transcript<'o> {
         Ok(())
     }
 
-    /// What came of it, as a model sees it.
+    /// Writes the answer, as a model sees it.
     pub(super) fn answer(&mut self, outcome: &Result<ToolAnswer, ToolFailure>) -> Result<(), Failure> {
         let (style, text) = match outcome {
             Ok(answer) => (Style::new(), &answer.text),

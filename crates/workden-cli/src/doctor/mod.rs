@@ -1,4 +1,4 @@
-//! `workden doctor`: what this machine can isolate, why not, and what would mend it.
+//! `workden doctor`: which isolation this machine supports, and how to enable the rest.
 
 mod report;
 
@@ -12,10 +12,10 @@ use crate::failure::Failure;
 pub(crate) const AFTER_HELP: &str = "\
 Exit codes:
   0  everything works
-  1  something is missing; sandboxes may work all the same, and the first line says whether they do
-  2  the command line could not be understood";
+  1  something is missing; the first line says whether sandboxes still work
+  2  invalid command line";
 
-/// What `workden doctor` can be told.
+/// Arguments of `workden doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
     /// Print one JSON document instead.
@@ -23,7 +23,7 @@ pub(crate) struct DoctorArguments {
     json: bool,
 }
 
-/// Looks, and tells.
+/// Checks the machine and prints the report.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
     let report = Report::of(workden_keeper::confine::probe());
     let text = match arguments.json {

@@ -1,6 +1,6 @@
-//! What was found about a machine, for people and for programs.
+//! The report about a machine, as text and as JSON.
 //!
-//! Styles are always written; the stream that it goes to leaves them out where nobody sees colours.
+//! Styles are always written; the output stream strips them where it shows no colours.
 
 use std::fmt;
 
@@ -14,50 +14,49 @@ const WORKS: Style = AnsiColor::Green.on_default();
 const LACKING: Style = AnsiColor::Red.on_default().bold();
 const MEND: Style = AnsiColor::Yellow.on_default();
 
-/// What was found about a machine.
+/// The report about a machine.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
-    /// What it comes to.
     pub(super) verdict: Verdict,
     findings: Vec<Finding>,
     landlock_level: LandlockLevel,
 }
 
-/// The level that somebody has to name: what it needs, and what it does not hold.
+/// The level that must be requested by name: what it needs, and what it lacks.
 #[derive(Debug, Serialize)]
 struct LandlockLevel {
-    /// The version of Landlock that this kernel has.
+    /// The Landlock version of this kernel.
     version: Option<u32>,
-    /// The oldest that will do.
+    /// The oldest version that suffices.
     needed: u32,
     lacks: Vec<&'static str>,
 }
 
-/// What it comes to.
+/// The overall result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Verdict {
     /// Sandboxes work, with every wall and every limit.
     Full,
-    /// They work, with something less.
+    /// Sandboxes work, but a wall or a limit is missing.
     Partial,
-    /// They do not.
+    /// Sandboxes do not work.
     None,
 }
 
-/// The levels, with what one is and what is lost without it.
+/// The groups of findings, each with a heading that says what is lost without them.
 const LEVELS: [(Need, &str); 4] = [
-    (Need::Sandbox, "Sandboxes: namespaces, a root of their own, system calls"),
+    (Need::Sandbox, "Sandboxes: namespaces, a private root, system calls"),
     (Need::Wall, "More walls: a sandbox is safe without them, and safer with them"),
     (Need::Limits, "Limits: without them a sandbox that names a limit does not start"),
-    (Need::LandlockLevel, "The level `landlock`: weaker, without namespaces, and only where it is named"),
+    (Need::LandlockLevel, "Level `landlock`: weaker, without namespaces, only on request"),
 ];
 
 impl Report {
     pub(super) fn of(findings: Vec<Finding>) -> Self {
-        // The whole sandbox is a dry run; what its parts say explains it, and does not overrule it.
+        // The finding `sandbox` is a dry run of a whole sandbox; the parts explain its result and do not overrule it.
         let has_sandbox = findings.iter().any(|finding| finding.name == "sandbox" && finding.works());
-        // The weaker level has no part in it: nobody gets it by itself.
+        // The weaker level does not count: it is never chosen automatically.
         let mut parts = findings.iter().filter(|finding| finding.need != Need::LandlockLevel);
         let verdict = match (has_sandbox, parts.all(Finding::works)) {
             (false, _) => Verdict::None,
@@ -100,11 +99,11 @@ impl fmt::Display for Report {
         }
         match self.verdict {
             Verdict::None if self.has_landlock_level() => {
-                writeln!(f, "\nUntil then `workden run --level landlock` isolates commands as far as is said above.")
+                writeln!(f, "\nUntil then `workden run --level landlock` isolates commands, with the gaps above.")
             }
             Verdict::None => writeln!(
                 f,
-                "\nUntil then `workden run --sandbox host` runs commands on this machine as it is, without any isolation."
+                "\nUntil then `workden run --sandbox host` runs commands on this machine, without any isolation."
             ),
             Verdict::Partial | Verdict::Full => Ok(()),
         }
@@ -124,8 +123,8 @@ fn show(finding: &Finding, width: usize, f: &mut fmt::Formatter<'_>) -> fmt::Res
         Outcome::Lacking { why, fix } => {
             writeln!(f, "  {LACKING}missing{LACKING:#}  {title:<width$}  {why}")?;
             for (nth, line) in fix.as_deref().unwrap_or_default().lines().enumerate() {
-                let mark = if nth == 0 { "mend:" } else { "" };
-                writeln!(f, "           {MEND}{mark:<5} {line}{MEND:#}")?;
+                let mark = if nth == 0 { "fix:" } else { "" };
+                writeln!(f, "           {MEND}{mark:<4} {line}{MEND:#}")?;
             }
             Ok(())
         }
@@ -172,16 +171,16 @@ mod tests {
         insta::assert_snapshot!(shown, @r"
         This machine does not isolate commands: `workden run` refuses to start.
 
-        Sandboxes: namespaces, a root of their own, system calls
+        Sandboxes: namespaces, a private root, system calls
           missing  the sandbox  it is off
-                   mend: sysctl -w a=1
-                         and try again
+                   fix: sysctl -w a=1
+                        and try again
           works    the kernel   it does
 
         Limits: without them a sandbox that names a limit does not start
           missing  the memory   it is off
 
-        Until then `workden run --sandbox host` runs commands on this machine as it is, without any isolation.
+        Until then `workden run --sandbox host` runs commands on this machine, without any isolation.
         ");
     }
 }

@@ -1,4 +1,4 @@
-//! `workden mcp`: the tools and files of a workspace for any client of the Model Context Protocol.
+//! `workden mcp`: serves the tools and files of a workspace over the Model Context Protocol.
 
 mod print_config;
 
@@ -18,9 +18,9 @@ use crate::{
     workspace::{ToolWorkspace, WorkspaceArguments},
 };
 
-/// The variable that the token for HTTP is in.
+/// The environment variable of the HTTP token.
 const TOKEN_VARIABLE: &str = "WORKDEN_MCP_TOKEN";
-/// The workspace could not be opened.
+/// The exit code when the workspace could not be opened.
 const NOT_OPENED: u8 = 3;
 
 pub(crate) const AFTER_HELP: &str = "\
@@ -28,38 +28,38 @@ Examples:
   workden mcp --print-config claude               what to paste, for this directory
   workden mcp --print-config vscode --root ../project --policy permissive
   claude mcp add workden -- workden mcp --root .  the same by hand
-  workden mcp --http 127.0.0.1:8421               for clients that speak HTTP; prints the token they need
+  workden mcp --http 127.0.0.1:8421               for clients over HTTP; prints the token
 
-Rules: without --policy and --config, reading and searching are allowed, and changes and commands are
-asked about: the person behind the client is asked, where the client can do that. Where it cannot they
-are refused, unless you say --yes or choose --policy permissive.
+Rules: without --policy and --config, reading and searching are allowed, and changes and commands
+require approval: the client asks its user, if it can. Otherwise they are refused, unless you add
+--yes or choose --policy permissive.
 
 Exit codes:
-  0  the client has gone
-  1  the client did not begin as the protocol says, or the address cannot be listened on
-  2  the command line could not be understood
+  0  the client disconnected
+  1  the server could not listen at the address, or serving failed
+  2  invalid command line
   3  the workspace could not be opened
-  128+N  told to end by signal N
+  128+N  ended by signal N
 
 Environment:
-  WORKDEN_MCP_TOKEN  the token that clients over HTTP must send; a new one each time if it is not set
+  WORKDEN_MCP_TOKEN  the token that clients over HTTP must send [default: a random one]
   WORKDEN_LOG        info: a line on standard error for each call on files and each command;
-                     debug: also what goes wrong with the program inside the sandbox";
+                     debug: also errors of the program inside the sandbox";
 
-/// What `workden mcp` can be told.
+/// Arguments of `workden mcp`.
 #[derive(Debug, Args)]
 pub(crate) struct McpArguments {
-    /// Serve over HTTP at http://ADDR/mcp instead of standard input and output; a port alone is one of
-    /// this machine, 0 is any that is free.
+    /// Serve over HTTP at http://ADDR/mcp instead of standard input and output. A port alone means an
+    /// address of this machine; port 0 is any free port.
     #[arg(long, value_name = "ADDR", value_parser = address)]
     http: Option<SocketAddr>,
-    /// Let every program on this machine use it over HTTP, without a token.
+    /// Let every program on this machine use the server over HTTP, without a token.
     #[arg(long, requires = "http")]
     no_token: bool,
-    /// Another name under which clients reach it over HTTP.
+    /// Accept another host name in HTTP requests.
     #[arg(long, value_name = "HOST", requires = "http")]
     allow_host: Vec<String>,
-    /// A page whose scripts may use it over HTTP, like https://example.com.
+    /// Accept requests from scripts of this web origin, like https://example.com.
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     allow_origin: Vec<String>,
     /// Print what to paste into the configuration of a client, with these options, and serve nothing.
@@ -70,7 +70,7 @@ pub(crate) struct McpArguments {
 }
 
 fn address(typed: &str) -> Result<SocketAddr, String> {
-    let wanted = || "an address like 127.0.0.1:8421 is wanted, or a port".to_owned();
+    let wanted = || "use an address like 127.0.0.1:8421, or a port".to_owned();
     if let Ok(port) = typed.trim_start_matches(':').parse::<u16>() {
         return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
     }
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &McpArguments) -> Result<ExitCode, Failure> {
     if let Some(client) = arguments.print_config {
         return print_config::run(client, arguments).map(|()| ExitCode::SUCCESS);
     }
-    // One thread for what waits; files are read on others, which come when they are needed.
+    // One thread for waiting; files are read on other threads, which start on demand.
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(Failure::Machine)?;
     let outcome = runtime.block_on(attended(arguments));
@@ -103,7 +103,7 @@ async fn attended(arguments: &McpArguments) -> Result<ExitCode, Failure> {
         served = serve(arguments, &opened) => served.map(|()| ExitCode::SUCCESS),
         (_, number) = told.next() => Ok(ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX))),
     };
-    // Nothing of it is left when this program ends.
+    // The sandbox must not outlive this process.
     opened.close().await;
     outcome
 }
@@ -127,7 +127,7 @@ async fn serve(arguments: &McpArguments, opened: &ToolWorkspace) -> Result<(), F
     serving.ended().await.map_err(request)
 }
 
-/// Who may use it over HTTP, and the token that somebody has to be told.
+/// Returns who may use the server over HTTP, and the token to print if it is a random one.
 fn access(arguments: &McpArguments) -> Result<(HttpAccess, Option<BearerToken>), Failure> {
     if arguments.no_token {
         return Ok((HttpAccess::ThisMachine, None));

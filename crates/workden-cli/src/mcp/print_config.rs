@@ -1,5 +1,5 @@
-//! What to paste into the configuration of a client. Paths are whole, because the client starts the server
-//! from a directory of its own.
+//! Prints what to paste into the configuration of a client. Paths are absolute, because the client starts the server
+//! in another directory.
 
 use std::io::Write;
 
@@ -42,7 +42,7 @@ enum Reached {
 pub(super) fn run(client: Client, arguments: &McpArguments) -> Result<(), Failure> {
     let text = pasted(client, &reached(arguments)?);
     std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
-    let _ = writeln!(anstream::stderr(), "This goes into {}.", client.file());
+    let _ = writeln!(anstream::stderr(), "Paste this into {}.", client.file());
     Ok(())
 }
 

@@ -21,7 +21,7 @@ pub(super) fn run(asked: &Asked, json: bool) -> Result<(), Failure> {
     let is_for_people = !json && std::io::stdout().is_terminal();
     let mut out = anstream::stdout().lock();
     let mut wrong = 0_usize;
-    // Bytes, not text: a line that is not UTF-8 gets its answer, too.
+    // Bytes, not text: a line that is not UTF-8 gets an answer too.
     for (nth, line) in std::io::stdin().lock().split(b'\n').enumerate() {
         let line = line.map_err(Failure::Input)?;
         if line.trim_ascii().is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn run(asked: &Asked, json: bool) -> Result<(), Failure> {
         let request = serde_json::from_slice::<Request>(&line);
         let judged = match &request {
             Ok(request) => asked.judge(request.op, &request.target).unwrap_or_else(|error| Judged::no_target(&error)),
-            // One answer a line, whatever the line is.
+            // An invalid line gets an answer too.
             Err(error) => {
                 wrong += 1;
                 Judged::no_target(&no_request(nth + 1, error))
@@ -49,17 +49,17 @@ pub(super) fn run(asked: &Asked, json: bool) -> Result<(), Failure> {
     out.flush().map_err(Failure::Output)?;
     let what = match wrong {
         0 => return Ok(()),
-        1 => "1 line of the input is no request, and was answered with deny".to_owned(),
-        wrong => format!("{wrong} lines of the input are no requests, and were answered with deny"),
+        1 => "1 line of the input is not a valid request and was denied".to_owned(),
+        wrong => format!("{wrong} lines of the input are not valid requests and were denied"),
     };
     Err(Failure::Request(format!("{what}\nhint: a request is {{\"op\": \"read\", \"target\": \"/a.md\"}}")))
 }
 
-/// The parser sees one line at a time; the reader sees all of them.
+/// Replaces the parser's line number, which is always 1, with the number of the input line.
 fn no_request(nth: usize, error: &serde_json::Error) -> Error {
     let said = error.to_string();
     let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-    let sentence = format!("line {nth}, column {}, is no request: {said}", error.column());
+    let sentence = format!("line {nth}, column {}: invalid request: {said}", error.column());
     Error::new(ErrorKind::InvalidArgument, sentence)
 }
 

@@ -48,12 +48,12 @@ fn explained(asked: &Asked, op: Operation, target: &str, judged: &Judged) -> Str
         }
     }
     if asked.names.is_empty() {
-        line(2, "none, so that everything is allowed".to_owned());
+        line(2, "none: everything is allowed".to_owned());
     }
     line(0, format!("why: {}", judged.why));
     line(0, format!("would pass: {}", would_pass(judged)));
     if op == Operation::Grep && judged.action != Action::Deny {
-        line(0, "note: what may not be read is passed over, and counted".to_owned());
+        line(0, "note: files that may not be read are skipped and counted".to_owned());
     }
     text
 }
@@ -71,16 +71,16 @@ fn parsed(command: &CommandJudgement, line: &mut impl FnMut(usize, String)) {
         line(2, format!("{usage} {:?}  in {}", redirection.target.shown(), places(&redirection.directories)));
     }
     if command.analysis.invocations.is_empty() && command.analysis.redirections.is_empty() {
-        line(2, "nothing that runs".to_owned());
+        line(2, "no commands".to_owned());
     }
 }
 
 fn reasons(command: &CommandJudgement, line: &mut impl FnMut(usize, String)) {
     let mut reasons: Vec<&Reason> = command.reasons.iter().collect();
-    // The strictest first; the order in which they were said within that.
+    // The strictest first; the sort is stable.
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.action));
     if reasons.is_empty() {
-        line(4, "allow (nothing that this layer speaks of)".to_owned());
+        line(4, "allow (this layer has no rule for it)".to_owned());
     }
     for reason in reasons {
         let rule = reason.rule.as_ref().map_or_else(String::new, |rule| format!(", rule `{rule}`"));
@@ -121,7 +121,7 @@ fn of_layer(layer: &PolicyLayer, op: Operation, path: &VirtualPath, line: &mut i
             }
         }
         PolicyLayer::Mounts(mounts) => match mounts.find(path) {
-            None => line(4, "it is in no mount".to_owned()),
+            None => line(4, "not in any mount".to_owned()),
             Some(mount) => line(4, format!("in `{}`: {}", mount.at, limits(mount))),
         },
         PolicyLayer::AllowList(_) => line(4, "an allow-list of a derived policy".to_owned()),
@@ -172,7 +172,7 @@ fn would_pass(judged: &Judged) -> String {
     }
 }
 
-/// What is left of a command when every denied part of it is left out.
+/// Describes what remains of a command without its denied parts.
 fn without_what_is_denied(command: &CommandJudgement) -> String {
     let is_denied = |reason: &&Reason| reason.action == Action::Deny;
     if command.reasons.iter().any(|reason| is_denied(&reason) && matches!(reason.kind, ReasonKind::Program(_))) {

@@ -1,4 +1,4 @@
-//! One request to a policy, and what came of it.
+//! One request to a policy, and its verdict.
 
 use serde::Serialize;
 use workden::{
@@ -9,32 +9,31 @@ use workden::{
 
 use super::Asked;
 
-/// A verdict, with what decided.
+/// A verdict, and the rule that decided it.
 #[derive(Debug, Serialize)]
 pub(super) struct Judged {
-    /// What holds.
     pub(super) action: Action,
     /// The pattern of the rule that decided, if one did.
     pub(super) rule: Option<String>,
     /// Why, in a sentence.
     pub(super) why: String,
-    /// What was found out about a command.
+    /// The analysis of a command.
     #[serde(skip)]
     pub(super) command: Option<CommandJudgement>,
-    /// The path that was meant.
+    /// The resolved path.
     #[serde(skip)]
     pub(super) path: Option<VirtualPath>,
-    /// What is allowed instead.
+    /// What would be allowed instead.
     #[serde(skip)]
     pub(super) hint: Option<String>,
 }
 
 impl Asked {
-    /// What the policy says.
+    /// Returns the policy's verdict.
     ///
     /// # Errors
     ///
-    /// When the target is not a path.
+    /// When the target is not a valid path.
     pub(super) fn judge(&self, op: Operation, target: &str) -> Result<Judged, Error> {
         if op == Operation::Execute {
             return Ok(self.judge_command(target));
@@ -80,7 +79,7 @@ impl Asked {
         Judged { action, rule, why, hint, path: None, command: Some(judged) }
     }
 
-    /// The rule of a ruleset that came to what the whole policy came to.
+    /// Returns the first rule whose action is the action of the whole policy.
     fn deciding_rule(&self, op: Operation, path: &VirtualPath, action: Action) -> Option<String> {
         let rulesets = self.policy.layers().iter().filter_map(|layer| match layer {
             PolicyLayer::Rules(rules) => Some(rules),
@@ -92,7 +91,7 @@ impl Asked {
     }
 }
 
-/// What a ruleset says of the operations that one of them demands, as far as that counts.
+/// Returns a ruleset's decisions on every operation that `op` requires.
 pub(super) fn decisions<'r>(
     op: Operation,
     rules: &'r CompiledRuleset,
@@ -109,7 +108,7 @@ pub(super) fn decisions<'r>(
         | Operation::Ls => &[op],
     };
     let decided = demanded.iter().map(|operation| (*operation, rules.decide_path(*operation, path)));
-    // An edit is not a write, but a rule that denies writing denies it.
+    // An edit does not need permission to write, but a rule that denies writing denies it.
     let counts = |(operation, decision): &(Operation, RuleDecision<'_>)| {
         op != Operation::Edit
             || *operation != Operation::Write
@@ -119,7 +118,7 @@ pub(super) fn decisions<'r>(
 }
 
 impl Judged {
-    /// The verdict on a target that is none: nobody can allow it.
+    /// Returns a denial for an invalid target or request.
     pub(super) fn no_target(error: &Error) -> Self {
         let hint = error.hint_text().map(str::to_owned);
         let why = error.sentence().to_owned();

@@ -1,4 +1,4 @@
-//! `workden policy`: what a policy says, without doing anything.
+//! `workden policy`: asks a policy for verdicts, without doing anything.
 
 mod check;
 mod explain;
@@ -17,7 +17,7 @@ use crate::{
     typed, workspace,
 };
 
-/// What can be asked about a policy.
+/// The subcommands of `workden policy`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
     /// Judge many operations: JSON lines in, verdicts out, in order.
@@ -25,9 +25,9 @@ pub(crate) enum PolicyCommand {
     /// Each line of standard input is a request like {"op": "execute", "target": "git status"} or
     /// {"op": "read", "target": "/src/main.rs"}. Each line of output is its verdict:
     /// {"action": "allow|ask|deny", "rule": ..., "why": ...}. Nothing is run, opened or changed: links
-    /// are not followed, and whether a file is there makes no difference.
+    /// are not followed, and whether a file exists makes no difference.
     ///
-    /// A line that is no request is answered with deny, and the exit code is then 1.
+    /// An invalid line is answered with deny, and the exit code is then 1.
     Check {
         #[command(flatten)]
         which: Which,
@@ -35,42 +35,42 @@ pub(crate) enum PolicyCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show how one verdict comes about: what was parsed, which layer and rule decided, what would pass.
+    /// Explain one verdict: what was parsed, which layer and rule decided, what would pass.
     ///
-    /// Nothing is run, opened or changed: links are not followed, and whether a file is there makes no
+    /// Nothing is run, opened or changed: links are not followed, and whether a file exists makes no
     /// difference. The exit code is 0 whatever the verdict.
     Explain {
         #[command(flatten)]
         which: Which,
-        /// What would be done.
+        /// The operation.
         #[arg(value_parser = operations())]
         op: Operation,
-        /// The path, or the command as it would be given to a shell.
+        /// The path, or the command line for a shell.
         target: String,
     },
     /// Print the JSON Schema of `workden.toml`, for editors.
     Schema,
 }
 
-/// Which policy is asked.
+/// The options that choose a policy.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// The preset; `default`, if no file is given either.
+    /// The preset [default: `default`, unless --config is given].
     #[arg(long, value_parser = typed::preset)]
     preset: Option<Preset>,
-    /// A `workden.toml`. With a preset as well, both hold, and the stricter wins.
+    /// A `workden.toml`. With a preset as well, both apply, and the stricter verdict wins.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Whose paths are meant: those of a whole machine, or of a workspace that is only files.
+    /// What paths refer to: a whole machine, or a workspace of files.
     #[arg(long, value_enum, default_value_t = Paths::Machine)]
     paths: Paths,
-    /// Where relative paths start, and where commands would run [default: /workspace on a machine, /
-    /// where there are only files].
+    /// The directory of relative paths and commands [default: /workspace with `--paths machine`, / with
+    /// `--paths files`].
     #[arg(long, value_name = "PATH")]
     directory: Option<String>,
 }
 
-/// Whose paths are meant.
+/// What paths refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Paths {
     /// A whole machine, as in a sandbox: `/etc` is the system's.
@@ -79,18 +79,18 @@ enum Paths {
     Files,
 }
 
-/// Operations by their names in a ruleset.
+/// Parses an operation by its name in a ruleset.
 fn operations() -> impl TypedValueParser<Value = Operation> {
     let named =
         |name: String| Operation::ALL.into_iter().find(|operation| operation.name() == name).unwrap_or(Operation::Read);
-    // Only names that are there get as far as being looked up.
+    // The parser passes only known names to `named`.
     PossibleValuesParser::new(Operation::ALL.map(Operation::name)).map(named)
 }
 
-/// A policy, and where it is asked from.
+/// A policy, and the directory of its relative paths.
 pub(crate) struct Asked {
     policy: Policy,
-    /// What each layer of the policy is called, in the same order.
+    /// The names of the policy's layers, in the same order.
     names: Vec<String>,
     directory: VirtualPath,
 }
@@ -122,19 +122,18 @@ impl Which {
     }
 }
 
-/// What the layers of a configuration are called. Its limits are a table of one mount, after that of
-/// its mounts.
+/// Names the layers of a configuration. Its limits are a table of one mount, which follows the table of mounts.
 fn layer_names(config: &Config, layers: &[PolicyLayer], file: &str) -> Vec<String> {
     let mut tables = if config.mounts.is_empty() { vec!["limits"] } else { vec!["limits", "mounts"] };
     let name = |layer: &PolicyLayer| match layer {
         PolicyLayer::Rules(_) => format!("rules of `{file}`"),
         PolicyLayer::Mounts(_) => format!("{} of `{file}`", tables.pop().unwrap_or("mounts")),
-        PolicyLayer::AllowList(_) => format!("places of `{file}`"),
+        PolicyLayer::AllowList(_) => format!("allow-list of `{file}`"),
     };
     layers.iter().map(name).collect()
 }
 
-/// Runs one of them.
+/// Runs a subcommand.
 pub(crate) fn run(command: &PolicyCommand) -> Result<(), Failure> {
     match command {
         PolicyCommand::Check { which, json } => check::run(&which.open()?, *json),

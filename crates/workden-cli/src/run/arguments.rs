@@ -1,4 +1,4 @@
-//! What `workden run` can be told.
+//! The arguments of `workden run`.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -21,14 +21,14 @@ Examples:
   workden run --sandbox docker --runtime python-datascience -- python analyse.py
 
 Exit codes:
-  that of the command; 128+N when signal N ended it, or workden was told to end by it
-  124  the time of --timeout was over
+  that of the command; 128+N if signal N ended the command or workden
+  124  the command timed out (--timeout)
   125  the sandbox could not be started, or was lost
   126  the program cannot be run
-  127  there is no such program
-  2    the command line could not be understood";
+  127  program not found
+  2    invalid command line";
 
-/// What `workden run` can be told.
+/// Arguments of `workden run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
     /// The directory to work in, `/workspace` inside [default: the current directory].
@@ -39,15 +39,15 @@ pub(crate) struct RunArguments {
     pub(super) sandbox: Kind,
     #[command(flatten)]
     pub(super) container: ContainerArguments,
-    /// Run it in this session, which is made if it is not there, and goes on afterwards. Its files are its own
-    /// unless --root says otherwise; see `workden sessions`.
+    /// Run it in this session, which is created if it does not exist, and keeps running. The directory to work in
+    /// is the session's unless --root names another; see `workden sessions`.
     #[arg(long, value_name = "ID")]
     pub(super) session: Option<SessionId>,
-    /// What the walls of `--sandbox linux` are made of [default: namespaces].
+    /// The isolation of `--sandbox linux` [default: namespaces].
     #[arg(long, value_name = "LEVEL", value_enum)]
     pub(super) level: Option<LevelArgument>,
-    /// What can be reached: `none`, `host` for what this machine reaches, or with `--sandbox docker` the name
-    /// of a network of the daemon [default: none].
+    /// The network: `none`, `host` for the network of this machine, or with `--sandbox docker` the name of a
+    /// network of the daemon [default: none].
     #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     pub(super) net: Option<Net>,
     /// Memory of all processes together, like 512M or 1.5G [default: half of the machine's; all of
@@ -60,20 +60,20 @@ pub(crate) struct RunArguments {
     /// Processes and threads [default: 512].
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) pids: Option<u64>,
-    /// Seconds that the command may take, or like 5m. After that it is stopped, with all that it
-    /// started.
+    /// The time limit of the command, in seconds or like 5m. At the limit it is stopped, with all processes
+    /// that it started.
     #[arg(long, value_name = "TIME", value_parser = typed::time)]
     pub(super) timeout: Option<Duration>,
-    /// A variable of the command: `KEY=VALUE`, or `KEY` for the value that it has here.
+    /// An environment variable: `KEY=VALUE`, or `KEY` to pass on your value.
     #[arg(long, value_name = "K=V", value_parser = typed::variable)]
     pub(super) env: Vec<VariableArgument>,
-    /// A file or directory to show inside: `SRC:DST`, or `SRC:DST:ro` for reading only.
+    /// Mount a file or directory: `SRC:DST`, or `SRC:DST:ro` for reading only.
     #[arg(long, value_name = "SRC:DST[:ro]", value_parser = typed::mount)]
     pub(super) mount: Vec<MountArgument>,
     /// A toolchain of this machine that is not in /usr, read-only: python, node, rust, go.
     #[arg(long, value_name = "NAME")]
     pub(super) toolchain: Vec<String>,
-    /// What becomes of a named limit that nobody can hold on this machine.
+    /// What happens if this machine cannot enforce a limit that you named.
     #[arg(long, value_enum, default_value_t = LimitsHeld::Required)]
     pub(super) limits: LimitsHeld,
     /// Print one JSON document instead: output, exit code, duration, limits hit, isolation.
@@ -98,12 +98,12 @@ pub(super) enum Kind {
     Host,
 }
 
-/// What the walls are made of.
+/// The level of isolation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum LevelArgument {
-    /// Namespaces with a root of their own.
+    /// Namespaces with a private root.
     Namespaces,
-    /// Landlock and seccomp alone, where there may be no namespaces: holds less.
+    /// Landlock and seccomp only, for machines without namespaces: weaker.
     Landlock,
 }
 
@@ -116,11 +116,11 @@ impl From<LevelArgument> for Level {
     }
 }
 
-/// What becomes of a limit that nobody can hold.
+/// What happens if a limit cannot be enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum LimitsHeld {
     /// The sandbox does not start.
     Required,
-    /// It starts without it.
+    /// The sandbox starts without the limit.
     BestEffort,
 }

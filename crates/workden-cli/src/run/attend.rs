@@ -1,5 +1,4 @@
-//! Attends to a process from its start to its end: its output goes to ours, our input to it, a timeout and
-//! signals to us end it.
+//! Connects a process to this one until it ends: forwards output and input, and ends it on a timeout or a signal.
 
 use std::{
     convert::Infallible,
@@ -17,10 +16,10 @@ use workden_core::{
 use super::ending::Ending;
 use crate::{descriptor::Descriptor, signals::ToldToEnd};
 
-/// What comes out of a process until it ends, as far as it is not printed at once.
+/// The end of a process and the limits that it hit; its output is printed at once.
 type Drained = std::result::Result<(Ended, Vec<LimitHit>), Ending>;
 
-/// Attends to a process until it ends. `besides` is done all along, and never ends.
+/// Attends to a process until it ends. `besides` runs meanwhile and never returns.
 pub(super) async fn attend(
     process: Process,
     input: Option<BorrowedFd<'_>>,
@@ -47,10 +46,10 @@ pub(super) async fn attend(
     }
 }
 
-/// Tells the command to end, and listens to its last words. What does not end now does with the sandbox.
+/// Signals the command and forwards its last output. A command that does not end in time ends with the sandbox.
 async fn end(control: &dyn ProcessControl, signal: Signal, drained: &mut (impl Future<Output = Drained> + Unpin)) {
     let last_words = async {
-        // One that is gone already needs no signal.
+        // Fails only if the command has exited.
         let _ = control.signal(signal).await;
         let _ = drained.await;
     };
@@ -76,7 +75,7 @@ async fn drain(events: &mut ProcessEvents) -> Drained {
     Err(Ending::Broken(Error::new(ErrorKind::Gone, "the sandbox ended before the command did")))
 }
 
-/// Passes our input on until it ends, and then the end. What a command does not read is no reason to end.
+/// Forwards the input and its end. A command that does not read its input is not an error.
 async fn pass_on(input: Option<BorrowedFd<'_>>, control: &dyn ProcessControl) -> Infallible {
     if let Some(input) = input {
         let mut input = Descriptor::new(input);
@@ -98,5 +97,5 @@ async fn after(timeout: Option<Duration>) {
 }
 
 pub(super) fn no_signals(error: &io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("signals cannot be listened to: {error}"))
+    Error::new(ErrorKind::Io, format!("cannot listen for signals: {error}"))
 }

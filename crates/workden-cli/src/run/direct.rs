@@ -1,4 +1,4 @@
-//! A command that is only waited for: no keeper in its sandbox, and no runtime here.
+//! Runs a command directly: without a keeper in the sandbox, and without an async runtime here.
 
 use std::io::{IsTerminal, stdin};
 
@@ -11,14 +11,14 @@ use super::{
     sandbox,
 };
 
-/// Runs it so, where that can be; `None` where it cannot.
+/// Runs the command directly, or returns `None` if the options do not allow it.
 pub(super) fn run(arguments: &RunArguments) -> Option<Ending> {
-    // Without namespaces it takes a keeper, and a reaper, to leave nothing behind.
+    // Without namespaces, only a keeper and a reaper can end every process that is left.
     let with_keeper = arguments.level == Some(LevelArgument::Landlock) || arguments.session.is_some();
     if arguments.sandbox != Kind::Linux || with_keeper || arguments.json || arguments.terminal {
         return None;
     }
-    // Somebody at a terminal would wait for the command, and the command for them.
+    // A command that reads standard input would wait for the user, and the user for the command.
     let input = if stdin().is_terminal() { OneShotInput::Empty } else { OneShotInput::Passed };
     Some(in_sandbox(arguments, input).unwrap_or_else(Ending::Refused))
 }

@@ -1,4 +1,4 @@
-//! How a run ended, as an exit code and what is said about it on standard error.
+//! How a run ended: its exit code, and the message on standard error.
 
 use std::{io::Write, process::ExitCode, time::Duration};
 
@@ -12,41 +12,41 @@ use super::Shown;
 
 /// The sandbox could not be started, or was lost.
 const NO_SANDBOX: u8 = 125;
-/// The time was over.
+/// The command timed out.
 const TIMED_OUT: u8 = 124;
-/// What was asked for cannot be understood.
+/// The command line is invalid.
 const NONSENSE: u8 = 2;
-/// The reader of the output has gone: as if by `SIGPIPE`, as it is for other programs.
+/// The reader of the output has closed it: the code of a program that `SIGPIPE` ended.
 const CLOSED_PIPE: u8 = 141;
 
 /// How a run ended.
 #[derive(Debug)]
 pub(crate) enum Ending {
-    /// The command did, and these limits had a part in it.
+    /// The command ended, and hit these limits.
     Command(Ended, Vec<LimitHit>),
-    /// Its time was over.
+    /// The command timed out.
     TimedOut(Duration),
-    /// We were told to end, by this signal.
+    /// This signal ended the run.
     Told(i32),
-    /// The reader of our output has gone.
+    /// The reader of the output has closed it.
     ClosedPipe,
-    /// Our output cannot be written.
+    /// The output cannot be written.
     NoOutput(std::io::Error),
-    /// What was asked for makes no sense.
+    /// The command line is invalid.
     Nonsense(Error),
-    /// There was no sandbox to run it in.
+    /// The sandbox could not be started.
     Refused(Error),
     /// The sandbox was lost.
     Broken(Error),
 }
 
 impl Ending {
-    /// Something of our own is missing.
+    /// Returns the ending for a failure of this process before the sandbox started.
     pub(super) fn not_started(sentence: &str) -> Self {
         Self::Refused(Error::new(ErrorKind::Io, sentence))
     }
 
-    /// Output that cannot be written.
+    /// Returns the ending for output that cannot be written.
     pub(crate) fn output(error: std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::BrokenPipe => Self::ClosedPipe,
@@ -54,12 +54,12 @@ impl Ending {
         }
     }
 
-    /// Says what there is to say, and is the exit code.
+    /// Prints the message, if there is one, and returns the exit code.
     pub(crate) fn tell(self, shown: Shown, machine: Machine) -> ExitCode {
         if let Self::Command(ended, hits) = &self
             && hits.is_empty()
         {
-            // Most often there is nothing to say, and nothing is looked up for saying it.
+            // The usual case returns early, without locking standard error.
             return ExitCode::from(exit_code(ended.exit_code()));
         }
         let mut errors = anstream::stderr().lock();
@@ -73,7 +73,7 @@ impl Ending {
             Self::TimedOut(time) => {
                 let _ = writeln!(
                     errors,
-                    "error: the command took longer than {}, and was stopped with all that it started",
+                    "error: the command timed out after {} and was stopped, with all that it started",
                     seconds(*time)
                 );
                 TIMED_OUT
@@ -81,7 +81,7 @@ impl Ending {
             Self::Told(signal) => exit_code(128 + signal),
             Self::ClosedPipe => CLOSED_PIPE,
             Self::NoOutput(error) => {
-                let _ = writeln!(errors, "error: the output cannot be written: {error}");
+                let _ = writeln!(errors, "error: cannot write the output: {error}");
                 1
             }
             Self::Refused(error) | Self::Broken(error) | Self::Nonsense(error) => {
@@ -99,42 +99,42 @@ impl Ending {
     }
 }
 
-/// What was asked of this machine itself.
+/// The isolation that this machine itself must provide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Machine {
-    /// Walls of namespaces.
+    /// Namespaces.
     Namespaces,
-    /// Walls without them.
+    /// Landlock and seccomp.
     WithoutNamespaces,
-    /// Nothing: there are no walls, or they are made by somebody else.
+    /// None: the command is not isolated, or a daemon isolates it.
     NotAsked,
 }
 
-/// What else can be done, where the machine stands in the way and not what was typed.
+/// Lists alternatives, if the machine is the obstacle and not the command line.
 fn choices(refused: ErrorKind, machine: Machine) -> String {
-    let doctor = "choices: `workden doctor` says what this machine can isolate, and how to mend what it cannot;";
+    let doctor = "choices: `workden doctor` checks which isolation this machine supports and how to enable the rest;";
     let has_level = landlock_version().is_some_and(|version| version >= LANDLOCK_LEVEL_VERSION);
     let level = match machine {
         Machine::NotAsked => return String::new(),
         Machine::WithoutNamespaces => "",
-        _ if has_level => "\n         `--level landlock` needs no namespaces, and holds less;",
+        _ if has_level => "\n         `--level landlock` needs no namespaces, and is weaker;",
         _ => "",
     };
     match refused {
-        // There is nothing about this machine that could be mended from in here.
+        // From inside a sandbox the machine cannot be changed.
         _ if workden_keeper::confine::in_sandbox() => String::new(),
         ErrorKind::LimitNotHeld => {
-            format!("{doctor}\n         `--limits best-effort` does without the limits that nobody can hold\n")
+            format!("{doctor}\n         `--limits best-effort` runs without the limits that cannot be enforced\n")
         }
         ErrorKind::Unsupported | ErrorKind::PermissionDenied => format!(
-            "{doctor}{level}\n         `--sandbox host` runs the command on this machine as it is, without any isolation\n"
+            "{doctor}{level}\n         `--sandbox host` runs the command on this machine, without any isolation\n"
         ),
         _ => String::new(),
     }
 }
 
 fn exit_code(code: i32) -> u8 {
-    // Exit codes have eight bits; those of a command always fit.
+    // Exit codes have eight bits.
     u8::try_from(code & 0xff).unwrap_or(u8::MAX)
 }
 

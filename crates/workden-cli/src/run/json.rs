@@ -1,4 +1,4 @@
-//! A command as one JSON document.
+//! Runs a command and prints one JSON document.
 
 use std::io::Write;
 
@@ -11,12 +11,12 @@ use workden_core::{
 use super::{Running, ending::Ending};
 use crate::signals::ToldToEnd;
 
-/// What is printed.
+/// The printed document.
 #[derive(Serialize)]
 struct Document<'a> {
-    /// What the command printed on both streams, in order; of very much, head and tail.
+    /// The output of both streams, in order; of a long output, head and tail.
     output: String,
-    /// As a shell would give it.
+    /// The exit code, as a shell reports it.
     exit_code: i32,
     ended: Ended,
     /// Seconds.
@@ -35,7 +35,7 @@ pub(super) async fn run(sandbox: &dyn Sandbox, running: &Running, told: &mut Tol
         executed = sandbox.execute(&request) => executed?,
         (_, number) = told.next() => return Ok(Ending::Told(number)),
     };
-    // Whoever reads the document cannot read the log: it ends with the sandbox, which is now.
+    // The log is removed with the sandbox, before the document can be read.
     if let Some(left_out) = &mut executed.output.left_out {
         left_out.log = None;
     }
@@ -49,7 +49,7 @@ pub(super) async fn run(sandbox: &dyn Sandbox, running: &Running, told: &mut Tol
         isolation,
     };
     let mut text = serde_json::to_string_pretty(&document)
-        .map_err(|error| Error::new(ErrorKind::Io, format!("the answer cannot be told as JSON: {error}")))?;
+        .map_err(|error| Error::new(ErrorKind::Io, format!("cannot encode the result as JSON: {error}")))?;
     text.push('\n');
     if let Err(error) = std::io::stdout().lock().write_all(text.as_bytes()) {
         return Ok(Ending::output(error));

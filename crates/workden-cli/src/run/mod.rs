@@ -1,4 +1,4 @@
-//! `workden run`: one command in a sandbox of its own, its streams and its exit code passed through.
+//! `workden run`: runs one command in a new sandbox, and passes its streams and exit code through.
 
 mod arguments;
 mod attend;
@@ -22,7 +22,7 @@ use crate::signals::ToldToEnd;
 #[derive(Clone, Debug)]
 pub(crate) struct Running {
     pub(crate) command: Vec<String>,
-    /// What its environment has besides that of the sandbox.
+    /// Variables that are added to the environment of the sandbox.
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) shown: Shown,
@@ -31,11 +31,11 @@ pub(crate) struct Running {
 /// How a command is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// Its streams as they come.
+    /// Its streams are passed through.
     Streams,
-    /// A terminal of its own, in ours.
+    /// It gets a terminal, shown in the user's.
     Terminal,
-    /// One JSON document when it has ended.
+    /// One JSON document is printed when it has ended.
     Json,
 }
 
@@ -46,7 +46,7 @@ impl Running {
 }
 
 impl Shown {
-    /// What was asked for: not both, as the command line sees to.
+    /// Converts the two options; the command line rejects both together.
     pub(crate) fn asked(json: bool, terminal: bool) -> Self {
         match (json, terminal) {
             (true, _) => Self::Json,
@@ -56,7 +56,7 @@ impl Shown {
     }
 }
 
-/// Runs the command, and is its exit code.
+/// Runs the command and returns its exit code.
 pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     let (shown, machine) = (Shown::asked(arguments.json, arguments.terminal), arguments.machine());
     if let Err(error) = sandbox::check(arguments) {
@@ -68,13 +68,13 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     attended(async |told| in_sandbox(arguments, told).await).tell(shown, machine)
 }
 
-/// Does something with a sandbox, listening to signals all along.
+/// Runs `work` in a runtime, with a listener for signals.
 pub(crate) fn attended(work: impl AsyncFnOnce(&mut ToldToEnd) -> Ending) -> Ending {
     // One thread: there is one command to wait for, and a second thread costs more than `true`.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
-        Err(error) => return Ending::not_started(&format!("there is no runtime: {error}")),
+        Err(error) => return Ending::not_started(&format!("cannot start the async runtime: {error}")),
     };
     let ending = runtime.block_on(async {
         match ToldToEnd::listen() {
@@ -82,12 +82,12 @@ pub(crate) fn attended(work: impl AsyncFnOnce(&mut ToldToEnd) -> Ending) -> Endi
             Err(error) => Ending::Refused(attend::no_signals(&error)),
         }
     });
-    // Whatever still runs on another thread has nobody left to answer to.
+    // Work on other threads has no caller left.
     runtime.shutdown_background();
     ending
 }
 
-/// Runs a command in a sandbox that is there.
+/// Runs a command in a sandbox that has started.
 pub(crate) async fn run_in(sandbox: &dyn Sandbox, running: &Running, told: &mut ToldToEnd) -> Ending {
     let ended = match running.shown {
         Shown::Json => json::run(sandbox, running, told).await,
@@ -97,7 +97,7 @@ pub(crate) async fn run_in(sandbox: &dyn Sandbox, running: &Running, told: &mut 
     ended.unwrap_or_else(Ending::Broken)
 }
 
-/// Makes sure that there is a terminal where one is asked for.
+/// Rejects `-t` without a terminal.
 pub(crate) fn check_terminal(shown: Shown) -> std::result::Result<(), Ending> {
     terminal::check(shown)
 }
@@ -112,7 +112,7 @@ async fn in_sandbox(arguments: &RunArguments, told: &mut ToldToEnd) -> Ending {
         Err(ending) => return ending,
     };
     let ending = run_in(opened.sandbox(), &running, told).await;
-    // Nothing of it is left when this program ends, unless it is somebody's session.
+    // The sandbox must not outlive this process, unless it is a session.
     opened.close().await;
     ending
 }

@@ -1,4 +1,4 @@
-//! A command with pipes: its output as it comes, our input when that is not a terminal.
+//! Runs a command with pipes: forwards its output, and the input unless that is a terminal.
 
 use std::{
     io::{IsTerminal, stdin},
@@ -15,7 +15,7 @@ pub(super) async fn run(sandbox: &dyn Sandbox, running: &Running, told: &mut Tol
     request.environment.clone_from(&running.environment);
     let process = sandbox.spawn(&request).await?;
     let stdin = stdin();
-    // Somebody at a terminal would wait for the command, and the command for them.
+    // A command that reads standard input would wait for the user, and the user for the command.
     let input = (!stdin.is_terminal()).then(|| stdin.as_fd());
     attend(process, input, running.timeout, told, async |_| std::future::pending().await).await
 }

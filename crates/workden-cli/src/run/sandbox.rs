@@ -1,4 +1,4 @@
-//! The sandbox that a command runs in: from the options to the builder of each kind.
+//! Starts the sandbox that the options name, and rejects options that a kind does not support.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -28,7 +28,7 @@ pub(super) enum RunSandbox {
     Linux(LinuxSandbox),
     Host(HostSandbox),
     Docker(DockerSandbox),
-    /// A session, which goes on.
+    /// A session, which keeps running.
     Session(Session),
 }
 
@@ -60,21 +60,21 @@ impl RunSandbox {
         }
     }
 
-    /// Ends it, and all that still runs in it; but for a session.
+    /// Ends the sandbox and everything that runs in it. A session keeps running.
     pub(super) async fn close(self) {
         match self {
             Self::Linux(sandbox) => sandbox.close().await,
             Self::Host(sandbox) => sandbox.close().await,
             Self::Session(session) => drop(session),
             Self::Docker(sandbox) => {
-                // What the daemon does not hear now it does when its lease is over.
+                // If the daemon does not stop the container now, it ends when its lease expires.
                 let _ = sandbox.stop().await;
             }
         }
     }
 }
 
-/// A Linux sandbox, as the options name it.
+/// Returns the builder of a Linux sandbox.
 pub(super) fn linux(arguments: &RunArguments, host: HostEnvironment) -> Result<LinuxSandboxBuilder> {
     let (root, network) = (root(arguments, &host)?, arguments.net.as_ref().map(Net::without_daemon).transpose()?);
     let builder = LinuxSandbox::builder().environment_of(host).root(root);
@@ -102,12 +102,12 @@ fn on_host(arguments: &RunArguments, host: HostEnvironment) -> Result<workden::s
     Ok(HostSandbox::builder().environment_of(host).root(root).with(|options| shared(arguments, options)))
 }
 
-/// A container, as the options name it.
+/// Returns the builder of a container.
 fn container(arguments: &RunArguments, host: HostEnvironment, installed: &Installed) -> Result<DockerSandboxBuilder> {
     for mount in &arguments.mount {
         if !host.directory.join(&mount.source).exists() {
             let typed = mount.source.display();
-            return Err(Error::new(ErrorKind::NotFound, format!("there is nothing at `{typed}` to mount")));
+            return Err(Error::new(ErrorKind::NotFound, format!("mount source `{typed}` not found")));
         }
     }
     let root = root(arguments, &host)?;
@@ -119,7 +119,7 @@ fn container(arguments: &RunArguments, host: HostEnvironment, installed: &Instal
     })
 }
 
-/// What every kind of sandbox is told.
+/// Sets the options that every kind of sandbox has.
 fn shared(arguments: &RunArguments, options: &mut SandboxOptions) {
     options.memory = arguments.memory;
     options.cpus = arguments.cpus;
@@ -141,7 +141,7 @@ fn shared(arguments: &RunArguments, options: &mut SandboxOptions) {
     }
 }
 
-/// A session, found or made.
+/// Opens the session, or creates it.
 async fn session(
     arguments: &RunArguments,
     id: &SessionId,
@@ -167,7 +167,7 @@ async fn session(
     }
 }
 
-/// A container, started. A signal meanwhile leaves none behind.
+/// Starts a container. A signal meanwhile leaves no container behind.
 async fn in_container(
     arguments: &RunArguments,
     host: HostEnvironment,
@@ -187,20 +187,20 @@ async fn in_container(
     Err(ending)
 }
 
-/// The directory to work in. The user who typed it may see it in an answer.
+/// Returns the directory to work in. The error shows the path, because the user typed it.
 fn root(arguments: &RunArguments, host: &HostEnvironment) -> Result<PathBuf> {
     let root = arguments.root.as_ref().map_or_else(|| host.directory.clone(), |root| host.directory.join(root));
     if root.is_dir() {
         return Ok(root);
     }
     let typed = arguments.root.as_deref().unwrap_or(&root).display();
-    Err(Error::new(ErrorKind::NotFound, format!("there is no directory `{typed}` to work in")))
+    Err(Error::new(ErrorKind::NotFound, format!("directory `{typed}` not found")))
 }
 
 impl RunArguments {
-    /// The command, and how it is shown.
+    /// Returns the command, and how it is shown.
     pub(super) fn running(&self) -> Running {
-        // A session has its own environment, and the command more than that.
+        // A session has its own environment, to which these variables are added; other sandboxes have them already.
         let environment = match self.session {
             Some(_) => typed::with_values(&self.env, &HostEnvironment::from_process()),
             None => BTreeMap::new(),
@@ -213,7 +213,7 @@ impl RunArguments {
         }
     }
 
-    /// What is asked of this machine itself.
+    /// Returns the isolation that this machine itself must provide.
     pub(super) fn machine(&self) -> Machine {
         match (self.sandbox, self.level) {
             (Kind::Linux, Some(LevelArgument::Landlock)) => Machine::WithoutNamespaces,
@@ -223,10 +223,10 @@ impl RunArguments {
     }
 }
 
-/// Refuses options that do not go together.
+/// Rejects unsupported combinations of options.
 pub(super) fn check(arguments: &RunArguments) -> Result<()> {
     if arguments.session.is_some() {
-        // It has what it was opened with.
+        // These are fixed when a session is opened.
         let named = [
             ("--sandbox host", arguments.sandbox == Kind::Host),
             ("--level", arguments.level.is_some()),

@@ -1,6 +1,6 @@
-//! A command in a terminal of its own, shown in ours.
+//! Runs a command in a new terminal, shown in the user's.
 //!
-//! Invariant: our terminal is as it was before when this ends, however that comes about.
+//! Invariant: the user's terminal has its old settings when the run ends, however it ends.
 
 use std::{
     convert::Infallible,
@@ -21,16 +21,16 @@ use super::{
 };
 use crate::signals::{self, ToldToEnd};
 
-/// How large a terminal is that does not say.
+/// The size for a terminal that reports none.
 const USUAL: WindowSize = WindowSize { rows: 24, columns: 80 };
 
-/// Makes sure that there is a terminal where one is asked for.
+/// Rejects `-t` without a terminal.
 pub(super) fn check(shown: Shown) -> std::result::Result<(), Ending> {
     if shown != Shown::Terminal || stdin().is_terminal() {
         return Ok(());
     }
     let error = Error::new(ErrorKind::InvalidArgument, "`-t` requires a terminal on standard input");
-    Err(Ending::Refused(error.hint("without `-t`, input and output are passed on as they are")))
+    Err(Ending::Refused(error.hint("leave out `-t`: input and output are then passed on unchanged")))
 }
 
 pub(super) async fn run(sandbox: &dyn Sandbox, running: &Running, told: &mut ToldToEnd) -> Result<Ending> {
@@ -43,7 +43,7 @@ pub(super) async fn run(sandbox: &dyn Sandbox, running: &Running, told: &mut Tol
     let follow = async |control: &dyn ProcessControl| -> Infallible {
         loop {
             resized.recv().await;
-            // A command that has ended has no size.
+            // Fails only if the command has ended.
             let _ = control.resize(size(&terminal)).await;
         }
     };
@@ -57,7 +57,7 @@ fn size(terminal: &Stdin) -> WindowSize {
     }
 }
 
-/// Our terminal, handing on every key as it is.
+/// The user's terminal in raw mode; dropping it restores the old settings.
 struct Raw<'t> {
     terminal: &'t Stdin,
     before: Termios,
@@ -65,7 +65,7 @@ struct Raw<'t> {
 
 impl<'t> Raw<'t> {
     fn set(terminal: &'t Stdin) -> Result<Self> {
-        let no_terminal = |errno| Error::new(ErrorKind::Io, format!("the terminal cannot be used: {errno}"));
+        let no_terminal = |errno| Error::new(ErrorKind::Io, format!("cannot use the terminal: {errno}"));
         let before = tcgetattr(terminal).map_err(no_terminal)?;
         let mut raw = before.clone();
         raw.make_raw();

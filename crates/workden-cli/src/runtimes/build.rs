@@ -1,6 +1,6 @@
-//! `workden runtimes build`: the image of a runtime, with news of it on standard error.
+//! `workden runtimes build`: builds the image of a runtime and prints progress on standard error.
 //!
-//! Invariant: standard output has the name of the image, and nothing else.
+//! Invariant: standard output is the name of the image, and nothing else.
 
 use std::{
     io::{IsTerminal, Write},
@@ -15,7 +15,7 @@ use workden_core::show_size;
 use super::images;
 use crate::failure::{Failure, request};
 
-/// Whether what was built before will do.
+/// Whether an existing image is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Caching {
     AsTheRuntimeSays,
@@ -38,13 +38,13 @@ pub(super) async fn run(which: &str, caching: Caching, network: Option<&str>) ->
     writeln!(anstream::stdout().lock(), "{image}").map_err(Failure::Output)
 }
 
-/// How news are shown.
+/// Prints the progress of a pull or a build.
 pub(crate) enum News {
-    /// A line that moves.
+    /// A progress bar.
     Terminal(ProgressBar),
-    /// One line after the other; the last one, because some would come a hundred times.
+    /// One line after the other. It holds the last line, because some repeat a hundred times.
     Plain(Mutex<String>),
-    /// As one of these, once there are any.
+    /// One of the other two, created with the first progress.
     WhenNeeded(OnceLock<Box<News>>),
 }
 
@@ -53,13 +53,13 @@ impl News {
         if !std::io::stderr().is_terminal() {
             return Self::Plain(Mutex::default());
         }
-        // How many steps there are is known when the first one begins.
+        // The number of steps is unknown until the first one starts.
         let bar = styled(ProgressBar::new_spinner(), "{spinner} {wide_msg}");
         bar.enable_steady_tick(Duration::from_millis(120));
         Self::Terminal(bar)
     }
 
-    /// For whoever most often has nothing to tell: until the first news, nothing is shown.
+    /// Shows nothing until there is progress, which for most callers never comes.
     pub(crate) fn when_needed() -> Self {
         Self::WhenNeeded(OnceLock::new())
     }
@@ -81,7 +81,7 @@ impl News {
                 if let Ok(mut last) = last.lock()
                     && *last != line
                 {
-                    // Nobody may be reading, and the build goes on all the same.
+                    // The build continues even if standard error is closed.
                     let _ = writeln!(anstream::stderr().lock(), "{line}");
                     *last = line;
                 }
@@ -89,7 +89,7 @@ impl News {
         }
     }
 
-    /// Leaves nothing of a moving line.
+    /// Removes the progress bar.
     pub(crate) fn end(&self) {
         match self {
             Self::Terminal(bar) => bar.finish_and_clear(),
@@ -103,7 +103,7 @@ impl News {
     }
 }
 
-/// The same bar, looking like this. A template that does not parse leaves it as it is.
+/// Restyles a bar. A template that does not parse leaves it unchanged.
 fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.progress_chars("=> "));
@@ -111,7 +111,7 @@ fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
     bar
 }
 
-/// Whether a line is replaced by the next.
+/// Whether the next line replaces this one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Moving,

@@ -1,4 +1,4 @@
-//! `workden runtimes list`: a table.
+//! `workden runtimes list`: prints a table.
 
 use std::{io::Write, time::SystemTime};
 
@@ -15,7 +15,7 @@ const DASH: &str = "-";
 
 pub(super) async fn run() -> Result<(), Failure> {
     let runtimes = BUILTIN_RUNTIMES.map(|runtime| runtime.config());
-    // Without a daemon there is still a list.
+    // The list does not need a daemon.
     let images = images().ok();
     let found = match &images {
         Some(images) => is_there(images, &runtimes).await.ok(),
@@ -29,7 +29,7 @@ pub(super) async fn run() -> Result<(), Failure> {
     anstream::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
 }
 
-/// Whether the daemon has the image of each.
+/// Returns whether the daemon has the image of each runtime.
 async fn is_there(images: &Images, runtimes: &[RuntimeConfig]) -> Answer<Vec<bool>> {
     let mut all = Vec::new();
     for runtime in runtimes {
@@ -52,7 +52,7 @@ fn table(runtimes: &[RuntimeConfig], found: Option<&[bool]>) -> String {
     columns([["name", "built", "image or base", "description", "packages"].map(str::to_owned)].into_iter().chain(rows))
 }
 
-/// Images of runtimes that do not come with workden, and those of earlier states of the ones that do.
+/// Lists images of the user's runtimes, and of earlier versions of the built-in ones.
 fn others(runtimes: &[RuntimeConfig], built: &[BuiltImage]) -> String {
     let current: Vec<String> = runtimes.iter().filter_map(|runtime| Some(runtime.tag().ok()??.to_string())).collect();
     let now = SystemTime::now();
@@ -69,7 +69,7 @@ fn others(runtimes: &[RuntimeConfig], built: &[BuiltImage]) -> String {
     }
 }
 
-/// How long ago, as a person would say it.
+/// Formats how long ago something was.
 pub(super) fn age(then: SystemTime, now: SystemTime) -> String {
     let minutes = now.duration_since(then).unwrap_or_default().as_secs() / 60;
     match minutes {
@@ -80,7 +80,7 @@ pub(super) fn age(then: SystemTime, now: SystemTime) -> String {
     }
 }
 
-/// Rows whose columns begin below each other.
+/// Aligns the columns of rows.
 pub(crate) fn columns<const N: usize>(rows: impl Iterator<Item = [String; N]>) -> String {
     let rows: Vec<_> = rows.collect();
     let widths: [usize; N] =

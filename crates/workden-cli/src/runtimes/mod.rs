@@ -1,4 +1,4 @@
-//! `workden runtimes`: what containers have installed. Shown, built, and removed when it is superseded.
+//! `workden runtimes`: lists, shows, builds and prunes the software of containers.
 
 mod build;
 mod list;
@@ -18,28 +18,28 @@ use crate::failure::{Failure, request};
 pub(crate) const AFTER_HELP: &str = "\
 Examples:
   workden runtimes list
-  workden runtimes show python-web > mine.toml     # change it, and
+  workden runtimes show python-web > mine.toml     # edit it, then
   workden runtimes build ./mine.toml
   workden runtimes prune --dry-run
 
-A runtime is named, or a file that ends in .toml. The daemon is the one that DOCKER_HOST names,
-or the one at the usual socket, Docker's or Podman's.
+A runtime is a name or a .toml file. The daemon is the one that DOCKER_HOST names, or the one at
+the usual socket of Docker or Podman.
 
 Exit codes:
-  0  it is done
-  1  it could not be done; the reason is on standard error
-  2  the command line could not be understood";
+  0  success
+  1  failure; the reason is on standard error
+  2  invalid command line";
 
-/// What can be done with runtimes.
+/// The subcommands of `workden runtimes`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RuntimesCommand {
-    /// List the runtimes that come with workden, and whether their images are there.
+    /// List the built-in runtimes, and whether their images are built.
     ///
-    /// Without a daemon that is not known, and shown as a dash.
+    /// Without a daemon the table shows a dash.
     List,
-    /// Print a runtime as TOML, with its Dockerfile in comments: the beginning of one of your own.
+    /// Print a runtime as TOML, with its Dockerfile in comments: a template for your own.
     Show {
-        /// The name of a runtime, or a file that ends in .toml.
+        /// The name of a runtime, or a .toml file.
         runtime: String,
         /// Print one JSON document instead.
         #[arg(long)]
@@ -47,33 +47,33 @@ pub(crate) enum RuntimesCommand {
     },
     /// Build the image of a runtime, or pull it; print its name.
     ///
-    /// An image that is there is used again. News of the build goes to standard error: a line that moves on a
-    /// terminal, all that is printed elsewhere.
+    /// An existing image is used again. Progress goes to standard error: a progress bar on a terminal, the
+    /// whole output elsewhere.
     Build {
-        /// The name of a runtime, or a file that ends in .toml.
+        /// The name of a runtime, or a .toml file.
         runtime: String,
-        /// Build it again, every step of it, although it is there.
+        /// Run every step again, even if the image exists.
         #[arg(long)]
         no_cache: bool,
-        /// The network of the build: `host`, `none`, or one of the daemon's.
+        /// The network of the build: `host`, `none`, or a network of the daemon.
         #[arg(long, value_name = "MODE")]
         network: Option<String>,
     },
-    /// Remove images that are superseded: of an earlier state of a runtime, or of a build that did not end.
+    /// Remove superseded images: those of earlier versions of a runtime, or of unfinished builds.
     ///
-    /// Runtimes that come with workden are known; of your own, name the files that you still use. Images of
-    /// other runtimes stay, and so do those that a container uses.
+    /// Built-in runtimes are known; of your own, name the files that you still use. Images of other runtimes
+    /// stay, and so do those that a container uses.
     Prune {
-        /// Files of runtimes of your own, whose current images are kept and earlier ones removed.
+        /// Files of your runtimes: their current images are kept and earlier ones removed.
         #[arg(value_name = "FILE")]
         runtimes: Vec<String>,
-        /// Only say what would be removed.
+        /// Only print what would be removed.
         #[arg(long)]
         dry_run: bool,
     },
 }
 
-/// Does it.
+/// Runs a subcommand.
 pub(crate) fn run(command: &RuntimesCommand) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
     let runtime = runtime.map_err(Failure::Machine)?;
@@ -91,7 +91,7 @@ pub(crate) fn run(command: &RuntimesCommand) -> Result<(), Failure> {
     }
 }
 
-/// The images of the daemon that the environment names.
+/// Returns the images of the daemon that the environment names.
 fn images() -> Result<Images, Failure> {
     Daemon::of_environment(&HostEnvironment::from_process()).map(Images::new).map_err(request)
 }

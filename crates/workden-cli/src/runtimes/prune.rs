@@ -1,4 +1,4 @@
-//! `workden runtimes prune`: what was removed, and how much that was.
+//! `workden runtimes prune`: removes superseded images and prints their names and size.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use workden_core::show_size;
 use super::images;
 use crate::failure::{Failure, request};
 
-/// Whether anything is done.
+/// Whether images are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
     Remove,
@@ -48,8 +48,8 @@ fn name(image: &BuiltImage) -> String {
     let id = id.get(..12).unwrap_or(id);
     match (&image.tag, &image.runtime) {
         (Some(tag), _) => tag.clone(),
-        (None, Some(runtime)) => format!("{id} (once of `{runtime}`)"),
-        (None, None) => format!("{id} (of a build that did not end)"),
+        (None, Some(runtime)) => format!("{id} (formerly `{runtime}`)"),
+        (None, None) => format!("{id} (of an unfinished build)"),
     }
 }
 
@@ -79,8 +79,8 @@ mod tests {
             bytes: 3 << 20,
         };
         insta::assert_snapshot!(told(&pruned, Doing::Remove), @"
-        removed 0123456789ab (once of `mine`)
-        removed 0123456789ab (of a build that did not end)
+        removed 0123456789ab (formerly `mine`)
+        removed 0123456789ab (of an unfinished build)
         kept workden-runtime:a-0, which a container uses
         Removed 2 images, 3 MB.
         ");

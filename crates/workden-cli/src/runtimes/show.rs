@@ -1,4 +1,4 @@
-//! `workden runtimes show`: a runtime as the beginning of one of your own.
+//! `workden runtimes show`: prints a runtime, as a template for the user's own.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use workden::sandboxes::runtimes::RuntimeConfig;
 
 use crate::failure::{Failure, request};
 
-/// A runtime, what it is built from, and what that is called.
+/// A runtime, the name of its image, and its Dockerfile.
 #[derive(Serialize)]
 struct Shown {
     runtime: RuntimeConfig,
@@ -28,7 +28,7 @@ pub(super) fn run(which: &str, json: bool) -> Result<(), Failure> {
     anstream::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
 }
 
-/// As TOML that can be read back: the Dockerfile is in comments.
+/// Formats it as TOML that can be read back, with the Dockerfile in comments.
 fn as_toml(shown: &Shown) -> Result<String, Failure> {
     let mut text = toml::to_string(&shown.runtime).map_err(|error| Failure::Request(error.to_string()))?;
     let image = shown.image.as_deref().unwrap_or_default();
@@ -37,7 +37,7 @@ fn as_toml(shown: &Shown) -> Result<String, Failure> {
             text += &format!("\n# The image is {image}, built from:\n#\n");
             dockerfile.lines().for_each(|line| text += &format!("#   {line}\n"));
         }
-        None => text += &format!("\n# The image is {image}, as it is.\n"),
+        None => text += &format!("\n# The image is {image}, unchanged.\n"),
     }
     Ok(text)
 }

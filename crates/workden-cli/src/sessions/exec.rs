@@ -1,4 +1,4 @@
-//! `workden sessions exec`: a command in a session, as `workden run` shows it. The session goes on.
+//! `workden sessions exec`: runs a command in a session, as `workden run` does. The session keeps running.
 
 use std::process::ExitCode;
 

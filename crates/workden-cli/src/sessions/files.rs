@@ -1,4 +1,4 @@
-//! `workden sessions files`: what is in a session, and one file in or out.
+//! `workden sessions files`: lists the files of a session, and copies one in or out.
 
 use std::io::{Read, Write};
 
@@ -16,7 +16,7 @@ use crate::failure::{Failure, request};
 pub(super) async fn run(id: &SessionId, words: &[String]) -> Result<(), Failure> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     if words.len() > 3 || (words.len() > 1 && !matches!(words.as_slice(), ["get", _] | ["put", _, _])) {
-        let sentence = "this is none of `files ID [PATH]`, `files ID get PATH` and `files ID put FILE PATH`";
+        let sentence = "invalid arguments: use `files ID [PATH]`, `files ID get PATH` or `files ID put FILE PATH`";
         return Err(Failure::Request(sentence.to_owned()));
     }
     let sessions = user_sessions().map_err(request)?;
@@ -50,7 +50,7 @@ async fn listed(sandbox: &dyn Sandbox, directory: &VirtualPath) -> Result<(), Fa
     anstream::stdout().lock().write_all(shown(&listing).as_bytes()).map_err(Failure::Output)
 }
 
-/// An entry is one line, whatever its name: commands of the session choose names.
+/// Escapes names, so that each entry is one line: commands of the session choose the names.
 fn shown(listing: &Listing) -> String {
     let mut text = String::new();
     for entry in &listing.entries {

@@ -1,4 +1,4 @@
-//! `workden sessions list`: a table, or a document. Who does not answer soon is listed without what they use.
+//! `workden sessions list`: prints a table or JSON. A session that does not answer in time has no usage.
 
 use std::{collections::BTreeMap, io::Write, time::Duration};
 
@@ -15,17 +15,17 @@ use crate::{
 const DAMAGED: &str = "damaged";
 const UNKNOWN: &str = "unknown";
 const DASH: &str = "-";
-/// How long a session has to answer.
+/// How long to wait for a session's answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A session, as it is told.
+/// A session, as printed.
 #[derive(Debug, Serialize)]
 struct Row {
     id: String,
     kind: String,
-    /// Image, runtime; nothing for a Linux sandbox, which has this machine's programs.
+    /// The image or runtime; `None` for a Linux sandbox, which has this machine's programs.
     installed: Option<String>,
-    /// `running`, `ended`, `unknown` when nobody answers, or `damaged` when its record cannot be read.
+    /// `running`, `ended`, `unknown` when it does not answer, or `damaged` when its record cannot be read.
     state: &'static str,
     /// Seconds.
     age: Option<u64>,
@@ -102,7 +102,7 @@ async fn row(sessions: &UserSessions, id: SessionId, record: SessionRecord, mana
 
 fn table(rows: &[Row]) -> String {
     if rows.is_empty() {
-        return "There are no sessions. `workden sessions open ID` makes one.\n".to_owned();
+        return "There are no sessions. `workden sessions open ID` creates one.\n".to_owned();
     }
     let dash = || DASH.to_owned();
     let cells = rows.iter().map(|row| {
@@ -123,12 +123,12 @@ fn table(rows: &[Row]) -> String {
         rows.iter().filter(|row| [UNKNOWN, DAMAGED].contains(&row.state)).map(|row| &*row.id).collect();
     if !odd.is_empty() {
         let ids = odd.join(" ");
-        text.push_str(&format!("\n`workden sessions release {ids}` ends what does not answer or is damaged.\n"));
+        text.push_str(&format!("\n`workden sessions release {ids}` ends silent and damaged sessions.\n"));
     }
     text
 }
 
-/// A time, as short as it makes sense.
+/// Formats a time in its largest sensible unit.
 fn span(seconds: u64) -> String {
     match seconds {
         0..120 => format!("{seconds} s"),

@@ -1,4 +1,4 @@
-//! `workden sessions`: sandboxes with names, which outlive the command line.
+//! `workden sessions`: named sandboxes that outlive the command.
 
 mod exec;
 mod files;
@@ -25,31 +25,31 @@ Examples:
   workden sessions exec mine -- python analyse.py
   workden sessions files mine
   workden sessions list
-  workden sessions release mine          its files stay; --purge removes them, too
+  workden sessions release mine          its files stay; --purge removes them too
   workden sessions prune --idle 1h
 
-A session lives until it is released, or until nobody has been connected to it for its idle time.
-`run`, `tool` and `mcp` use one with --session ID, and leave it running. What is known of sessions
-is in $XDG_STATE_HOME/workden, or in ~/.local/state/workden; their files are there, too, in
+A session ends when it is released, or after its idle time without a connection. `run`, `tool` and
+`mcp` use one with --session ID, and leave it running. Records of sessions are in
+$XDG_STATE_HOME/workden, or in ~/.local/state/workden; their files are there too, in
 workspaces/ID/workspace, unless --root names another directory.
 
 Exit codes:
-  0  it is done; of `exec`, those of `workden run`
-  1  it could not be done; the reason is on standard error
-  2  the command line could not be understood";
+  0  success; for `exec`, the exit codes of `workden run`
+  1  failure; the reason is on standard error
+  2  invalid command line";
 
-/// What can be done with sessions.
+/// The subcommands of `workden sessions`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
-    /// List the sessions there are: kind, what is installed, age, idle time, jobs and memory.
+    /// List sessions: kind, software, age, idle time, jobs and memory.
     List {
         /// Print one JSON document instead.
         #[arg(long)]
         json: bool,
     },
-    /// Make a session, or say that it is there.
+    /// Create a session, or report that it exists.
     Open(OpenArguments),
-    /// Run a command in a session: its streams and its exit code are passed through.
+    /// Run a command in a session, and pass its streams and exit code through.
     Exec(ExecArguments),
     /// List the files of a session, or copy one: `files ID [PATH]`, `files ID get PATH`, `files ID put FILE PATH`.
     Files {
@@ -59,27 +59,27 @@ pub(crate) enum SessionsCommand {
         #[arg(value_name = "WORD")]
         words: Vec<String>,
     },
-    /// End sessions. Their files stay, unless told otherwise.
+    /// End sessions. Their files stay, unless --purge is given.
     Release {
         /// The sessions.
         #[arg(required = true, value_name = "ID")]
         ids: Vec<SessionId>,
-        /// Remove their files, too; of a directory that --root named, nothing.
+        /// Remove their files too, except in a directory that --root named.
         #[arg(long)]
         purge: bool,
     },
-    /// End sessions that nobody has used for a while, and remove what dead ones left behind.
+    /// End unused sessions, and remove what dead ones left behind.
     Prune {
-        /// How long nobody has used them, like 30m or 1h.
+        /// How long they have been unused, like 30m or 1h.
         #[arg(long, value_name = "TIME", default_value = "1h", value_parser = typed::time)]
         idle: Duration,
-        /// Only say what would be done.
+        /// Only print what would be done.
         #[arg(long)]
         dry_run: bool,
     },
 }
 
-/// What a session can be made of.
+/// Arguments of `workden sessions open`.
 #[derive(Debug, Args)]
 pub(crate) struct OpenArguments {
     /// Its name: letters, digits, `.`, `_` and `-`.
@@ -89,10 +89,10 @@ pub(crate) struct OpenArguments {
     sandbox: SessionChoice,
     #[command(flatten)]
     container: ContainerArguments,
-    /// The directory to work in [default: one of its own].
+    /// The directory to work in [default: a new one].
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// What can be reached: `none`, `host`, or with `--sandbox docker` the name of a network of the daemon
+    /// The network: `none`, `host`, or with `--sandbox docker` the name of a network of the daemon
     /// [default: none].
     #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     net: Option<Net>,
@@ -105,20 +105,20 @@ pub(crate) struct OpenArguments {
     /// Processes and threads [default: 512].
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     pids: Option<u64>,
-    /// How long it lives while nobody is connected to it, like 30m [default: 1h].
+    /// How long it lives without a connection, like 30m [default: 1h].
     #[arg(long, value_name = "TIME", value_parser = typed::time)]
     idle: Option<Duration>,
 }
 
-/// A command in a session.
+/// Arguments of `workden sessions exec`.
 #[derive(Debug, Args)]
 pub(crate) struct ExecArguments {
     /// The session.
     id: SessionId,
-    /// Seconds that the command may take, or like 5m.
+    /// The time limit of the command, in seconds or like 5m.
     #[arg(long, value_name = "TIME", value_parser = typed::time)]
     timeout: Option<Duration>,
-    /// A variable of the command: `KEY=VALUE`, or `KEY` for the value that it has here.
+    /// An environment variable: `KEY=VALUE`, or `KEY` to pass on your value.
     #[arg(long, value_name = "K=V", value_parser = typed::variable)]
     env: Vec<typed::VariableArgument>,
     /// Print one JSON document instead.
@@ -132,7 +132,7 @@ pub(crate) struct ExecArguments {
     command: Vec<String>,
 }
 
-/// What the sandbox of a session is.
+/// The kind of a session's sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SessionChoice {
     /// Isolated on this machine.
@@ -150,13 +150,13 @@ impl From<SessionChoice> for SessionKind {
     }
 }
 
-/// The sessions of this user, with the progress of images on standard error.
+/// Returns the sessions of this user. Progress of images goes to standard error.
 pub(crate) fn user_sessions() -> Result<UserSessions> {
     let news = News::when_needed();
     Ok(UserSessions::of_user(HostEnvironment::from_process())?.on_progress(move |progress| news.tell(&progress)))
 }
 
-/// Does it.
+/// Runs a subcommand.
 pub(crate) fn run(command: &SessionsCommand) -> std::result::Result<ExitCode, Failure> {
     if let SessionsCommand::Exec(arguments) = command {
         return Ok(exec::run(arguments));

@@ -1,4 +1,4 @@
-//! `workden sessions open`: creates a session, or says that it exists.
+//! `workden sessions open`: creates a session, or reports that it exists.
 
 use std::io::Write;
 

@@ -1,6 +1,6 @@
-//! `workden sessions prune`: ends what nobody uses, and removes what dead sessions left behind.
+//! `workden sessions prune`: ends unused sessions, and removes what dead ones left behind.
 //!
-//! Invariant: what cannot be looked at is left alone, hinders nothing else, and is named in the end.
+//! Invariant: a session that cannot be inspected is left alone, stops nothing else, and is reported at the end.
 
 use std::{io::Write, time::Duration};
 
@@ -25,16 +25,16 @@ pub(super) async fn run(idle: Duration, doing: Pruning) -> std::result::Result<(
         match session(&sessions, &id, idle, doing).await {
             Ok(Pruned::Stays) => {}
             Ok(Pruned::HadEnded) => told.tell(&format!("the session `{id}`, which has ended"))?,
-            Ok(Pruned::Damaged) => told.tell(&format!("the session `{id}`, whose record cannot be understood"))?,
+            Ok(Pruned::Damaged) => told.tell(&format!("the session `{id}`, whose record is invalid"))?,
             Ok(Pruned::Idle(time)) => told.tell(&format!("the session `{id}`, idle for {} s", time.as_secs()))?,
             Err(error) => {
-                failed.push(format!("the session `{id}` could not be looked at: {}", error.sentence()));
+                failed.push(format!("cannot inspect the session `{id}`: {}", error.sentence()));
                 silent.push(id.to_string());
             }
         }
     }
     match sandboxes(&sessions, doing).await {
-        Ok(many) => (0..many).try_for_each(|_| told.tell("a sandbox of no session"))?,
+        Ok(many) => (0..many).try_for_each(|_| told.tell("a sandbox without a session"))?,
         Err(error) => failed.push(error.sentence().to_owned()),
     }
     match containers(&sessions, doing).await {
@@ -46,7 +46,7 @@ pub(super) async fn run(idle: Duration, doing: Pruning) -> std::result::Result<(
     if !failed.is_empty() {
         let hint = match silent.as_slice() {
             [] => String::new(),
-            ids => format!("\nhint: `workden sessions release {}` ends what does not answer", ids.join(" ")),
+            ids => format!("\nhint: `workden sessions release {}` ends silent sessions", ids.join(" ")),
         };
         return Err(Failure::Request(failed.join("\n       ") + &hint));
     }
@@ -59,14 +59,14 @@ pub(super) async fn run(idle: Duration, doing: Pruning) -> std::result::Result<(
 async fn session(sessions: &UserSessions, id: &SessionId, idle: Duration, doing: Pruning) -> Result<Pruned> {
     let managers = sessions.managers(id).await?;
     if let Some(error) = managers.missing {
-        let why = format!("its record cannot be understood, and it may be a container: {}", error.sentence());
+        let why = format!("its record is invalid, and it may be a container: {}", error.sentence());
         return Err(Error::new(error.kind(), why));
     }
     let mut pruned = Pruned::Stays;
     for manager in &managers.all {
         match (pruned, doing) {
             (Pruned::Stays, _) => pruned = manager.prune(id, idle, doing).await?,
-            // What a damaged record was of is unknown: of every kind, nothing is left.
+            // The kind of a damaged record is unknown: release the sandboxes of every kind.
             (_, Pruning::Remove) => drop(manager.release(id).await?),
             (_, Pruning::Look) => {}
         }
@@ -88,11 +88,11 @@ async fn containers(sessions: &UserSessions, doing: Pruning) -> Result<Vec<Strin
         }
     }
     let many = sessions.manager("docker").await?.prune_unknown(doing).await?;
-    removed.extend((0..many).map(|_| "a container of no session".to_owned()));
+    removed.extend((0..many).map(|_| "a container without a session".to_owned()));
     Ok(removed)
 }
 
-/// What is said.
+/// Prints what is removed.
 struct Told {
     doing: Pruning,
     any: bool,

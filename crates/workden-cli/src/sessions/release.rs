@@ -1,4 +1,4 @@
-//! `workden sessions release`: ends sessions, one after the other, and says what became of each.
+//! `workden sessions release`: ends sessions one after the other, and reports each.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ pub(super) async fn run(ids: &[SessionId], purge: bool) -> Result<(), Failure> {
     for id in ids {
         let managers = sessions.managers(id).await.map_err(request)?;
         if let Some(error) = &managers.missing {
-            let note = format!("note: if `{id}` had a container, it is left until it is idle: {}", error.sentence());
+            let note = format!("note: a container of `{id}` stays until its idle time is over: {}", error.sentence());
             let _ = writeln!(anstream::stderr(), "{note}");
         }
         let mut released = false;
@@ -29,5 +29,5 @@ pub(super) async fn run(ids: &[SessionId], purge: bool) -> Result<(), Failure> {
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Failure::Request(format!("there is no session {}", missing.join(", "))))
+    Err(Failure::Request(format!("session {} not found", missing.join(", "))))
 }

@@ -1,5 +1,5 @@
-//! What a tool answered, as JSON and as text. An image or a document is data in the first, and a line that says
-//! so in the second.
+//! Formats the answer of a tool as JSON and as text. JSON carries images and documents as data; text has a line for
+//! each.
 
 use std::fmt::Write;
 
@@ -14,22 +14,22 @@ use workden::{
 /// An answer as JSON.
 #[derive(Debug, Serialize)]
 pub(super) struct AnswerDocument<'a> {
-    /// That of the request, as it came.
+    /// The id of the request, unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<&'a RawValue>,
     ok: bool,
-    /// Why not, for code.
+    /// The kind of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<ErrorKind>,
     text: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     content: Vec<Attached>,
-    /// The same as data, where it was asked for and there is such.
+    /// The answer as data, if it has any and the caller asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     structured: Option<Value>,
 }
 
-/// What comes besides the text.
+/// An attachment.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Attached {
@@ -38,7 +38,7 @@ enum Attached {
     Other,
 }
 
-/// Whether an answer carries its data besides its text.
+/// Whether an answer includes its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Structured {
     Shown,
@@ -46,7 +46,7 @@ pub(super) enum Structured {
 }
 
 impl<'a> AnswerDocument<'a> {
-    /// What a call came to.
+    /// Converts the outcome of a call.
     pub(super) fn of(outcome: Result<ToolAnswer, ToolFailure>, structured: Structured) -> Self {
         match outcome {
             Ok(answer) => Self {
@@ -61,19 +61,19 @@ impl<'a> AnswerDocument<'a> {
         }
     }
 
-    /// A failure.
+    /// Returns a failure.
     pub(super) fn failed(kind: ErrorKind, text: String) -> Self {
         Self { id: None, ok: false, kind: Some(kind), text, content: Vec::new(), structured: None }
     }
 
-    /// The answer to the request of this id.
+    /// Sets the id.
     pub(super) fn to(self, id: Option<&'a RawValue>) -> Self {
         Self { id, ..self }
     }
 
-    /// As one line.
+    /// Formats it as one line.
     pub(super) fn line(&self) -> String {
-        // Its parts are texts, numbers and trees of JSON: nothing of it can fail.
+        // Strings, numbers and JSON values cannot fail to serialize.
         serde_json::to_string(self).unwrap_or_default() + "\n"
     }
 }
@@ -88,7 +88,7 @@ fn attached(attachment: Attachment) -> Attached {
     }
 }
 
-/// What a model would see, as far as a terminal can show it.
+/// Returns what a model would see, as far as a terminal can show it.
 pub(super) fn text(outcome: &Result<ToolAnswer, ToolFailure>) -> String {
     let mut text = match outcome {
         Ok(answer) => answer.text.clone(),

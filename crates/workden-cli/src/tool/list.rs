@@ -1,4 +1,4 @@
-//! The tools there are, for people and for programs.
+//! Lists the tools, as text and as JSON.
 
 use std::{io::Write, process::ExitCode};
 
@@ -28,7 +28,7 @@ fn shown(tools: &[ToolSpec]) -> String {
     tools.iter().map(line).collect()
 }
 
-/// Arguments by name; those that may be left out in brackets.
+/// Returns the names of the arguments, with optional ones in brackets.
 fn arguments_of(tool: &ToolSpec) -> Vec<String> {
     let required = tool.input_schema["required"].as_array().cloned().unwrap_or_default();
     let properties = tool.input_schema["properties"].as_object();

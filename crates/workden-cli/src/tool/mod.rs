@@ -1,4 +1,4 @@
-//! `workden tool`: the tools that a model is given, by hand and for programs.
+//! `workden tool`: calls the tools of a model, by hand or from a program.
 
 mod answer;
 mod jsonl;
@@ -13,7 +13,7 @@ use crate::{approval, failure::Failure, signals::ToldToEnd, workspace::Workspace
 
 pub(crate) const AFTER_HELP: &str = "\
 Examples:
-  workden tool                                        the tools there are
+  workden tool                                        list the tools
   workden tool read_file '{\"path\": \"src/main.rs\", \"limit\": 20}'
   workden tool grep '{\"pattern\": \"TODO\", \"output_mode\": \"content\"}' --root ../project
   workden tool execute '{\"command\": \"make test\"}' --yes
@@ -24,34 +24,33 @@ With --jsonl each line of standard input is a request, and each line of output a
   {\"id\": 1, \"tool\": \"read_file\", \"args\": {\"path\": \"a.md\"}}
   {\"id\":1,\"ok\":true,\"text\":\"...\"}
   {\"id\":2,\"ok\":false,\"kind\":\"not_found\",\"text\":\"...\"}
-Requests run at the same time, and answers come in the order in which they are ready: a program that
-wants an order waits for an answer, or says --jobs 1. It ends with its input, after the last answer;
-commands in the background end with it. When nobody reads the answers any more it ends at once.
+Requests run at the same time, and answers come in the order in which they finish: for a fixed
+order, wait for each answer or use --jobs 1. The process ends after the last answer when its input
+ends, and background commands end with it. If the reader of its output exits, it ends at once.
 
-Rules: without --policy and --config, reading and searching are allowed, and changes and commands are
-asked about: on a terminal you are asked, elsewhere they are refused unless you say --yes.
+Rules: without --policy and --config, reading and searching are allowed, and changes and commands
+require approval: on a terminal you are asked, elsewhere they are refused unless you add --yes.
 
 Exit codes:
   0  the tool answered; with --jsonl: every line was answered, whatever the answers
-  1  the tool failed or was refused, and what a model would see was printed; or the output could not
-     be written
-  2  the command line could not be understood
+  1  the tool failed or was refused, and its text was printed; or the output could not be written
+  2  invalid command line
   3  the workspace could not be opened
-  128+N  told to end by signal N
+  128+N  ended by signal N
 
 Environment:
   WORKDEN_LOG  info: a line on standard error for each call on files and each command;
-               debug: also what goes wrong with the program inside the sandbox";
+               debug: also errors of the program inside the sandbox";
 
-/// What `workden tool` can be told.
+/// Arguments of `workden tool`.
 #[derive(Debug, Args)]
 pub(crate) struct ToolArguments {
-    /// The tool to call; without one, the tools are listed.
+    /// The tool to call [default: list the tools].
     name: Option<String>,
     /// Its arguments as a JSON object; `-` reads them from standard input [default: {}].
     #[arg(value_name = "ARGS", requires = "name")]
     arguments: Option<String>,
-    /// Answer JSON lines of standard input, until it ends.
+    /// Answer JSON lines from standard input, until it ends.
     #[arg(long, conflicts_with = "name")]
     jsonl: bool,
     /// With --jsonl: how many requests run at the same time.
@@ -65,21 +64,21 @@ pub(crate) struct ToolArguments {
     workspace: WorkspaceArguments,
 }
 
-/// The workspace could not be opened.
+/// The exit code when the workspace could not be opened.
 const NOT_OPENED: u8 = 3;
 
 /// Calls a tool, answers lines, or lists the tools.
 pub(crate) fn run(arguments: &ToolArguments) -> Result<ExitCode, Failure> {
-    // One thread for what waits; files are read on others, which come when they are needed.
+    // One thread for waiting; files are read on other threads, which start on demand.
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(Failure::Machine)?;
     let outcome = runtime.block_on(attended(arguments));
-    // Whatever still runs on another thread has nobody left to answer to.
+    // Threads that still read files have no caller left.
     runtime.shutdown_background();
     outcome
 }
 
-/// Does it, unless we are told to end.
+/// Runs the command until it ends or a signal arrives.
 async fn attended(arguments: &ToolArguments) -> Result<ExitCode, Failure> {
     let mut told = ToldToEnd::listen().map_err(Failure::Machine)?;
     let asked = if arguments.jsonl { approval::beside_pipe() } else { approval::at_terminal() };
@@ -101,7 +100,7 @@ async fn attended(arguments: &ToolArguments) -> Result<ExitCode, Failure> {
         outcome = work => outcome,
         (_, number) = told.next() => Ok(ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX))),
     };
-    // Nothing of it is left when this program ends.
+    // The sandbox must not outlive this process.
     opened.close().await;
     outcome
 }

@@ -14,15 +14,15 @@ use super::{
 };
 use crate::failure::Failure;
 
-/// The arguments could not be understood.
+/// The exit code when the arguments are invalid.
 const NONSENSE: u8 = 2;
 
 pub(super) async fn run(tools: &Toolset, name: &str, typed: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
     let arguments: Value = match serde_json::from_str(&text_of(typed)?) {
         Ok(arguments) => arguments,
         Err(error) => {
-            let sentence = format!("the arguments are not JSON: {error}");
-            Failure::Request(format!("{sentence}\nhint: like '{{\"path\": \"notes.md\"}}', in single quotes")).tell();
+            let sentence = format!("invalid JSON arguments: {error}");
+            Failure::Request(format!("{sentence}\nhint: use '{{\"path\": \"notes.md\"}}', in single quotes")).tell();
             return Ok(ExitCode::from(NONSENSE));
         }
     };
@@ -32,12 +32,12 @@ pub(super) async fn run(tools: &Toolset, name: &str, typed: Option<&str>, json: 
         true => AnswerDocument::of(outcome, Structured::Shown).line(),
         false => ended(answer::text(&outcome)),
     };
-    // As it is: what a file or a command holds is none of our colours.
+    // Not through `anstream`: escape sequences of files and commands are passed on unchanged.
     std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
     Ok(code)
 }
 
-/// A text with the end of its last line.
+/// Adds a final newline if it is missing.
 fn ended(mut text: String) -> String {
     if !text.ends_with('\n') {
         text.push('\n');
@@ -53,7 +53,7 @@ fn text_of(typed: Option<&str>) -> Result<String, Failure> {
             let most = jsonl::LINE_BYTES as u64;
             stdin().lock().take(most + 1).read_to_string(&mut text).map_err(Failure::Input)?;
             match text.len() as u64 > most {
-                true => Err(Failure::Request(format!("the arguments have more than {most} bytes"))),
+                true => Err(Failure::Request(format!("arguments too large: the limit is {most} bytes"))),
                 false => Ok(text),
             }
         }

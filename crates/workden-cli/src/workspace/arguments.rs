@@ -1,4 +1,4 @@
-//! What can be said of the workspace that tools work in: the options that `tool` and `mcp` share.
+//! The options of the workspace, which `tool` and `mcp` share.
 
 use std::path::{Path, PathBuf};
 
@@ -13,18 +13,18 @@ use crate::{
     typed::preset,
 };
 
-/// The options that say where tools work, and under which rules.
+/// The options that choose the workspace of the tools and its rules.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workspace")]
 pub(crate) struct WorkspaceArguments {
-    /// The directory to work in: `/workspace` to tools and commands, `/` where there are no isolated
-    /// commands [default: the current directory].
+    /// The directory to work in: `/workspace` for tools and commands, `/` without isolated commands
+    /// [default: the current directory].
     #[arg(long, value_name = "DIR", conflicts_with = "state")]
     pub(super) root: Option<PathBuf>,
-    /// Work on a JSON document instead, which is kept up to date. There are no commands then.
+    /// Work on a JSON document instead, which is updated after every change. Commands are not available.
     #[arg(long, value_name = "FILE.json")]
     pub(super) state: Option<PathBuf>,
-    /// Another directory at a place of its own: `PATH=DIR`, or `PATH=DIR:ro` for reading only.
+    /// Mount another directory: `PATH=DIR`, or `PATH=DIR:ro` for reading only.
     #[arg(long, value_name = "PATH=DIR[:ro]", value_parser = mount)]
     pub(super) mount: Vec<MountAt>,
     /// Where commands run [default: linux].
@@ -32,11 +32,11 @@ pub(crate) struct WorkspaceArguments {
     pub(super) sandbox: Option<SandboxChoice>,
     #[command(flatten)]
     pub(super) container: ContainerArguments,
-    /// Commands run in this session, which is made if it is not there, and goes on afterwards. The directory to
-    /// work in is the session's unless --root says otherwise; see `workden sessions`.
+    /// Run commands in this session, which is created if it does not exist, and keeps running. The directory to
+    /// work in is the session's unless --root names another; see `workden sessions`.
     #[arg(long, value_name = "ID")]
     pub(super) session: Option<SessionId>,
-    /// What commands can reach: `none`, `host` for what this machine reaches, or with `--sandbox docker` the
+    /// The network of commands: `none`, `host` for the network of this machine, or with `--sandbox docker` the
     /// name of a network of the daemon [default: none].
     #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     pub(super) net: Option<Net>,
@@ -46,27 +46,26 @@ pub(crate) struct WorkspaceArguments {
     /// The rules: default, permissive, readonly or strict [default: default, if no file is given].
     #[arg(long, value_name = "PRESET", value_parser = preset, help_heading = "Rules")]
     pub(super) policy: Option<Preset>,
-    /// A `workden.toml`. With a preset as well, both hold, and the stricter wins.
+    /// A `workden.toml`. With a preset as well, both apply, and the stricter verdict wins.
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
     pub(super) config: Option<PathBuf>,
-    /// Approve whatever the rules ask about. What they deny stays denied.
+    /// Approve everything that the rules ask about. What they deny stays denied.
     #[arg(long, help_heading = "Rules")]
     pub(super) yes: bool,
-    /// Which set of tools.
+    /// The set of tools.
     #[arg(long, value_enum, default_value_t = ProfileChoice::Console, help_heading = "Tools")]
     profile: ProfileChoice,
     /// How files are edited.
     #[arg(long, value_enum, default_value_t = EditChoice::StrReplace, help_heading = "Tools")]
     edit_format: EditChoice,
-    /// Tools that are there only when they are named: delete_file, move_file, copy_file, list_files,
-    /// multi_edit.
+    /// Optional tools to add: delete_file, move_file, copy_file, list_files, multi_edit.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = extra_tools(), hide_possible_values = true,
           help_heading = "Tools")]
     extra_tools: Vec<String>,
 }
 
 impl WorkspaceArguments {
-    /// A directory and a preset, for a program of our own.
+    /// Returns arguments for a directory, a sandbox and a preset, with defaults for the rest.
     pub(crate) fn in_directory(root: PathBuf, sandbox: SandboxChoice, policy: Preset) -> Self {
         Self {
             root: Some(root),
@@ -86,7 +85,7 @@ impl WorkspaceArguments {
         }
     }
 
-    /// The same options as words of a command line that means the same from anywhere.
+    /// Returns the options as words of a command line, with absolute paths, so that it works from any directory.
     pub(crate) fn words(&self, here: &Path) -> Vec<String> {
         let whole = |path: &Path| here.join(path).components().collect::<PathBuf>().display().to_string();
         let named = |value: Option<clap::builder::PossibleValue>| {
@@ -97,7 +96,7 @@ impl WorkspaceArguments {
         match (&self.root, &self.state) {
             (_, Some(state)) => say("--state", whole(state)),
             (Some(root), None) => say("--root", whole(root)),
-            // A configuration may say it, and a client has no directory of ours.
+            // A client starts the server in another directory; a configuration or a session may name one.
             (None, None) if self.config.is_none() && self.session.is_none() => say("--root", whole(Path::new(""))),
             (None, None) => {}
         }
@@ -145,7 +144,7 @@ impl WorkspaceArguments {
         words
     }
 
-    /// What the tools are to be like.
+    /// Returns the options of the toolset.
     pub(crate) fn toolset(&self) -> ToolsetOptions {
         let mut options = ToolsetOptions::default();
         options.profile = match self.profile {
@@ -161,7 +160,7 @@ impl WorkspaceArguments {
         options
     }
 
-    /// Where commands run; nowhere, where the files are a document.
+    /// Returns where commands run: nowhere, if the files are in a document.
     pub(super) fn sandbox(&self) -> SandboxChoice {
         match (self.sandbox, &self.state) {
             (Some(choice), _) => choice,
@@ -174,18 +173,18 @@ impl WorkspaceArguments {
 /// Where commands run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SandboxChoice {
-    /// Isolated: they see the workspace and the machine's programs, and nothing else.
+    /// Isolated: commands see only the workspace and the machine's programs.
     Linux,
-    /// In a container of a Docker or Podman daemon: they see the workspace and what is installed there.
+    /// In a container of Docker or Podman: commands see the workspace and what is installed there.
     Docker,
     /// On this machine as you, without any isolation.
     Host,
-    /// Nowhere: there are files only.
+    /// No commands, only files.
     None,
 }
 
 impl SandboxChoice {
-    /// As it is typed.
+    /// Returns the value of `--sandbox`.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Linux => "linux",
@@ -198,7 +197,7 @@ impl SandboxChoice {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ProfileChoice {
-    /// Files, search and commands, as coding agents know them.
+    /// Files, search and commands, for coding agents.
     Console,
     /// Seven tools for documents in mounted directories.
     Filesystem,
@@ -207,13 +206,13 @@ enum ProfileChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 enum EditChoice {
-    /// A text is replaced by another.
+    /// Replace one text by another.
     StrReplace,
-    /// Lines are named by number and hash.
+    /// Name lines by number and hash.
     Hashline,
 }
 
-/// A directory at a place.
+/// A directory, and the path at which it is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MountAt {
     pub(super) at: VirtualPath,
@@ -222,7 +221,7 @@ pub(crate) struct MountAt {
 }
 
 fn mount(typed: &str) -> Result<MountAt, String> {
-    let wanted = || "a mount is PATH=DIR or PATH=DIR:ro, with an absolute PATH".to_owned();
+    let wanted = || "use PATH=DIR or PATH=DIR:ro, with an absolute PATH".to_owned();
     let (at, directory) = typed.split_once('=').ok_or_else(wanted)?;
     let (directory, access) = match directory.rsplit_once(':') {
         Some((directory, "ro")) => (directory, MountAccess::ReadOnly),
@@ -234,7 +233,7 @@ fn mount(typed: &str) -> Result<MountAt, String> {
     }
     let at = VirtualPath::parse(at).map_err(|error| error.to_string())?;
     if at.is_root() {
-        return Err("what is at `/` is the workspace itself; mount it elsewhere, or use --root".to_owned());
+        return Err("`/` is the workspace itself; use another PATH, or --root".to_owned());
     }
     Ok(MountAt { at, directory: directory.into(), access })
 }

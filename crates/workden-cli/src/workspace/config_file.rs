@@ -1,4 +1,4 @@
-//! A `workden.toml` by the name that somebody typed.
+//! Reads the `workden.toml` that the user named.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use workden::Config;
 
 use crate::failure::Failure;
 
-/// Reads and checks it. Whoever typed the name may see it.
+/// Reads and checks it. Errors show the path, because the user typed it.
 pub(crate) fn read(file: &Path) -> Result<Config, Failure> {
     let shown = file.display();
     let text =

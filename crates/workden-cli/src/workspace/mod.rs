@@ -1,4 +1,4 @@
-//! The workspace that tools work in, as the shared options name it: translated into the builder of `workden`.
+//! Translates the shared options into the workspace builder of `workden`.
 
 mod arguments;
 pub(crate) mod config_file;
@@ -29,7 +29,7 @@ pub(crate) struct ToolWorkspace {
 }
 
 impl WorkspaceArguments {
-    /// Opens it. Nothing runs yet. `asked` answers what the rules ask about, unless an option answers it.
+    /// Opens the workspace; no sandbox starts yet. `asked` answers approval requests, unless an option does.
     pub(crate) async fn open(&self, asked: Option<Approvals>) -> Result<ToolWorkspace, Failure> {
         let here = HostEnvironment::from_process().directory;
         let log = Level::from_environment()?;
@@ -58,7 +58,7 @@ impl WorkspaceArguments {
         Ok(ToolWorkspace { workspace, tools })
     }
 
-    /// The directories that options name.
+    /// Mounts the directories that options name.
     async fn directories(&self, mut builder: WorkspaceBuilder, here: &Path) -> Result<WorkspaceBuilder, Failure> {
         builder = match &self.state {
             Some(file) => builder.mount_backend("/", StateFile::open(&here.join(file)).await.map_err(request)?),
@@ -96,11 +96,11 @@ impl WorkspaceArguments {
         })
     }
 
-    /// Who answers: `--yes`, what a configuration says, or `asked`.
+    /// Chooses who answers approval requests: `--yes`, the configuration, or `asked`.
     fn approvals(&self, config: Option<&Config>, asked: Option<Approvals>) -> Option<Approvals> {
         match config.map(|config| config.approvals.mode) {
             _ if self.yes => Some(Approvals::approve_all()),
-            // The workspace takes care of these.
+            // The workspace handles these modes.
             Some(ApprovalMode::ApproveAll | ApprovalMode::Strict) => None,
             Some(ApprovalMode::Interactive) | None => asked,
         }
@@ -108,8 +108,8 @@ impl WorkspaceArguments {
 }
 
 impl ToolWorkspace {
-    /// Ends its sandbox, and waits until nothing of it is left. What cannot be stopped now ends with this process, or
-    /// when its lease is over.
+    /// Ends the sandbox and waits until nothing of it is left. A sandbox that cannot be stopped now ends with this
+    /// process, or when its lease expires.
     pub(crate) async fn close(&self) {
         let _ = self.workspace.stop().await;
     }
@@ -121,10 +121,10 @@ fn read_config(file: &Path, here: &Path) -> Result<(Config, PathBuf), Failure> {
     Ok((config, base))
 }
 
-/// A directory that exists. The user who typed it may see it in an answer.
+/// Returns a directory that exists. The error shows the path, because the user typed it.
 fn existing(path: &Path, typed: &Path) -> Result<PathBuf, Failure> {
     match path.is_dir() {
         true => Ok(path.to_owned()),
-        false => Err(Failure::Request(format!("there is no directory `{}`", typed.display()))),
+        false => Err(Failure::Request(format!("directory `{}` not found", typed.display()))),
     }
 }

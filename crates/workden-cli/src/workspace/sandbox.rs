@@ -1,4 +1,4 @@
-//! From the options to the sandbox of the builder: one call for each kind, and which options go with which.
+//! Adds the sandbox of the options to the workspace builder, and rejects options that a kind does not support.
 
 use workden::{Config, SessionKind, SessionSpec, WorkspaceBuilder};
 
@@ -9,11 +9,11 @@ use crate::{
     sessions::user_sessions,
 };
 
-/// Where the directory to work in is, where commands are isolated.
+/// The path of the directory to work in, if commands are isolated.
 pub(super) const WORKSPACE: &str = "/workspace";
 
 impl WorkspaceArguments {
-    /// The builder with the sandbox that the options name, if they name one.
+    /// Adds the sandbox that the options name, if any.
     pub(super) fn sandboxed(
         &self,
         builder: WorkspaceBuilder,
@@ -73,7 +73,7 @@ impl WorkspaceArguments {
         }
     }
 
-    /// What a session is made of.
+    /// Returns the specification of a new session.
     fn spec(&self) -> SessionSpec {
         let mut spec = SessionSpec::default();
         if self.sandbox() == SandboxChoice::Docker {
@@ -105,7 +105,7 @@ impl WorkspaceArguments {
         }
     }
 
-    /// Refuses what needs isolated commands.
+    /// Rejects options that need isolated commands.
     fn refuse_isolation(&self) -> Result<(), Failure> {
         let named = [("--net", self.net.is_some()), ("--toolchain", !self.toolchain.is_empty())];
         match named.iter().find(|(_, is_named)| *is_named) {

@@ -1,7 +1,7 @@
-//! A workspace in memory that is kept in a file: every change is in the file before its answer is given.
+//! A workspace in memory that is stored in a file: a change is in the file before its call returns.
 //!
-//! Changes that come at the same time share one write of the file. Whoever else writes it meanwhile is
-//! noticed, and nothing of theirs is overwritten.
+//! Concurrent changes share one write of the file. If another process has written the file, the next write fails
+//! and overwrites nothing.
 
 use std::{
     path::Path,
@@ -15,36 +15,37 @@ use tokio::sync::Mutex;
 use workden::files::{LocalBackend, StateBackend, SystemClock};
 use workden_core::{BackendExt, Error, ErrorKind, Expect, Result, Version, VirtualPath, forward_backend};
 
-/// Files in memory, and the file that they are kept in.
+/// Files in memory, and the file that stores them.
 #[derive(Debug)]
 pub(super) struct StateFile {
     files: StateBackend,
     directory: LocalBackend,
     name: VirtualPath,
-    /// How often something was changed.
+    /// The number of changes so far.
     changes: AtomicU64,
     kept: Mutex<Kept>,
 }
 
-/// What is in the file.
+/// The state of the file.
 #[derive(Debug)]
 struct Kept {
-    /// As many changes as this.
+    /// The number of changes that the file contains.
     changes: u64,
-    /// The content that we know of; `None` for no file.
+    /// The content that this process last read or wrote.
     expect: Expect,
 }
 
 impl StateFile {
-    /// Opens it; where there is none yet, the workspace is empty and the first change makes it.
+    /// Opens a file. If it does not exist, the workspace is empty and the first change creates it.
     pub(super) async fn open(file: &Path) -> Result<Self> {
         let shown = file.display();
-        let name = file.file_name().and_then(|name| name.to_str()).ok_or_else(|| {
-            Error::new(ErrorKind::InvalidPath, format!("`{shown}` is no name of a file that can be kept"))
-        })?;
+        let name = file
+            .file_name()
+            .and_then(|name| name.to_str())
+            .ok_or_else(|| Error::new(ErrorKind::InvalidPath, format!("invalid file name `{shown}`")))?;
         let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let directory = LocalBackend::open(parent)
-            .map_err(|_| Error::new(ErrorKind::NotFound, format!("there is no directory for `{shown}`")))?;
+            .map_err(|_| Error::new(ErrorKind::NotFound, format!("the directory of `{shown}` was not found")))?;
         let name = VirtualPath::root().child(name)?;
         let clock = Arc::new(SystemClock);
         let (files, expect) = match directory.read_bytes(&name).await {
@@ -53,7 +54,7 @@ impl StateFile {
                     .map_err(|_| Error::new(ErrorKind::NotText, format!("`{shown}` is not UTF-8")))?;
                 let files = StateBackend::from_json(text, clock).map_err(|error| {
                     Error::new(error.kind(), format!("`{shown}`: {}", error.sentence()))
-                        .hint("an empty workspace is {\"files\": {}}; a file that is not there yet is one, too")
+                        .hint("an empty workspace is {\"files\": {}}, or a file that does not exist")
                 })?;
                 (files, Expect::Version(Version::of(&bytes)))
             }
@@ -64,13 +65,13 @@ impl StateFile {
         Ok(Self { files, directory, name, changes: AtomicU64::new(0), kept })
     }
 
-    /// Sees to it that what was changed until now is in the file.
+    /// Writes all changes so far to the file, after a successful call.
     async fn keep<T>(&self, changed: Result<T>) -> Result<T> {
         let changed = changed?;
         let mine = self.changes.fetch_add(1, Ordering::SeqCst) + 1;
         let mut kept = self.kept.lock().await;
         if kept.changes >= mine {
-            // Somebody who came later was quicker, and kept this as well.
+            // A later call got the lock first and wrote this change as well.
             return Ok(changed);
         }
         let until = self.changes.load(Ordering::SeqCst);
@@ -83,24 +84,24 @@ impl StateFile {
 
 fn not_kept(error: Error) -> Error {
     let (kind, why) = match error.kind() {
-        // Not `Conflict`: that would speak of the file that was changed in the workspace.
+        // Not `Conflict`: that kind is about the file in the workspace, not the file that stores it.
         ErrorKind::Conflict | ErrorKind::AlreadyExists | ErrorKind::NotFound => {
-            (ErrorKind::Busy, "somebody else has changed the file of this workspace")
+            (ErrorKind::Busy, "another process has changed the file of this workspace")
         }
         kind => (kind, error.sentence()),
     };
-    Error::new(kind, format!("the change is made in memory and not kept: {why}"))
-        .hint("nothing more can be kept here; whoever started workden has to start it again")
+    Error::new(kind, format!("the change is only in memory, not in the file: {why}"))
+        .hint("tell the user to restart workden: it cannot store further changes")
 }
 
-/// Hands a call on to the files.
+/// Forwards a call to the files.
 macro_rules! files {
     ($this:ident, $method:ident($($argument:expr),*)) => {
         $this.files.$method($($argument),*).await
     };
 }
 
-/// Makes a change, and keeps it in the file.
+/// Makes a change and stores it.
 macro_rules! kept {
     ($this:ident, $method:ident($($argument:expr),*)) => {
         $this.keep($this.files.$method($($argument),*).await).await

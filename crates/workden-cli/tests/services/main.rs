@@ -1,7 +1,7 @@
-//! What needs more than this machine has by itself: a Docker daemon, and clients of MCP that others wrote.
+//! Tests that need a Docker daemon, or MCP clients of other projects.
 //!
-//! `cargo xtask clients` installs the clients; `cargo xtask docker -- cargo test -p workden-cli --test services` brings
-//! a daemon with the images that are used here. `cargo xtask test` does both.
+//! `cargo xtask clients` installs the clients; `cargo xtask docker -- cargo test -p workden-cli --test services` starts
+//! a daemon with the images that these tests use. `cargo xtask test` does both.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]

@@ -1,4 +1,5 @@
-//! The conformance suite over a kind of sandbox: commands several checks at a time, files all in one sandbox.
+//! Runs the conformance suite over a kind of sandbox: several checks of commands at a time, all checks of files in one
+//! sandbox.
 
 use std::sync::{
     Arc,
@@ -9,10 +10,10 @@ use futures_util::future::join_all;
 use workden_conformance::{PrefixBackend, SandboxCheck, SandboxReport, all, report_sandbox};
 use workden_core::{BackendExt, Sandbox, VirtualPath};
 
-/// Checks that run at a time: most of them wait for something.
+/// The number of checks that run at a time; most of them wait.
 const LANES: usize = 6;
 
-/// Runs checks several at a time, each on a sandbox of its own.
+/// Runs checks several at a time, each in a new sandbox.
 pub(crate) async fn hold<S: Sandbox>(checks: impl Iterator<Item = &'static SandboxCheck>, make: impl AsyncFn() -> S) {
     let checks: Vec<&SandboxCheck> = checks.collect();
     let lane = |first: usize| report_sandbox(checks.iter().copied().skip(first).step_by(LANES), || make());
@@ -23,13 +24,13 @@ pub(crate) async fn hold<S: Sandbox>(checks: impl Iterator<Item = &'static Sandb
     assert_eq!(reports.iter().map(|report| report.passed.len()).sum::<usize>(), checks.len());
 }
 
-/// Runs the checks of files, each in a directory of its own of one sandbox, which then stops.
+/// Runs the checks of files in one sandbox, each in a new directory, and stops the sandbox.
 pub(crate) async fn files_conform(sandbox: impl Sandbox + 'static) {
     let (sandbox, next) = (Arc::new(sandbox), AtomicU32::new(0));
     let work = sandbox.directory().await.unwrap();
     all(async || {
         let place = VirtualPath::parse(&format!("{work}/{}", next.fetch_add(1, Ordering::Relaxed))).unwrap();
-        // By a call on files: commands of some sandboxes see other paths.
+        // A file call, because commands of some sandboxes see other paths.
         sandbox.make_dir_path(&place).await.unwrap();
         PrefixBackend::new(Arc::clone(&sandbox), place)
     })

@@ -1,5 +1,5 @@
-//! Processes of one test, found by a mark that only they have among their arguments, and waiting without a race:
-//! for an event, with a deadline that no busy machine reaches.
+//! Finds the processes of a test by a unique argument, and waits for events without a race, with a deadline that a busy
+//! machine does not reach.
 
 use std::{
     process::{Child, ExitStatus},
@@ -7,18 +7,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a test waits for an event: far longer than it takes on a busy machine.
+/// How long a test waits for an event: far longer than a busy machine needs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
-/// Between two looks.
+/// The time between two checks.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A number of seconds for `sleep` that no other test on this machine uses: about a hundred years.
+/// Returns a number of seconds for `sleep`, about a hundred years, that no other test on this machine uses.
 pub(crate) fn mark() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("{}{:04}", 3_000_000 + std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed) % 10_000)
 }
 
-/// Whether a process has this word among its arguments.
+/// Returns whether a process has this word among its arguments.
 pub(crate) fn is_running(word: &str) -> bool {
     std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
         let arguments = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -26,7 +26,7 @@ pub(crate) fn is_running(word: &str) -> bool {
     })
 }
 
-/// Waits until this holds.
+/// Waits until the condition holds.
 pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
     while !holds() {
@@ -35,7 +35,7 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The same in a runtime, which goes on meanwhile.
+/// Waits until the condition holds, without blocking the runtime.
 pub(crate) async fn soon(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let started = Instant::now();
     while !holds().await {
@@ -44,7 +44,7 @@ pub(crate) async fn soon(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     }
 }
 
-/// Waits until a process ends by itself; one that does not is killed, and fails the test.
+/// Waits until a process exits; one that does not is killed, and the test fails.
 pub(crate) fn ended(child: &mut Child) -> ExitStatus {
     let started = Instant::now();
     loop {

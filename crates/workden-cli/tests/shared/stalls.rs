@@ -1,4 +1,4 @@
-//! How long a runtime stood still.
+//! Measures how long a runtime was blocked.
 
 use std::{
     sync::{
@@ -10,11 +10,11 @@ use std::{
 
 use crate::{counts::times, processes::PATIENCE};
 
-/// The longest time between two turns of a task that wants one every millisecond.
+/// The longest time between two runs of a task that should run every millisecond.
 pub(crate) struct Stalls(Arc<AtomicU64>);
 
 impl Stalls {
-    /// Watches the runtime that this runs in.
+    /// Watches the current runtime.
     pub(crate) fn watch() -> Self {
         let worst = Arc::new(AtomicU64::new(0));
         let seen = Arc::downgrade(&worst);
@@ -29,9 +29,9 @@ impl Stalls {
         Self(worst)
     }
 
-    /// That it did not block. Only a long run, on a machine that does nothing else, can tell that to the millisecond.
+    /// Asserts that it was not blocked. Only a long run on an idle machine can tell that to the millisecond.
     pub(crate) fn were_short(&self) {
         let stalled = Duration::from_micros(self.0.load(Ordering::Relaxed));
-        assert!(stalled < times(PATIENCE, Duration::from_millis(50)), "the runtime stood still for {stalled:?}");
+        assert!(stalled < times(PATIENCE, Duration::from_millis(50)), "the runtime was blocked for {stalled:?}");
     }
 }

@@ -1,12 +1,12 @@
-//! A process and all that it has started: who they are, what they have open, what memory the workden among them take,
-//! and which control groups they made.
+//! A process and its descendants: their ids, their open files, the memory of the `workden` processes among them, and
+//! the control groups that they created.
 
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
 };
 
-/// The process and its descendants.
+/// Returns the process and its descendants.
 pub(crate) fn family(root: u32) -> Vec<u32> {
     let mut all = vec![root];
     let mut at = 0;
@@ -20,15 +20,15 @@ pub(crate) fn family(root: u32) -> Vec<u32> {
     all
 }
 
-/// Processes, and files that they have open.
+/// Counts the processes and their open files.
 pub(crate) fn held(root: u32) -> (usize, usize) {
     let family = family(root);
     let open = |pid: &u32| std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count);
     (family.len(), family.iter().map(open).sum())
 }
 
-/// Memory in bytes that comes from no file, of the workden among them: its keepers, not the commands. The program
-/// itself is left out: each process that runs it counts its share, which grows when another test ends.
+/// Returns the anonymous memory of the `workden` processes in bytes: the keepers, not the commands. File-backed memory
+/// does not count: each process that runs the program counts its share, which grows when another test ends.
 pub(crate) fn own_memory(root: u32) -> u64 {
     family(root).into_iter().filter(|pid| is_workden(*pid)).map(anonymous).sum()
 }
@@ -44,7 +44,7 @@ fn anonymous(pid: u32) -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// The control groups whose names have the number of one of these processes, which made them.
+/// Returns the control groups whose names contain the id of one of these processes, which created them.
 pub(crate) fn groups_of(processes: &BTreeSet<u32>) -> Vec<PathBuf> {
     fn collect(below: &Path, processes: &BTreeSet<u32>, found: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(below).into_iter().flatten().flatten() {

@@ -1,4 +1,4 @@
-//! Nothing is left of a sandbox: no process, no zombie, no descriptor, however it ends.
+//! A sandbox leaves no process, no zombie and no descriptor behind, however it ends.
 
 use workden_core::{Sandbox, sandbox::ExecuteRequest};
 use workden_sandboxes::{HostEnvironment, HostSandbox, KeeperProgram, LinuxSandbox};
@@ -12,7 +12,7 @@ fn keeper() -> KeeperProgram {
     KeeperProgram::at(env!("CARGO_BIN_EXE_workden"))
 }
 
-/// Processes whose arguments hold this word.
+/// Returns the processes with this word among their arguments.
 fn processes_with(word: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
@@ -24,7 +24,7 @@ fn processes_with(word: &str) -> Vec<String> {
     found
 }
 
-/// Children of this process that are dead and that it has not waited for.
+/// Counts the dead children of this process that it has not waited for.
 fn zombies() -> usize {
     let own = std::process::id().to_string();
     let stats = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
@@ -43,7 +43,7 @@ fn descriptors() -> usize {
 /// How a sandbox ends.
 #[derive(Clone, Copy, Debug)]
 enum End {
-    /// The runtime goes before the keepers have.
+    /// The runtime is dropped before the keepers have exited.
     DroppedWithItsRuntime,
     Dropped,
     Closed,
@@ -53,7 +53,7 @@ enum End {
 #[test]
 fn dropped_closed_and_stopped_sandboxes_leave_nothing() {
     alone(|| {
-        // The first runtime of a process opens something for all of them, for good.
+        // The first runtime of a process opens descriptors that stay open.
         drop(runtime());
         let before = descriptors();
         for how in [End::DroppedWithItsRuntime, End::Dropped, End::Closed, End::Stopped] {

@@ -1,8 +1,8 @@
-//! The binary `workden` as users and programs run it, and the library with this binary as its keeper. Nothing here
-//! needs a daemon or an installed client: those tests are in `services`.
+//! The binary `workden` as users and programs run it, and the library with this binary as its keeper. These tests need
+//! no daemon and no installed client; those that do are in `services`.
 //!
-//! All tests share one process and one machine with others, so each looks only at what is its own: processes by a
-//! mark of their own, directories of their own, and a process of its own where it counts what a process holds.
+//! All tests share one process and one machine, so each looks only at its own processes, found by a unique argument,
+//! and its own directories. A test that counts what a process holds runs in a separate process.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 #![cfg_attr(target_os = "linux", expect(clippy::panic, reason = "tests"))]

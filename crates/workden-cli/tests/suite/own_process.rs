@@ -1,17 +1,17 @@
-//! Tests that need a process to themselves: this program starts itself again for the one test. There is then no other
-//! test in the process whose descriptors, children or user it could take for its own.
+//! Runs a test in a separate process, by starting this program again for that test. No other test in the process can
+//! then change its descriptors, children or user.
 
 use std::process::Command;
 
 /// Set in the process that is started for one test.
 const ALONE: &str = "WORKDEN_TEST_ALONE";
 
-/// Runs the body of a test in a process of its own, with a directory of its own for temporary files.
+/// Runs the body of a test in a separate process, with a separate directory for temporary files.
 pub(crate) fn alone(body: impl FnOnce()) {
     alone_by(&[], body);
 }
 
-/// The same, where these words start the process.
+/// Does the same, with a command that starts the process.
 pub(crate) fn alone_by(starter: &[&str], body: impl FnOnce()) {
     if std::env::var_os(ALONE).is_some() {
         return body();
@@ -29,7 +29,7 @@ pub(crate) fn alone_by(starter: &[&str], body: impl FnOnce()) {
     passes(command.env(ALONE, "1").env("TMPDIR", temporary.path()), name_of(&body));
 }
 
-/// Runs one test of this program by a command that is this program so far.
+/// Runs one test of this program with a command that already names the program.
 pub(crate) fn passes(command: &mut Command, test: &str) {
     let ran = command.args(["--exact", test, "--nocapture"]).output().unwrap();
     let printed = String::from_utf8_lossy(&ran.stdout);
@@ -37,7 +37,7 @@ pub(crate) fn passes(command: &mut Command, test: &str) {
     assert!(printed.contains("test result: ok. 1 passed"), "`{test}` is not a test: {printed}");
 }
 
-/// The name of the test in which this closure or block is written.
+/// Returns the name of the test that contains this closure or block.
 pub(crate) fn name_of<T>(_body: &T) -> &'static str {
     let path = std::any::type_name::<T>();
     let path = path.split("::{{closure}}").next().unwrap_or(path);

@@ -1,4 +1,4 @@
-//! A directory to work in, `workden` started from it, and what a run printed.
+//! A directory to work in, `workden` started in it, and the output of a run.
 
 use std::{
     io::Write,
@@ -8,7 +8,7 @@ use std::{
 
 use tempfile::TempDir;
 
-/// `workden`, without what the environment says of colours, logs and tokens.
+/// Returns `workden` without environment variables for colours, logs and tokens.
 pub(crate) fn workden(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_workden"));
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "WORKDEN_LOG", "WORKDEN_MCP_TOKEN"] {
@@ -20,14 +20,14 @@ pub(crate) fn workden(words: &[&str]) -> Command {
 
 /// Puts a program where another user can reach it.
 pub(crate) fn place(program: &Path, at: &Path) {
-    // Not a copy that this process writes: a child of another thread may have it open for a moment longer, and what
-    // is open for writing cannot be started.
+    // Not a copy written by this process: a child of another thread may hold it open for a moment, and a file that is
+    // open for writing cannot be started.
     if std::fs::hard_link(program, at).is_err() {
         assert!(Command::new("cp").arg(program).arg(at).status().unwrap().success());
     }
 }
 
-/// A directory to work in, with a file in it.
+/// A directory to work in, with one file.
 pub(crate) struct Project(TempDir);
 
 impl Project {
@@ -49,7 +49,7 @@ impl Project {
         std::fs::read_to_string(self.at(name)).unwrap()
     }
 
-    /// `workden` with these words, from this directory.
+    /// Returns `workden` with these arguments, in this directory.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = workden(words);
         command.current_dir(self.path());
@@ -60,7 +60,7 @@ impl Project {
         Ran::of(self.command(words).output().unwrap())
     }
 
-    /// `workden run` with these words, from this directory.
+    /// Returns `workden run` with these arguments, in this directory.
     pub(crate) fn run_command(&self, words: &[&str]) -> Command {
         self.command(&[&["run"], words].concat())
     }
@@ -69,7 +69,7 @@ impl Project {
         Ran::of(self.run_command(words).output().unwrap())
     }
 
-    /// The same with something to read.
+    /// Runs `workden run` with input.
     pub(crate) fn run_fed(&self, words: &[&str], input: &[u8]) -> Ran {
         let mut command = self.run_command(words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -83,7 +83,7 @@ impl Project {
     }
 }
 
-/// What a run came to.
+/// The exit code and output of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -97,7 +97,7 @@ impl Ran {
         Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
 
-    /// What it printed, where it succeeded without a complaint.
+    /// Asserts success without a message, and returns the output.
     pub(crate) fn printed(self) -> String {
         assert!(self.code == Some(0) && self.err.is_empty(), "{self:?}");
         self.out

@@ -1,17 +1,17 @@
-//! Input by lines, each of bounded length: of one that is longer only the beginning is kept.
+//! Reads lines of bounded length. Of a longer line only the start is kept.
 
 use std::{io, os::fd::BorrowedFd};
 
 use crate::descriptor::Descriptor;
 
-/// Bytes of a line that is too long, for finding its id.
+/// The number of bytes that are kept of a line that is too long, to find its id.
 const BEGINNING: usize = 64 * 1024;
 
-/// A line of input, without its end.
+/// A line of input, without its newline.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
     Whole(Vec<u8>),
-    /// It was longer than it may be; this is how it began.
+    /// The start of a line that was too long.
     TooLong(Vec<u8>),
 }
 
@@ -26,8 +26,7 @@ impl<'fd> Lines<'fd> {
         Self { input: Descriptor::new(input), splitter: Splitter::new(most) }
     }
 
-    /// The next one; `None` at the end. A last line without an end is a line. Whoever gives up waiting loses
-    /// nothing.
+    /// Returns the next line, or `None` at the end. A last line without a newline counts. Cancel safe.
     pub(super) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             if let Some(line) = self.splitter.next() {
@@ -42,10 +41,10 @@ impl<'fd> Lines<'fd> {
     }
 }
 
-/// Cuts bytes into lines.
+/// Splits bytes into lines.
 struct Splitter {
     most: usize,
-    /// What was read and is not yet in a line.
+    /// The bytes of the last read; those before `at` are in a line.
     read: Vec<u8>,
     at: usize,
     line: Vec<u8>,

@@ -1,7 +1,7 @@
-//! `workden tool --jsonl`: requests by line, answers in the order in which they are ready.
+//! `workden tool --jsonl`: one request per line, answers in the order in which they finish.
 //!
-//! Invariant: what is held is bounded: so many requests at once, so many bytes of them, and who does not read
-//! answers is not read from. Every line that is not blank gets exactly one answer, unless nobody reads them.
+//! Invariant: the number of requests in progress and their bytes are bounded, and no request is read while the client
+//! does not read answers. Every line that is not blank gets exactly one answer, unless the client closed the output.
 
 mod lines;
 mod request;
@@ -25,18 +25,18 @@ use workden::{ErrorKind, tools::Toolset};
 use super::answer::{AnswerDocument, Structured};
 use crate::{descriptor::Descriptor, failure::Failure};
 
-/// Requests that run at the same time.
+/// The most requests that run at the same time.
 pub(super) const MOST_AT_ONCE: u32 = 64;
-/// Bytes of one line.
+/// The longest line, in bytes.
 pub(super) const LINE_BYTES: usize = 16 * 1024 * 1024;
-/// Kilobytes of the requests that run at the same time.
+/// The most kilobytes of requests that run at the same time.
 const HELD_KILOBYTES: u32 = 32 * 1024;
 
-/// An answer on its way, with the room that its request takes until it is out.
+/// An answer, with the permits that its request holds until the answer is written.
 type Answer = (String, Room);
 type Room = (OwnedSemaphorePermit, OwnedSemaphorePermit);
 
-/// Answers every line until there are no more.
+/// Answers every line until the input ends.
 pub(super) async fn run(tools: &Toolset, jobs: u32) -> Result<ExitCode, Failure> {
     let (answers, written) = mpsc::channel(1);
     let work = async {
@@ -45,7 +45,7 @@ pub(super) async fn run(tools: &Toolset, jobs: u32) -> Result<ExitCode, Failure>
     };
     tokio::select! {
         done = work => done.map(|()| ExitCode::SUCCESS),
-        // Dropping the work stops the commands that it waits for.
+        // Dropping `work` stops its commands.
         () = nobody_reads() => Err(Failure::Output(std::io::ErrorKind::BrokenPipe.into())),
     }
 }
@@ -57,7 +57,7 @@ async fn requests(tools: &Toolset, jobs: u32, answers: mpsc::Sender<Answer>) -> 
     let mut lines = Lines::new(input.as_fd(), LINE_BYTES);
     let mut running = JoinSet::new();
     loop {
-        // No line is read before there is room for it.
+        // A line is read only when a slot is free.
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { break };
         let Some(line) = lines.next().await.map_err(Failure::Input)? else { break };
         if matches!(&line, Line::Whole(line) if line.trim_ascii().is_empty()) {
@@ -69,10 +69,10 @@ async fn requests(tools: &Toolset, jobs: u32, answers: mpsc::Sender<Answer>) -> 
         let (tools, answers) = (tools.clone(), answers.clone());
         running.spawn(async move {
             let answer = answer(&tools, line).await;
-            // Nobody takes it when the output is closed, and then all ends.
+            // Fails only when the output is closed, and then the process ends.
             let _ = answers.send((answer, (slot, held))).await;
         });
-        // What has ended is not kept.
+        // Finished tasks are dropped, so that the set stays small.
         while running.try_join_next().is_some() {}
     }
     drop(answers);
@@ -84,7 +84,7 @@ async fn answer(tools: &Toolset, line: Line) -> String {
     let parsed = match line {
         Line::Whole(line) => request::parse(&line),
         Line::TooLong(beginning) => {
-            let why = format!("a line of more than {LINE_BYTES} bytes is not read");
+            let why = format!("line too long: the limit is {LINE_BYTES} bytes");
             let document = AnswerDocument::failed(ErrorKind::TooLarge, format!("Error: {why}"));
             return document.to(Some(&id_or_null(request::id_of(&beginning)))).line();
         }
@@ -96,7 +96,7 @@ async fn answer(tools: &Toolset, line: Line) -> String {
         }
         Err(NoRequest { id, why }) => {
             let document =
-                AnswerDocument::failed(ErrorKind::InvalidArgument, format!("Error: this is no request: {why}"));
+                AnswerDocument::failed(ErrorKind::InvalidArgument, format!("Error: not a valid request: {why}"));
             document.to(Some(&id_or_null(id))).line()
         }
     }
@@ -116,11 +116,11 @@ async fn write(mut answers: mpsc::Receiver<Answer>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits until the reader of our output is gone: who was killed asks for nothing any more, but what it asked
-/// for before may still run.
+/// Waits until the reader of the output has closed it: a killed client sends no more requests, but its commands may
+/// still run.
 async fn nobody_reads() {
     let (gone, heard) = tokio::sync::oneshot::channel();
-    // A thread, because there are outputs that no runtime can watch. It ends with the process.
+    // A thread, because the runtime cannot watch every kind of output. It ends with the process.
     let watch = std::thread::Builder::new().name("reader".to_owned()).spawn(move || {
         let out = stdout();
         let mut fds = [rustix::event::PollFd::new(&out, PollFlags::empty())];
@@ -128,7 +128,7 @@ async fn nobody_reads() {
             match rustix::event::poll(&mut fds, None) {
                 Err(rustix::io::Errno::INTR) => {}
                 Ok(_) if fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL) => break,
-                // An output that cannot be watched, and is never gone.
+                // This kind of output cannot be watched.
                 _ => return,
             }
         }

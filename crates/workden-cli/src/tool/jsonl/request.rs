@@ -1,5 +1,4 @@
-//! A line as a request. What cannot be understood keeps its id, as far as that was read, so that it can be
-//! answered.
+//! Parses a line as a request. An invalid line keeps its id, if one was found, so that the answer can carry it.
 
 use std::{cell::RefCell, fmt};
 
@@ -9,7 +8,7 @@ use serde::{
 };
 use serde_json::{Value, value::RawValue};
 
-/// Characters of an id; it is sent back, and nothing else is done with it.
+/// The longest id, in bytes. The id is only sent back.
 const ID_BYTES: usize = 1024;
 
 /// One call.
@@ -20,14 +19,14 @@ pub(super) struct Request {
     pub(super) args: Value,
 }
 
-/// A line that is no request.
+/// An invalid line.
 #[derive(Debug)]
 pub(super) struct NoRequest {
     pub(super) id: Option<Box<RawValue>>,
     pub(super) why: String,
 }
 
-/// Reads a line.
+/// Parses a line.
 pub(super) fn parse(line: &[u8]) -> Result<Request, NoRequest> {
     let id = RefCell::new(None);
     let mut reader = serde_json::Deserializer::from_slice(line);
@@ -38,13 +37,13 @@ pub(super) fn parse(line: &[u8]) -> Result<Request, NoRequest> {
     }
 }
 
-/// The id of a line of which there is only the beginning.
+/// Finds the id in the start of a line.
 pub(super) fn id_of(beginning: &[u8]) -> Option<Box<RawValue>> {
     parse(beginning).map_or_else(|no_request| no_request.id, |request| request.id)
 }
 
 struct Fields<'a> {
-    /// Outside, because it is wanted also when something goes wrong after it.
+    /// Outside the result, because an error after the id must not lose it.
     id: &'a RefCell<Option<Box<RawValue>>>,
 }
 
@@ -58,7 +57,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let (mut tool, mut args) = (None, None);
         while let Some(key) = map.next_key::<String>()? {
-            let twice = || de::Error::custom(format_args!("`{key}` is there twice"));
+            let twice = || de::Error::custom(format_args!("duplicate `{key}`"));
             match key.as_str() {
                 "id" => {
                     let id: Box<RawValue> = map.next_value()?;
@@ -80,9 +79,9 @@ impl<'de> Visitor<'de> for Fields<'_> {
                     }
                 }
                 _ => {
-                    // The id may come after it.
+                    // The id may follow.
                     map.next_value::<de::IgnoredAny>()?;
-                    let error = format!("there is no `{}` in a request: it has `id`, `tool` and `args`", shown(&key));
+                    let error = format!("unknown field `{}`: a request has `id`, `tool` and `args`", shown(&key));
                     while let Some(key) = map.next_key::<String>()? {
                         match key.as_str() {
                             "id" => {
@@ -121,7 +120,7 @@ mod tests {
     fn a_request_has_a_tool_and_may_have_an_id_and_arguments() {
         let request = parse(br#" {"args": {"path": "a"}, "tool": "ls", "id": "x\u0041"} "#).unwrap();
         assert_eq!((request.tool.as_str(), request.args["path"].as_str()), ("ls", Some("a")));
-        // As it was written: nothing is done with it.
+        // Byte for byte as written.
         assert_eq!(request.id.unwrap().get(), r#""x\u0041""#);
         let request = parse(br#"{"tool": "ls"}"#).unwrap();
         assert!(request.id.is_none() && request.args.is_null());
@@ -138,9 +137,9 @@ mod tests {
             (r#"{"id": 1, "tool": 5}"#, Some("1"), "invalid type"),
             (r#"{"id": 1, "tool": "ls", "args": {"#, Some("1"), "EOF"),
             (r#"{"id": 1, "tool": "ls"} {"id": 2}"#, Some("1"), "trailing"),
-            (r#"{"id": 1, "id": 2, "tool": "ls"}"#, Some("2"), "`id` is there twice"),
-            (r#"{"id": 1, "arguments": {}, "tool": "ls"}"#, Some("1"), "no `arguments`"),
-            (r#"{"arguments": {}, "tool": "ls", "id": 7}"#, Some("7"), "no `arguments`"),
+            (r#"{"id": 1, "id": 2, "tool": "ls"}"#, Some("2"), "duplicate `id`"),
+            (r#"{"id": 1, "arguments": {}, "tool": "ls"}"#, Some("1"), "unknown field `arguments`"),
+            (r#"{"arguments": {}, "tool": "ls", "id": 7}"#, Some("7"), "unknown field `arguments`"),
             (r#"{"id": {}, "tool": "ls"}"#, None, "a number or a short text"),
             (r#"{"tool": "ls", "id": 3, "args": nope}"#, Some("3"), "expected"),
         ] {

@@ -1,5 +1,5 @@
-//! An agent of Pydantic AI at work through its MCP toolset, as `--print-config pydantic-ai` says to connect it. Its
-//! model is a function, so that there is no key and no chance in it.
+//! A Pydantic AI agent calls the tools through its MCP toolset, connected as `--print-config pydantic-ai` says. Its
+//! model is a function, so the tests need no key and are deterministic.
 
 use std::process::Command;
 
@@ -11,8 +11,8 @@ use crate::clients::{
     served::{Reached, Served, project},
 };
 
-/// What `workden mcp --print-config pydantic-ai` prints, with a model that needs no package and no key. The script
-/// replaces it anyway.
+/// Returns what `workden mcp --print-config pydantic-ai` prints, with a model that needs no package and no key. The
+/// script replaces the model anyway.
 fn printed(words: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_workden"));
     let ran = run(command.args(["mcp", "--print-config", "pydantic-ai"]).args(words), "");
@@ -22,7 +22,7 @@ fn printed(words: &[&str]) -> String {
     with_test_model
 }
 
-/// Lets the agent work; what its script prints.
+/// Runs the agent and returns what its script prints.
 fn work(program: &str, token: &str) -> Value {
     let mut command = Command::new(installed::python());
     command.arg(installed::script("agent.py")).env_remove("PYTHONPATH").env("WORKDEN_MCP_TOKEN", token);

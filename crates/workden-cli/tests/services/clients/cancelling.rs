@@ -1,4 +1,4 @@
-//! A call that a client no longer wants ends, and its command is gone; a client that goes leaves none behind.
+//! A cancelled call ends its command, and a client that disconnects or dies leaves no command behind.
 
 use std::process::Stdio;
 
@@ -17,7 +17,7 @@ use crate::{
     processes::{eventually, is_running, mark},
 };
 
-/// A command that would run for years, by a number that nothing else has, and a child of it that hides.
+/// A command that would run for years, found by its unique number, with a child in its own session.
 fn sleep(mark: &str) -> String {
     format!("(setsid sleep {mark} &) ; sleep {mark}")
 }
@@ -52,19 +52,19 @@ fn a_call_that_the_python_client_cancels_ends_its_command() {
 fn the_python_client_hears_how_a_command_goes_on() {
     for (served, era) in Served::both(&["--yes"]).into_iter().zip([Era::Handshake, Era::Modern]) {
         let mut client = Python::connect(&served, era);
-        // A busy machine may need longer until the first news.
+        // A busy machine may need longer until the first progress message.
         let mut heard = ["1.5", "10", "60"].iter().map(|seconds| {
             let arguments = json!({ "command": format!("sleep {seconds}"), "timeout": 100 });
             client.ask(&json!({ "do": "call", "tool": "execute", "args": arguments }))["news"].clone()
         });
-        let news = heard.find(|news| *news != json!([])).expect("no news of any command");
+        let news = heard.find(|news| *news != json!([])).expect("no progress of any command");
         assert!(news.as_array().unwrap().iter().all(|told| told["total"] == 100.0), "{news}");
         drop(heard);
         client.end();
     }
 }
 
-/// `inspector --cli` has no word for it: a person who no longer wants to wait interrupts it.
+/// `inspector --cli` has no option to cancel a call: its user interrupts it.
 #[test]
 fn a_call_of_the_inspector_that_is_interrupted_ends_its_command() {
     for served in Served::both(&["--yes"]) {
@@ -81,8 +81,8 @@ fn a_call_of_the_inspector_that_is_interrupted_ends_its_command() {
     }
 }
 
-/// Nor has `mcpdo`, whose connection ends its calls when it is closed. With a handshake over HTTP it does not end its
-/// session, to which it could come back: there its calls would go on.
+/// Nor has `mcpdo`, which ends its calls when it closes the connection. With a handshake over HTTP it does not end its
+/// session, to which it could return: there its calls would continue.
 #[test]
 fn a_connection_of_the_inspector_that_is_closed_ends_its_commands() {
     for (served, era) in Served::both(&["--yes"]).into_iter().zip([Era::Handshake, Era::Modern]) {

@@ -1,4 +1,4 @@
-//! Every tool that a server lists is called, by every client, over pipes and over HTTP.
+//! Every client calls every tool that a server lists, over pipes and over HTTP.
 
 use std::collections::BTreeSet;
 
@@ -16,14 +16,14 @@ const CONSOLE: &[&str] = &["--yes", "--extra-tools", "delete_file,move_file,copy
 const HASHLINE: &[&str] = &["--yes", "--edit-format", "hashline"];
 const DOCUMENTS: &[&str] = &["--yes", "--profile", "filesystem"];
 
-/// A client, and which tools it has called.
+/// A client, and the tools that it has called.
 struct Calls<'c> {
     client: &'c mut dyn Client,
     called: BTreeSet<String>,
 }
 
 impl Calls<'_> {
-    /// Calls a tool, whose text has this in it; the data that came along.
+    /// Calls a tool, checks that its text contains `expected`, and returns its data.
     fn says(&mut self, tool: &str, arguments: Value, expected: &str) -> Value {
         self.called.insert(tool.to_owned());
         let result = self.client.call(tool, &arguments);
@@ -31,7 +31,7 @@ impl Calls<'_> {
         result["structuredContent"].clone()
     }
 
-    /// That there is no tool left that was not called.
+    /// Asserts that every tool was called.
     fn were_all(self) {
         let listed = self.client.tools();
         let described = |tool: &&Value| tool["inputSchema"]["type"] == "object" && tool["description"].is_string();
@@ -41,7 +41,7 @@ impl Calls<'_> {
     }
 }
 
-/// Works through the tools of the console.
+/// Calls the tools of the console profile.
 fn console(client: &mut dyn Client, served: &Served) {
     let mut den = Calls { client, called: BTreeSet::new() };
     den.says("ls", json!({}), "notes.md");
@@ -69,7 +69,7 @@ fn console(client: &mut dyn Client, served: &Served) {
     assert!(!served.at("src/b.txt").exists() && !served.at("src/c.txt").exists());
 }
 
-/// Edits with line numbers and hashes, as they were read.
+/// Edits with the line numbers and hashes that a read returned.
 fn hashline(client: &mut dyn Client, served: &Served) {
     let read = client.call("read_file", &json!({ "path": "notes.md" }));
     let hash = text(&read).split_once(':').unwrap().1.split_once('|').unwrap().0.to_owned();
@@ -80,7 +80,7 @@ fn hashline(client: &mut dyn Client, served: &Served) {
     assert!(!client.tools().iter().any(|tool| tool["name"] == "edit_file"));
 }
 
-/// Works through the seven tools for documents.
+/// Calls the seven tools for documents.
 fn documents(client: &mut dyn Client, served: &Served) {
     let mut den = Calls { client, called: BTreeSet::new() };
     den.says("write_file", json!({ "path": "in/a.md", "content": "wörld\n" }), "Written 6 characters to in/a.md");

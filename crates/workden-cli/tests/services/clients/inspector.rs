@@ -15,7 +15,7 @@ use crate::{
     processes::eventually,
 };
 
-/// The inspector's word for an era.
+/// The inspector's name of an era.
 fn word(era: Era) -> &'static str {
     match era {
         Era::Handshake => "legacy",
@@ -23,11 +23,11 @@ fn word(era: Era) -> &'static str {
     }
 }
 
-/// `node` with a program of the inspector, which keeps what it keeps in a directory of ours.
+/// Returns `node` with a program of the inspector, whose home is a directory of the test.
 fn program(file: &str, home: &TempDir) -> Command {
     let mut command = Command::new(installed::node());
     command.arg(installed::inspector(file)).env("HOME", home.path()).env("MCP_INSPECTOR_SECRET_STORE", "file");
-    // It is started a hundred times; so the second time is quicker.
+    // The tests start it a hundred times; the cache makes every start but the first faster.
     command.env("NODE_COMPILE_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("node"));
     command
 }
@@ -36,7 +36,7 @@ fn header(token: &str) -> [String; 2] {
     ["--header".to_owned(), format!("Authorization: Bearer {token}")]
 }
 
-/// What it printed, which is a result also where that says that a tool failed.
+/// Parses the printed result; a failed tool also has one.
 fn result(ran: &Ran) -> Value {
     const TOOL_FAILED: i32 = 5;
     assert!(ran.code == Some(0) || ran.code == Some(TOOL_FAILED), "{ran:?}");
@@ -59,7 +59,7 @@ impl<'s> OneShot<'s> {
         Self { served, era, home: tempfile::tempdir().unwrap() }
     }
 
-    /// The command of a request.
+    /// Returns the command of a request.
     pub(crate) fn command(&self, request: &[&str]) -> Command {
         let mut command = program("launcher/build/index.js", &self.home);
         command.arg("--cli");
@@ -78,7 +78,7 @@ impl<'s> OneShot<'s> {
 
 impl Client for OneShot<'_> {
     fn tools(&mut self) -> Vec<Value> {
-        // Strict: it fails where the schema of a tool would trouble some client.
+        // Strict: fails on a schema that some client would not accept.
         let ran = run(&mut self.command(&["--method", "tools/list", "--strict"]), "");
         assert_eq!(ran.err, "");
         result(&ran)["tools"].as_array().unwrap().clone()
@@ -90,7 +90,7 @@ impl Client for OneShot<'_> {
     }
 }
 
-/// `mcpdo` with a daemon and a connection of its own.
+/// `mcpdo` with its own daemon and connection.
 pub(crate) struct Connected {
     home: TempDir,
     daemon: u64,
@@ -112,7 +112,7 @@ impl Connected {
         client
     }
 
-    /// The command of a request.
+    /// Returns the command of a request.
     pub(crate) fn command(&self, request: &[&str]) -> Command {
         let mut command = program("mcpdo/build/mcp-bin.js", &self.home);
         command.env("MCP_INSPECTOR_DAEMON_DIR", self.home.path().join("daemon"));

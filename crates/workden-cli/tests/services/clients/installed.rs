@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-/// The interpreter that the Python clients are installed for.
+/// Returns the interpreter of the Python clients.
 pub(crate) fn python() -> PathBuf {
     home("python", include_str!("python/requirements.txt")).join("bin/python")
 }
 
-/// A script that is beside these tests.
+/// Returns the path of a script beside these tests.
 pub(crate) fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/services/clients/python").join(name)
 }
@@ -17,7 +17,7 @@ pub(crate) fn node() -> PathBuf {
     modules().join(package).join("bin/node")
 }
 
-/// A program of the inspector, for `node` to run.
+/// Returns a program of the inspector, for `node` to run.
 pub(crate) fn inspector(file: &str) -> PathBuf {
     modules().join("@modelcontextprotocol/inspector/clients").join(file)
 }
@@ -26,7 +26,7 @@ fn modules() -> PathBuf {
     home("npm", include_str!("npm/package.json")).join("node_modules")
 }
 
-/// Where something is installed, which has to be what the list says now.
+/// Returns the directory of an installation, which must match the current list.
 fn home(name: &str, list: &str) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let home = target.join("clients").join(name);

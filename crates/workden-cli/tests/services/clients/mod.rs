@@ -1,8 +1,8 @@
-//! Clients of MCP that others wrote, with the real `workden mcp`: the official Python client, the MCP inspector
-//! and Pydantic AI list the tools, call every one of them, are asked, are denied, and cancel.
+//! MCP clients of other projects with the real `workden mcp`: the official Python client, the MCP inspector and
+//! Pydantic AI list the tools, call each of them, answer questions, are refused, and cancel.
 //!
-//! What is asked of a client, and what must come back, is written once (`every_tool`, `media`, `refusals`), for
-//! whatever can make a call (`Client`). Nothing waits without an end.
+//! The requests and expected answers are written once (`every_tool`, `media`, `refusals`), for every `Client`. Every
+//! wait has a deadline.
 
 mod agent;
 mod cancelling;
@@ -18,22 +18,22 @@ mod served;
 
 use serde_json::Value;
 
-/// Something that makes calls to one server.
+/// A client that is connected to one server.
 trait Client {
-    /// The tools that the server lists.
+    /// Returns the tools that the server lists.
     fn tools(&mut self) -> Vec<Value>;
 
-    /// Calls a tool; the result, failure or not.
+    /// Calls a tool and returns the result, failed or not.
     fn call(&mut self, tool: &str, arguments: &Value) -> Value;
 }
 
-/// Something with a person behind it who can be asked.
+/// A client that can ask its user.
 trait Askable: Client {
-    /// Calls a tool about which there is a question, and answers that; the result, and the question.
+    /// Calls a tool that requires approval and answers the question; returns the result and the question.
     fn call_and_answer(&mut self, tool: &str, arguments: &Value, answer: Answer) -> (Value, String);
 }
 
-/// What a person says to a question.
+/// The user's answer to a question.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
     Yes,
@@ -41,16 +41,16 @@ enum Answer {
     No,
 }
 
-/// How a client starts.
+/// How a client connects.
 #[derive(Clone, Copy, Debug)]
 enum Era {
-    /// With a handshake, as all revisions do but the last.
+    /// With a handshake, as in all protocol revisions but the last.
     Handshake,
-    /// Without one: 2026-07-28.
+    /// Without a handshake: revision 2026-07-28.
     Modern,
 }
 
-/// The text of a result.
+/// Returns the text of a result.
 fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }

@@ -1,4 +1,4 @@
-//! Processes that are given a time and not left behind.
+//! Processes with a deadline, which end with the test.
 
 use std::{
     io::{Read, Write},
@@ -10,11 +10,11 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::processes::ended;
 
-/// A process with all that it starts in its group; both end with it.
+/// A process and its group, which end when it is dropped.
 pub(crate) struct Process(pub(crate) Child);
 
 impl Process {
-    /// Starts it; streams are as the command says.
+    /// Starts a command with the streams that it names.
     pub(crate) fn start(command: &mut Command) -> Self {
         Self(command.process_group(0).spawn().unwrap())
     }
@@ -24,7 +24,7 @@ impl Process {
         let _ = kill_process_group(group, signal);
     }
 
-    /// Waits until it ends by itself.
+    /// Waits until the process exits.
     pub(crate) fn wait(&mut self) -> Option<i32> {
         ended(&mut self.0).code()
     }
@@ -37,7 +37,7 @@ impl Drop for Process {
     }
 }
 
-/// What a run came to.
+/// The exit code and output of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -45,16 +45,16 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-/// Runs a command to its end, with this as its input.
+/// Runs a command to its end, with `input` as its input.
 pub(crate) fn run(command: &mut Command, input: &str) -> Ran {
     let streams = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = Process::start(streams);
     let out = in_background(process.0.stdout.take().unwrap());
     let err = in_background(process.0.stderr.take().unwrap());
-    // One that does not want its input has said why.
+    // A command that exits before reading its input has printed why.
     let _ = process.0.stdin.take().unwrap().write_all(input.as_bytes());
     let code = process.wait();
-    // A pipe that something else still holds is no reason to wait.
+    // Another process may still hold a pipe: do not wait for it.
     process.signal(Signal::KILL);
     Ran { code, out: out.join().unwrap(), err: err.join().unwrap() }
 }

@@ -1,4 +1,4 @@
-//! The official Python client: a session with a server, in `session.py`.
+//! The official Python client, controlled through `session.py`.
 
 use std::{
     fs::File,
@@ -18,16 +18,16 @@ use crate::{
     processes::PATIENCE,
 };
 
-/// A client that is connected.
+/// A connected client.
 pub(crate) struct Python {
     process: Process,
     input: Option<ChildStdin>,
     lines: mpsc::Receiver<String>,
-    /// What it, or the server that it started, wrote to standard error.
+    /// Standard error of the client, and of the server that it started.
     complaints: File,
 }
 
-/// Whether the client says that it can ask a person.
+/// Whether the client announces that it can ask its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asks {
     Yes,
@@ -67,7 +67,7 @@ impl Python {
         client
     }
 
-    /// One line, and the one that answers it.
+    /// Sends one line and returns the line that answers it.
     pub(crate) fn ask(&mut self, request: &Value) -> Value {
         writeln!(self.input.as_mut().unwrap(), "{request}").unwrap();
         let line = self.lines.recv_timeout(PATIENCE);
@@ -82,7 +82,7 @@ impl Python {
         text
     }
 
-    /// Closes the connection as the client does it, which must end without a complaint.
+    /// Closes the connection as the client does; it must end without an error message.
     pub(crate) fn end(mut self) {
         drop(self.input.take());
         let code = self.process.wait();

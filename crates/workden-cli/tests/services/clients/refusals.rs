@@ -1,4 +1,4 @@
-//! What the policy denies is denied to every client; what it asks about, the person behind the client is asked.
+//! Every client is refused what the policy denies, and asks its user about what the policy asks.
 
 use serde_json::json;
 
@@ -31,7 +31,7 @@ fn asks_first(client: &mut dyn Askable, served: &Served) {
     let (ran, question) = client.call_and_answer("execute", &command, Answer::YesAndDoNotAskAgain);
     assert!(question.contains("echo approved"), "{question}");
     assert_eq!(text(&ran), "approved\n");
-    assert_eq!(text(&client.call("execute", &command)), "approved\n", "it was not to be asked again");
+    assert_eq!(text(&client.call("execute", &command)), "approved\n", "the client must not ask again");
 }
 
 #[test]

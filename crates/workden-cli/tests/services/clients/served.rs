@@ -10,27 +10,27 @@ use tempfile::TempDir;
 
 use crate::clients::process::Process;
 
-/// What a client over HTTP has to know.
+/// The token of clients over HTTP.
 const TOKEN: &str = "the-token-of-these-tests";
 
 /// How a client reaches a server.
 pub(crate) enum Reached {
-    /// It starts this program with these words.
+    /// The client starts this program with these arguments.
     Started(Vec<String>),
-    /// It asks here.
+    /// The client connects to a URL.
     Over { url: String, token: &'static str },
 }
 
-/// A directory with a note and a secret in it, and a server for it.
+/// A directory with a note and a secret, and a server for it.
 pub(crate) struct Served {
     pub(crate) reached: Reached,
-    /// Ends before its directory does.
+    /// Dropped before the directory.
     _server: Option<Process>,
     root: TempDir,
 }
 
 impl Served {
-    /// A server that a client starts, with these options.
+    /// Returns a server that the client starts, with these options.
     pub(crate) fn over_pipes(options: &[&str]) -> Self {
         let root = project();
         let mut words = words(root.path());
@@ -38,7 +38,7 @@ impl Served {
         Self { reached: Reached::Started(words), _server: None, root }
     }
 
-    /// A server that is there already, with these options.
+    /// Starts a server with these options.
     pub(crate) fn over_http(options: &[&str]) -> Self {
         let root = project();
         let mut command = Command::new(env!("CARGO_BIN_EXE_workden"));
@@ -49,7 +49,7 @@ impl Served {
         Self { reached: Reached::Over { url, token: TOKEN }, _server: Some(server), root }
     }
 
-    /// One of each.
+    /// Returns one of each.
     pub(crate) fn both(options: &[&str]) -> [Self; 2] {
         [Self::over_pipes(options), Self::over_http(options)]
     }
@@ -63,7 +63,7 @@ impl Served {
     }
 }
 
-/// A directory with a note and a secret in it.
+/// Creates a directory with a note and a secret.
 pub(crate) fn project() -> TempDir {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("notes.md"), "remember\n").unwrap();

@@ -16,7 +16,7 @@ use crate::{
     processes::{ended, eventually},
 };
 
-/// A directory to work in, and one for what is known of sessions.
+/// A directory to work in, and one for the records of sessions.
 struct Place {
     work: TempDir,
     state: TempDir,
@@ -48,7 +48,7 @@ impl Place {
         self.workden(&[&["run", "--sandbox", "docker", "--image", BUSYBOX], options, &["--"], command].concat())
     }
 
-    /// The containers in which this directory is mounted.
+    /// Returns the containers that mount this directory.
     fn containers(&self) -> String {
         docker(&["ps", "-aq", "--filter", &format!("volume={}", self.work.path().display())])
     }
@@ -105,7 +105,7 @@ fn an_interrupted_command_leaves_no_container() {
     interrupt(&running);
     assert_eq!(ended(&mut running).code(), Some(130));
     assert_eq!(place.containers(), "");
-    // At any moment of the start, too.
+    // Also at any moment of the start.
     for milliseconds in [30, 100, 200, 300] {
         let mut starting = place.command(&["run", "--sandbox", "docker", "--image", BUSYBOX, "--", "sleep", "60"]);
         let mut starting = starting.stdin(Stdio::null()).spawn().unwrap();
@@ -122,8 +122,8 @@ fn what_makes_no_sense_is_refused_with_a_sentence() {
     for (words, says) in [
         (&["run", "--sandbox", "docker", "--", "true"][..], "needs an `--image` or a `--runtime`"),
         (&["run", "--sandbox", "docker", "--image", "a", "--runtime", "b", "--", "true"], "leave out one of them"),
-        (&["run", "--image", "a", "--", "true"], "`--image` says what a container has installed"),
-        (&["run", "--net", "bridge", "--", "true"], "a network of a Docker daemon"),
+        (&["run", "--image", "a", "--", "true"], "`--image` requires `--sandbox docker`"),
+        (&["run", "--net", "bridge", "--", "true"], "names a Docker network"),
         (
             &["run", "--sandbox", "docker", "--image", "a", "--level", "landlock", "--", "true"],
             "`--level` is not supported",
@@ -133,7 +133,7 @@ fn what_makes_no_sense_is_refused_with_a_sentence() {
             "`--toolchain` is not supported",
         ),
         (&["tool", "--sandbox", "docker"], "needs an `--image` or a `--runtime`"),
-        (&["tool", "--runtime", "python-web"], "`--runtime` says what a container has installed"),
+        (&["tool", "--runtime", "python-web"], "`--runtime` requires `--sandbox docker`"),
         (&["tool", "--sandbox", "docker", "--image", "a", "--toolchain", "go"], "`--toolchain` is not supported"),
     ] {
         let output = place.workden(words);
@@ -193,7 +193,7 @@ fn a_session_in_a_container_is_found_again_by_other_processes() {
     let id = unique("kept");
     let container = ["--sandbox", "docker", "--image", BUSYBOX];
     let open = [&["sessions", "open", &id][..], &container].concat();
-    // Two at a time get the same.
+    // Two processes at a time open the same session.
     let both: Vec<Child> = (0..2).map(|_| place.command(&open).stdout(Stdio::piped()).spawn().unwrap()).collect();
     for child in both {
         let output = child.wait_with_output().unwrap();

@@ -1,4 +1,4 @@
-//! The whole suite, on an image with nothing but busybox and on a Debian.
+//! The conformance suite, on an image with only busybox and on Debian.
 
 use workden_conformance::{python_checks, sandbox_checks};
 

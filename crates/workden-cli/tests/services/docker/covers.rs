@@ -1,4 +1,4 @@
-//! Places of a mounted directory that commands may not read, or not change.
+//! Paths of a mounted directory that commands may not read, or not change.
 
 use std::fs;
 
@@ -60,7 +60,7 @@ async fn a_name_that_a_daemon_would_misunderstand_is_refused_and_not_left_readab
     assert!(error.sentence().contains("`/workspace/key,rw`"), "{error}");
 }
 
-/// Exchanges two names in a directory as fast as it can, until the file `stop` is there.
+/// Exchanges two names in a directory as fast as it can, until the file `stop` exists.
 const EXCHANGING: &str = "import ctypes, os\n\
     libc = ctypes.CDLL(None)\n\
     while not os.path.exists('stop'):\n    \

@@ -1,4 +1,4 @@
-//! What happens when things break: each is a clear error within a deadline.
+//! Faults of containers and of the daemon: each gives a clear error within a deadline.
 
 use bytes::Bytes;
 use tokio::time::timeout;
@@ -28,7 +28,7 @@ async fn write(sandbox: &dyn Sandbox, path: &str, text: &'static str) {
     sandbox.write_path(&at(path), Bytes::from_static(text.as_bytes()), Expect::Anything).await.unwrap();
 }
 
-/// A container that is reached by way of a proxy.
+/// Returns a container that is reached through a proxy.
 fn through(proxy: &Proxy) -> DockerSandboxBuilder {
     DockerSandbox::builder().daemon(proxy.daemon()).image(BUSYBOX).keepers(keepers())
 }
@@ -67,7 +67,7 @@ async fn a_paused_container_says_so_and_goes_on_when_it_may() {
     docker(&["unpause", &name]);
     let done = sandbox.execute(&sh("echo on")).await.unwrap();
     assert_eq!(done.output.text(), "on\n");
-    // A paused one can be ended all the same.
+    // A paused container can be ended too.
     docker(&["pause", &name]);
     sandbox.stop().await.unwrap();
     assert!(docker(&["ps", "-aq", "--filter", &format!("name={name}")]).is_empty());
@@ -164,7 +164,7 @@ async fn a_keeper_that_is_killed_from_outside_is_a_sandbox_that_is_gone() {
     let sandbox = container(BUSYBOX).build().unwrap();
     sandbox.start().await.unwrap();
     let pid = docker(&["inspect", "--format", "{{.State.Pid}}", &sandbox.container_id().unwrap()]);
-    // From inside it cannot be: it is the first process there.
+    // From inside, the keeper cannot be killed: it is the first process of the container.
     let tried = sandbox.execute(&sh("kill -9 1; kill -TERM 1; sleep 0.2; echo still")).await.unwrap();
     assert_eq!(tried.output.text(), "still\n");
     let killed = std::process::Command::new("kill").args(["-9", &pid]).status().unwrap();

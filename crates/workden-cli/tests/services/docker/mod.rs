@@ -1,8 +1,7 @@
-//! Containers, with a real daemon: the conformance suite, what must hold besides, and what happens when things break.
-//! Nothing of Docker is mocked.
+//! Containers with a real daemon: the conformance suite, further guarantees, and faults. Nothing of Docker is mocked.
 //!
-//! The daemon is the one of `DOCKER_HOST`, with the images that `cargo xtask docker` prepares. What a test makes on the
-//! daemon has a name of its own, and goes when the test ends.
+//! The daemon is the one of `DOCKER_HOST`, with the images that `cargo xtask docker` prepares. Whatever a test creates
+//! on the daemon has a unique name, and is removed when the test ends.
 
 mod commandline;
 mod conforming;

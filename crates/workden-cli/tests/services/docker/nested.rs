@@ -1,4 +1,4 @@
-//! A Linux sandbox inside a default Docker container: it must refuse with a reason, or hold.
+//! A Linux sandbox inside a default Docker container must refuse to start with a reason, or hold.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 
 use crate::docker::own_daemon::OwnDaemon;
 
-/// An image with nothing in it but the names that the host's programs expect.
+/// Imports an image that has only the paths that the host's programs expect.
 fn import_empty_image(daemon: &OwnDaemon) {
     let root = daemon.path("image");
     for directory in ["usr", "etc", "tmp", "proc", "dev", "sys", "root"] {
@@ -32,7 +32,8 @@ fn in_a_default_container_it_refuses_with_a_reason_or_holds() {
     import_empty_image(&daemon);
     let share = daemon.path("share");
     fs::create_dir_all(share.join("workspace")).unwrap();
-    // Not by this process: what it has open for writing, also in a child of another thread, cannot be started.
+    // `cp`, not this process: a file that this process, or a child of another thread, has open for writing cannot be
+    // started.
     let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_workden")).arg(share.join("workden")).status();
     assert!(copied.unwrap().success());
     let volume = format!("{}:/share", share.display());
@@ -49,7 +50,7 @@ fn in_a_default_container_it_refuses_with_a_reason_or_holds() {
         assert!(told.contains("hint:") && told.contains("--sandbox host"), "{told}");
     }
 
-    // There is a level for such places, where the directory is not root's: commands never are.
+    // The level `landlock` works there, if the directory does not belong to root: commands never run as root.
     std::os::unix::fs::chown(share.join("workspace"), Some(48_231), Some(48_231)).unwrap();
     let script = "touch here && id -u; cat /share/secret; touch /share/probe; touch /tmp/probe; ls /root";
     fs::write(share.join("secret"), "workden-container-secret\n").unwrap();

@@ -1,4 +1,4 @@
-//! What a container is given, and that it holds.
+//! The options of a container, and that they are enforced.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -124,7 +124,7 @@ async fn a_container_that_is_not_ours_is_lent_a_keeper_and_left_as_it_was() {
     assert_eq!(docker(&["top", &name]).lines().count(), 2, "nothing of ours runs there");
     docker(&["rm", "-f", &name]);
 
-    // With a root that cannot be written, and room to run from.
+    // A read-only root, and an executable /tmp.
     let words = ["run", "-d", "--name", &name, "--read-only", "--tmpfs", "/tmp:exec", BUSYBOX, "sleep", "600"];
     docker(&words);
     let sandbox = DockerSandbox::attach(daemon(), &name, keepers());
@@ -193,7 +193,7 @@ async fn limits_hold_and_a_command_that_runs_into_one_is_told() {
         let forks = format!("i=0; while [ $i -lt 100 ]; do sleep {seconds} & i=$((i+1)); done; wait");
         let forks = sandbox.execute(&ExecuteRequest::shell(forks)).await.unwrap();
         is_hit = is_hit || forks.limits_hit.iter().any(|hit| hit.limit == LimitName::Processes);
-        // When what it left in the background is over, there is room again.
+        // When its background processes have ended, new ones can start again.
         let next = async || {
             let next = sandbox.execute(&ExecuteRequest::shell("echo next")).await;
             next.is_ok_and(|next| next.output.text() == "next\n")

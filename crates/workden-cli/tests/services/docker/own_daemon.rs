@@ -1,4 +1,4 @@
-//! A Docker daemon of one test, without a network: it can be stopped, and started again.
+//! A Docker daemon of one test, without a network, that can be stopped and started again.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::{docker::places::docker, processes::PATIENCE};
 
-/// A daemon of the test's own, in directories of its own. It ends with the test.
+/// A daemon of one test, in its own directories. It ends with the test.
 pub(crate) struct OwnDaemon {
     home: TempDir,
     options: &'static [&'static str],
@@ -27,7 +27,7 @@ impl OwnDaemon {
         daemon
     }
 
-    /// Gives it an image of the daemon that was prepared.
+    /// Loads an image of the prepared daemon.
     pub(crate) fn load(&self, image: &str) {
         let file = self.path("image.tar");
         docker(&["save", "--output", file.to_str().unwrap(), image]);
@@ -51,7 +51,7 @@ impl OwnDaemon {
     pub(crate) fn up(&mut self) {
         let at = |name: &str| self.path(name).display().to_string();
         let log = fs::File::options().create(true).append(true).open(at("log")).unwrap();
-        // In a network of its own: without a bridge it would remove the machine's.
+        // In its own network namespace: without a bridge it would remove the machine's.
         let process = Command::new("unshare")
             .args(["--net", "dockerd", "--host", &self.address(), "--data-root", &at("data")])
             .args(["--exec-root", &at("exec"), "--pidfile", &at("pid")])
@@ -81,7 +81,7 @@ impl OwnDaemon {
 
 impl Drop for OwnDaemon {
     fn drop(&mut self) {
-        // What lives on without its daemon would otherwise do so for good.
+        // A container that outlives its daemon would otherwise never end.
         let all = self.docker(&["ps", "-aq"]).output();
         for id in String::from_utf8_lossy(&all.map(|all| all.stdout).unwrap_or_default()).lines() {
             let _ = self.docker(&["rm", "-f", id]).output();

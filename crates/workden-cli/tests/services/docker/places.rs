@@ -1,4 +1,4 @@
-//! Sandboxes in containers of a prepared daemon, each test's own.
+//! Containers of the prepared daemon, with names that are unique to a test.
 
 use std::{
     path::PathBuf,
@@ -11,12 +11,12 @@ use workden_sandboxes::{
     docker::{ContainerKeepers, Daemon, DockerSandbox, DockerSandboxBuilder},
 };
 
-/// An image with nothing in it but busybox.
+/// An image with only busybox.
 pub(crate) const BUSYBOX: &str = "workden-test/busybox:latest";
-/// A Debian with Python.
+/// Debian with Python.
 pub(crate) const PYTHON: &str = "workden-test/python:latest";
 
-/// The daemon that was prepared.
+/// Returns the prepared daemon.
 pub(crate) fn daemon() -> Daemon {
     let host = HostEnvironment::from_process();
     let prepared = host.variable("DOCKER_HOST").is_some() && host.variable("WORKDEN_KEEPER").is_some();
@@ -28,12 +28,12 @@ pub(crate) fn keepers() -> ContainerKeepers {
     ContainerKeepers::at(PathBuf::from(std::env::var_os("WORKDEN_KEEPER").unwrap()))
 }
 
-/// A container of this image.
+/// Returns the builder of a container with this image.
 pub(crate) fn container(image: &str) -> DockerSandboxBuilder {
     DockerSandbox::builder().daemon(daemon()).image(image).keepers(keepers())
 }
 
-/// The command line of Docker, talking to the same daemon.
+/// Runs the Docker command line with the same daemon.
 pub(crate) fn docker(words: &[&str]) -> String {
     let output = Command::new("docker").args(words).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -46,7 +46,7 @@ pub(crate) fn workden(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_workden")).args(arguments).output().unwrap()
 }
 
-/// A name that no other test has.
+/// Returns a unique name.
 pub(crate) fn unique(what: &str) -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     format!("workden-test-{what}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))

@@ -1,4 +1,4 @@
-//! The same over Podman's socket.
+//! The conformance suite over Podman's socket.
 
 use workden_conformance::sandbox_checks;
 use workden_core::{Sandbox, sandbox::ExecuteRequest};

@@ -1,4 +1,4 @@
-//! A way to the daemon that can be cut: over TCP, through this process.
+//! A proxy to the daemon over TCP, whose connections a test can cut.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use tokio::{
 };
 use workden_sandboxes::docker::Daemon;
 
-/// What becomes of bytes on their way.
+/// What the proxy does with bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Open,
-    /// Nothing gets through, without a word to either side.
+    /// Nothing gets through, and neither side gets an error.
     Dead,
 }
 
-/// A way to the daemon that can be cut.
+/// A proxy to the daemon.
 pub(crate) struct Proxy {
     address: String,
     way: Arc<watch::Sender<Way>>,
-    /// Connections that were made before this number changed are closed.
+    /// Connections from before a change of this number are closed.
     generation: Arc<watch::Sender<u64>>,
 }
 
 impl Proxy {
-    /// One to the daemon of `DOCKER_HOST`, which must be a socket.
+    /// Starts a proxy to the daemon of `DOCKER_HOST`, which must be a Unix socket.
     pub(crate) async fn new() -> Self {
         let host = std::env::var("DOCKER_HOST").unwrap();
         Self::to(host.strip_prefix("unix://").unwrap().to_owned()).await
@@ -60,7 +60,7 @@ impl Proxy {
         Daemon::at(&self.address).unwrap()
     }
 
-    /// Closes all connections there are.
+    /// Closes all connections.
     pub(crate) fn sever(&self) {
         self.generation.send_modify(|number| *number += 1);
     }

@@ -1,4 +1,4 @@
-//! A daemon that is stopped and started again under a running session. It is the test's own, without a network.
+//! A daemon that stops and starts again under a running session. It belongs to the test and has no network.
 
 use workden_core::{
     ErrorKind, Sandbox,
@@ -42,12 +42,12 @@ async fn a_session_is_made_anew_after_its_daemon_ended_with_all_its_containers()
     refused.await.unwrap();
 
     own.up();
-    // That the first one is gone is noticed when it is looked at next, which is not at every call.
+    // The manager notices the lost container at the next check, which is not at every call.
     let works = async || {
         let again = manager.get_or_create(&id("a"), None).await.unwrap();
         again.execute(&ExecuteRequest::shell("true")).await.is_ok()
     };
-    soon("it is not made anew", works).await;
+    soon("it is not replaced", works).await;
     let again = manager.get_or_create(&id("a"), None).await.unwrap();
     assert_eq!(said(&*again, "cat file").await, "kept\n");
     assert_eq!(manager.shutdown(PATIENCE).await.failed.len(), 0);
@@ -58,7 +58,7 @@ async fn a_container_that_lives_on_without_its_daemon_is_reached_again() {
     let mut own = OwnDaemon::start(&["--live-restore"]);
     own.load(BUSYBOX);
     let daemon = Daemon::at(&own.address()).unwrap();
-    // One that is to be removed when it ends is removed by a daemon that starts, also while it runs.
+    // A starting daemon removes containers with `--rm`, even running ones.
     let sandbox = DockerSandbox::builder()
         .daemon(daemon)
         .image(BUSYBOX)

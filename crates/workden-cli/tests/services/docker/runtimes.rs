@@ -1,4 +1,4 @@
-//! Runtimes: built with real packages, once for all who ask, told when they fail, and pruned.
+//! Runtimes: built with real packages, once for all callers, with a report of failed builds, and pruned.
 
 use std::{
     collections::BTreeSet,
@@ -16,7 +16,7 @@ use crate::{
     processes::{PATIENCE, soon},
 };
 
-/// A runtime of a name that no other test has. Its images go with it.
+/// A runtime with a unique name. Its images are removed with it.
 struct Own(RuntimeConfig);
 
 impl Own {
@@ -32,7 +32,7 @@ impl Drop for Own {
         let label = format!("label=workden.runtime={}", self.0.name);
         let images = docker(&["images", "--quiet", "--no-trunc", "--filter", &label]);
         for image in images.lines().collect::<BTreeSet<_>>() {
-            // One that is in use stays.
+            // An image that is in use stays.
             let _ = std::process::Command::new("docker").args(["rmi", "--force", image]).output();
         }
     }
@@ -42,7 +42,7 @@ fn images() -> Images {
     Images::new(daemon())
 }
 
-/// What the steps of a build printed.
+/// The progress of a build.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<Vec<BuildProgress>>>);
 
@@ -58,17 +58,17 @@ impl Heard {
             .collect()
     }
 
-    /// Waits until a line starts like this.
+    /// Waits for a line that starts with `start`.
     async fn wait_for(&self, start: &str) {
         soon(&format!("no build printed `{start}`"), async || self.lines().iter().any(|line| line.starts_with(start)))
             .await;
     }
 }
 
-/// Starts to ensure a runtime.
+/// Starts a task that ensures a runtime.
 fn caller(runtime: &RuntimeConfig, heard: &Heard) -> tokio::task::JoinHandle<workden_core::Result<String>> {
     let (runtime, heard) = (runtime.clone(), heard.clone());
-    // Clients of their own: it is the process that builds once.
+    // A separate client: builds are shared within the process, not within a client.
     let images = images();
     tokio::spawn(async move { images.ensure(&runtime, &|news| heard.hear(news)).await })
 }
@@ -107,7 +107,7 @@ fn a_runtime_has_its_package_its_variables_and_its_user() {
         let format = format!("{{{{index .Config.Labels \"{label}\"}}}}");
         assert_eq!(docker(&["image", "inspect", "--format", &format, image]), value);
     }
-    // It is there now: nothing is built, and nothing said.
+    // The image exists now: nothing is built, and there is no progress.
     let id = docker(&["image", "inspect", "--format", "{{.Id}}", image]);
     let again = workden(&["runtimes", "build", file]);
     assert_eq!((String::from_utf8(again.stdout).unwrap().trim(), again.stderr.len()), (image, 0));
@@ -119,7 +119,7 @@ fn a_runtime_has_its_package_its_variables_and_its_user() {
     assert_ne!(docker(&["image", "inspect", "--format", "{{.Id}}", image]), id);
 }
 
-/// The runtime as a file would have it.
+/// Formats the runtime as TOML.
 fn serde_toml(runtime: &RuntimeConfig) -> String {
     let json = serde_json::to_value(runtime).unwrap();
     let fields = json.as_object().unwrap().iter().filter(|(_, value)| !value.is_null() && !value.is_object());
@@ -172,7 +172,7 @@ async fn an_image_that_cannot_be_had_is_told_so() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn eight_callers_build_once_although_the_first_one_goes() {
     let mut own = Own::of(BUSYBOX);
-    // Every build of it prints another word.
+    // Every build prints a different word.
     let name = own.0.name.clone();
     own.0.setup_commands = vec![
         "echo \"built $(cat /proc/sys/kernel/random/uuid)\"".into(),
@@ -185,7 +185,7 @@ async fn eight_callers_build_once_although_the_first_one_goes() {
     first_heard.wait_for("waiting").await;
     let heard: Vec<Heard> = (0..8).map(|_| Heard::default()).collect();
     let others: Vec<_> = heard.iter().map(|heard| caller(&own.0, heard)).collect();
-    // All of them wait for the same build when the first one goes.
+    // All callers wait for the same build when the first one is cancelled.
     for heard in &heard {
         heard.wait_for("waiting").await;
     }
@@ -215,7 +215,7 @@ async fn different_runtimes_are_built_side_by_side() {
         own.0.setup_commands = vec![format!("echo started {}; sleep 3600", own.0.name)];
     }
     let callers = [caller(&both[0].0, &heard[0]), caller(&both[1].0, &heard[1])];
-    // Neither ends, so the second one would never start if it waited for the first.
+    // Neither build ends, so the second would never start if it waited for the first.
     for heard in &heard {
         heard.wait_for("started").await;
     }
@@ -233,7 +233,7 @@ async fn a_build_without_a_caller_ends_on_the_daemon() {
     let only = caller(&own.0, &heard);
     heard.wait_for("started").await;
     let running = async || docker(&["ps", "--no-trunc", "--format", "{{.Command}}"]).contains(&own.0.name);
-    // The step is told before its container is there.
+    // The progress of the step comes before its container exists.
     soon("the step does not run", running).await;
     only.abort();
     soon("the build goes on without a caller", async || !running().await).await;
@@ -262,7 +262,7 @@ async fn superseded_images_are_pruned_unless_a_container_uses_them() {
     };
     assert_eq!(sorted(of(&images.list().await.unwrap())), sorted(tags.clone()));
 
-    // An image whose runtime is not named stays.
+    // An image of a runtime that is not named stays.
     let nothing = images.prune_dry_run(&[]).await.unwrap();
     assert_eq!((of(&nothing.removed), of(&nothing.in_use)), (vec![], vec![]));
     let would = images.prune_dry_run(&[states[2].clone()]).await.unwrap();

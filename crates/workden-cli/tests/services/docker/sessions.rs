@@ -1,4 +1,4 @@
-//! Sessions in containers: many at once, dead ones, spare ones, and those of a process that was killed.
+//! Sessions in containers: many at once, dead ones, spare ones, and those of a killed process.
 
 use std::{
     collections::BTreeSet,
@@ -34,7 +34,7 @@ fn sessions(owner: &str) -> SessionManagerBuilder {
     SessionManager::builder(DockerLauncher::new(container(BUSYBOX), owner).unwrap())
 }
 
-/// The containers of an owner.
+/// Returns the containers of an owner.
 fn containers(owner: &str) -> Vec<String> {
     let found = docker(&["ps", "-a", "--format", "{{.Names}}", "--filter", &format!("label=workden.owner={owner}")]);
     found.lines().map(str::to_owned).collect()
@@ -84,12 +84,12 @@ async fn a_session_whose_container_was_killed_is_made_anew_with_its_files() {
     let first = manager.get_or_create(&id("a"), None).await.unwrap();
     run(&*first, "echo kept > file").await;
     docker(&["kill", first.name()]);
-    // That it is gone is noticed when it is looked at next, which is not at every call.
+    // The manager notices the lost container at the next check, which is not at every call.
     let works = async || {
         let session = manager.get_or_create(&id("a"), None).await.unwrap();
         session.execute(&ExecuteRequest::shell("true")).await.is_ok()
     };
-    soon("it is not made anew", works).await;
+    soon("it is not replaced", works).await;
     let second = manager.get_or_create(&id("a"), None).await.unwrap();
     assert_eq!(run(&*second, "cat file").await, "kept\n");
     assert_eq!(containers(&owner).len(), 1);
@@ -103,7 +103,7 @@ async fn a_spare_container_is_given_away_and_another_takes_its_place() {
     let manager = sessions(&owner).spares(1).start().await.unwrap();
     let has_spare = || containers(&owner).iter().any(|name| name.contains("-spare-"));
     soon("there is no spare container", async || has_spare()).await;
-    // Time for the spare to be ready. One that is not is made anew, which changes nothing below.
+    // Time for the spare to get ready. If it does not, a new container is started, which passes the checks below too.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let session = manager.get_or_create(&id("a"), None).await.unwrap();
     assert_eq!(session.name(), format!("workden.{owner}.a"));
@@ -113,11 +113,11 @@ async fn a_spare_container_is_given_away_and_another_takes_its_place() {
     assert!(containers(&owner).is_empty());
 }
 
-/// Whose sessions the process that is killed makes, and where their files are.
+/// The owner of the killed process's sessions, and the directory of their files.
 const OWNER: &str = "WORKDEN_TEST_OWNER";
 const FILES: &str = "WORKDEN_TEST_FILES";
 
-/// Not a test: what the process does that is killed.
+/// Not a test: the body of the process that is killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_process_that_is_killed() {
     let (Ok(owner), Ok(files)) = (std::env::var(OWNER), std::env::var(FILES)) else { return };
@@ -146,7 +146,7 @@ async fn the_sessions_of_a_killed_process_are_adopted_and_dead_ones_removed() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(containers(&owner).len(), 2);
-    // One that has ended, and is not removed by the daemon.
+    // A container that has ended, and that the daemon does not remove.
     let dead = format!("workden.{owner}.dead");
     docker(&["run", "--name", &dead, "--label", &format!("workden.owner={owner}"), BUSYBOX, "true"]);
 

@@ -1,5 +1,5 @@
-//! The attempts to get out that make sense in a container, from inside: as the container's root, and as an ordinary
-//! user. Each prints `held`, or `escaped`; anything else is a broken attempt and fails, too. All are harmless when they
+//! Attempts to escape that apply to a container, made from inside: as the container's root, and as an ordinary user.
+//! Each prints `held` or `escaped`; any other output is a broken attempt and also fails. All are harmless if they
 //! succeed.
 
 use std::{
@@ -18,14 +18,14 @@ use workden_sandboxes::docker::{ContainerUser, DockerSandboxBuilder};
 
 use crate::docker::places::{PYTHON, container};
 
-/// Calls the kernel: `held` when it refuses the call itself.
+/// Makes a system call; prints `held` when the kernel refuses the call itself.
 const CALL: &str = "import ctypes, errno, sys\n\
     libc = ctypes.CDLL(None, use_errno=True)\n\
     number, *rest = [int(word, 0) for word in sys.argv[1:]]\n\
     done = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(word) for word in rest])\n\
     print('held' if done < 0 and ctypes.get_errno() in (errno.EPERM, errno.ENOSYS, errno.EACCES) else 'escaped')\n";
 
-/// By the numbers of x86-64.
+/// System calls have their x86-64 numbers.
 const ATTEMPTS: &[(&str, &str)] = &[
     ("read a file of the host", "grep -qs workden-host-secret $HOST_DIR/secret && echo escaped || echo held"),
     (

@@ -1,10 +1,10 @@
-//! `workden demo`: the whole transcript, its colours, its exit codes, and README.md's claim to show it.
+//! `workden demo`: its transcript, colours and exit codes, and the excerpt in README.md.
 
 use std::process::Command;
 
 use crate::cli::{document, printed, workden};
 
-/// What the demo prints where there is no terminal, without how long it took.
+/// Returns what the demo prints without a terminal, with a fixed duration.
 fn transcript(words: &[&str]) -> String {
     let text = printed(workden(words, &[]));
     let (before, after) = text.split_once("should, in ").unwrap();
@@ -32,7 +32,7 @@ fn where_there_are_no_walls_it_says_why_and_does_nothing() {
     let output = unshare.output().unwrap();
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{complaint}");
-    assert!(complaint.starts_with("error: the agent has no sandbox to work in: "), "{complaint}");
+    assert!(complaint.starts_with("error: cannot start the sandbox of the agent: "), "{complaint}");
     assert!(complaint.contains("`workden demo --sandbox host`"), "{complaint}");
 }
 
@@ -64,8 +64,8 @@ fn a_machine_without_a_temporary_directory_is_told_in_a_sentence() {
     let output = workden(&["demo"], &[("TMPDIR", nowhere.to_str().unwrap())]);
     assert_eq!(output.status.code(), Some(1));
     let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(complaint.starts_with("error: the demo cannot make its temporary directory: "), "{complaint}");
-    assert!(complaint.contains("\nhint: set TMPDIR to a directory that exists"), "{complaint}");
+    assert!(complaint.starts_with("error: cannot create a temporary directory: "), "{complaint}");
+    assert!(complaint.contains("\nhint: set TMPDIR to a writable directory"), "{complaint}");
 }
 
 #[test]

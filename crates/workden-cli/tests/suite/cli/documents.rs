@@ -1,5 +1,5 @@
-//! What the documents show of the command line is what it prints, and the `workden.toml` of the guide has
-//! every key that there is. `[...]` in a transcript stands for anything.
+//! The transcripts in the documents match the output of the program, and the `workden.toml` of the guide has every key.
+//! `[...]` in a transcript matches any text.
 
 use std::{path::Path, process::Command};
 
@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use crate::cli::{document, printed, workden};
 
-/// The first block of this kind after a mark, without its fences.
+/// Returns the first block of this kind after a mark, without its fences.
 fn block<'d>(document: &'d str, mark: &str, kind: &str) -> &'d str {
     let (_, after) = document.split_once(mark).unwrap();
     let (_, after) = after.split_once(&format!("```{kind}\n")).unwrap();
     after.split_once("```").unwrap().0
 }
 
-/// Every `$ ...` in the `console` blocks of a document, with what it is said to print.
+/// Returns every `$ ...` in the `console` blocks of a document, with the output shown for it.
 fn transcripts(document: &str) -> Vec<(String, String)> {
     let blocks = document.split("```console\n").skip(1).map(|after| after.split_once("```").unwrap().0);
     let sessions =
@@ -31,7 +31,7 @@ fn transcripts(document: &str) -> Vec<(String, String)> {
     told.filter(|(command, output)| is_shown(command) && !output.is_empty()).collect()
 }
 
-/// What a command prints in a shell, in a directory.
+/// Returns what a command prints in a shell, in a directory.
 fn run(command: &str, directory: &Path) -> String {
     let binary = Path::new(env!("CARGO_BIN_EXE_workden"));
     let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
@@ -44,7 +44,7 @@ fn guide_config() -> String {
     block(&document("docs/policy.md"), "<!-- workden.toml -->", "toml").to_owned()
 }
 
-/// Whether a text is the one that is told, in which `[...]` stands for anything.
+/// Returns whether a text matches a transcript, in which `[...]` matches any text.
 fn is_as_told(printed: &str, told: &str) -> bool {
     let mut pieces = told.split("[...]");
     let Some(mut rest) = pieces.next().and_then(|first| printed.strip_prefix(first)) else { return false };
@@ -59,8 +59,8 @@ fn is_as_told(printed: &str, told: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// What a report of the doctor looks at: what it says of each differs from machine to machine, and so does
-/// whether the user is root.
+/// Returns the headings and titles of a doctor's report. The results differ between machines, and some titles between
+/// root and other users.
 fn looked_at(report: &str) -> Vec<&str> {
     let titles = report.lines().filter_map(|line| {
         let found = line.strip_prefix("  works    ").or_else(|| line.strip_prefix("  missing  "));
@@ -91,7 +91,7 @@ fn the_documents_show_what_the_command_line_prints() {
                 assert_eq!(looked_at(&printed), looked_at(&told), "{name}: {printed}");
                 assert!(looked_at(&told).len() > 8, "{name}: {told}");
             } else if !is_as_told(printed.trim_end(), told.trim_end()) {
-                // So that the difference is shown.
+                // Fails, and shows the difference.
                 assert_eq!(printed.trim_end(), told.trim_end(), "{name}: {command}");
             }
         }

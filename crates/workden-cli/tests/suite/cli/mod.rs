@@ -1,5 +1,4 @@
-//! The binary as a user runs it: what it prints, its exit codes, and what the documents claim that it
-//! prints.
+//! The binary as a user runs it: its output, its exit codes, and the transcripts in the documents.
 
 mod demo;
 mod documents;
@@ -12,12 +11,12 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-/// Runs the binary, without what the environment says of colours.
+/// Runs the binary, without environment variables for colours.
 fn workden(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     command(arguments).envs(environment.iter().copied()).output().unwrap()
 }
 
-/// Runs the binary with something to read.
+/// Runs the binary with input.
 fn workden_fed(arguments: &[&str], input: &[u8]) -> Output {
     let mut child =
         command(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -34,14 +33,14 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// What a run printed that went well.
+/// Asserts success and returns the output.
 fn printed(output: Output) -> String {
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && complaint.is_empty(), "{complaint}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A file of the repository.
+/// Reads a file of the repository.
 fn document(name: &str) -> String {
     std::fs::read_to_string(format!("{}/../../{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }

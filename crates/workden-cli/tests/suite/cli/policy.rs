@@ -1,4 +1,4 @@
-//! `workden policy`: verdicts in order, how they come about, and what is said of mistakes.
+//! `workden policy`: verdicts in order, their explanations, and messages about mistakes.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ fn explained(arguments: &[&str]) -> String {
     printed(workden(&all, &[]))
 }
 
-/// A `workden.toml` with this text, as an argument, and what keeps it there.
+/// Writes a `workden.toml`; returns its path as an argument, and the directory that holds it.
 fn config(text: &str) -> (tempfile::TempDir, String) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("workden.toml");
@@ -99,7 +99,7 @@ fn a_line_that_is_no_request_is_denied_and_fails_the_run_but_not_the_others() {
         assert_eq!((&verdicts[0]["action"], &verdicts[1]["action"]), (&"deny".into(), &"allow".into()));
         assert!(verdicts[0]["why"].as_str().unwrap().starts_with("line 1, column "), "{printed}");
         let complaint = String::from_utf8(output.stderr).unwrap();
-        assert!(complaint.starts_with("error: 1 line of the input is no request"), "{complaint}");
+        assert!(complaint.starts_with("error: 1 line of the input is not a valid request"), "{complaint}");
     }
 }
 

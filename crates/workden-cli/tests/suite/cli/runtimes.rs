@@ -1,5 +1,4 @@
-//! `workden runtimes` where there is no daemon: what it can still do, and what it says of the rest. With one:
-//! the tests of `docker`.
+//! `workden runtimes` without a daemon: what works, and the errors of the rest. The tests of `docker` have a daemon.
 
 use serde_json::Value;
 

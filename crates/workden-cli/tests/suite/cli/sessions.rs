@@ -1,5 +1,5 @@
-//! `workden sessions` and `--sandbox docker` where there is neither a session nor a daemon: what they say. With
-//! sandboxes: the tests of `sessions` and `docker`.
+//! `workden sessions` and `--sandbox docker` without sessions and without a daemon. The tests of `sessions` and
+//! `docker` have sandboxes.
 
 use crate::cli::{printed, workden};
 
@@ -22,7 +22,7 @@ fn without_sessions_that_is_said() {
     assert!(printed(workden(&["sessions", "list"], &state)).starts_with("There are no sessions."));
     assert_eq!(printed(workden(&["sessions", "list", "--json"], &state)), "[]\n");
     assert_eq!(printed(workden(&["sessions", "prune"], &state)), "There is nothing to end or remove.\n");
-    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "looking makes nothing");
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "listing must create nothing");
 }
 
 #[test]

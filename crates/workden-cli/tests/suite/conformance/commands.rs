@@ -1,4 +1,4 @@
-//! The exec part of the suite.
+//! The command part of the suite.
 
 use workden_conformance::{SandboxCheck, sandbox_checks};
 use workden_core::sandbox::Network;
@@ -17,9 +17,8 @@ async fn a_linux_sandbox_without_namespaces_conforms() {
     hold(without_proc(), async || places.landlock(Network::None).await).await;
 }
 
-/// The checks that do not look at processes in `/proc`, where a sandbox without namespaces has none. What
-/// the others check is looked at from the host, in `orphans`, or asked of the kernel, in the tests of the
-/// level.
+/// Returns the checks that do not need processes in `/proc`, where a sandbox without namespaces shows none. What the
+/// other checks verify is tested from the host, in `orphans`, or through the kernel, in the tests of the level.
 pub(crate) fn without_proc() -> impl Iterator<Item = &'static SandboxCheck> {
     let all: Vec<&str> = sandbox_checks().map(|check| check.name).collect();
     assert!(LOOKING_IN_PROC.iter().all(|name| all.contains(name)), "{all:?}");

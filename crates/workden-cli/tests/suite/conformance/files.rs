@@ -1,4 +1,4 @@
-//! The file part of the suite, plain and through a guard that lets everything pass.
+//! The file part of the suite, directly and through a guard that allows everything.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! How long a sandbox lives: not longer than its wall clock allows, nor than it may be idle.
+//! How long a sandbox lives: not longer than its maximum lifetime, and not longer than its idle time without use.
 //!
-//! Times are short at first. A busy machine may not get to the calls in such a time; then longer ones are tried.
+//! Times are short at first. A busy machine may miss them; then the test tries longer ones.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ async fn is_gone(sandbox: &LinuxSandbox) -> bool {
     sandbox.execute(&ExecuteRequest::shell("true")).await.is_err_and(|error| error.kind() == ErrorKind::Gone)
 }
 
-/// Has it report its limits, and run something for ever.
+/// Queries the limits, and starts a command that runs for ever.
 async fn put_to_work(sandbox: &LinuxSandbox) -> Result<()> {
     let reported = sandbox.isolation().await?.limits;
     let of_time: Vec<_> = reported.iter().filter(|limit| limit.limit == LimitName::WallClock).collect();
@@ -47,18 +47,18 @@ async fn a_sandbox_ends_when_its_time_is_over_whatever_runs() {
     panic!("it ends before it has done anything");
 }
 
-/// Uses it for some times as long as it may be idle.
+/// Uses the sandbox for several times its idle time.
 async fn used(sandbox: &LinuxSandbox, idle: Duration) -> Result<()> {
-    // Asked now and then.
+    // Occasional calls.
     for _ in 0..4 {
         sandbox.jobs().await?;
         sleep(idle / 2).await;
     }
-    // At work.
+    // A running command.
     let line = format!("sleep {}; echo done", idle.as_secs() * 2);
     let done = sandbox.execute(&ExecuteRequest::shell(line).timeout(None)).await?;
     assert_eq!(done.output.text(), "done\n");
-    // At work in the background.
+    // A background job.
     let job = sandbox.start_job(&JobRequest::shell("sleep 3600")).await?;
     sleep(idle * 2).await;
     sandbox.kill_job(&job.id).await?;
@@ -72,7 +72,7 @@ async fn a_sandbox_without_a_call_ends_and_one_that_is_used_does_not() {
         if used(&sandbox, idle).await.is_err() {
             continue;
         }
-        // To ask is to use it, so each time it is left alone for longer.
+        // A call counts as use, so each pause is longer than the last.
         for pause in [2, 4, 8, 16] {
             sleep(idle * pause).await;
             if is_gone(&sandbox).await {

@@ -1,5 +1,5 @@
-//! The conformance suite over sandboxes as the library starts them, with this binary as their keeper, and
-//! what must hold besides: nothing outlives a command, however a sandbox ends.
+//! The conformance suite over sandboxes that the library starts with this binary as their keeper, and a further
+//! guarantee: nothing outlives a command, however its sandbox ends.
 
 mod commands;
 mod files;

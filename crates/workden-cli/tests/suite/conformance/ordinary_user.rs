@@ -1,5 +1,5 @@
-//! A Linux sandbox that an ordinary user starts conforms as well. Root becomes one: the test starts itself
-//! again as a user without an account.
+//! A Linux sandbox of an ordinary user conforms too. If the tests run as root, they start themselves again as a user
+//! without an account.
 
 use std::{
     fs,
@@ -28,7 +28,7 @@ use crate::{
 fn again_as_ordinary_user(test: &str) {
     let place = tempfile::tempdir().unwrap();
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    // The ordinary user may not be able to reach where cargo has put them.
+    // The ordinary user may not be able to reach cargo's target directory.
     let (own, workden, home) = (place.path().join("test"), place.path().join("workden"), place.path().join("home"));
     project::place(&std::env::current_exe().unwrap(), &own);
     project::place(&program(), &workden);

@@ -1,6 +1,5 @@
-//! No orphans: every way to leave something behind, times every way to end a command or a sandbox. Who
-//! survives is looked for from the host, by a number that only the processes of one case have among their
-//! arguments.
+//! No orphans: every way to leave a process behind, times every way to end a command or a sandbox. The host looks for
+//! survivors by a number that only the processes of one case have among their arguments.
 
 use std::{
     process::{Command, Stdio},
@@ -18,11 +17,11 @@ use crate::{
     processes::{PATIENCE, mark, soon},
 };
 
-/// A way to leave something behind; it goes on for hours, `N` seconds.
+/// A way to leave processes behind, which run for `N` seconds, many hours.
 struct Case {
     name: &'static str,
     line: &'static str,
-    /// How many processes have `N` among their arguments when all have started, the shell included.
+    /// The number of processes with `N` among their arguments after the start, including the shell.
     processes: usize,
 }
 
@@ -43,7 +42,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// A case with a number of its own.
+/// A case with a unique number.
 struct Marked {
     case: &'static Case,
     number: String,
@@ -58,7 +57,7 @@ impl Marked {
         self.case.line.replace('N', &self.number)
     }
 
-    /// Processes of this machine with the number among their arguments.
+    /// Returns the processes of this machine with the number among their arguments.
     fn alive(&self) -> Vec<String> {
         let processes = std::fs::read_dir("/proc").unwrap().flatten();
         let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
@@ -90,14 +89,14 @@ async fn each_case(after: &str, run: impl AsyncFn(&dyn Sandbox, &Marked, &str)) 
         let sandbox = places.start(kind).await;
         let (cases, after) = (Marked::all(), format!("{after} of a {kind:?} sandbox"));
         join_all(cases.iter().map(|case| run(&*sandbox, case, &after))).await;
-        // It has suffered nothing.
+        // The sandbox still works.
         let next = sandbox.execute(&ExecuteRequest::shell("echo on")).await.unwrap();
         assert_eq!(next.output.text(), "on\n");
     };
     join3(of_kind(Kind::Linux), of_kind(Kind::Landlock), of_kind(Kind::Host)).await;
 }
 
-/// Starts every case as a job, in every kind of sandbox, ends the sandbox and looks again.
+/// Starts every case as a job in every kind of sandbox, ends the sandbox, and looks for survivors.
 async fn each_sandbox(after: &str, most: Duration, end: impl AsyncFn(Box<dyn Sandbox>)) {
     let places = Places::new();
     let of_kind = async |kind: Kind| {
@@ -118,7 +117,7 @@ async fn each_sandbox(after: &str, most: Duration, end: impl AsyncFn(Box<dyn San
 #[tokio::test]
 async fn none_after_a_timeout() {
     each_case("a timeout", async |sandbox, marked, after| {
-        // A busy machine may need longer until all processes are there.
+        // A busy machine may need longer to start all processes.
         for seconds in [2, 10, 60] {
             let request = ExecuteRequest::shell(marked.line()).timeout(Duration::from_secs(seconds));
             let running = sandbox.execute(&request);
@@ -180,7 +179,7 @@ async fn none_after_kill_9_of_workden() {
             workden.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
         };
         let mut owners: Vec<_> = cases.iter().map(start).collect();
-        // With the owner itself.
+        // One more: the owner itself.
         join_all(cases.iter().map(|marked| marked.is_up(marked.case.processes + 1))).await;
         for owner in &mut owners {
             owner.kill().unwrap();
@@ -193,7 +192,7 @@ async fn none_after_kill_9_of_workden() {
     join3(of_kind(Kind::Linux), of_kind(Kind::Landlock), of_kind(Kind::Host)).await;
 }
 
-/// The options of `workden run` for a kind of sandbox.
+/// Returns the options of `workden run` for a kind of sandbox.
 fn options(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Linux => &[],

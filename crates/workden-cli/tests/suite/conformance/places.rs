@@ -1,4 +1,4 @@
-//! Sandboxes on directories of their own.
+//! Sandboxes, each in a new directory.
 
 use std::{
     path::PathBuf,
@@ -12,12 +12,12 @@ use workden_core::{
 };
 use workden_sandboxes::{HostEnvironment, HostSandbox, KeeperProgram, LinuxSandbox, LinuxSandboxBuilder};
 
-/// Where the program is, when it is not where cargo has put it.
+/// The path of the program, if it is not the one that cargo built.
 pub(crate) const PROGRAM: &str = "WORKDEN_PROGRAM";
-/// The user id of an ordinary user, which no account has.
+/// The user id of an ordinary user; no account has it.
 pub(crate) const ORDINARY: u32 = 48_231;
 
-/// The program that is the keeper.
+/// Returns the program of the keeper.
 pub(crate) fn program() -> PathBuf {
     std::env::var_os(PROGRAM).unwrap_or_else(|| env!("CARGO_BIN_EXE_workden").into()).into()
 }
@@ -39,18 +39,18 @@ impl Places {
         directory
     }
 
-    /// A sandbox that works on a directory of the host.
+    /// Starts a sandbox on a directory of the host.
     pub(crate) async fn linux(&self) -> LinuxSandbox {
         linux().root(self.directory()).start().await.unwrap()
     }
 
-    /// The same without namespaces. Commands never are user 0: the directory is another user's.
+    /// Starts a sandbox without namespaces. Commands never run as user 0, so the directory belongs to another user.
     pub(crate) async fn landlock(&self, network: Network) -> LinuxSandbox {
         let directory = self.directory_for(Kind::Landlock);
         linux().level(Level::Landlock).network(network).root(directory).start().await.unwrap()
     }
 
-    /// A directory that a sandbox of this kind can work on.
+    /// Creates a directory for a sandbox of this kind.
     pub(crate) fn directory_for(&self, kind: Kind) -> PathBuf {
         let directory = self.directory();
         if kind == Kind::Landlock && rustix::process::getuid().is_root() {

@@ -1,4 +1,4 @@
-//! What is left of `workden run` at the moment when it returns: nothing, also for a caller that looks at once.
+//! `workden run` leaves nothing behind at the moment when it returns.
 
 use std::{
     io::{BufRead, BufReader},
@@ -22,7 +22,7 @@ fn shell(script: &str) -> Option<i32> {
     status.code()
 }
 
-/// Control groups of supervisors with numbers that only a young PID namespace gives.
+/// Returns the control groups of supervisors with small ids, which only a new PID namespace gives.
 fn groups_of_small_numbers() -> Vec<String> {
     let hierarchies = std::fs::read_dir("/sys/fs/cgroup").unwrap().flatten();
     let groups = hierarchies.filter_map(|hierarchy| std::fs::read_dir(hierarchy.path()).ok()).flatten().flatten();
@@ -40,7 +40,7 @@ fn as_the_first_process_of_a_namespace_it_leaves_no_group() {
     for _ in 0..times(5, 20) {
         assert_eq!(shell("unshare --pid --fork --mount-proc \"$1\" run -- true"), Some(0));
     }
-    // A group that another program uses at the moment goes; one that was left stays.
+    // A group in use by another program disappears soon; one that was left behind stays.
     let left: Vec<String> = groups_of_small_numbers().into_iter().filter(|group| !before.contains(group)).collect();
     eventually(&format!("groups are left: {left:?}"), || !left.iter().any(|group| Path::new(group).exists()));
 }
@@ -55,7 +55,7 @@ fn what_its_starter_had_open_is_free_when_it_returns() {
     }
 }
 
-/// A shell in a directory that becomes `workden run` after this line, and has started its command.
+/// Starts a shell that runs `before`, becomes `workden run`, and has started its command.
 fn running(project: &Project, before: &str, options: &str) -> Child {
     let script = format!("{before}; exec \"$1\" run {options} -- sh -c 'echo up; exec sleep {}'", mark());
     let mut sh = Command::new("sh");
@@ -76,8 +76,8 @@ fn what_is_left_to_its_processes_is_nothing_of_its_starter() {
         let open = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
         open.filter_map(|descriptor| std::fs::read_link(descriptor.path()).ok()).any(|file| file == held)
     };
-    // `workden run` itself was given it; neither the supervisor nor PID 1 nor the command has it. Processes that
-    // only make namespaces may still be ending.
+    // `workden run` itself inherited it; neither the supervisor nor PID 1 nor the command may have it. Processes that
+    // only set up namespaces may still be ending.
     eventually("another process than `workden run` has it open", || {
         let all = family(run.id());
         all.len() > 2 && all.into_iter().filter(holds).eq([run.id()])

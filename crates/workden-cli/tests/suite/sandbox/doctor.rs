@@ -1,4 +1,4 @@
-//! `workden doctor`: its document, what it shows, and that it does not lie.
+//! `workden doctor`: its JSON, its text, and that its verdict is right.
 
 use serde_json::Value;
 
@@ -32,7 +32,7 @@ fn the_document_has_a_verdict_and_every_finding() {
             "{finding}"
         );
     }
-    // A sandbox that works for the doctor works for `run`, and the other way round.
+    // The doctor and `run` must agree on whether sandboxes work.
     let runs = Project::new().run(&["--", "true"]).code == Some(0);
     assert_eq!(runs, verdict != "none", "{document:#}");
 }
@@ -41,7 +41,7 @@ fn the_document_has_a_verdict_and_every_finding() {
 fn what_is_shown_is_pleasant_to_read() {
     let ran = Ran::of(workden(&["doctor"]).output().unwrap());
     assert!(!ran.out.contains('\x1b'), "colours are for terminals: {:?}", ran.out);
-    // What is said of this very machine differs; how it is said does not.
+    // The results differ between machines; the layout does not.
     let is_variable = |line: &str| line.starts_with("  works ") || line.starts_with("  missing ");
     let shown = ran.out.lines().map(|line| match is_variable(line) {
         true => format!("  [...]  {}", line[11..].split("  ").next().unwrap_or_default()),

@@ -1,4 +1,4 @@
-//! `kill -9` of workden: nothing that it started outlives it.
+//! Nothing that `workden` started survives a `kill -9` of it.
 
 use std::{
     io::{BufRead, BufReader},

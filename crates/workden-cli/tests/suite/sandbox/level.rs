@@ -1,4 +1,4 @@
-//! `--level landlock`: who gets it and who is refused, what it reports, and that programs work there.
+//! `--level landlock`: where it starts and where it is refused, what it reports, and that programs work in it.
 
 use std::{
     fs,
@@ -13,10 +13,10 @@ use crate::{
     project::{Project, Ran, workden},
 };
 
-/// The user id of an ordinary user, which no account has.
+/// The user id of an ordinary user; no account has it.
 const ORDINARY: u32 = 48_231;
 
-/// A directory that does not belong to root, whose commands never run.
+/// Returns a directory that does not belong to root, because commands never run as root.
 fn project() -> Project {
     let project = Project::new();
     for path in [project.path(), &project.at("notes.md")] {
@@ -29,13 +29,13 @@ fn run(project: &Project, words: &[&str]) -> Ran {
     project.run(&[&["--level", "landlock"], words].concat())
 }
 
-/// A script in a sandbox of this level.
+/// Runs a script in a sandbox of this level.
 fn script(project: &Project, script: &str) -> Ran {
     run(project, &["--", "bash", "-c", script])
 }
 
-/// `workden` on a kernel whose Landlock answers this when it is asked for its version: an error, or
-/// with 0 the version 0. A filter of system calls stands in for the kernel.
+/// Runs `workden` on a kernel whose Landlock version query returns this error, or with 0 the version 0. A seccomp
+/// filter stands in for the kernel.
 fn with_landlock_answering(errno: u32, words: &[&str], project: &Project) -> Ran {
     const FILTER: &str = "my $filter = join '', map { pack 'SCCL', @$_ } \
         [0x20, 0, 0, 0], [0x15, 0, 1, 444], [0x06, 0, 0, 0x50000 | $ARGV[0]], [0x06, 0, 0, 0x7fff0000]; \
@@ -68,11 +68,11 @@ fn without_a_landlock_that_is_new_enough_it_refuses_and_runs_nothing() {
         assert!(level["outcome"]["lacking"]["why"].as_str().unwrap().ends_with(why), "{document:#}");
         assert_eq!(document["landlock_level"]["needed"], 6);
     }
-    // The same filter in the way of nothing.
+    // The same filter does not affect the level `namespaces`.
     assert_eq!(with_landlock_answering(0, &["run", "--", "true"], &project).code, Some(0));
 }
 
-/// In a user namespace in which no other may be made, as an ordinary user of the machine.
+/// Runs `workden` as an ordinary user in a user namespace that allows no further namespaces.
 fn without_namespaces(project: &Project, words: &[&str]) -> Ran {
     let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\"";
     let mut unshare = Command::new("unshare");
@@ -152,7 +152,7 @@ fn commands_work_in_the_directory_and_read_what_was_given() {
     assert!(ran.out == "remember\n" && ran.err.contains("ermission denied"), "{ran:?}");
 }
 
-/// What people do all day.
+/// Everyday commands.
 #[test]
 fn ordinary_programs_work() {
     let project = project();
@@ -190,7 +190,7 @@ fn with_the_hosts_network_there_are_ports_and_without_there_are_none() {
     assert_eq!(run(&project, &["--net", "host", "--", "sh", "-c", listen]).printed(), "port");
 }
 
-/// Processes with this word among their arguments.
+/// Returns the processes with this word among their arguments.
 fn alive(word: &str) -> Vec<i32> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let has = |pid: &i32| {
@@ -205,7 +205,7 @@ fn parent(pid: i32) -> i32 {
     status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap()
 }
 
-/// Which of its processes is killed, from the command's reaper up to the supervisor, does not matter.
+/// Any of its processes may be killed, from the command's reaper up to the supervisor.
 #[test]
 fn killing_any_process_of_a_sandbox_leaves_nothing_of_it() {
     for above in [1, 2, 3] {
@@ -213,7 +213,7 @@ fn killing_any_process_of_a_sandbox_leaves_nothing_of_it() {
         let line = format!("trap '' TERM; setsid sleep {mark} & sleep {mark}; sleep {mark}");
         let mut workden = project.run_command(&["--level", "landlock", "--", "sh", "-c", &line]).spawn().unwrap();
         eventually("it does not start", || alive(&mark).len() == 2);
-        // The shell's parent is its reaper, above that are keeper, supervisor and `workden`.
+        // The shell's parent is its reaper; above are the keeper, the supervisor and `workden`.
         let own = i32::try_from(workden.id()).unwrap();
         let shell = alive(&line).into_iter().find(|pid| *pid != own).unwrap();
         let killed = (0..above).fold(shell, |pid, _| parent(pid));

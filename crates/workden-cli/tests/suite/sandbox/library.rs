@@ -1,4 +1,4 @@
-//! The launchers as a program uses them, with this binary as the keeper.
+//! The sandbox builders of the library, with this binary as the keeper.
 
 use workden_core::{
     BackendExt, ErrorKind, Expect, Sandbox, VirtualPath,

@@ -1,4 +1,4 @@
-//! The full logs of commands: a command can read one at the path that an answer names, and cannot change it.
+//! Full logs of commands: a command can read a log at the path that the answer names, and cannot change it.
 
 use workden_core::{
     BackendExt, ErrorKind, Expect, Sandbox, VirtualPath,
@@ -20,7 +20,7 @@ async fn linux() -> LinuxSandbox {
     LinuxSandbox::builder().keeper(keeper()).start().await.unwrap()
 }
 
-/// Where the log of a command is whose output is longer than its answer.
+/// Returns the log of a command whose output is longer than its answer.
 async fn log_of(sandbox: &dyn Sandbox, line: &str) -> Option<VirtualPath> {
     let request = ExecuteRequest { most_chars: 100, ..ExecuteRequest::shell(line) };
     let done = sandbox.execute(&request).await.unwrap();

@@ -1,5 +1,4 @@
-//! What a policy denies to read cannot be read by commands either: its files are masked when the
-//! sandbox starts.
+//! Commands cannot read files that a policy denies: the files are masked when the sandbox starts.
 
 use std::{os::unix::fs::symlink, path::Path, sync::Arc};
 
@@ -27,7 +26,7 @@ async fn masked(plan: LinuxSandboxBuilder, policy: &Policy) -> LinuxSandbox {
     plan.mask(denied).start().await.unwrap()
 }
 
-/// What a command printed, and its exit code. No policy judges it: what holds here is the sandbox.
+/// Returns the output and exit code of a command. No policy judges it, so only the sandbox can refuse.
 async fn ran(sandbox: &LinuxSandbox, line: &str) -> (String, i32) {
     let done = sandbox.execute(&ExecuteRequest::shell(line)).await.unwrap();
     (done.output.text(), done.exit_code())
@@ -44,7 +43,7 @@ async fn a_denied_file_is_read_under_none_of_its_names() {
     symlink(".env", project.at("link")).unwrap();
     symlink("/workspace/app/deep", project.at("way")).unwrap();
 
-    // Without masks the secret is there to be read: what follows could fail.
+    // Control: without masks the secret can be read.
     let open = plan(project.path()).start().await.unwrap();
     assert_eq!(ran(&open, "cat .env").await, (SECRET.to_owned(), 0));
     open.close().await;
@@ -108,7 +107,7 @@ async fn a_workspace_with_the_same_policy_has_masked_files_and_all_others() {
     let refused = den.execute("cat .env", None).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Denied);
     assert_eq!(den.read_bytes(".env").await.unwrap_err().kind(), ErrorKind::Denied);
-    // A program that the policy does not see through meets the mask.
+    // A program that the policy cannot analyse meets the mask.
     den.write("read.sh", "for name in .e*; do cat \"$name\"; done\n").await.unwrap();
     let done = den.execute("sh read.sh", None).await.unwrap();
     assert!(done.exit_code() != 0 && !done.output.text().contains(SECRET), "{done:?}");

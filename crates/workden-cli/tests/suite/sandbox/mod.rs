@@ -1,5 +1,4 @@
-//! Sandboxes as a user starts them: `workden run`, `workden doctor`, and the library with this binary as its
-//! keeper.
+//! Sandboxes as a user starts them: `workden run`, `workden doctor`, and the library with this binary as its keeper.
 
 mod after_run;
 mod doctor;

@@ -98,7 +98,7 @@ fn what_git_runs_by_itself_cannot_be_changed() {
     assert_eq!(std::fs::read_to_string(project.at(".git/description")).unwrap(), "fine\n");
 }
 
-/// Runs git outside, in a directory of the project.
+/// Runs git on the host, in a directory of the project.
 fn git(project: &Project, words: &[&str]) -> String {
     let ran = std::process::Command::new("git").args(words).current_dir(project.path()).output().unwrap();
     String::from_utf8(ran.stdout).unwrap()
@@ -168,7 +168,7 @@ fn there_is_no_network_unless_it_is_asked_for() {
 #[test]
 fn a_limit_that_was_hit_is_told() {
     let project = Project::new();
-    // `tail` holds on to the last line, and this one does not end.
+    // `tail` keeps the last line in memory, and this one does not end.
     let words = ["--memory", "64M", "--", "sh", "-c", "head -c 300000000 /dev/zero | tail -n 1 > /dev/null; true"];
     let ran = project.run(&words);
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{ran:?}");
@@ -185,7 +185,7 @@ fn a_document_says_everything_about_a_run() {
     let mut document: Value = serde_json::from_str(&ran.out).unwrap();
     assert!(document["duration"].as_f64().unwrap() > 0.0, "{document}");
     document["duration"] = "...".into();
-    // Who holds a limit, and how much memory there is, differs from machine to machine.
+    // The enforcement of a limit and the size of the memory differ between machines.
     for limit in document["isolation"]["limits"].as_array_mut().unwrap() {
         limit["enforcement"] = "...".into();
         if limit["limit"] == "memory" {
@@ -213,7 +213,7 @@ fn a_document_says_why_there_is_none() {
             return;
         }
     }
-    panic!("what it printed is left out");
+    panic!("its output is missing");
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn what_only_walls_can_give_is_refused_on_the_host() {
 #[test]
 fn where_the_machine_stands_in_the_way_the_choices_are_named_and_nothing_runs() {
     let project = Project::new();
-    // No user namespace may be made below this one, not even by root.
+    // No user namespace can be created below this one, not even by root.
     let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" run -- touch ran";
     let mut unshare = std::process::Command::new("unshare");
     unshare.args(["--user", "--map-root-user", "--mount", "--", "sh", "-c", script, env!("CARGO_BIN_EXE_workden")]);
@@ -261,5 +261,5 @@ fn help_is_worth_reading_and_nonsense_is_answered_with_two() {
     let nowhere = workden(&["run", "--root", "/no/such/place", "--", "true"]).output().unwrap();
     assert_eq!(nowhere.status.code(), Some(125));
     let complaint = String::from_utf8(nowhere.stderr).unwrap();
-    assert_eq!(complaint, "error: there is no directory `/no/such/place` to work in\n");
+    assert_eq!(complaint, "error: directory `/no/such/place` not found\n");
 }

@@ -57,13 +57,13 @@ fn a_timeout_ends_everything_and_keeps_what_was_printed() {
         let ran = project.run(&["--timeout", timeout, "--", "sh", "-c", &script]);
         assert!(!is_running(&mark), "something that it started is left");
         let told =
-            format!("error: the command took longer than {timeout} s, and was stopped with all that it started\n");
+            format!("error: the command timed out after {timeout} s and was stopped, with all that it started\n");
         assert_eq!((ran.code, ran.err), (Some(124), told));
         if ran.out == "before\n" {
             return;
         }
     }
-    panic!("what it printed is left out");
+    panic!("its output is missing");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_background_process_does_not_hold_up_the_run_and_does_not_outlive_it() {
     eventually("the background process is left", || !is_running(&mark));
 }
 
-/// A terminal of our own around `workden run -t`: what it shows, and its exit code.
+/// Runs `workden run -t` in a terminal; returns what the terminal shows, and the exit code.
 fn in_terminal(project: &Project, line: &str) -> (String, Option<i32>) {
     let workden = env!("CARGO_BIN_EXE_workden");
     let script = format!("stty rows 33 cols 99; {workden} run -t -- {line}; code=$?; stty -a; exit $code");

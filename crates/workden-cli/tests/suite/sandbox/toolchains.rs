@@ -1,4 +1,4 @@
-//! Toolchains of this machine, at work inside.
+//! Toolchains of this machine, used in a sandbox.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What is said where something stands in the way: the reason, and choices that would help.
+//! Error messages of `run`: the reason, and alternatives that work.
 
 use std::{
     fs,
@@ -12,10 +12,10 @@ use tempfile::TempDir;
 
 use crate::project::{self, Project, Ran};
 
-/// The user id of the ordinary user, which no account has.
+/// The user id of the ordinary user; no account has it.
 const ORDINARY: u32 = 48_231;
 
-/// The program where an ordinary user can reach it, and a directory of theirs.
+/// The program and a directory, where an ordinary user can reach them.
 struct Ordinary {
     place: TempDir,
     home: PathBuf,
@@ -34,7 +34,7 @@ impl Ordinary {
         Self { place, home }
     }
 
-    /// `workden` as that user, or as the user who runs the tests if that is not root.
+    /// Runs `workden` as that user, or as the user of the tests if that is not root.
     fn workden(&self, words: &[&str]) -> Ran {
         let program = self.place.path().join("workden");
         let mut command = Command::new(&program);
@@ -75,7 +75,7 @@ fn a_limit_that_the_doctor_says_works_is_held_and_one_that_is_missing_is_refused
             let ran = user.workden(&["run", "--pids", "20", "--", "sh", "-c", many]);
             assert!(ran.err.contains("annot fork"), "{ran:?}");
         } else if !works {
-            assert!(ran.err.contains("\n         `--limits best-effort` does without"), "{name}: {ran:?}");
+            assert!(ran.err.contains("\n         `--limits best-effort` runs without"), "{name}: {ran:?}");
             assert!(!ran.err.contains("--sandbox host"), "that could not hold it either: {ran:?}");
         }
     }

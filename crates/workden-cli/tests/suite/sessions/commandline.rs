@@ -1,4 +1,4 @@
-//! `workden sessions` with Linux sandboxes, each call a process of its own.
+//! `workden sessions` with Linux sandboxes, each call in a new process.
 
 use std::process::{Child, Command, Output, Stdio};
 
@@ -17,7 +17,7 @@ impl State {
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_workden"));
         command.args(words).current_dir(self.0.path()).env("XDG_STATE_HOME", self.0.path()).stdin(Stdio::null());
-        // No container is looked for.
+        // There is no daemon, so containers are skipped.
         command.env("DOCKER_HOST", "unix:///nowhere/docker.sock");
         command
     }
@@ -32,12 +32,12 @@ impl State {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// What is in the directory of the sessions.
+    /// Returns a path in the directory of the sessions.
     pub(crate) fn at(&self, path: &str) -> std::path::PathBuf {
         self.0.path().join("workden").join(path)
     }
 
-    /// The sandboxes that have a lease.
+    /// Counts the sandboxes that have a lease.
     pub(crate) fn leases(&self) -> usize {
         std::fs::read_dir(self.0.path().join("workden/sessions")).map_or(0, Iterator::count)
     }
@@ -111,7 +111,7 @@ fn what_is_idle_ends_and_what_is_used_does_not() {
     assert_eq!(state.leases(), 1);
     user.kill().unwrap();
     user.wait().unwrap();
-    // Its sandbox has to notice that its user is gone.
+    // The sandbox needs time to notice that its client has disconnected.
     eventually("it is used for ever", || state.printed(&["sessions", "prune", "--idle", "1ms"]).contains("used"));
     assert_eq!(state.leases(), 0);
     assert_eq!(state.printed(&["sessions", "prune"]), "There is nothing to end or remove.\n");
@@ -133,7 +133,7 @@ fn a_session_is_what_it_was_opened_as() {
             "`--mount` is not supported with `--session`",
         ),
         (&["sessions", "exec", "none", "--", "true"], "session `none` not found"),
-        (&["sessions", "open", "new", "--image", "x"], "`--image` says what a container has installed"),
+        (&["sessions", "open", "new", "--image", "x"], "`--image` requires `--sandbox docker`"),
         (&["sessions", "open", "new", "--sandbox", "docker"], "needs an `--image` or a `--runtime`"),
         (&["tool", "--session", "mine", "--sandbox", "none"], "`--session` is not supported with `--sandbox none`"),
     ] {
@@ -143,7 +143,7 @@ fn a_session_is_what_it_was_opened_as() {
     for not_an_id in ["../x", "", "-x", "a/b"] {
         assert_eq!(state.workden(&["sessions", "open", "--", not_an_id]).status.code(), Some(2), "{not_an_id}");
     }
-    // What a policy denies is not shown by a session that was opened without it.
+    // A session that was opened without a policy must not show what the policy denies.
     std::fs::write(state.0.path().join("workden/workspaces/mine/workspace/.env"), "SECRET").unwrap();
     let output = state.workden(&["tool", "execute", r#"{"command": "cat .e*"}"#, "--yes", "--session", "mine"]);
     assert!(told(&output).contains("can read `/workspace/.env`, which is denied"), "{}", told(&output));

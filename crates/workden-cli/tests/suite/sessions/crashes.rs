@@ -1,4 +1,4 @@
-//! A process that makes sessions and is killed, and the next one.
+//! A process that creates sessions and is killed, and the process after it.
 
 use std::{
     io::{BufRead, BufReader},
@@ -15,11 +15,11 @@ use crate::{
     sessions::places::{Place, id, run, runs},
 };
 
-/// Where the process that is killed has its directories, and how long its leases are.
+/// The directories of the process that is killed, and the length of its leases.
 const PLACE: &str = "WORKDEN_SESSIONS_PLACE";
 const LEASE: &str = "WORKDEN_SESSIONS_LEASE";
 
-/// Not a test: what the process does that is killed.
+/// Not a test: the body of the process that is killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_process_that_is_killed() {
     let (Ok(place), Ok(lease)) = (std::env::var(PLACE), std::env::var(LEASE)) else { return };
@@ -40,7 +40,7 @@ async fn the_process_that_is_killed() {
     std::future::pending::<()>().await;
 }
 
-/// The keepers of the sessions that a killed process has made.
+/// Returns the keepers of the sessions of a killed process.
 fn make_sessions_and_be_killed(place: &Place, lease: Duration) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "sessions::crashes::the_process_that_is_killed", "--nocapture"])
@@ -52,7 +52,7 @@ fn make_sessions_and_be_killed(place: &Place, lease: Duration) -> Vec<String> {
         .unwrap();
     let said = BufReader::new(child.stderr.take().unwrap());
     assert!(said.lines().map_while(Result::ok).any(|line| line == "ready"), "it made no sessions");
-    // While their maker lives, so do they.
+    // They live as long as their owner.
     let keepers = place.keepers();
     child.kill().unwrap();
     child.wait().unwrap();
@@ -65,7 +65,7 @@ async fn the_sessions_of_a_killed_process_are_adopted_and_dead_ones_removed() {
     let place = Place::new();
     let keepers = make_sessions_and_be_killed(&place, Duration::from_secs(3600));
     assert!(keepers.iter().all(|pid| runs(pid)), "{keepers:?}");
-    // One of them dies without tidying up, as does a directory of one that was half made.
+    // One of them dies without cleaning up, and one directory is half created.
     let dead = &keepers[0];
     kill_process(Pid::from_raw(dead.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
     soon("it still runs", async || !runs(dead)).await;

@@ -1,5 +1,5 @@
-//! Sessions with real Linux sandboxes, with this binary as their keeper: many at once, killed ones, and those of a
-//! process that was killed.
+//! Sessions with real Linux sandboxes and this binary as their keeper: many at once, killed ones, and those of a killed
+//! process.
 
 mod commandline;
 mod crashes;

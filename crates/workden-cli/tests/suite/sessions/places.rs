@@ -1,4 +1,4 @@
-//! Directories of the host for sessions, and the processes that run because of them.
+//! Directories of the host for sessions, and the processes that they start.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use workden_core::{Sandbox, sandbox::ExecuteRequest};
 use workden_sandboxes::{KeeperProgram, LinuxLauncher, LinuxSandbox};
 use workden_sessions::{SessionId, SessionManager, SessionManagerBuilder};
 
-/// Where everything of one test is.
+/// The directories of one test.
 pub(crate) struct Place {
     directory: TempDir,
 }
@@ -29,14 +29,14 @@ impl Place {
         builder(&self.state()).workspace_root(self.root())
     }
 
-    /// The numbers of the keepers that have a directory.
+    /// Returns the process ids of the keepers that have a directory.
     pub(crate) fn keepers(&self) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.state()) else { return Vec::new() };
         let files = entries.flatten().filter_map(|entry| std::fs::read_to_string(entry.path().join("keeper.pid")).ok());
         files.filter_map(|said| said.split(' ').next().map(str::to_owned)).collect()
     }
 
-    /// Nothing is left of sandboxes in the directory of the host.
+    /// Returns what sandboxes have left in the directory of the host.
     pub(crate) fn left(&self) -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(self.state()) else { return Vec::new() };
         entries.flatten().map(|entry| entry.path()).collect()
@@ -56,7 +56,7 @@ pub(crate) async fn run(sandbox: &dyn Sandbox, line: &str) -> String {
     sandbox.execute(&ExecuteRequest::shell(line)).await.unwrap().output.text().to_string()
 }
 
-/// Whether a process runs; a zombie does not.
+/// Returns whether a process runs; a zombie does not.
 pub(crate) fn runs(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, after)| !after.trim_start().starts_with('Z'))

@@ -1,5 +1,5 @@
-//! `workden sessions prune`, `release` and `list` while others open sessions, and with what does not answer or was
-//! damaged.
+//! `workden sessions prune`, `release` and `list` while other processes open sessions, and with silent or damaged
+//! sessions.
 
 use std::{os::unix::fs::symlink, process::Stdio};
 
@@ -49,7 +49,7 @@ fn a_session_that_does_not_answer_hinders_no_other_and_is_named() {
     let text = told(&pruned);
     assert_eq!(pruned.status.code(), Some(1), "{text}");
     assert!(text.contains("removed the session `b-idle`"), "{text}");
-    assert!(text.contains("the session `a-silent` could not be looked at"), "{text}");
+    assert!(text.contains("cannot inspect the session `a-silent`"), "{text}");
     assert!(text.contains("`workden sessions release a-silent` ends"), "{text}");
     let listed = state.printed(&["sessions", "list"]);
     assert!(listed.contains("unknown") && listed.contains("`workden sessions release a-silent`"), "{listed}");
@@ -67,7 +67,7 @@ fn a_session_whose_record_is_damaged_ends_with_its_sandbox() {
     let opened = told(&state.workden(&["sessions", "open", "one"]));
     assert!(opened.contains("cannot be understood") && opened.contains("sessions release one"), "{opened}");
     assert!(state.printed(&["sessions", "list"]).contains("damaged"));
-    // It might be a container, which cannot be known while there is no daemon.
+    // It might be a container, which cannot be checked without a daemon.
     let pruned = state.workden(&["sessions", "prune"]);
     assert!(told(&pruned).contains("it may be a container") && state.leases() == 2, "{}", told(&pruned));
     let released = state.workden(&["sessions", "release", "one"]);

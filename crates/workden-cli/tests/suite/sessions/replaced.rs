@@ -1,4 +1,4 @@
-//! Sandboxes that die, and ids and directories that lead elsewhere.
+//! Sandboxes that die, and ids and directories that point elsewhere.
 
 use std::{os::unix::fs::symlink, time::Duration};
 
@@ -20,7 +20,7 @@ async fn a_killed_sandbox_is_replaced_and_its_files_are_intact() {
     let keeper = place.keepers().remove(0);
     kill_process(Pid::from_raw(keeper.parse().unwrap()).unwrap(), Signal::TERM).unwrap();
     soon("it still runs", async || !runs(&keeper)).await;
-    // That it is gone is noticed when it is looked at next, which is not at every call.
+    // The manager notices the lost sandbox at the next check, which is not at every call.
     let is_another = async || manager.get_or_create(&id("a"), None).await.unwrap().name() != first.name();
     soon("it is not replaced", is_another).await;
     let second = manager.get_or_create(&id("a"), None).await.unwrap();
@@ -52,7 +52,7 @@ async fn a_spare_sandbox_becomes_a_session_and_is_found_as_one() {
     let place = Place::new();
     let manager = builder(&place.state()).spares(1).start().await.unwrap();
     soon("no spare sandbox", async || place.keepers().len() == 1).await;
-    // Time for the spare to be ready. One that is not is made anew, which changes nothing below.
+    // Time for the spare to get ready. If it does not, a new sandbox is started, which passes the checks below too.
     tokio::time::sleep(Duration::from_millis(200)).await;
     let session = manager.get_or_create(&id("a"), None).await.unwrap();
     run(&*session, "echo mine > file").await;

@@ -1,4 +1,4 @@
-//! Approvals: a person at a terminal, `--yes`, a configuration, or a refusal where there is neither.
+//! Approvals: a user at a terminal, `--yes`, a configuration, or a refusal without any of them.
 
 use std::{
     io::{Read, Write},
@@ -49,7 +49,7 @@ fn a_configuration_can_refuse_everything_or_approve_it() {
     assert_eq!(config("approve_all").code, Some(0));
 }
 
-/// A line of a shell at a terminal, where a person types these lines, one of them for each question.
+/// Runs a shell command at a terminal, and types one of these texts for each question.
 fn at_terminal(project: &Project, typed: &[&str], line: &str) -> (Option<i32>, String) {
     let mut child = Command::new("script")
         .args(["-qec", line, "/dev/null"])
@@ -62,7 +62,7 @@ fn at_terminal(project: &Project, typed: &[&str], line: &str) -> (Option<i32>, S
     let mut shown = Vec::new();
     let mut asked = 0;
     for typed in typed {
-        // The question comes first: what is typed before it is thrown away.
+        // Waits for the question, because input before it is discarded.
         while count(&shown) == asked {
             let mut some = [0; 4096];
             match output.read(&mut some).unwrap() {
@@ -71,7 +71,7 @@ fn at_terminal(project: &Project, typed: &[&str], line: &str) -> (Option<i32>, S
             }
         }
         asked = count(&shown);
-        // In one piece, as a person who types ahead would have it there.
+        // In one write, like input that was typed ahead.
         input.write_all(format!("{typed}\n").as_bytes()).unwrap();
     }
     output.read_to_end(&mut shown).unwrap();
@@ -89,7 +89,7 @@ fn a_person_at_a_terminal_is_asked_and_their_word_holds() {
     let line = format!("'{}' tool write_file '{}'", env!("CARGO_BIN_EXE_workden"), write());
     let (code, shown) = at_terminal(&project, &["n"], &line);
     assert!(code == Some(1) && !project.at("a.md").exists(), "{shown}");
-    assert!(shown.contains("write_file wants to: ") && shown.contains("/workspace/a.md"), "{shown}");
+    assert!(shown.contains("write_file asks for approval: ") && shown.contains("/workspace/a.md"), "{shown}");
     assert!(shown.contains("  | +new"), "the change is not shown: {shown}");
     let (code, shown) = at_terminal(&project, &["x", "y"], &line);
     assert_eq!((code, project.read("a.md").as_str()), (Some(0), "new\n"), "{shown}");
@@ -120,7 +120,7 @@ fn what_is_typed_before_a_question_is_there_is_no_answer_to_it() {
     std::fs::write(project.at("requests.jsonl"), format!("{}\n{}\n", request(1), request(2))).unwrap();
     let program = env!("CARGO_BIN_EXE_workden");
     let line = format!("'{program}' tool --jsonl --jobs 1 < requests.jsonl > answers.jsonl");
-    // An impatient person says yes twice to the first.
+    // An impatient user answers yes twice to the first question.
     let (code, shown) = at_terminal(&project, &["y\ny", "n"], &line);
     assert_eq!(code, Some(0), "{shown}");
     assert!(project.at("1.md").exists() && !project.at("2.md").exists(), "{shown}");

@@ -62,7 +62,7 @@ fn arguments_come_from_the_command_line_or_from_input() {
     assert_eq!(project.read("long.txt").len(), 300_000);
     let nonsense = project.workden(&["tool", "ls", "path=."]);
     assert_eq!(nonsense.code, Some(2));
-    assert!(nonsense.err.starts_with("error: the arguments are not JSON: "), "{nonsense:?}");
+    assert!(nonsense.err.starts_with("error: invalid JSON arguments: "), "{nonsense:?}");
 }
 
 #[test]
@@ -122,16 +122,16 @@ fn nonsense_is_answered_with_two_and_a_missing_place_with_three() {
     std::fs::write(project.at("bad.toml"), "extends = \"lax\"\n").unwrap();
     std::fs::write(project.at("bad.json"), "[]").unwrap();
     for (nowhere, expected) in [
-        (&["tool", "--root", "missing"][..], "there is no directory `missing`"),
-        (&["tool", "--mount", "/data=missing"], "there is no directory `missing`"),
+        (&["tool", "--root", "missing"][..], "directory `missing` not found"),
+        (&["tool", "--mount", "/data=missing"], "directory `missing` not found"),
         (&["tool", "--config", "missing.toml"], "cannot read missing.toml"),
         (&["tool", "--config", "bad.toml"], "bad.toml: line 1"),
         (&["tool", "--state", "bad.json"], "this is not a workspace document"),
-        (&["tool", "--state", "missing/s.json"], "there is no directory for"),
+        (&["tool", "--state", "missing/s.json"], "the directory of"),
         (&["tool", "--state", "s.json", "--sandbox", "linux"], "`--state` is not supported with `--sandbox linux`"),
         (&["tool", "--sandbox", "host", "--mount", "/data=."], "`--mount` is not supported with `--sandbox host`"),
         (&["tool", "--sandbox", "none", "--net", "host"], "`--net` is not supported with `--sandbox none`"),
-        (&["mcp", "--root", "missing"], "there is no directory `missing`"),
+        (&["mcp", "--root", "missing"], "directory `missing` not found"),
     ] {
         let ran = project.workden(nowhere);
         assert_eq!(ran.code, Some(3), "{nowhere:?}: {ran:?}");

@@ -16,11 +16,11 @@ use crate::{counts::times, family::own_memory, project::Project};
 fn a_flood_of_output_takes_little_memory_and_comes_as_head_tail_and_count() {
     let project = Project::with_secret();
     let mut talk = project.jsonl(&["--yes"]);
-    // The keeper is there from now on.
+    // Starts the keeper.
     assert_eq!(talk.ask(json!({ "id": 0, "tool": "execute", "args": { "command": "true" } }))["ok"], true);
     let (pid, done, peak) = (talk.child.id(), Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let (watched, most) = (Arc::clone(&done), Arc::clone(&peak));
-    // Keepers of single commands come and go: the most that was ever seen counts.
+    // Keepers of single commands come and go, so the maximum counts.
     let watching = std::thread::spawn(move || {
         while !watched.load(Ordering::Relaxed) {
             most.fetch_max(own_memory(pid), Ordering::Relaxed);
@@ -36,7 +36,7 @@ fn a_flood_of_output_takes_little_memory_and_comes_as_head_tail_and_count() {
     assert!(answer["ok"] == true && text.len() < 300_000, "{} bytes", text.len());
     assert!(text.starts_with("first\n0123456789abcde\n"), "{}", &text[..80]);
     assert!(text.contains("0123456789abcde\nend\n"), "{}", &text[text.len() - 300..]);
-    // What was left out is said as a number: the flood without what is here.
+    // The answer states how much was left out: the flood minus the text here.
     let numbers = text.split(|c: char| !c.is_ascii_digit() && c != ',').map(|word| word.replace(',', ""));
     let mut left_out = numbers.filter_map(|word| word.parse::<u64>().ok());
     assert!(left_out.any(|number| (bytes - 800_000..=bytes).contains(&number)), "{}", besides_the_flood(text));

@@ -1,4 +1,4 @@
-//! What goes leaves nothing behind: a client that is killed, a reader that closes, a signal, the end of input.
+//! Nothing is left behind by a killed client, a closed output, a signal, or the end of input.
 
 use std::process::{Command, Stdio};
 
@@ -74,7 +74,7 @@ fn a_reader_that_goes_ends_what_it_asked_for() {
     let (project, mark) = (Project::with_secret(), mark());
     let mut talk = busy(&project, &mark, &[]);
     let input = talk.input.take();
-    // Only the reading end goes; the writing one is still there.
+    // Only the reading end closes; the writing end stays open.
     let output = std::mem::replace(&mut talk.output, std::io::BufReader::new(spare_output()));
     drop(output);
     assert_eq!(ended(&mut talk.child).code(), Some(1));
@@ -82,7 +82,7 @@ fn a_reader_that_goes_ends_what_it_asked_for() {
     drop(input);
 }
 
-/// The output of a process that has ended.
+/// Returns the output of a process that has ended.
 fn spare_output() -> std::process::ChildStdout {
     let mut child = Command::new("true").stdout(Stdio::piped()).spawn().unwrap();
     child.wait().unwrap();

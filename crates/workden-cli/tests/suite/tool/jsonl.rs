@@ -1,4 +1,4 @@
-//! JSON lines: every line gets one answer, whatever is in it and however many there are.
+//! JSON lines: every line gets one answer, whatever it contains and however many there are.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ use crate::{
     tool::Conversation,
 };
 
-/// The nth of many lines, and whether its answer is well.
+/// Returns the nth line, and whether its answer is `ok`.
 fn line(nth: usize) -> (String, Option<bool>) {
     let id = json!(nth);
     match nth % 10 {
@@ -40,10 +40,10 @@ fn line(nth: usize) -> (String, Option<bool>) {
         }
         5 => (json!({ "id": id, "tool": "dance" }).to_string(), Some(false)),
         6 => (json!({ "id": id, "tool": "read_file", "args": { "file": "notes.md" } }).to_string(), Some(false)),
-        // Broken off, but after its id.
+        // Truncated, but after its id.
         7 => (format!("{{\"id\": {nth}, \"tool\": \"ls\", \"args\": {{"), Some(false)),
         8 => (json!({ "id": id, "tool": "ls", "arguments": {} }).to_string(), Some(false)),
-        // Nothing that could be an id.
+        // Contains no id.
         _ => ("} nonsense {".to_owned(), None),
     }
 }
@@ -57,7 +57,7 @@ fn many_requests_and_nonsense_among_them_are_all_answered() {
         for nth in 0..lines {
             writeln!(input, "{}", line(nth).0).unwrap();
             if nth % 100 == 0 {
-                // Blank lines are none.
+                // Blank lines get no answer.
                 writeln!(input, "  ").unwrap();
             }
         }
@@ -89,7 +89,7 @@ fn many_requests_and_nonsense_among_them_are_all_answered() {
     assert_eq!(std::fs::read_dir(project.at("made")).unwrap().count(), lines / 10);
 }
 
-/// Sends so many lines of all kinds, and hears every answer.
+/// Sends this many lines of all kinds, and checks every answer.
 fn a_flurry(talk: &mut Conversation, lines: usize) {
     let mut input = talk.input.take().unwrap();
     let writing = std::thread::spawn(move || {
@@ -102,15 +102,15 @@ fn a_flurry(talk: &mut Conversation, lines: usize) {
 
 #[test]
 fn requests_leave_no_process_no_open_file_and_no_memory_behind() {
-    /// What a request may leave; one that is kept takes more.
+    /// The memory that a request may leave; a leaked request takes more.
     const MOST_LEFT: u64 = 3 << 10;
     let project = Project::with_secret();
-    // One heap for all threads: what is left is what was not given back, not what an allocator keeps for each.
+    // One heap for all threads: growth is then memory that was not freed, not an allocator's per-thread cache.
     let mut command = project.command(&["tool", "--jsonl", "--yes"]);
     command.env("MALLOC_ARENA_MAX", "1");
     let mut talk = Conversation::with(command);
     let (pid, lines) = (talk.child.id(), times(300, 1000));
-    // The sandbox is there after a command, and everything has been used once.
+    // Warm-up: starts the sandbox and uses every code path once.
     a_flurry(&mut talk, lines);
     let mut before = (0, 0);
     eventually("what it holds does not settle", || {
@@ -127,7 +127,7 @@ fn requests_leave_no_process_no_open_file_and_no_memory_behind() {
         });
         sizes.push(own_memory(pid));
     }
-    // Threads come with more to do, and a heap grows now and then; requests that are kept take more every time.
+    // Load adds threads, and a heap grows now and then; leaked requests take more every time.
     let least = sizes.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).min().unwrap();
     assert!(least < MOST_LEFT * lines as u64, "bytes, each after {lines} requests more: {sizes:?}");
     let all = family(pid);
@@ -137,7 +137,7 @@ fn requests_leave_no_process_no_open_file_and_no_memory_behind() {
     eventually(&format!("some of {all:?} outlived it"), || !all.iter().any(|pid| is_there(&pid)));
 }
 
-/// A command that ends when there is a file `go`.
+/// A command that ends when the file `go` exists.
 const UNTIL_TOLD: &str = "until test -e go; do sleep 0.02; done; echo done";
 
 #[test]
@@ -154,7 +154,7 @@ fn answers_come_when_they_are_ready_and_one_at_a_time_in_order() {
     assert_eq!(talk.hear().unwrap()["id"], "slow");
     assert_eq!(talk.end(), Some(0));
 
-    // With one at a time nothing overtakes, however quick it is.
+    // With one job at a time, answers keep their order.
     let mut talk = project.jsonl(&["--yes", "--jobs", "1"]);
     requests.iter().for_each(|request| talk.say(request));
     let ids = [talk.hear().unwrap(), talk.hear().unwrap()].map(|answer| answer["id"].clone());
@@ -167,7 +167,7 @@ fn the_end_of_input_waits_for_the_last_answer() {
     let project = Project::with_secret();
     let mut talk = project.jsonl(&["--yes"]);
     talk.say(json!({ "id": 1, "tool": "execute", "args": { "command": UNTIL_TOLD } }));
-    // The last line may end without its end.
+    // The last line may lack its newline.
     write!(talk.input.as_mut().unwrap(), "{}", json!({ "id": 2, "tool": "ls" })).unwrap();
     drop(talk.input.take());
     assert_eq!(talk.hear().unwrap()["id"], 2);
@@ -183,7 +183,7 @@ fn a_line_that_is_too_long_is_refused_and_the_next_one_is_read() {
     let project = Project::with_secret();
     let mut talk = project.jsonl(&["--yes"]);
     let long = json!({ "id": 5, "tool": "write_file", "args": { "path": "a", "content": "x".repeat(17 << 20) } });
-    // Whichever order its fields have: what is kept of it starts with the id.
+    // The id comes first, because only the start of the line is kept.
     let long = long.to_string().replacen('{', "{\"id\":5,", 1).replace(",\"id\":5", "");
     let refused = talk.ask(&long);
     assert_eq!((&refused["id"], &refused["kind"]), (&json!(5), &json!("too_large")), "{refused}");
@@ -207,14 +207,14 @@ fn a_client_that_does_not_read_answers_is_not_read_from() {
         let send = |_: &usize| writeln!(input, "{request}").is_ok();
         (0..20_000).take_while(send).inspect(|_| _ = counted.fetch_add(1, Ordering::Relaxed)).count()
     });
-    // It stands still from some line on.
+    // From some line on, `workden` stops reading.
     let mut last = 0;
-    eventually("it takes in more and more", || {
+    eventually("it never stops reading", || {
         std::thread::sleep(Duration::from_secs(1));
         let now = written.load(Ordering::Relaxed);
         now > 0 && now == std::mem::replace(&mut last, now)
     });
-    assert!(!writing.is_finished(), "all of it was taken in");
+    assert!(!writing.is_finished(), "it read every request");
     let held = own_memory(talk.child.id());
     assert!(held < 64 << 20, "{held} bytes");
     let mut line = Vec::new();
@@ -231,7 +231,7 @@ fn answers_to_nothing_in_particular_come_quickly() {
     for nth in 0..300 {
         assert_eq!(talk.ask(json!({ "id": nth, "tool": "read_file", "args": { "path": "notes.md" } }))["id"], nth);
     }
-    // A ceiling that a busy machine does not reach: with a stall in each of them it would take longer.
+    // A limit that a busy machine does not reach; a stall in each request would exceed it.
     assert!(started.elapsed() < PATIENCE, "{:?}", started.elapsed());
     assert_eq!(talk.end(), Some(0));
 }

@@ -1,4 +1,4 @@
-//! `WORKDEN_LOG`: lines on standard error, and nothing anywhere else.
+//! `WORKDEN_LOG`: lines on standard error, and nowhere else.
 
 use serde_json::json;
 
@@ -22,5 +22,5 @@ fn each_call_is_a_line_where_a_level_is_set() {
         assert_eq!(ran.err.is_empty(), expected.is_empty(), "{level}: {ran:?}");
     }
     let nonsense = logged("loud");
-    assert!(nonsense.code == Some(3) && nonsense.err.contains("WORKDEN_LOG is `loud`"), "{nonsense:?}");
+    assert!(nonsense.code == Some(3) && nonsense.err.contains("invalid WORKDEN_LOG `loud`"), "{nonsense:?}");
 }

@@ -1,5 +1,5 @@
-//! `workden mcp`: what to paste, a session over pipes and one over HTTP. What the protocol does in full is
-//! tested where the server is.
+//! `workden mcp`: the printed configurations, a session over pipes and one over HTTP. The tests of the server cover the
+//! whole protocol.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},

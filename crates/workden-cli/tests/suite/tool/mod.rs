@@ -1,5 +1,5 @@
-//! `workden tool` and `workden mcp` as users and programs start them: one call, JSON lines, approvals, state
-//! files, and that nothing is left of any of it.
+//! `workden tool` and `workden mcp` as users and programs start them: one call, JSON lines, approvals and state files;
+//! none of them leaves anything behind.
 
 mod approvals;
 mod calls;
@@ -21,19 +21,19 @@ use serde_json::Value;
 use crate::project::{Project, Ran};
 
 impl Project {
-    /// One with a secret in it.
+    /// Creates a project with a secret.
     fn with_secret() -> Self {
         let project = Self::new();
         std::fs::write(project.at(".env"), "KEY=hunter2\n").unwrap();
         project
     }
 
-    /// `workden tool NAME ARGS` with further words.
+    /// Runs `workden tool NAME ARGS` with further arguments.
     fn tool(&self, name: &str, arguments: &Value, words: &[&str]) -> Ran {
         self.workden(&[&["tool", name, &arguments.to_string()], words].concat())
     }
 
-    /// `workden tool --jsonl` with further words.
+    /// Starts `workden tool --jsonl` with further arguments.
     fn jsonl(&self, words: &[&str]) -> Conversation {
         Conversation::with(self.command(&[&["tool", "--jsonl"], words].concat()))
     }
@@ -57,7 +57,7 @@ impl Conversation {
         writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    /// The next answer; `None` when there are no more.
+    /// Returns the next answer, or `None` at the end.
     fn hear(&mut self) -> Option<Value> {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
@@ -69,7 +69,7 @@ impl Conversation {
         self.hear().unwrap()
     }
 
-    /// Ends the input, and is the exit code.
+    /// Ends the input and returns the exit code.
     fn end(mut self) -> Option<i32> {
         drop(self.input.take());
         assert_eq!(self.hear(), None);

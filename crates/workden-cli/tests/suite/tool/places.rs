@@ -1,4 +1,4 @@
-//! Which directories there are, and what may be done in them: the same for tools and for commands.
+//! The directories of a workspace and their permissions: the same for tools and for commands.
 
 use serde_json::{Value, json};
 
@@ -61,12 +61,12 @@ fn what_git_would_run_outside_cannot_be_left_behind() {
     assert_eq!(project.read(".git/config"), "[core]\n");
 }
 
-/// Runs git in a directory, as its owner would outside, and does not mind what comes of it.
+/// Runs git in a directory, as its owner would on the host, and ignores the result.
 fn git(directory: &std::path::Path, words: &[&str]) {
     let _ = std::process::Command::new("git").args(words).current_dir(directory).output().unwrap();
 }
 
-/// All that a directory holds below it, by name and content.
+/// Returns every file below a directory, by name and content.
 fn content(directory: &std::path::Path) -> std::collections::BTreeMap<String, String> {
     let mut all = std::collections::BTreeMap::new();
     for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
@@ -80,7 +80,7 @@ fn content(directory: &std::path::Path) -> std::collections::BTreeMap<String, St
     all
 }
 
-/// What runs a program outside: it leaves a file behind.
+/// A git setting that runs a program on the host: it leaves a file behind.
 const EVIL: &str =
     "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = \"touch ran; false\"\n";
 
@@ -92,7 +92,7 @@ fn no_file_call_makes_git_or_a_client_run_something() {
         git(project.path(), &["init", "-q", "."]);
         git(project.path(), &["init", "-q", "sub"]);
         git(project.path(), &["init", "-q", "--bare", "bare"]);
-        // A repository behind a link, and one behind a file.
+        // One repository behind a symlink, one behind a `.git` file.
         for name in ["linked", "filed"] {
             git(project.path(), &["init", "-q", name]);
             std::fs::rename(project.at(&format!("{name}/.git")), project.at(&format!("{name}/real"))).unwrap();
@@ -148,7 +148,7 @@ fn no_file_call_makes_git_or_a_client_run_something() {
     }
 }
 
-/// The attack itself, to its end: settings beside the repository, and a file in it that names them.
+/// The complete attack: settings beside the repository, and a file in it that names them.
 #[test]
 fn git_status_outside_runs_nothing_that_file_calls_have_left() {
     for sandbox in ["none", "linux"] {
@@ -163,7 +163,7 @@ fn git_status_outside_runs_nothing_that_file_calls_have_left() {
         assert!(!write(".git/commondir", "../evil\n"));
         git(project.path(), &["status"]);
         assert!(!project.at("ran").exists());
-        // That it would have worked.
+        // Control: the attack works without the sandbox.
         std::fs::write(project.at(".git/commondir"), "../evil\n").unwrap();
         git(project.path(), &["status"]);
         assert!(project.at("ran").exists());

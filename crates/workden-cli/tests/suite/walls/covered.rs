@@ -1,5 +1,5 @@
-//! Places that are covered stay where they are: neither they nor what is above them can be moved
-//! away, so that nothing else can come into their place, now or for the next sandbox.
+//! Covered paths cannot be moved away, and neither can their parents, so that nothing else can take their place, now or
+//! for the next sandbox.
 
 use std::{fs, path::Path};
 
@@ -7,8 +7,8 @@ use tempfile::TempDir;
 use workden_core::{Sandbox, VirtualPath, sandbox::ExecuteRequest};
 use workden_sandboxes::{KeeperProgram, LinuxSandbox};
 
-/// What a script prints in a sandbox of this directory, with a file that is masked and a directory
-/// that is read-only, both some way down.
+/// Returns what a script prints in a sandbox of this directory, with a masked file and a read-only directory, both in
+/// subdirectories.
 async fn printed(directory: &Path, script: &str) -> String {
     let path = |typed: &str| VirtualPath::parse(typed).unwrap();
     let sandbox = LinuxSandbox::builder()
@@ -67,8 +67,8 @@ async fn beside_and_below_what_is_held_everything_goes_on() {
     assert_eq!(printed(directory.path(), script).await, "b\n");
 }
 
-/// In a linked worktree `.git` is a file that names the real directory: a command that writes another name
-/// into it has hooks.
+/// In a linked worktree `.git` is a file that names the real directory: a command that could write another name into it
+/// could install hooks.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_git_file_cannot_be_replaced() {
     let directory = directory();

@@ -1,4 +1,4 @@
-//! Floods that the limits stop: what was hit is said, and the host keeps its memory.
+//! Floods that the limits stop: the message names the limit, and the host keeps its memory.
 
 use crate::{
     counts::times,
@@ -28,8 +28,8 @@ fn an_ordinary_user_without_a_cgroup_is_refused_a_memory_limit_and_told_what_to_
     assert_eq!(String::from_utf8_lossy(&output.stdout), "ran\n");
 }
 
-/// More than the address space goes through `workden run --json`, which keeps a head and a tail. A process that held
-/// all of it would run into the outer limit.
+/// More output than fits into the address space goes through `workden run --json`, which keeps a head and a tail. A
+/// process that held all of it would hit the outer limit.
 #[test]
 fn gigabytes_of_output_are_bounded() {
     let host = Host::start(&Runner::root());

@@ -1,4 +1,4 @@
-//! The host around a sandbox: things in it that must stay out of reach, and who starts the sandbox.
+//! The host around a sandbox: the things that must stay out of reach, and the user who starts the sandbox.
 
 use std::{
     fmt, fs,
@@ -22,12 +22,12 @@ use crate::{
     walls::{attempts::Attempt, numbers::NUMBERS},
 };
 
-/// The user id of the ordinary user, which no account has.
+/// The user id of the ordinary user; no account has it.
 pub(crate) const ORDINARY: u32 = 48_231;
-/// Bytes of address space that an attempt may take at most.
+/// The most address space of an attempt, in bytes.
 const ADDRESS_SPACE: u64 = 16 << 30;
 
-/// Who starts the sandbox.
+/// The user who starts the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Runner {
     Root,
@@ -43,9 +43,9 @@ impl Runner {
         Self::Ordinary
     }
 
-    /// A command as this user, under limits that hold even if ours do not.
+    /// Returns a command as this user, under limits that hold even if the sandbox's do not.
     pub(crate) fn command(self, bytes: u64, program: &Path) -> Command {
-        // One byte of a core is none that is written, and a process that starts with less cannot have more.
+        // A core limit of one byte writes no core file; a process that starts with 0 could not raise it.
         let outer = [&format!("--as={bytes}"), "--nproc=4000", "--core=1"];
         match self {
             Self::Root => {
@@ -73,9 +73,9 @@ impl Runner {
 /// How the command gets its streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// From this process: there is no keeper.
+    /// Directly from this process, without a keeper.
     Direct,
-    /// From a keeper, for an answer in one document.
+    /// From a keeper, for one JSON document.
     Keeper,
 }
 
@@ -90,26 +90,25 @@ pub(crate) struct Host {
     _abstract: UnixListener,
     port: TcpListener,
     abstract_name: String,
-    /// What an attacker is told besides.
+    /// Further facts that an attacker knows.
     pub(crate) told: Vec<(String, String)>,
 }
 
 impl Host {
-    /// Sets everything up for sandboxes of another level than usual.
+    /// Sets up a host for sandboxes of another level.
     pub(crate) fn at_level(runner: &Runner, level: &'static str) -> Self {
         let mut host = Self::start(runner);
         host.level = Some(level);
         host
     }
 
-    /// Sets everything up. The tests run as root: only root can prepare a set-user-id program, and
-    /// become another user.
+    /// Sets up a host. The tests run as root: only root can prepare a set-user-id program, and become another user.
     pub(crate) fn start(runner: &Runner) -> Self {
-        assert!(rustix::process::getuid().is_root(), "these tests want to be root");
+        assert!(rustix::process::getuid().is_root(), "these tests must run as root");
         let directory = tempfile::Builder::new().prefix("workden-walls-").tempdir().unwrap();
         let path = directory.path();
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-        // The ordinary user may not be able to reach where cargo has put the program.
+        // The ordinary user may not be able to reach cargo's target directory.
         let program = path.join("workden");
         project::place(Path::new(env!("CARGO_BIN_EXE_workden")), &program);
         fs::write(path.join("secret"), "workden-host-secret\n").unwrap();
@@ -141,7 +140,7 @@ impl Host {
         host
     }
 
-    /// What the sandbox is given to work on, with what an attacker would like to find in it.
+    /// Fills the workspace, with targets for an attacker in it.
     fn fill_workspace(&self) {
         let (work, id) = (self.workspace(), self.runner.id());
         fs::create_dir_all(work.join(".git/hooks")).unwrap();
@@ -167,17 +166,17 @@ impl Host {
         self.directory.path().join("workspace")
     }
 
-    /// `workden run` with these options, up to and including `--`.
+    /// Returns `workden run` with these options, up to and including `--`.
     pub(crate) fn run(&self, options: &[&str]) -> Command {
         self.run_within(ADDRESS_SPACE, options)
     }
 
-    /// The same with so many bytes of address space for each process.
+    /// Does the same with this many bytes of address space for each process.
     pub(crate) fn run_within(&self, bytes: u64, options: &[&str]) -> Command {
         let mut command = self.runner.command(bytes, &self.program);
         command.arg("run").args(options).arg("--root").arg(self.workspace());
         let given = self.directory.path().join("given");
-        // Without namespaces everything is where it is.
+        // Without namespaces a mount is at its host path.
         let at = if self.level.is_some() { given.as_path() } else { Path::new("/given") };
         command.arg("--mount").arg(format!("{}:{}:ro", given.display(), at.display()));
         command.args(self.level.into_iter().flat_map(|level| ["--level", level]));
@@ -188,7 +187,7 @@ impl Host {
         command
     }
 
-    /// What an attacker is told.
+    /// Returns the facts that an attacker knows.
     fn known(&self) -> Vec<(String, String)> {
         let mut known: Vec<(String, String)> =
             NUMBERS.iter().map(|(name, number)| (format!("SYS_{name}"), number.to_string())).collect();
@@ -213,7 +212,7 @@ impl Host {
         }
         let mut output = self.run(&options).args(["sh", "-c", attempt.script]).output().unwrap();
         if way == Way::Keeper {
-            // What else is in the document is ours, not the command's.
+            // The other fields of the document come from `workden`, not from the command.
             let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
             output.stdout = document["output"].as_str().unwrap_or_default().as_bytes().to_vec();
         }
@@ -226,7 +225,7 @@ impl Host {
         Tried::of(command.output().unwrap())
     }
 
-    /// What is no longer as it was.
+    /// Returns what has changed.
     pub(crate) fn harm(&self) -> Vec<String> {
         let path = self.directory.path();
         let mut harm = Vec::new();
@@ -240,7 +239,7 @@ impl Host {
         check(secret.nlink() == 1, "a file has a second name");
         check(!path.join("given/probe").exists(), "a read-only mount was written");
         check(!Path::new("/usr/workden-probe").exists(), "/usr was written");
-        check(Path::new(&format!("/proc/{}", self.process.id())).exists(), "a process is gone");
+        check(Path::new(&format!("/proc/{}", self.process.id())).exists(), "a process has exited");
         check(fs::read_dir(self.workspace().join(".git/hooks")).unwrap().next().is_none(), "a hook was planted");
         harm
     }
@@ -253,7 +252,7 @@ impl Drop for Host {
     }
 }
 
-/// What came of an attempt.
+/// The outcome of an attempt.
 #[derive(Debug)]
 pub(crate) struct Tried {
     printed: String,
@@ -271,7 +270,7 @@ impl Tried {
         self.printed.contains("held") && !self.printed.contains("escaped")
     }
 
-    /// Whether nothing was run, for this reason.
+    /// Returns whether the attempt was refused for this reason, and nothing ran.
     pub(crate) fn is_refused(&self, why: &str) -> bool {
         self.code == Some(125) && self.printed.contains(why)
     }

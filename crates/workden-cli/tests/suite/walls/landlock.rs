@@ -1,5 +1,5 @@
-//! The walls at the level `landlock`: the corpus as far as it applies, what only applies there, and what
-//! is known to get through.
+//! Isolation at the level `landlock`: the attempts of the corpus that apply, those that apply only here, and the known
+//! gaps.
 
 use std::{
     fs,
@@ -26,7 +26,7 @@ use crate::walls::{
     host::{Host, ORDINARY, Runner, Way},
 };
 
-/// A host with things in it that every user of it may write.
+/// Returns a host with files that every user may write.
 fn host(runner: &Runner) -> (Host, Neighbour) {
     let mut host = Host::at_level(runner, "landlock");
     let (open, own) = (host.path().join("open"), host.path().join("own"));
@@ -41,17 +41,17 @@ fn host(runner: &Runner) -> (Host, Neighbour) {
         fs::write(path, "own\n").unwrap();
         chown(path, Some(ORDINARY), Some(ORDINARY)).unwrap();
     }
-    // Commands are the owner of this, also where root starts them.
+    // Commands run as the owner of this directory, even if root starts them.
     own_all(&host.workspace());
     let neighbour = Neighbour::start();
     host.told.push(("OWN_PID".to_owned(), neighbour.process.id().to_string()));
     (host, neighbour)
 }
 
-/// A process of the host that has the same user as the commands.
+/// A process of the host with the same user as the commands.
 struct Neighbour {
     process: Child,
-    /// How nice it was.
+    /// Its nice value at the start.
     nice: String,
 }
 
@@ -64,7 +64,7 @@ impl Neighbour {
         Self { process, nice }
     }
 
-    /// What was done to it.
+    /// Returns the harm that was done to it.
     fn harm(&self) -> Vec<String> {
         let stat = stat(&self.process);
         // Stopped, traced and dead processes are in other states.
@@ -73,10 +73,10 @@ impl Neighbour {
     }
 }
 
-/// Which of the fields says how nice a process is.
+/// The index of the nice value among the fields.
 const NICE: usize = 16;
 
-/// What the kernel says of a process, from its state on.
+/// Returns the fields of `/proc/PID/stat`, from the state on.
 fn stat(process: &Child) -> Vec<String> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.id())).unwrap();
     stat.rsplit(") ").next().unwrap_or_default().split(' ').map(str::to_owned).collect()
@@ -101,7 +101,7 @@ fn is_among(attempt: &Attempt, others: &[Attempt]) -> bool {
     others.iter().any(|other| other.name == attempt.name)
 }
 
-/// Everything that must not get through.
+/// Returns every attempt that must fail.
 fn all() -> impl Iterator<Item = &'static Attempt> {
     let is_gap = |attempt: &&Attempt| attempt.name == EXISTENCE || GAPS.contains(&attempt.name);
     let of_corpus = attempts::all().filter(move |attempt| !is_among(attempt, OTHERWISE) && !is_gap(attempt));
@@ -115,7 +115,7 @@ fn try_all(runner: &Runner) {
     for attempt in all() {
         count += 1;
         let tried = host.try_in_sandbox(attempt, Way::Keeper);
-        // A limit that cannot be held for an ordinary user is refused, and nothing was run.
+        // A process limit that an ordinary user cannot enforce is refused, and nothing runs.
         if !tried.held() && !tried.is_refused("cannot enforce the process limit") {
             failures.push(format!("{}: {tried}", attempt.name));
         }
@@ -152,7 +152,7 @@ fn without_the_level_the_attempts_do_get_through() {
     assert!(blunt.is_empty(), "these would not have shown an escape:\n{}", blunt.join("\n"));
 }
 
-/// What the documents admit is so: when one of these holds one day, they are to be changed.
+/// The documented gaps exist. If one closes, update the documents.
 #[test]
 fn what_is_known_to_get_through_does() {
     let (host, _neighbour) = host(&Runner::ordinary_user());
@@ -163,7 +163,7 @@ fn what_is_known_to_get_through_does() {
     }
 }
 
-/// What commands do to their own sandbox without looking for the numbers of its threads.
+/// What commands do to their own sandbox, without searching for the ids of its threads.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sandbox_survives_what_its_commands_do_to_it() {
     let place = tempfile::tempdir().unwrap();
@@ -191,7 +191,7 @@ async fn a_sandbox_survives_what_its_commands_do_to_it() {
     sandbox.stop().await.unwrap();
 }
 
-/// One command ends what another has left: they are one sandbox.
+/// A command can end processes of another command of the same sandbox.
 #[tokio::test]
 async fn commands_of_one_sandbox_reach_each_other_and_not_those_of_another() {
     let place = tempfile::tempdir().unwrap();

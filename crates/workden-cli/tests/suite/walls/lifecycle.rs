@@ -1,7 +1,7 @@
-//! Many sandboxes made, used and dropped, half of them by killing their owner: nothing of them stays.
+//! Many sandboxes start, work and end, half of them because their owner is killed: nothing of them stays.
 //!
-//! What could stay is told from what other tests have: the program is a file of its own here, temporary files have a
-//! directory of their own, mounts a namespace of their own, and groups the numbers of processes of this test.
+//! Leftovers are distinguished from those of other tests: this test has its own copy of the program, its own temporary
+//! directory and its own mount namespace, and finds control groups by the ids of its processes.
 
 use std::{
     collections::BTreeSet,
@@ -24,22 +24,21 @@ use crate::{
     processes::{PATIENCE, is_running, mark},
 };
 
-/// Starts a process in a mount namespace that shares with those below it what they do not keep to themselves, and
-/// nothing with the one above.
+/// Starts a process in a mount namespace that shares mounts with the namespaces below it, and none with the one above.
 const OWN_MOUNTS: &[&str] =
     &["unshare", "--mount", "--propagation", "private", "sh", "-c", "mount --make-rshared / && exec \"$0\" \"$@\""];
 
-/// Sandboxes of this test, and how to find what they leave.
+/// The sandboxes of this test, and how to find what they leave.
 struct Sandboxes {
     directory: TempDir,
     mark: String,
-    /// Every process that was ever one of theirs.
+    /// Every process that ever belonged to them.
     processes: BTreeSet<u32>,
 }
 
 impl Sandboxes {
     fn new() -> Self {
-        // Elsewhere than temporary files, which are counted.
+        // Not in the temporary directory, whose files are counted.
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         fs::copy(env!("CARGO_BIN_EXE_workden"), directory.path().join("workden")).unwrap();
         Self { directory, mark: mark(), processes: BTreeSet::new() }
@@ -49,7 +48,7 @@ impl Sandboxes {
         self.directory.path().join("workden")
     }
 
-    /// One whose owner is killed while a command runs in it.
+    /// Starts a sandbox and kills its owner while a command runs.
     fn killed(&mut self) {
         let mark = &self.mark;
         let mut owner = Command::new(self.program())
@@ -67,7 +66,7 @@ impl Sandboxes {
         owner.wait().unwrap();
     }
 
-    /// One that is used and dropped.
+    /// Starts a sandbox, uses it and drops it.
     async fn dropped(&mut self) {
         let program = KeeperProgram::at(self.program());
         let sandbox = LinuxSandbox::builder().keeper(program).memory(64 << 20).pids(32).start().await.unwrap();
@@ -78,11 +77,11 @@ impl Sandboxes {
         assert!(!groups_of(&self.processes).is_empty(), "its groups are not found by its processes");
     }
 
-    /// What is left of them, by name.
+    /// Returns what is left of them, by name.
     fn left(&self) -> Vec<String> {
         let mut left = Vec::new();
         let program = fs::metadata(self.program()).unwrap();
-        // By what it is: a sandbox sees it under another name.
+        // By inode, because a sandbox sees the program under another name.
         let runs_it = |it: fs::Metadata| (it.dev(), it.ino()) == (program.dev(), program.ino());
         for entry in fs::read_dir("/proc").unwrap().flatten() {
             if fs::metadata(entry.path().join("exe")).is_ok_and(runs_it) {

@@ -1,6 +1,6 @@
-//! The walls of a Linux sandbox, tried from inside: every attempt of the corpus as root and as an
-//! ordinary user, with a host that must be unharmed afterwards and a sandbox that goes on working.
-//! Without a sandbox those that can be tried do get through: the attempts are real.
+//! The isolation of a Linux sandbox, tested from inside: every attempt of the corpus as root and as an ordinary user.
+//! Afterwards the host must be unharmed and the sandbox must work. Attempts that can be made without a sandbox succeed
+//! there, which shows that they are real.
 
 mod attempts;
 mod covered;
@@ -15,7 +15,7 @@ mod survival;
 use attempts::{Attempt, Unconfined};
 use host::{Host, Runner, Tried, Way};
 
-/// Tries everything and says what did not hold.
+/// Makes every attempt and reports those that succeeded.
 fn try_all(runner: &Runner) {
     let host = Host::start(runner);
     let mut failures = Vec::new();

@@ -1,4 +1,4 @@
-//! The numbers of system calls, for scripts that call the kernel by name.
+//! The numbers of system calls, for scripts that make them by name.
 
 macro_rules! numbers {
     ($($name:ident = $number:ident),+ $(,)?) => {

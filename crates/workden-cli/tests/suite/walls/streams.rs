@@ -1,6 +1,5 @@
-//! The streams of a command: it reads what it is given and prints. A pipe is nothing that it could
-//! write to when it is there for reading, or read from when it is there for printing, although the
-//! same user made it.
+//! The streams of a command: it cannot write to a pipe that it was given for reading, nor read from one that it was
+//! given for writing, even if the same user created the pipe.
 
 use std::{fs, io::Read, path::Path, process::Stdio, time::Duration};
 
@@ -9,12 +8,12 @@ use crate::{
     walls::host::{Host, Runner},
 };
 
-/// What a shell prints that runs this script as the one who starts the sandbox; `$RUN` in it is
-/// `workden run` up to the command, and `$WORK` the workspace. The shell makes the pipes, so they are that user's.
+/// Returns what a shell prints that runs this script as the user who starts the sandbox; `$RUN` is `workden run` up to
+/// the command, and `$WORK` the workspace. The shell creates the pipes, so they belong to that user.
 fn printed(runner: Runner, script: &str) -> (Host, String) {
     let host = Host::start(&runner);
     let run = host.run(&[]);
-    // The first words are the outer limits, under which the whole shell is.
+    // The first words set the outer limits, which apply to the whole shell.
     let words = run.get_args().map(|word| format!("'{}'", word.display())).collect::<Vec<_>>();
     let program = words.iter().position(|word| word.ends_with("/workden'")).unwrap();
     let script = script.replace("$RUN", &words[program..].join(" "));
@@ -47,7 +46,7 @@ fn a_command_cannot_read_from_the_pipe_that_it_prints_to() {
 
 #[test]
 fn what_a_command_does_to_its_streams_ends_with_it() {
-    // What is late comes when the second `cat` waits for it.
+    // The late line arrives while the second `cat` waits for it.
     let script = "(until test -e $WORK/ended; do sleep 0.05; done; sleep 0.5; echo late) | (\
         $RUN perl -MFcntl -e 'fcntl($_, F_SETFL, O_NONBLOCK) for *STDIN, *STDOUT' | cat; touch $WORK/ended; cat 2>&1)";
     for runner in [Runner::root(), Runner::ordinary_user()] {
@@ -56,8 +55,8 @@ fn what_a_command_does_to_its_streams_ends_with_it() {
     }
 }
 
-/// What a command has printed before its end is carried, however long its reader takes: only the command
-/// itself can run out of time.
+/// Output that a command printed before its end is delivered, however slow its reader is: only the command itself can
+/// time out.
 #[test]
 fn a_slow_reader_is_no_reason_to_time_out() {
     let host = Host::start(&Runner::root());
@@ -79,7 +78,7 @@ fn a_slow_reader_is_no_reason_to_time_out() {
     panic!("the command waits for its reader");
 }
 
-/// The kernel does not splice into a file that is appended to.
+/// The kernel does not splice into a file that is open for appending.
 #[test]
 fn output_is_appended_to_a_file() {
     let host = Host::start(&Runner::root());

@@ -1,4 +1,4 @@
-//! What commands do to their own sandbox: afterwards the same sandbox still works.
+//! A sandbox still works after what its commands do to it.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ async fn sandbox() -> LinuxSandbox {
     LinuxSandbox::builder().keeper(program).pids(128).start().await.unwrap()
 }
 
-/// Does the worst, and asks for a word afterwards.
+/// Runs a hostile command, and checks that the sandbox still works.
 async fn survives(worst: &str) {
     let sandbox = sandbox().await;
     let request = ExecuteRequest::shell(worst).timeout(Duration::from_secs(1));
@@ -62,7 +62,7 @@ async fn jobs_that_are_stopped_by_other_commands_can_still_be_killed() {
     assert!(!left.output.head.contains("sleep 77"), "{left:?}");
 }
 
-/// File calls go through the keeper, which can do more than a command: not with this.
+/// File calls go through the keeper, which has more rights than a command, but cannot reach these files.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_keepers_own_files_are_out_of_reach_of_file_calls() {
     let sandbox = sandbox().await;

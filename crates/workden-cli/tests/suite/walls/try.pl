@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# Calls the kernel by the name of a system call. `held` means that the call itself was refused; an
-# error about the arguments means that the kernel got as far as looking at them.
+# Makes a system call by its name. `held` means that the kernel refused the call itself; an error about the arguments
+# means that the kernel accepted the call.
 use strict;
 use Errno;
 my ($name, @words) = @ARGV;

@@ -10,14 +10,14 @@ import sys
 from pydantic_ai.messages import ModelResponse, RetryPromptPart, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
 
-# A tool, its arguments, and what has to be in its answer. The toolset gives the model the data of an answer, where
-# there are some, and not the text.
+# A tool, its arguments, and a text that its answer must contain. The toolset gives the model the data of an answer
+# instead of its text, if there is data.
 STEPS = [
     ("write_file", {"path": "hello.sh", "content": "echo hello\n"}, '"path":"/workspace/hello.sh"'),
     ("edit_file", {"path": "hello.sh", "old_string": "hello", "new_string": "hello, world"}, '"replaced":1'),
     ("grep", {"pattern": "hello, w", "output_mode": "content"}, "echo hello, world"),
     ("execute", {"command": "sh hello.sh"}, '"output":"hello, world\\n"'),
-    # A refusal is for the model, too: it goes on.
+    # A refusal also reaches the model, which continues.
     ("read_file", {"path": ".env"}, "the policy denies it"),
     ("read_file", {"path": "notes.md"}, "     1\tremember"),
 ]

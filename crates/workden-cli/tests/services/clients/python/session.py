@@ -1,4 +1,4 @@
-"""One session of the official Python client with a server, led from outside.
+"""One session of the official Python client with a server, controlled over standard input.
 
 The first line of input says how to connect, every other line is a request, and each gets one line of output.
 What the client thinks of a server's answers is thereby part of the test: it checks them by its own types.
@@ -23,7 +23,7 @@ class Session:
         self.running = None
 
     async def answer(self, _context, params):
-        """The person behind the client, who says what the test wants said."""
+        """Answers as the user of the client, with the answer that the test chose."""
         self.asked.append(params.message)
         content = self.will_answer.get("content") if self.will_answer["action"] == "accept" else None
         return ElicitResult(action=self.will_answer["action"], content=content)
@@ -45,7 +45,7 @@ class Session:
         return {"result": shown(result), "asked": self.asked, "news": news}
 
     async def start(self, request, tasks):
-        """A call that is not waited for, until it is cancelled."""
+        """Makes a call that runs until it is cancelled."""
         self.running = anyio.CancelScope()
 
         async def abandoned():
@@ -79,7 +79,7 @@ class Session:
             self.client = await stack.enter_async_context(client)
             tasks = await stack.enter_async_context(anyio.create_task_group())
             say({"version": client.protocol_version, "instructions": client.instructions})
-            # Lines are waited for on a thread: the client has work to do meanwhile.
+            # A thread waits for lines, because the client has work to do meanwhile.
             while line := await anyio.to_thread.run_sync(lines.readline):
                 try:
                     say(await self.do(json.loads(line), tasks))

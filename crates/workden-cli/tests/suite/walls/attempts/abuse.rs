@@ -1,4 +1,4 @@
-//! Abuse: too much of everything. The sandbox holds, and says which limit was hit.
+//! Abuse: too much of everything. The sandbox holds, and names the limit that was hit.
 
 use super::{Attempt, attempt};
 
@@ -9,7 +9,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         .with(&["--pids", "64"]),
     attempt("fill /tmp", "head -c 4G /dev/zero > /tmp/fill 2>/dev/null && echo escaped || echo held"),
     attempt("fill /dev/shm", "head -c 4G /dev/zero > /dev/shm/fill 2>/dev/null && echo escaped || echo held"),
-    // Where this gets through it gets through at once, without 4 gigabytes for the disk.
+    // If this succeeds, it does so at once, without writing 4 gigabytes.
     attempt("fill the home", "(fallocate -l 4G \"$HOME/fill\" || head -c 4G /dev/zero > \"$HOME/fill\") 2>/dev/null && echo escaped || echo held"),
     attempt("open files without end", "perl -e 'my @f; while (@f < 200000) { open(my $f, \"<\", \"/dev/null\") or last; push @f, $f } print @f < 100000 ? \"held\" : \"escaped\"'"),
     attempt("raise one's own limits", "ulimit -n 1000000 2>/dev/null && echo escaped || echo held"),

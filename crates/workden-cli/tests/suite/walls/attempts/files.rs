@@ -1,4 +1,4 @@
-//! Files of the host: reading what is not given, writing what may not be written.
+//! Files of the host: reading what is not shared, writing what is read-only.
 
 use super::{Attempt, attempt};
 

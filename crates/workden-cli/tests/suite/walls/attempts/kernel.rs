@@ -1,5 +1,5 @@
-//! The kernel: system calls that a sandbox has no business with. `try` calls one with arguments that
-//! the kernel would refuse anyway, and tells a refusal of the call from a refusal of the arguments.
+//! The kernel: system calls that a sandbox does not need. `try` makes one with invalid arguments, and distinguishes a
+//! refusal of the call from a refusal of the arguments.
 
 use super::{Attempt, attempt};
 

@@ -1,10 +1,10 @@
-//! The level `landlock`: what is tried there besides, what is asked otherwise than in `/proc`, and what
-//! does get through, as SECURITY.md says.
+//! The level `landlock`: further attempts, attempts of the corpus that cannot use `/proc`, and the gaps that
+//! SECURITY.md lists.
 
 use super::{Attempt, attempt};
 
-/// Attempts of the corpus that look at themselves in `/proc`, where there is nothing to see here, or that
-/// need a socket first: the same by other means.
+/// Attempts of the corpus that use their own `/proc` entries, which are hidden here, or that need a socket first: the
+/// same by other means.
 pub(crate) const OTHERWISE: &[Attempt] = &[
     attempt(
         "gain privileges later",
@@ -23,7 +23,7 @@ pub(crate) const OTHERWISE: &[Attempt] = &[
     attempt("type into a terminal", "perl ./try ioctl 0 0x5412 0"),
 ];
 
-/// What only exists here: the machine around is the one that commands run on.
+/// Attempts that apply only here, because commands share the machine's namespaces.
 pub(crate) const MORE: &[Attempt] = &[
     attempt("write a file that all may write", "(echo x >> \"$HOST_DIR/open/file\") 2>/dev/null && echo escaped || echo held")
         .escapes_unconfined(),
@@ -100,30 +100,30 @@ pub(crate) const MORE: &[Attempt] = &[
     attempt("a socket that lists interfaces", "perl ./try socket 16 3 0"),
 ];
 
-/// The kernel sends a `STOP` to a process of the host when there is something to read; it may not.
+/// The kernel would send a `STOP` to a process of the host when there is something to read; it must not.
 const SIGNAL_OF_DESCRIPTOR: &str = "perl -MSocket -MFcntl -e '\
     socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0) or die; \
     fcntl($a, 8, $ENV{OWN_PID} + 0); fcntl($a, 10, 19) or die; fcntl($a, F_SETFL, O_ASYNC | O_NONBLOCK) or die; \
     syswrite($b, \"x\"); sleep 1; print \"held\"'";
 
-/// What gets through here and not at the level of namespaces, by its name.
+/// The names of attempts that succeed here and not at the level `namespaces`.
 pub(crate) const GAPS: &[&str] = &[
-    // Nothing inside of the workspace can be read-only.
+    // Nothing inside the workspace can be read-only.
     "plant a git hook",
     "move the git hooks away",
     "put another git directory in the place of the real one",
-    // It asks whether the file is there and has a size, no more.
+    // It asks only whether the file exists and has a size.
     "read passwords",
-    // A device that a user with the rights for it has put into the workspace.
+    // A device node that a privileged user has put into the workspace.
     "use a device node that lies in the workspace",
-    // No limit holds a size of what is on a disk.
+    // No limit covers files on a disk.
     "fill the home",
 ];
 
-/// What asks for nothing but whether something is there, and may be told so, as the machine has it.
+/// An attempt that asks only whether files exist, which commands may learn here.
 pub(crate) const EXISTENCE: &str = "read keys and tokens";
 
-/// What does so besides.
+/// Further attempts that succeed here.
 pub(crate) const MORE_GAPS: &[Attempt] = &[
     attempt("ask how large a file is", "test -s \"$HOST_DIR/secret\" && echo escaped || echo held"),
     attempt(

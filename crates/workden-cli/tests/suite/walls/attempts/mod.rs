@@ -1,8 +1,8 @@
-//! The corpus: what an attacker would try from inside, as data. A script prints `held` when the wall
-//! stands and `escaped` when it does not; anything else is a broken attempt and fails, too.
+//! The corpus: the attempts of an attacker inside, as data. A script prints `held` or `escaped`; any other output is a
+//! broken attempt and also fails.
 //!
-//! Every attempt is harmless when it succeeds: it looks, signals with 0, writes what was there, or
-//! calls the kernel with arguments that it would refuse next.
+//! Every attempt is harmless if it succeeds: it looks, sends signal 0, rewrites the same content, or makes a system
+//! call with arguments that the kernel refuses next.
 
 mod abuse;
 mod files;
@@ -11,7 +11,7 @@ pub(crate) mod landlock;
 mod network;
 mod processes;
 
-/// One attempt to get out, or to do damage from inside.
+/// One attempt to escape, or to do damage from inside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt {
     /// What is tried, in words.
@@ -20,14 +20,14 @@ pub(crate) struct Attempt {
     pub(crate) script: &'static str,
     /// Further options for `workden run`.
     pub(crate) options: &'static [&'static str],
-    /// Whether the same script gets through without a sandbox.
+    /// Whether the same script succeeds without a sandbox.
     pub(crate) unconfined: Unconfined,
 }
 
-/// What comes of an attempt without a sandbox.
+/// The outcome of an attempt without a sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unconfined {
-    /// It gets through, which shows that the attempt is a real one.
+    /// It succeeds, which shows that the attempt is real.
     Escapes,
     /// Not tried: it depends on the machine, or would do harm.
     NotTried,
@@ -49,7 +49,7 @@ impl Attempt {
     }
 }
 
-/// All of them.
+/// Returns all attempts.
 pub(crate) fn all() -> impl Iterator<Item = &'static Attempt> {
     [files::ATTEMPTS, processes::ATTEMPTS, kernel::ATTEMPTS, network::ATTEMPTS, abuse::ATTEMPTS].into_iter().flatten()
 }

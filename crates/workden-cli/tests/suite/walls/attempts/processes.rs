@@ -54,8 +54,8 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     ),
 ];
 
-/// `sigqueue` by hand: a TERM whose record names no sender. A keeper that ends takes this
-/// command with it, before it prints anything.
+/// `sigqueue` by hand: a TERM whose record names no sender. A keeper that ends takes this command with it, before it
+/// prints anything.
 const FORGED_SIGNAL: &str = "perl -e '\
     my $no_sender = pack(\"iiix4ii\", 15, 0, -1, 0, 0) . \"\\0\" x 104; \
     syscall($ENV{SYS_rt_sigqueueinfo}, 1, 15, $no_sender); sleep 1; print \"held\"'";
