@@ -36,7 +36,7 @@ pub(crate) fn beside_pipe() -> Approvals {
 }
 
 fn nobody_there() -> Approvals {
-    Approvals::asking(|_| nobody())
+    Approvals::asking(|_| no_terminal())
 }
 
 fn asking() -> Approvals {
@@ -52,21 +52,21 @@ fn asking() -> Approvals {
                 let _ = answer.send(ask(&request));
             });
             match thread {
-                Ok(_) => answered.await.unwrap_or_else(|_| nobody()),
-                Err(_) => nobody(),
+                Ok(_) => answered.await.unwrap_or_else(|_| no_terminal()),
+                Err(_) => no_terminal(),
             }
         }
     })
 }
 
-fn nobody() -> Decision {
+fn no_terminal() -> Decision {
     let how = "no terminal to ask at: continue without it, or tell the user that `workden` approves it with `--yes`";
     Decision::Unanswered { how: how.to_owned() }
 }
 
 fn ask(request: &ApprovalRequest) -> Decision {
-    let Ok(terminal) = OpenOptions::new().read(true).write(true).open("/dev/tty") else { return nobody() };
-    answer(&question(request), &terminal).unwrap_or_else(|_| nobody())
+    let Ok(terminal) = OpenOptions::new().read(true).write(true).open("/dev/tty") else { return no_terminal() };
+    answer(&question(request), &terminal).unwrap_or_else(|_| no_terminal())
 }
 
 fn answer(question: &str, mut terminal: &File) -> std::io::Result<Decision> {

@@ -10,6 +10,7 @@ mod demo;
 mod descriptor;
 mod doctor;
 mod failure;
+mod isolation;
 mod log;
 mod mcp;
 mod policy;

@@ -7,7 +7,7 @@ use std::{io::Write, process::ExitCode};
 use clap::Args;
 use report::{Report, Verdict};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, isolation};
 
 pub(crate) const AFTER_HELP: &str = "\
 Exit codes:
@@ -25,7 +25,7 @@ pub(crate) struct DoctorArguments {
 
 /// Checks the machine and prints the report.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
-    let report = Report::of(workden_keeper::confine::probe());
+    let report = Report::of(isolation::probe());
     let text = match arguments.json {
         true => serde_json::to_string_pretty(&report).map_err(|error| Failure::Request(error.to_string()))? + "\n",
         false => report.to_string(),

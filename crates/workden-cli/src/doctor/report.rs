@@ -7,7 +7,8 @@ use std::fmt;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use workden_core::sandbox::{Finding, Need, Outcome};
-use workden_keeper::confine::{LANDLOCK_LEVEL_LACKS, LANDLOCK_LEVEL_VERSION, landlock_version};
+
+use crate::isolation::{LANDLOCK_LEVEL_LACKS, LANDLOCK_LEVEL_VERSION, landlock_version};
 
 const HEADING: Style = Style::new().bold();
 const WORKS: Style = AnsiColor::Green.on_default();
@@ -101,6 +102,8 @@ impl fmt::Display for Report {
             Verdict::None if self.has_landlock_level() => {
                 writeln!(f, "\nUntil then `workden run --level landlock` isolates commands, with the gaps above.")
             }
+            // Its one finding says what to use instead.
+            Verdict::None if cfg!(not(target_os = "linux")) => Ok(()),
             Verdict::None => writeln!(
                 f,
                 "\nUntil then `workden run --sandbox host` runs commands on this machine, without any isolation."

@@ -6,9 +6,9 @@ use workden_core::{
     Error, ErrorKind,
     sandbox::{Ended, LimitHit},
 };
-use workden_keeper::confine::{LANDLOCK_LEVEL_VERSION, landlock_version};
 
 use super::Shown;
+use crate::isolation::{LANDLOCK_LEVEL_VERSION, in_sandbox, landlock_version};
 
 /// The sandbox could not be started, or was lost.
 const NO_SANDBOX: u8 = 125;
@@ -122,7 +122,9 @@ fn choices(refused: ErrorKind, machine: Machine) -> String {
     };
     match refused {
         // From inside a sandbox the machine cannot be changed.
-        _ if workden_keeper::confine::in_sandbox() => String::new(),
+        _ if in_sandbox() => String::new(),
+        // The error itself names what to use.
+        _ if cfg!(not(target_os = "linux")) => String::new(),
         ErrorKind::LimitNotHeld => {
             format!("{doctor}\n         `--limits best-effort` runs without the limits that cannot be enforced\n")
         }

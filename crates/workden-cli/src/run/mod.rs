@@ -2,6 +2,7 @@
 
 mod arguments;
 mod attend;
+#[cfg(target_os = "linux")]
 mod direct;
 mod ending;
 mod json;
@@ -62,6 +63,7 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     if let Err(error) = sandbox::check(arguments) {
         return Ending::Nonsense(error).tell(shown, machine);
     }
+    #[cfg(target_os = "linux")]
     if let Some(ending) = direct::run(arguments) {
         return ending.tell(shown, machine);
     }

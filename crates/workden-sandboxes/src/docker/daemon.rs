@@ -142,14 +142,7 @@ impl Daemon {
                 Docker::connect_with_unix(&path.display().to_string(), CALL_SECONDS, API_DEFAULT_VERSION)
             }
             Address::Tcp(address) => Docker::connect_with_http(address, CALL_SECONDS, API_DEFAULT_VERSION),
-            Address::Tls(address, certificates) => Docker::connect_with_ssl(
-                address,
-                &certificates.join("key.pem"),
-                &certificates.join("cert.pem"),
-                &certificates.join("ca.pem"),
-                CALL_SECONDS,
-                API_DEFAULT_VERSION,
-            ),
+            Address::Tls(address, certificates) => connect_with_tls(address, certificates)?,
         };
         let client = client.map_err(|error| self.unreachable(&error))?;
         match timeout(GREETING_TIME, client.negotiate_version()).await {
@@ -228,6 +221,23 @@ impl fmt::Debug for Daemon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Daemon({self})")
     }
+}
+
+type Connected = std::result::Result<Docker, bollard::errors::Error>;
+
+#[cfg(target_os = "linux")]
+#[expect(clippy::unnecessary_wraps, reason = "as on other systems")]
+fn connect_with_tls(address: &str, certificates: &Path) -> Result<Connected> {
+    let [key, certificate, authority] = ["key.pem", "cert.pem", "ca.pem"].map(|name| certificates.join(name));
+    Ok(Docker::connect_with_ssl(address, &key, &certificate, &authority, CALL_SECONDS, API_DEFAULT_VERSION))
+}
+
+/// The TLS of the client library links the frameworks of the macOS SDK, which a build on Linux does not have.
+#[cfg(not(target_os = "linux"))]
+fn connect_with_tls(address: &str, _certificates: &Path) -> Result<Connected> {
+    let sentence = format!("cannot connect to the Docker daemon at `{address}`: TLS is supported on Linux only");
+    Err(Error::new(ErrorKind::Unsupported, sentence)
+        .hint("forward its socket with `ssh -L` and set DOCKER_HOST=unix://PATH"))
 }
 
 #[cfg(test)]
