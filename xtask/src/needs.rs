@@ -76,6 +76,7 @@ pub(crate) const DOCKER: &[Need] = &[
     need(Probe::Succeeds(BUSYBOX), Source::Debian("busybox-static"), "the image with nothing but a shell"),
     need(Probe::Program("debootstrap"), Source::Debian("debootstrap"), "the image with Python and pip"),
     need(Probe::Program("tar"), Source::Debian("tar"), "images are brought as tar files"),
+    need(Probe::Program("bindfs"), Source::Debian("bindfs"), "directories that a daemon numbers differently"),
     need(Probe::Program("ip"), Source::Debian("iproute2"), "the daemon has a bridge of its own"),
     need(Probe::Program("iptables"), Source::Debian("iptables"), "its bridge is forgotten afterwards"),
     need(Probe::Program("unshare"), Source::Debian("util-linux"), "its mounts stay invisible to other programs"),

@@ -1,4 +1,5 @@
-//! Prints the device and inode numbers of paths, by which a launcher checks that a mount is the intended one.
+//! Prints the device and inode numbers of paths, and whether they are empty, by which a launcher checks that a mount
+//! is the intended one.
 //!
 //! Invariant: no link is followed, so that the answer is about the path itself.
 
@@ -9,18 +10,21 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, Mode, OFlags, Stat, fstat, openat, statat},
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, makedev, openat, statat},
     io::Errno,
 };
 use workden_core::{Error, ErrorKind, Result};
 
-/// Prints one line per path: `DEVICE:INODE`, `-` where nothing exists or a link is on the way, and `?` where this
+/// Prints one line per path: `DEVICE:INODE:empty` or `DEVICE:INODE:full`, `-` where nothing exists or a link is on the way, and `?` where this
 /// user may not look.
 pub(super) fn run(places: &[PathBuf]) -> Result<()> {
     let mut said = String::new();
     for place in places {
         match look(place) {
-            Ok(stat) => said.push_str(&format!("{}:{}\n", stat.st_dev, stat.st_ino)),
+            Ok(stat) => {
+                let content = if is_empty(&stat, place) { "empty" } else { "full" };
+                said.push_str(&format!("{}:{}:{content}\n", stat.st_dev, stat.st_ino));
+            }
             Err(Errno::ACCESS) => said.push_str("?\n"),
             Err(_) => said.push_str("-\n"),
         }
@@ -28,6 +32,16 @@ pub(super) fn run(places: &[PathBuf]) -> Result<()> {
     std::io::stdout()
         .write_all(said.as_bytes())
         .map_err(|error| Error::new(ErrorKind::Io, format!("cannot write to standard output: {}", error.kind())))
+}
+
+/// Whether nothing can be read there: a file without bytes, `/dev/null`, a directory without entries.
+fn is_empty(stat: &Stat, place: &Path) -> bool {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => stat.st_size == 0,
+        FileType::CharacterDevice => stat.st_rdev == makedev(1, 3),
+        FileType::Directory => std::fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_none()),
+        _ => false,
+    }
 }
 
 fn look(place: &Path) -> std::result::Result<Stat, Errno> {
@@ -68,5 +82,17 @@ mod tests {
         assert!(look(&real.join("link/file")).is_err());
         assert_ne!(look(&real.join("link")).unwrap().st_ino, real.join("directory").metadata().unwrap().ino());
         assert!(look(Path::new("/")).is_ok());
+    }
+
+    #[test]
+    fn nothing_to_read_is_empty() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join("none")).unwrap();
+        std::fs::write(place.path().join("file"), "x").unwrap();
+        std::fs::write(place.path().join("blank"), "").unwrap();
+        let empty = |path: &Path| is_empty(&look(path).unwrap(), path);
+        let names = ["none", "file", "blank", "."].map(|name| empty(&place.path().canonicalize().unwrap().join(name)));
+        assert_eq!(names, [true, false, true, false]);
+        assert_eq!(["/dev/null", "/dev/zero"].map(|path| empty(Path::new(path))), [true, false]);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! - Without arguments it was started by a launcher: its standard input is the stream.
 //! - `serve` serves a socket in a container.
-//! - `file-ids` prints the device and inode number of paths.
+//! - `file-ids` prints the device and inode number of paths, and whether they are empty.
 //! - `connect` is a relay between its standard streams and such a socket.
 
 mod arguments;

@@ -13,6 +13,7 @@ use super::{
     errors::shown,
     keeper_volume::PROGRAM,
     protected_paths::{Expected, FileNumber},
+    same_file,
 };
 
 /// Paths that one command checks.
@@ -42,7 +43,16 @@ pub(super) async fn hold(remote: &RemoteSandbox, all: &[(VirtualPath, Expected)]
             return Err(Error::new(ErrorKind::Io, sentence));
         }
         for ((at, expected), line) in some.iter().zip(lines) {
-            if line != OUT_OF_REACH && !is_as_expected(*expected, number(line)) {
+            let holds = line == OUT_OF_REACH
+                || match (expected, Seen::parse(line)) {
+                    (_, None) => false,
+                    (Expected::Nothing { over }, Some(seen)) => seen.is_empty && seen.number != *over,
+                    // Other numbers are another file, or those of a virtual machine.
+                    (Expected::This(file), Some(seen)) => {
+                        seen.number == file.number || same_file::is_same(remote, at, file).await?
+                    }
+                };
+            if !holds {
                 return Err(exchanged(at));
             }
         }
@@ -50,17 +60,24 @@ pub(super) async fn hold(remote: &RemoteSandbox, all: &[(VirtualPath, Expected)]
     Ok(())
 }
 
-fn is_as_expected(expected: Expected, there: Option<FileNumber>) -> bool {
-    match (expected, there) {
-        (Expected::This(this), Some(there)) => this == there,
-        (Expected::AnythingBut(this), Some(there)) => this != there,
-        (_, None) => false,
-    }
+/// What the keeper sees at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seen {
+    number: FileNumber,
+    is_empty: bool,
 }
 
-fn number(line: &str) -> Option<FileNumber> {
-    let (device, number) = line.split_once(':')?;
-    Some(FileNumber { device: device.parse().ok()?, number: number.parse().ok()? })
+impl Seen {
+    fn parse(line: &str) -> Option<Self> {
+        let (number, content) = line.rsplit_once(':')?;
+        let (device, number) = number.split_once(':')?;
+        let is_empty = match content {
+            "empty" => true,
+            "full" => false,
+            _ => return None,
+        };
+        Some(Self { number: FileNumber { device: device.parse().ok()?, number: number.parse().ok()? }, is_empty })
+    }
 }
 
 fn exchanged(at: &VirtualPath) -> Error {
@@ -75,20 +92,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_compared_and_nothing_there_is_never_right() {
-        let this = FileNumber { device: 1, number: 2 };
-        let other = FileNumber { device: 1, number: 3 };
-        for (expected, line, wanted) in [
-            (Expected::This(this), "1:2", true),
-            (Expected::This(this), "1:3", false),
-            (Expected::This(this), "2:2", false),
-            (Expected::This(this), "-", false),
-            (Expected::AnythingBut(this), "1:3", true),
-            (Expected::AnythingBut(other), "1:3", false),
-            (Expected::AnythingBut(this), "-", false),
-            (Expected::AnythingBut(this), "nonsense", false),
+    fn an_answer_is_a_number_and_a_word() {
+        let number = FileNumber { device: 1, number: 2 };
+        for (line, expected) in [
+            ("1:2:full", Some(Seen { number, is_empty: false })),
+            ("1:2:empty", Some(Seen { number, is_empty: true })),
+            ("1:2", None),
+            ("1:2:other", None),
+            ("-", None),
+            ("nonsense", None),
         ] {
-            assert_eq!(is_as_expected(expected, number(line)), wanted, "{expected:?} {line}");
+            assert_eq!(Seen::parse(line), expected, "{line}");
         }
     }
 }

@@ -40,6 +40,7 @@ mod protected_paths;
 mod prune;
 mod removal;
 mod report;
+mod same_file;
 mod single_flight;
 mod stream;
 

@@ -84,17 +84,21 @@ impl ProtectedPaths {
         let mut expected = Vec::new();
         for (at, (cover, real)) in &covers {
             let is = match cover {
-                Cover::ReadOnly(_) | Cover::Held(_) => Expected::This(*real),
-                Cover::NoFile | Cover::NoDirectory => Expected::AnythingBut(*real),
+                Cover::ReadOnly(path) | Cover::Held(path) => {
+                    Expected::This(HostFile { path: path.clone(), number: *real })
+                }
+                Cover::NoFile | Cover::NoDirectory => Expected::Nothing { over: *real },
             };
             expected.push((at.clone(), is));
         }
         for shown in &shown {
             // A named source is followed, and must be the file that it leads to.
-            if let Ok(real) = shown.source.metadata()
+            if let Ok(path) = shown.source.canonicalize()
+                && let Ok(real) = path.metadata()
                 && !covers.contains_key(&shown.at)
             {
-                expected.push((shown.at.clone(), Expected::This(FileNumber::of(&real))));
+                let number = FileNumber::of(&real);
+                expected.push((shown.at.clone(), Expected::This(HostFile { path, number })));
             }
         }
         let mounts = volumes.into_iter().chain(covers.iter().map(|(at, (cover, _))| cover.mount(at))).collect();
@@ -171,12 +175,19 @@ pub(super) struct Mounts {
 }
 
 /// What must be at a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// This file.
-    This(FileNumber),
-    /// Any file that covers this one.
-    AnythingBut(FileNumber),
+    /// This file of the host.
+    This(HostFile),
+    /// Something without content, mounted over this file.
+    Nothing { over: FileNumber },
+}
+
+/// A file or directory of the host, by its path without links and by its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct HostFile {
+    pub(super) path: PathBuf,
+    pub(super) number: FileNumber,
 }
 
 /// A file or directory of this machine.

@@ -9,6 +9,7 @@ mod covers;
 mod faults;
 mod nested;
 mod options;
+mod other_numbers;
 mod own_daemon;
 mod places;
 mod podman;
