@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::{
     StreamExt,
-    future::{join_all, select},
+    future::{Either, join_all, select},
 };
 use workden_core::{
     limits,
@@ -88,6 +88,14 @@ async fn is_up(sandbox: &dyn Sandbox, way: &str, seconds: u32) -> Outcome {
     Ok(())
 }
 
+/// Holds when the processes of a call were seen before the call ended by itself.
+fn is_seen_first<Ended, Calling, Looking>(first: Either<(Ended, Looking), (Outcome, Calling)>, way: &str) -> Outcome {
+    match first {
+        Either::Left(_) => Err(Failure::new(format!("{way} ended by itself"))),
+        Either::Right((seen, _)) => seen,
+    }
+}
+
 /// Holds when no process is left in the end.
 async fn nobody_is_left(sandbox: &dyn Sandbox, way: &str, seconds: u32) -> Outcome {
     let started = Instant::now();
@@ -131,7 +139,7 @@ pub async fn a_dropped_call_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
         let request = ExecuteRequest::shell(line).timeout(None);
         // The call is dropped as soon as its command is seen.
-        select(sandbox.execute(&request), Box::pin(is_up(sandbox, way, seconds))).await;
+        is_seen_first(select(sandbox.execute(&request), Box::pin(is_up(sandbox, way, seconds))).await, way)?;
         nobody_is_left(sandbox, way, seconds).await
     });
     all_hold(join_all(each).await)
@@ -154,7 +162,7 @@ pub async fn a_dropped_terminal_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome 
         let mut process = in_terminal(sandbox, &line).await?;
         // Reading must not slow the processes down.
         let reading = async { while process.events.next().await.is_some() {} };
-        select(Box::pin(reading), Box::pin(is_up(sandbox, way, seconds))).await;
+        is_seen_first(select(Box::pin(reading), Box::pin(is_up(sandbox, way, seconds))).await, way)?;
         drop(process.events);
         nobody_is_left(sandbox, way, seconds).await
     });

@@ -25,11 +25,13 @@ pub(crate) fn without_proc() -> impl Iterator<Item = &'static SandboxCheck> {
     sandbox_checks().filter(|check| !LOOKING_IN_PROC.contains(&check.name))
 }
 
-const LOOKING_IN_PROC: [&str; 8] = [
+const LOOKING_IN_PROC: [&str; 10] = [
     "a_command_has_its_standard_streams_open_and_nothing_else",
     "no_signal_is_blocked_or_ignored",
     "a_stopped_process_goes_on_when_told",
     "a_timeout_leaves_nobody",
+    "a_dropped_call_leaves_nobody",
+    "a_dropped_terminal_leaves_nobody",
     "a_dropped_process_leaves_nobody",
     "a_killed_job_leaves_nobody",
     "others_are_left_alone",
