@@ -101,7 +101,7 @@ pub(crate) fn target_directory() -> PathBuf {
 }
 
 /// Whether a 64-bit ELF file has a program header that names a loader.
-fn needs_a_loader(file: &[u8]) -> Outcome<bool> {
+pub(crate) fn needs_a_loader(file: &[u8]) -> Outcome<bool> {
     const INTERPRETER: u64 = 3;
     let broken = || "the keeper is not a 64-bit ELF file".to_owned();
     let number = |at: u64, bytes: usize| -> Outcome<u64> {

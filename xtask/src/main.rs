@@ -9,6 +9,7 @@
 mod background;
 mod clients;
 mod deny;
+mod dist;
 mod docker;
 mod installed;
 mod keeper;
@@ -54,6 +55,9 @@ cargo xtask <command>
                   the documented examples and the type check. `cargo xtask python -- -k grep` selects tests.
   wheel           Build the wheel of the Python package and try it in each Python from 3.10 to 3.13 on this
                   machine. `--short` uses a debug build.
+  dist [PLATFORM...]
+                  Build a release into target/dist: the program and a wheel for linux-x86_64, linux-aarch64,
+                  macos-x86_64 and macos-aarch64, and the keepers for containers. Cross-compiles with zig.
   prepare         Install and download everything that `test` uses, and compile nothing. `test` starts it itself.
   help            Print this text.
 
@@ -69,6 +73,7 @@ fn main() -> ExitCode {
         ["prepare"] => steps::prepare(),
         ["tidy"] => tidy::run(),
         ["deny"] => deny::run(),
+        ["dist", platforms @ ..] => dist::run(platforms),
         ["keeper"] => keeper::run(keeper::Form::Shipped),
         ["docker"] => docker::run(&[]),
         ["docker", "--", command @ ..] => docker::run(command),

@@ -15,6 +15,7 @@ use std::{
 };
 
 use self::interpreters::Python;
+pub(crate) use self::native::crate_directory;
 use crate::{Outcome, installed, keeper::target_directory, workspace};
 
 /// The environment of a test run.
@@ -123,13 +124,18 @@ fn tests() -> PathBuf {
     native::crate_directory().join("tests")
 }
 
+/// Returns the newest supported Python of this machine.
+pub(crate) fn interpreter() -> Outcome<PathBuf> {
+    interpreters::newest().map(|python| python.program)
+}
+
 /// The directory of all this.
-fn home() -> Outcome<PathBuf> {
+pub(crate) fn home() -> Outcome<PathBuf> {
     whole_path(&target_directory().join("python"))
 }
 
 /// Returns an absolute path, since commands run in other directories.
-fn whole_path(path: &Path) -> Outcome<PathBuf> {
+pub(crate) fn whole_path(path: &Path) -> Outcome<PathBuf> {
     absolute(workspace::root().join(path))
         .map_err(|error| format!("cannot find the path of {}: {error}", path.display()))
 }

@@ -14,7 +14,7 @@ pub(super) fn source() -> PathBuf {
 }
 
 /// The crate of the package.
-pub(super) fn crate_directory() -> PathBuf {
+pub(crate) fn crate_directory() -> PathBuf {
     workspace::root().join("crates/workden-python")
 }
 

@@ -34,26 +34,32 @@ pub(crate) fn run(form: Form) -> Outcome {
 }
 
 /// The programs among the Python files, removed once the wheel is built.
-struct Carried {
+pub(crate) struct Carried {
     directory: PathBuf,
 }
 
 impl Carried {
     fn put(form: Form) -> Outcome<Self> {
         let keeper = keeper::build(form)?;
-        let directory = native::source().join("workden/_bin");
         let program = match form {
             Form::Shipped => keeper::build_command_line()?,
             Form::Short => native::program()?,
         };
-        let name = keeper.file_name().unwrap_or_default();
+        Self::copies(&program, &[keeper])
+    }
+
+    /// Copies these programs there, without debug information.
+    pub(crate) fn copies(program: &Path, keepers: &[PathBuf]) -> Outcome<Self> {
+        let directory = native::source().join("workden/_bin");
         fs::create_dir_all(&directory).map_err(|error| format!("cannot create {}: {error}", directory.display()))?;
-        native::strip(&program, &directory.join("workden"))?;
-        native::strip(&keeper, &directory.join(name))?;
+        native::strip(program, &directory.join("workden"))?;
+        for keeper in keepers {
+            native::strip(keeper, &directory.join(keeper.file_name().unwrap_or_default()))?;
+        }
         Ok(Self { directory })
     }
 
-    fn remove(self) {
+    pub(crate) fn remove(self) {
         let _ = fs::remove_dir_all(self.directory);
     }
 }
