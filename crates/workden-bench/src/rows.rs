@@ -216,6 +216,6 @@ mod tests {
         let measured = |count| Measured { label: "rg".to_owned(), min: 1.0, median: 1.0, peak_kib: 1, count };
         assert!(same_work("grep", &measured(3), &measured(3)).is_ok());
         let failure = same_work("grep", &measured(3), &measured(4)).unwrap_err().to_string();
-        assert!(failure.contains("finds 3") && failure.contains("finds 4"), "{failure}");
+        assert!(failure.contains("found 3") && failure.contains("found 4"), "{failure}");
     }
 }

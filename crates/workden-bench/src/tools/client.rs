@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(answer.result["said"], (request.len() - 1).to_string());
         assert!(answer.took <= answer.since_start);
         let gone = client.ask("ping", &json!({})).unwrap_err().to_string();
-        assert!(gone.contains("went"), "{gone}");
+        assert!(gone.contains("exited"), "{gone}");
         client.end().unwrap();
     }
 
