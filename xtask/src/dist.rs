@@ -90,12 +90,12 @@ pub(crate) fn run(names: &[&str]) -> Outcome {
 }
 
 /// zig, cargo-zigbuild and maturin, in an environment of Python.
-struct Zig {
+pub(crate) struct Zig {
     home: PathBuf,
 }
 
 impl Zig {
-    fn installed() -> Outcome<Self> {
+    pub(crate) fn installed() -> Outcome<Self> {
         let list = workspace::root().join("xtask/dist-requirements.txt");
         let home = python::home()?.join("dist-tools");
         let python = python::interpreter()?;
@@ -106,7 +106,7 @@ impl Zig {
     }
 
     /// Returns a command with the tools on its path.
-    fn command(&self, program: &str) -> Command {
+    pub(crate) fn command(&self, program: &str) -> Command {
         let bin = self.home.join("bin");
         let rest = env::var_os("PATH").unwrap_or_default();
         let path = env::join_paths([bin.clone()].into_iter().chain(env::split_paths(&rest))).unwrap_or(rest);
@@ -146,7 +146,8 @@ impl Zig {
     }
 }
 
-fn succeed(command: &mut Command) -> Outcome {
+/// Runs a command.
+pub(crate) fn succeed(command: &mut Command) -> Outcome {
     let program = PathBuf::from(command.get_program());
     let status = command.status().map_err(|error| format!("cannot start {}: {error}", program.display()))?;
     if status.success() { Ok(()) } else { Err(format!("{} failed ({status})", program.display())) }

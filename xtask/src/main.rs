@@ -11,6 +11,7 @@ mod clients;
 mod deny;
 mod dist;
 mod docker;
+mod emulated;
 mod installed;
 mod keeper;
 mod needs;
@@ -58,6 +59,7 @@ cargo xtask <command>
   dist [PLATFORM...]
                   Build a release into target/dist: the program and a wheel for linux-x86_64, linux-aarch64,
                   macos-x86_64 and macos-aarch64, and the keepers for containers. Cross-compiles with zig.
+  emulated        Run the tests of files, search and the keeper on aarch64, under qemu-user (as root).
   prepare         Install and download everything that `test` uses, and compile nothing. `test` starts it itself.
   help            Print this text.
 
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         ["prepare"] => steps::prepare(),
         ["tidy"] => tidy::run(),
         ["deny"] => deny::run(),
+        ["emulated"] => emulated::run(),
         ["dist", platforms @ ..] => dist::run(platforms),
         ["keeper"] => keeper::run(keeper::Form::Shipped),
         ["docker"] => docker::run(&[]),

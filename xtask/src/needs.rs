@@ -82,6 +82,10 @@ pub(crate) const DOCKER: &[Need] = &[
     need(Probe::Program("unshare"), Source::Debian("util-linux"), "its mounts stay invisible to other programs"),
 ];
 
+/// Requirements of `cargo xtask emulated`.
+pub(crate) const EMULATION: &[Need] =
+    &[need(Probe::Program("qemu-aarch64-static"), Source::Debian("qemu-user-static"), "programs for aarch64 run here")];
+
 /// Checks for a static busybox: ldd refuses a static program.
 const BUSYBOX: &[&str] = &["sh", "-c", "test -x /bin/busybox && ! ldd /bin/busybox"];
 
