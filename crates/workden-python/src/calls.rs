@@ -1,6 +1,6 @@
 //! Defines every call twice, from one body: `read` blocks, `read_async` is awaited.
 
-/// Defines methods of a Python class. Each body is an async block over `$place`, a clone of `self`'s own handle, and
+/// Defines methods of a Python class. Each body is an async block over `$parts`, a clone of `self`'s own handle, and
 /// returns a `Result` of a type that converts into a Python object.
 macro_rules! calls {
     (
@@ -8,7 +8,7 @@ macro_rules! calls {
         $(
             $(#[$doc:meta])*
             $(@$signature:tt)?
-            fn $waits:ident | $awaited:ident ($place:ident $(, $argument:ident : $kind:ty)*) -> $answer:ty $body:block
+            fn $waits:ident | $awaited:ident ($parts:ident $(, $argument:ident : $kind:ty)*) -> $answer:ty $body:block
         )*
     ) => {
         #[pyo3::pymethods]
@@ -17,8 +17,8 @@ macro_rules! calls {
                 $(#[$doc])*
                 $(#[pyo3(signature = $signature)])?
                 fn $waits(&self, py: pyo3::Python<'_> $(, $argument: $kind)*) -> pyo3::PyResult<$answer> {
-                    let $place = self.$open().map_err($crate::failure::raised)?;
-                    $crate::runtime::wait(py, $place.lock, async move { $body })
+                    let $parts = self.$open().map_err($crate::failure::raised)?;
+                    $crate::runtime::wait(py, $parts.lock, async move { $body })
                 }
 
                 $(#[$doc])*
@@ -26,7 +26,7 @@ macro_rules! calls {
                 fn $awaited<'py>(
                     &self, py: pyo3::Python<'py> $(, $argument: $kind)*
                 ) -> pyo3::PyResult<pyo3::Bound<'py, pyo3::PyAny>> {
-                    let $place = self.$open().map_err($crate::failure::raised)?;
+                    let $parts = self.$open().map_err($crate::failure::raised)?;
                     $crate::runtime::awaitable::<$answer>(py, async move { $body })
                 }
             )*

@@ -19,12 +19,12 @@ const LAST_WAIT: Duration = Duration::from_secs(3);
 #[derive(Default)]
 struct Crossing {
     state: Mutex<State>,
-    somebody_came_back: Condvar,
+    returned: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    over_there: usize,
+    running: usize,
     is_closed: bool,
 }
 
@@ -41,18 +41,18 @@ pub(crate) fn cross<T>(work: impl FnOnce() -> T) -> Option<T> {
             std::mem::forget(work);
             return None;
         }
-        state.over_there += 1;
+        state.running += 1;
     }
-    let _back = Back(crossing);
+    let _guard = CrossingGuard(crossing);
     Some(work())
 }
 
-struct Back(&'static Crossing);
+struct CrossingGuard(&'static Crossing);
 
-impl Drop for Back {
+impl Drop for CrossingGuard {
     fn drop(&mut self) {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).over_there -= 1;
-        self.0.somebody_came_back.notify_all();
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).running -= 1;
+        self.0.returned.notify_all();
     }
 }
 
@@ -64,12 +64,12 @@ fn close_crossing(py: Python<'_>) {
         let until = Instant::now() + LAST_WAIT;
         let mut state = crossing.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.is_closed = true;
-        while state.over_there > 0 {
+        while state.running > 0 {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
-            let waited = crossing.somebody_came_back.wait_timeout(state, left);
+            let waited = crossing.returned.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     });

@@ -12,8 +12,8 @@ mod failure;
 mod foreign;
 mod hashline;
 mod keepers;
+mod native_workspace;
 mod per_process;
-mod place;
 mod rules;
 mod runtime;
 mod runtimes;
@@ -31,7 +31,7 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     per_process::hear_of_forks(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("Failure", module.py().get_type::<failure::Failure>())?;
-    module.add_class::<place::Place>()?;
+    module.add_class::<native_workspace::NativeWorkspace>()?;
     module.add_class::<tools::Tools>()?;
     module.add_class::<rules::Rules>()?;
     module.add_function(wrap_pyfunction!(rules::native_ruleset, module)?)?;

@@ -61,8 +61,8 @@ impl<T> PerProcess<T> {
         if let Some(value) = self.get() {
             return Ok(value);
         }
-        let place = self.made.get(GENERATION.load(Ordering::Relaxed)).ok_or_else(too_deep)?;
-        if let Err(second) = place.set(ManuallyDrop::new(make()?)) {
+        let slot = self.made.get(GENERATION.load(Ordering::Relaxed)).ok_or_else(too_deep)?;
+        if let Err(second) = slot.set(ManuallyDrop::new(make()?)) {
             // Another thread was faster: use its value.
             drop(ManuallyDrop::into_inner(second));
         }

@@ -1,4 +1,4 @@
-//! The tools of a model over a place.
+//! The tools of a model over a workspace.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,9 +11,9 @@ use workden_tools::{
     ToolsetOptions,
 };
 
-use crate::{asking, failure, place::Place, runtime};
+use crate::{asking, failure, native_workspace::NativeWorkspace, runtime};
 
-/// The tools over a place. They remember the files that the model has read.
+/// The tools over a workspace. They remember the files that the model has read.
 #[pyclass(frozen, weakref, module = "workden._native")]
 pub(crate) struct Tools {
     tools: Toolset,
@@ -113,12 +113,12 @@ impl<'py> IntoPyObject<'py> for Answer {
 }
 
 #[pymethods]
-impl Place {
-    /// Returns the tools over this place; `options` is JSON.
+impl NativeWorkspace {
+    /// Returns the tools over this workspace; `options` is JSON.
     fn tools(&self, options: &str) -> PyResult<Tools> {
         let options: Options = serde_json::from_str(options)
             .map_err(|error| failure::raised(failure::invalid("options of tools", error)))?;
-        let tools = options.read().and_then(|options| self.den()?.workspace.toolset(options));
+        let tools = options.read().and_then(|options| self.parts()?.workspace.toolset(options));
         Ok(Tools { tools: tools.map_err(failure::raised)? })
     }
 }

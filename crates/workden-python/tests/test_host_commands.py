@@ -13,15 +13,15 @@ import pytest
 from waiting import LONG, until
 
 from workden import LinuxSandbox, LocalBackend
-from workden._native import Failure, Place
+from workden._native import Failure, NativeWorkspace
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
 
 KEEPER = "$(cut -d' ' -f4 /proc/$PPID/stat)"
 
 
-def place(backend: LocalBackend) -> Place:
-    return backend._place  # type: ignore[no-any-return]
+def native(backend: LocalBackend) -> NativeWorkspace:
+    return backend._native  # type: ignore[no-any-return]
 
 
 def test_a_fork_at_any_moment_hides_no_end(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_command_that_stops_the_keeper_holds_up_no_other_command(tmp_path: Pat
     backend = LocalBackend(tmp_path)
     keeper = int(backend.execute(f"echo {KEEPER}; kill -STOP {KEEPER}").output)
     assert backend.execute("echo on").output == "on\n"
-    place(backend).stop()
+    native(backend).stop()
     until(lambda: not Path(f"/proc/{keeper}").exists())
 
 
@@ -65,7 +65,7 @@ def test_a_keeper_that_is_stopped_ends_with_its_sandbox(tmp_path: Path) -> None:
     backend = LocalBackend(tmp_path)
     keeper = int(backend.execute(f"echo {KEEPER}").output)
     os.kill(keeper, signal.SIGSTOP)
-    place(backend).stop()
+    native(backend).stop()
     until(lambda: not Path(f"/proc/{keeper}").exists())
 
 
@@ -109,7 +109,7 @@ def test_an_error_of_the_disk_is_a_failure(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(os, "read", broken)
     assert backend.read_bytes("a.txt") == b""
     with pytest.raises(Failure, match="cannot read"):
-        place(backend).read_bytes(str(tmp_path / "a.txt"))
+        native(backend).read_bytes(str(tmp_path / "a.txt"))
 
 
 def test_a_file_that_is_shorter_by_now_is_read_as_far_as_it_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -295,12 +295,12 @@ def test_many_threads() -> None:
         assert done == [True] * 32 and "<" not in sandbox.read_bytes("f").decode()
 
 
-def test_a_place_goes_on_after_the_end_of_its_sandbox(tmp_path: Path) -> None:
+def test_a_native_workspace_goes_on_after_the_end_of_its_sandbox(tmp_path: Path) -> None:
     with LinuxSandbox(tmp_path) as sandbox:
         sandbox.write("f", "kept")
-        place = sandbox._place
+        native = sandbox._native
         sandbox.stop()
-        assert not place.is_alive() and place.execute("cat f")[0] == "kept" and sandbox.is_alive()
+        assert not native.is_alive() and native.execute("cat f")[0] == "kept" and sandbox.is_alive()
 
 
 def test_a_stop_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

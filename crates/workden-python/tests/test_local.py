@@ -10,7 +10,7 @@ import pytest
 from waiting import is_running, long_sleep, timed_out, until_async, until_gone
 
 from workden import LinuxSandbox, LocalBackend, LocalSandbox
-from workden._files import PlaceFiles
+from workden._files import NativeFiles
 from workden._native import Failure
 from workden.backends import local
 from workden.permissions import OperationPermissions, PermissionRule, PermissionRuleset
@@ -83,8 +83,8 @@ def test_a_file_that_vanishes_after_a_read_past_its_end() -> None:
             failure.kind, failure.refusal = self.kinds.pop(0), None
             raise failure
 
-    files = PlaceFiles()
-    files._place = Vanishing()  # type: ignore[assignment]
+    files = NativeFiles()
+    files._native = Vanishing()  # type: ignore[assignment]
     assert files.read("x", 5) == "Error: File 'x' not found"
 
 

@@ -99,16 +99,16 @@ def test_content_may_be_one_text() -> None:
     assert StateBackend({"/x": {"content": "a\nb"}}).read("/x") == "     1\ta\n     2\tb"  # type: ignore[typeddict-item]
 
 
-def test_places_move_copy_and_remove() -> None:
+def test_native_workspaces_move_copy_and_remove() -> None:
     backend = StateBackend()
     backend.write("/d/a", "1")
     backend.write("/d/e/b", "2")
-    place = backend._place
-    place.rename("/d", "/m", False)
+    native = backend._native
+    native.rename("/d", "/m", False)
     assert sorted(backend.files) == ["/m/a", "/m/e/b"]
-    place.copy("/m/a", "/c", False)
-    place.remove("/m", True)
-    place.make_dir("/c2")
+    native.copy("/m/a", "/c", False)
+    native.remove("/m", True)
+    native.make_dir("/c2")
     assert sorted(backend.files) == ["/c"] and backend.read("/c") == "     1\t1"
-    place.remove("/c", False)
+    native.remove("/c", False)
     assert backend.files == {}

@@ -1,4 +1,4 @@
-"""Commands of a sandbox over a native place, with the signatures of pydantic-ai-backend."""
+"""Commands of a sandbox over a native workspace, with the signatures of pydantic-ai-backend."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from workden._native import Failure
 from workden.types import BackgroundHandle, BackgroundOutput, BackgroundProcessInfo, ExecuteResponse
 
 if TYPE_CHECKING:
-    from workden._native import Place
+    from workden._native import NativeWorkspace
 
 _TIMED_OUT = "Error: Command timed out"
 
 
-class PlaceCommands:
-    """Commands of a place. Subclasses call `_reset_background` in `__init__`."""
+class NativeCommands:
+    """Commands of a native workspace. Subclasses call `_reset_background` in `__init__`."""
 
-    _place: Place
+    _native: NativeWorkspace
     _read_offsets: dict[str, int]
 
     def _reset_background(self) -> None:
@@ -96,7 +96,7 @@ class PlaceCommands:
     @dual_method
     def kill_all_background(self) -> Steps[None]:
         """Kills all background commands."""
-        listing = cast("Any", PlaceCommands.list_background).steps(self)
+        listing = cast("Any", NativeCommands.list_background).steps(self)
         for job in (yield from cast("Steps[list[BackgroundProcessInfo]]", listing)):
             if job.running:
                 yield "kill_job", (job.shell_id,)

@@ -1,8 +1,8 @@
 """Methods written once for synchronous and asynchronous callers.
 
-Such a method is a generator. It yields calls of its native place, each as a name and arguments; it is sent the result,
-or the `Failure` is thrown into it. `dual_method` makes a synchronous method of it; `run_async` runs the same steps in
-an event loop, where cancelling the task cancels the native call.
+Such a method is a generator. It yields calls of its native workspace, each as a name and arguments; it is sent the
+result, or the `Failure` is thrown into it. `dual_method` makes a synchronous method of it; `run_async` runs the same
+steps in an event loop, where cancelling the task cancels the native call.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def dual_method(method: Callable[Concatenate[S, P], Steps[T]]) -> Callable[Conca
 
     @functools.wraps(method)
     def waiting(self: S, *args: P.args, **kwargs: P.kwargs) -> T:
-        place = cast("Any", self)._place
+        native = cast("Any", self)._native
         steps = method(self, *args, **kwargs)
         try:
             name, arguments = next(steps)
             while True:
                 try:
-                    answer = getattr(place, name)(*arguments)
+                    answer = getattr(native, name)(*arguments)
                 except (Failure, UnicodeEncodeError, OverflowError) as error:
                     name, arguments = steps.throw(_failure(error))
                 else:
@@ -58,13 +58,13 @@ def with_steps(method: M, steps: Callable[..., Any]) -> M:
 
 async def run_async(backend: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     """Runs the method `name` of a backend, awaiting each of its steps."""
-    place = backend._place
+    native = backend._native
     steps = getattr(cast("Any", type(backend)), name).steps(backend, *args, **kwargs)
     try:
         call, arguments = next(steps)
         while True:
             try:
-                answer = await getattr(place, call + "_async")(*arguments)
+                answer = await getattr(native, call + "_async")(*arguments)
             except (Failure, UnicodeEncodeError, OverflowError) as error:
                 call, arguments = steps.throw(_failure(error))
             else:

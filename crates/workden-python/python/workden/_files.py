@@ -1,4 +1,4 @@
-"""Files of a backend over a native place, with the signatures of pydantic-ai-backend."""
+"""Files of a backend over a native workspace, with the signatures of pydantic-ai-backend."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from workden._native import Failure
 from workden.types import EditResult, FileInfo, GrepMatch, WriteResult
 
 if TYPE_CHECKING:
-    from workden._native import Place
+    from workden._native import NativeWorkspace
 
 
-class PlaceFiles:
-    """Files of a place. Backends override the methods in which they differ."""
+class NativeFiles:
+    """Files of a native workspace. Backends override the methods in which they differ."""
 
-    _place: Place
+    _native: NativeWorkspace
 
     def _refused(self, failure: Failure) -> None:
         """Raises this backend's exception for a refusal, if it has one."""

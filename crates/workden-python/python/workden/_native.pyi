@@ -26,46 +26,49 @@ class Failure(Exception):
     hint: str | None
     refusal: str | None
 
-class Place:
+class NativeWorkspace:
     """A backend, with or without commands."""
 
     # Constructors
 
     @staticmethod
-    def local(wanted: str, asks: Asks | None = None) -> Place: ...
+    def local(config: str, asks: Asks | None = None) -> NativeWorkspace: ...
     @staticmethod
-    def state(files: dict[str, FileData], rules: str | None = None, asks: Asks | None = None) -> Place: ...
+    def state(files: dict[str, FileData], rules: str | None = None, asks: Asks | None = None) -> NativeWorkspace: ...
     @staticmethod
-    def foreign(backend: object, rules: str | None = None, asks: Asks | None = None) -> Place: ...
+    def foreign(backend: object, rules: str | None = None, asks: Asks | None = None) -> NativeWorkspace: ...
     @staticmethod
     def composite(
-        default: Place, routes: list[tuple[str, Place, str | None]], rules: str | None = None, asks: Asks | None = None
-    ) -> Place:
-        """Combines places. Each route has a prefix, a place, and, if that place sees paths without the prefix, where
-        they start."""
+        default: NativeWorkspace,
+        routes: list[tuple[str, NativeWorkspace, str | None]],
+        rules: str | None = None,
+        asks: Asks | None = None,
+    ) -> NativeWorkspace:
+        """Combines workspaces. Each route has a prefix, a workspace, and, if that workspace sees paths without the
+        prefix, where they start."""
     @staticmethod
-    def mounts(wanted: str, asks: Asks | None = None) -> Place:
+    def mounts(config: str, asks: Asks | None = None) -> NativeWorkspace:
         """Mounts host directories, each with limits: the configuration of a filesystem sandbox, with `root`, `paths` or
         `mounts`, as JSON, and `base` for relative host paths."""
     @staticmethod
-    def linux(wanted: str, asks: Asks | None = None) -> Place:
+    def linux(config: str, asks: Asks | None = None) -> NativeWorkspace:
         """Creates a Linux sandbox, which starts on first use."""
     @staticmethod
-    def docker(wanted: str, asks: Asks | None = None) -> Place:
+    def docker(config: str, asks: Asks | None = None) -> NativeWorkspace:
         """Creates a container, which starts on first use."""
     @staticmethod
-    def linux_attach(wanted: str, asks: Asks | None = None) -> Place:
+    def linux_attach(config: str, asks: Asks | None = None) -> NativeWorkspace:
         """Attaches to a Linux sandbox with a lease: `directory` is the directory of the lease, `work_dir` is where
         commands run, as JSON."""
     @staticmethod
-    def docker_attach(wanted: str, asks: Asks | None = None) -> Place:
+    def docker_attach(config: str, asks: Asks | None = None) -> NativeWorkspace:
         """Attaches to an existing container: `container` is its name, `daemon` says how to reach its daemon, as
         JSON."""
-    def guarded(self, rules: str, asks: Asks | None = None) -> Place:
-        """Returns the same place behind additional rules."""
-    def derive(self, wanted: str) -> Place:
-        """Returns the same place restricted to some directories: `allow_read`, `allow_write`, `readonly`, `inherit`, as
-        JSON."""
+    def guarded(self, rules: str, asks: Asks | None = None) -> NativeWorkspace:
+        """Returns the same workspace behind additional rules."""
+    def derive(self, config: str) -> NativeWorkspace:
+        """Returns the same workspace restricted to some directories: `allow_read`, `allow_write`, `readonly`,
+        `inherit`, as JSON."""
     def readable_roots(self) -> list[str]: ...
     def writable_roots(self) -> list[str]: ...
     def verdict(self, operation: str, path: str) -> tuple[str, str]:
@@ -112,7 +115,7 @@ class Place:
     def directory(self) -> str: ...
     def start(self) -> None: ...
     def end(self) -> None:
-        """Ends the sandbox. A sandbox that this place started is started again on next use."""
+        """Ends the sandbox. A sandbox that this workspace started is started again on next use."""
     def is_alive(self) -> bool:
         """Whether the sandbox was started and is running."""
     def isolation(self) -> str:
@@ -155,7 +158,7 @@ class Place:
     def usage_async(self) -> Awaitable[str]: ...
 
 class Tools:
-    """The tools of a model over a place. They remember the files that the model has read."""
+    """The tools of a model over a workspace. They remember the files that the model has read."""
 
     def specs(self) -> str:
         """Returns the tools as JSON: name, description, schema of the arguments, annotations."""

@@ -40,6 +40,6 @@ def as_list(name: str, entries: Iterable[T]) -> list[T]:
     return list(entries)
 
 
-def to_json(**wanted: Any) -> str:
+def to_json(**config: Any) -> str:
     """Returns the options as JSON without those that are `None`, for which the native module has defaults."""
-    return json.dumps({name: value for name, value in wanted.items() if value is not None})
+    return json.dumps({name: value for name, value in config.items() if value is not None})

@@ -1,4 +1,4 @@
-"""Common base of the sandboxes over a native place: id, lifecycle and time of last use."""
+"""Common base of the sandboxes over a native workspace: id, lifecycle and time of last use."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from workden import _messages
-from workden._commands import PlaceCommands
-from workden._files import PlaceFiles
+from workden._commands import NativeCommands
+from workden._files import NativeFiles
 from workden._native import Failure
 
 if TYPE_CHECKING:
-    from workden._native import Place
+    from workden._native import NativeWorkspace
     from workden.permissions import AskFallback
 
 _log = logging.getLogger("workden")
-Self = TypeVar("Self", bound="PlaceSandbox")
+Self = TypeVar("Self", bound="NativeSandbox")
 
 
-class PlaceSandbox(PlaceFiles, PlaceCommands):
+class NativeSandbox(NativeFiles, NativeCommands):
     """A sandbox that starts on first use, and again when it is used after it was stopped."""
 
     def __init__(self, sandbox_id: str | None, idle_timeout: float) -> None:
@@ -31,7 +31,7 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
         self._last_activity = time.time()
         self._reset_background()
         with _messages.builtin_exceptions():
-            self._current = self._create_place()
+            self._current = self._create_native()
 
     _ask_fallback: AskFallback = "error"
 
@@ -43,11 +43,11 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
             raise PermissionAskError(parts["operation"], parts["target"], "Approval required but no callback") from None
 
     @abstractmethod
-    def _create_place(self) -> Place:
-        """Creates the place without starting anything."""
+    def _create_native(self) -> NativeWorkspace:
+        """Creates the native workspace without starting anything."""
 
     @property
-    def _place(self) -> Place:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def _native(self) -> NativeWorkspace:  # pyright: ignore[reportIncompatibleVariableOverride]
         # Every operation reads this property, so it records the time of last use.
         self._last_activity = time.time()
         return self._current
@@ -75,22 +75,22 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
         Raises `RuntimeError` with the reason if it cannot start.
         """
         try:
-            self._place.start()
+            self._native.start()
         except Failure as failure:
             _raise_unless_gone(failure)
             self.stop()
             with _messages.builtin_exceptions():
-                self._place.start()
+                self._native.start()
 
     async def async_start(self) -> None:
         """Async version of `start`."""
         try:
-            await self._place.start_async()
+            await self._native.start_async()
         except Failure as failure:
             _raise_unless_gone(failure)
             await self.async_stop()
             with _messages.builtin_exceptions():
-                await self._place.start_async()
+                await self._native.start_async()
 
     def is_alive(self) -> bool:
         """Whether the sandbox was started and is running. Does not start it."""
@@ -121,12 +121,12 @@ class PlaceSandbox(PlaceFiles, PlaceCommands):
     def isolation(self) -> dict[str, Any]:
         """Returns the isolation in effect: `level`, `walls`, `lacking`, and what enforces `limits`."""
         with _messages.builtin_exceptions():
-            return json.loads(self._place.isolation())
+            return json.loads(self._native.isolation())
 
     def usage(self) -> dict[str, Any]:
         """Returns the current usage in bytes, processes and seconds; `None` for values that are not measured."""
         with _messages.builtin_exceptions():
-            told = json.loads(self._place.usage())
+            told = json.loads(self._native.usage())
         for name in ("cpu", "age", "idle"):
             if told[name] is not None:
                 told[name] = _seconds(told[name])

@@ -20,7 +20,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from workden import _rules
-from workden._places import place_of
+from workden._native_workspaces import native_workspace_of
 from workden.toolsets import _extra, _texts
 from workden.toolsets._media import DEFAULT_MAX_DOCUMENT_BYTES, DEFAULT_MAX_IMAGE_BYTES
 from workden.toolsets._texts import EditFormat
@@ -165,5 +165,5 @@ class ConsoleCapability(AbstractCapability[Any]):
             "extra_tools": list(self.extra_tools),
         }
         # The backend of the dependencies is not known yet, so assume that it supports everything.
-        place = _texts.unrestricted_place() if self.backend is None else place_of(self.backend)
-        return _texts.tools_over(place, options, _rules.rules_of(self.permissions)).prompt()
+        workspace = _texts.unrestricted_workspace() if self.backend is None else native_workspace_of(self.backend)
+        return _texts.tools_over(workspace, options, _rules.rules_of(self.permissions)).prompt()

@@ -1,7 +1,7 @@
 //! `Rules`: a compiled ruleset of the reference that only answers, and enforces nothing.
 //!
-//! A place knows where a path leads and where a command runs. `Rules` does not: it takes paths as they are written, and
-//! assumes that commands run in a directory below a home.
+//! A workspace knows where a path leads and where a command runs. `Rules` does not: it takes paths as they are written,
+//! and assumes that commands run in a directory below a home.
 
 use std::{borrow::Cow, sync::Arc};
 

@@ -6,7 +6,7 @@
 
 use workden_core::{Error, ErrorKind, Result};
 
-use super::path_pattern::{Reach, class};
+use super::path_pattern::{PatternScope, class};
 
 /// Maximum number of stars within a word that may be several words: each doubles the number of readings.
 const MOST_INNER_STARS: usize = 4;
@@ -30,23 +30,25 @@ pub(super) struct Said {
 /// # Errors
 ///
 /// `InvalidPattern` if it has no translation.
-pub(super) fn command_patterns(pattern: &str, reach: Reach) -> Result<Vec<Said>> {
+pub(super) fn command_patterns(pattern: &str, scope: PatternScope) -> Result<Vec<Said>> {
     let words = words(pattern)?;
     let inner: usize = words.iter().map(|word| inner_stars(word)).sum();
     if inner > MOST_INNER_STARS {
         return Err(Error::new(ErrorKind::InvalidPattern, format!("more than {MOST_INNER_STARS} stars within words"))
             .hint("put blanks around a star that stands for whole words"));
     }
-    let mut all: Vec<Said> = match reach {
-        Reach::AsWritten => Vec::new(),
-        Reach::Wide => vec![Said { pattern: as_written(&words), except: Vec::new() }],
+    let mut all: Vec<Said> = match scope {
+        PatternScope::AsWritten => Vec::new(),
+        PatternScope::Wide => vec![Said { pattern: as_written(&words), except: Vec::new() }],
     };
     for split in 0..1_usize << inner {
-        let pattern = in_words(&words, split, reach);
-        let except = match reach {
+        let pattern = in_words(&words, split, scope);
+        let except = match scope {
             // More words after it make another command.
-            Reach::AsWritten if !pattern.ends_with("**") && !pattern.is_empty() => vec![format!("{pattern} * **")],
-            Reach::AsWritten | Reach::Wide => Vec::new(),
+            PatternScope::AsWritten if !pattern.ends_with("**") && !pattern.is_empty() => {
+                vec![format!("{pattern} * **")]
+            }
+            PatternScope::AsWritten | PatternScope::Wide => Vec::new(),
         };
         let said = Said { pattern, except };
         if !all.contains(&said) {
@@ -103,12 +105,12 @@ fn as_written(words: &[Vec<Piece>]) -> String {
 }
 
 /// Returns the pattern over words; the bits of `split` choose the stars within a word that become two.
-fn in_words(words: &[Vec<Piece>], mut split: usize, reach: Reach) -> String {
+fn in_words(words: &[Vec<Piece>], mut split: usize, scope: PatternScope) -> String {
     let mut said: Vec<String> = Vec::new();
     for word in words {
         if *word == [Piece::Star] {
             // With blanks around it, it is at least one word.
-            if reach == Reach::AsWritten && words.len() > 1 {
+            if scope == PatternScope::AsWritten && words.len() > 1 {
                 said.push("*".to_owned());
             }
             said.push("**".to_owned());

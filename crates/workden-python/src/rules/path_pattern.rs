@@ -7,9 +7,9 @@ use std::iter::Peekable;
 
 use workden_core::{Error, ErrorKind, Result};
 
-/// The reach of a pattern that does not say where it starts.
+/// The scope of a pattern that does not say where it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum PatternScope {
     /// From the root.
     AsWritten,
     /// In every directory, and a directory includes everything in it.
@@ -21,11 +21,11 @@ pub(super) enum Reach {
 /// # Errors
 ///
 /// `InvalidPattern` for a class with a different meaning in the reference.
-pub(super) fn path_pattern(pattern: &str, reach: Reach) -> Result<Option<String>> {
-    if reach == Reach::AsWritten
+pub(super) fn path_pattern(pattern: &str, scope: PatternScope) -> Result<Option<String>> {
+    if scope == PatternScope::AsWritten
         && let Some(before) = without_directories(pattern)
     {
-        return path_pattern(before, reach);
+        return path_pattern(before, scope);
     }
     let named = pattern.trim_end_matches('/');
     let is_directory = !named.is_empty() && named.len() < pattern.len();
@@ -33,15 +33,15 @@ pub(super) fn path_pattern(pattern: &str, reach: Reach) -> Result<Option<String>
     let is_rooted = body.starts_with('/') || body.starts_with("**/") || body == "**";
     // Errors quote the pattern as it was written.
     let is_refused = body.is_empty() || body.starts_with('!') || body.starts_with("~/") || body.trim() != body;
-    let from = match reach {
+    let from = match scope {
         _ if is_rooted || is_refused => "",
-        Reach::AsWritten => "/",
-        Reach::Wide => "**/",
+        PatternScope::AsWritten => "/",
+        PatternScope::Wide => "**/",
     };
-    Ok(match reach {
-        Reach::AsWritten if is_directory => None,
-        Reach::Wide if is_directory => Some(format!("{from}{{{body},{body}/**}}")),
-        Reach::AsWritten | Reach::Wide => Some(format!("{from}{body}")),
+    Ok(match scope {
+        PatternScope::AsWritten if is_directory => None,
+        PatternScope::Wide if is_directory => Some(format!("{from}{{{body},{body}/**}}")),
+        PatternScope::AsWritten | PatternScope::Wide => Some(format!("{from}{body}")),
     })
 }
 

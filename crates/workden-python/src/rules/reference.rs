@@ -10,7 +10,7 @@ use workden_policy::{Action, Operation, OperationRules, PathScope, Rule, Ruleset
 use super::{
     command_pattern::command_patterns,
     known,
-    path_pattern::{Reach, path_pattern},
+    path_pattern::{PatternScope, path_pattern},
 };
 use crate::failure;
 
@@ -120,12 +120,12 @@ fn path_rules(operation: Operation, own: &WrittenOperation, surroundings: PathSc
             nth += length;
             continue;
         }
-        let reach = reach(own, nth);
-        let case = match (rule.action, reach) {
-            (Action::Ask, Reach::AsWritten) => Some(RuleCase::Sensitive),
+        let scope = pattern_scope(own, nth);
+        let case = match (rule.action, scope) {
+            (Action::Ask, PatternScope::AsWritten) => Some(RuleCase::Sensitive),
             _ => None,
         };
-        let pattern = path_pattern(&rule.pattern, reach).map_err(|error| about(operation, nth, rule, &error))?;
+        let pattern = path_pattern(&rule.pattern, scope).map_err(|error| about(operation, nth, rule, &error))?;
         rules.extend(pattern.map(|pattern| (nth, Rule { case, ..ours(pattern, rule) })));
         nth += 1;
     }
@@ -133,10 +133,10 @@ fn path_rules(operation: Operation, own: &WrittenOperation, surroundings: PathSc
 }
 
 /// How far a rule may be widened: as far as it could mean, if no later rule is stricter.
-fn reach(own: &WrittenOperation, nth: usize) -> Reach {
+fn pattern_scope(own: &WrittenOperation, nth: usize) -> PatternScope {
     let action = own.rules[nth].action;
     let hides_nothing = own.default <= action && own.rules[nth..].iter().all(|later| later.action <= action);
-    if action > Action::Allow && hides_nothing { Reach::Wide } else { Reach::AsWritten }
+    if action > Action::Allow && hides_nothing { PatternScope::Wide } else { PatternScope::AsWritten }
 }
 
 fn command_rules(own: &WrittenOperation) -> Result<Vec<(usize, Rule)>> {
@@ -146,7 +146,7 @@ fn command_rules(own: &WrittenOperation) -> Result<Vec<(usize, Rule)>> {
             rules.extend(known::command(rule).map(|rule| (nth, rule)));
             continue;
         }
-        let said = command_patterns(&rule.pattern, reach(own, nth));
+        let said = command_patterns(&rule.pattern, pattern_scope(own, nth));
         let said = said.map_err(|error| about(Operation::Execute, nth, rule, &error))?;
         rules.extend(said.into_iter().map(|said| (nth, Rule { except: said.except, ..ours(said.pattern, rule) })));
     }

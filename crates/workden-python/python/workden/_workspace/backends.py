@@ -117,9 +117,9 @@ class WorkspaceFiles(WorkspaceBackend, SupportsFilesystem, SupportsRealpath):
         await self._call("stop")
 
     async def _call(self, name: str, *arguments: Any) -> Any:
-        place = await self._environment.place()
+        native = await self._environment.native()
         try:
-            return await getattr(place, f"{name}_async")(*arguments)
+            return await getattr(native, f"{name}_async")(*arguments)
         except Failure as failure:
             raise call_exception(failure, str(arguments[0]) if arguments else None) from failure
 

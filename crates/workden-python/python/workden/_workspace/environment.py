@@ -15,7 +15,7 @@ from workden._native import Failure
 from workden._workspace.exceptions import attach_exception
 
 if TYPE_CHECKING:
-    from workden._native import Place
+    from workden._native import NativeWorkspace
     from workden._workspace.providers import Opened, Provider
 
 
@@ -31,13 +31,13 @@ class Environment:
         self._opening: tuple[int, Future[Opened]] | None = None
         self.ref = ref
 
-    async def place(self) -> Place:
-        """Returns the place to work in, started or attached to on the first call."""
-        _, place = await self.opened()
-        return place
+    async def native(self) -> NativeWorkspace:
+        """Returns the native workspace, started or attached to on the first call."""
+        _, native = await self.opened()
+        return native
 
     async def opened(self) -> Opened:
-        """Like `place`, together with the backend that owns the place."""
+        """Like `native`, together with the backend that owns the native workspace."""
         return await _shielded(self._start_opening())
 
     def _start_opening(self) -> Future[Opened]:
@@ -72,9 +72,9 @@ class Environment:
 
 
 def _start(opened: Opened) -> Opened:
-    _, place = opened
-    if place.has_commands():
-        place.start()
+    _, native = opened
+    if native.has_commands():
+        native.start()
     return opened
 
 

@@ -15,22 +15,22 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic_ai.workspaces import WorkspaceUnavailableError
 
-from workden._native import Place
+from workden._native import NativeWorkspace
 
 if TYPE_CHECKING:
     from workden.backends.docker.sandbox import DockerSandbox
     from workden.backends.linux import LinuxSandbox
     from workden.backends.state import StateBackend
 
-Opened = tuple[Any, Place]
-"""A backend, to be kept alive, and its place."""
+Opened = tuple[Any, NativeWorkspace]
+"""A backend, to be kept alive, and its native workspace."""
 
 _RANDOM = re.compile(r"[0-9a-f]{16}")
 _PREFIX = "workden-"
 
 
 class Provider(Protocol):
-    """Creates one kind of environment. The places it returns are not started yet."""
+    """Creates one kind of environment. The workspaces it returns are not started yet."""
 
     provider: str
 
@@ -67,12 +67,12 @@ class LinuxProvider:
     def make(self, id: str) -> Opened:
         like = self._sandbox()
         lease = {"directory": self._directory(id), "ttl": self._ttl}
-        return like, Place.linux(json.dumps({**json.loads(like._wanted), "lease": lease}), like._asks)
+        return like, NativeWorkspace.linux(json.dumps({**json.loads(like._config), "lease": lease}), like._asks)
 
     def find(self, id: str) -> Opened:
         like = self._sandbox()
-        wanted = {"directory": self._directory(id), "work_dir": like.work_dir, "held": _held(like)}
-        return like, Place.linux_attach(json.dumps(wanted), like._asks)
+        config = {"directory": self._directory(id), "work_dir": like.work_dir, "held": _held(like)}
+        return like, NativeWorkspace.linux_attach(json.dumps(config), like._asks)
 
     def _sandbox(self) -> LinuxSandbox:
         # Never started: it only provides the options.
@@ -105,13 +105,13 @@ class DockerProvider:
     def make(self, id: str) -> Opened:
         like = self._sandbox()
         # Ending a workspace removes its container, although the container has a name.
-        wanted = {**json.loads(like._wanted), "container_name": id, "keep": False, "lease": self._ttl}
-        return like, Place.docker(json.dumps(wanted), like._asks)
+        config = {**json.loads(like._config), "container_name": id, "keep": False, "lease": self._ttl}
+        return like, NativeWorkspace.docker(json.dumps(config), like._asks)
 
     def find(self, id: str) -> Opened:
         like = self._sandbox()
-        wanted = {"daemon": json.loads(like._wanted)["daemon"], "container": id, "held": _held(like)}
-        return like, Place.docker_attach(json.dumps(wanted), like._asks)
+        config = {"daemon": json.loads(like._config)["daemon"], "container": id, "held": _held(like)}
+        return like, NativeWorkspace.docker_attach(json.dumps(config), like._asks)
 
     def _sandbox(self) -> DockerSandbox:
         from workden.backends.docker.sandbox import DockerSandbox
@@ -145,13 +145,13 @@ class StateProvider:
 
             self._state = StateBackend()
         self._known[id] = self._state
-        return self._state, self._state._place
+        return self._state, self._state._native
 
     def find(self, id: str) -> Opened:
         state = self._known.get(id)
         if state is None:
             raise WorkspaceUnavailableError(f"workspace `{id}` not found: this process no longer references its files")
-        return state, state._place
+        return state, state._native
 
     def is_own(self, id: str) -> bool:
         return self._state is not None and self._known.get(id) is self._state
@@ -159,11 +159,11 @@ class StateProvider:
 
 def _held(like: LinuxSandbox | DockerSandbox) -> dict[str, Any]:
     """Returns the parts of the policy that an attaching client enforces itself: rules, and protected names."""
-    wanted = json.loads(like._wanted)
-    shown = [*wanted.get("mounts", ()), *wanted.get("volumes", ())]
-    if wanted.get("directory") is not None:
-        shown.append({"source": wanted["directory"], "at": like.work_dir, "access": "read_write"})
-    held = {"rules": wanted.get("rules"), "git_files": wanted.get("git_files"), "shown": shown}
+    config = json.loads(like._config)
+    shown = [*config.get("mounts", ()), *config.get("volumes", ())]
+    if config.get("directory") is not None:
+        shown.append({"source": config["directory"], "at": like.work_dir, "access": "read_write"})
+    held = {"rules": config.get("rules"), "git_files": config.get("git_files"), "shown": shown}
     return {name: value for name, value in held.items() if value is not None}
 
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from workden._native import Failure, Place
+from workden._native import Failure, NativeWorkspace
 
 if TYPE_CHECKING:
     from workden.types import FileData
@@ -80,7 +80,7 @@ def matching(pattern: str, paths: Iterable[str]) -> set[str]:
         shown = path.encode(errors="surrogateescape").decode(errors="replace")
         spelled.setdefault(f"/{shown}", []).append(path)
     try:
-        found = Place.state({path: _EMPTY for path in spelled}).glob(pattern, "/")
+        found = NativeWorkspace.state({path: _EMPTY for path in spelled}).glob(pattern, "/")
     except (Failure, UnicodeEncodeError):
         return set()
     return {path for info in found for path in spelled[info["path"]]}

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from workden._commands import PlaceCommands
+from workden._commands import NativeCommands
 from workden._dual import with_steps
-from workden._files import PlaceFiles
-from workden._native import Place
-from workden._places import place_of
+from workden._files import NativeFiles
+from workden._native import NativeWorkspace
+from workden._native_workspaces import native_workspace_of
 from workden.adapter import AsyncBackgroundSandboxAdapter
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncCompositeBackend", "CompositeBackend"]
 
 
-class CompositeBackend(PlaceFiles, PlaceCommands):
+class CompositeBackend(NativeFiles, NativeCommands):
     """Routes paths to backends. The longest prefix wins, and the default backend serves the rest.
 
     A `FilesystemBackend`, and a `LocalBackend` whose directories do not contain the prefix, see paths without the
@@ -42,10 +42,10 @@ class CompositeBackend(PlaceFiles, PlaceCommands):
     ) -> None:
         self._default = default
         self._routes = dict(routes or {})
-        self._place = Place.composite(
-            place_of(default),
+        self._native = NativeWorkspace.composite(
+            native_workspace_of(default),
             [
-                (prefix, place_of(backend), _start(prefix, backend, strip_prefix))
+                (prefix, native_workspace_of(backend), _start(prefix, backend, strip_prefix))
                 for prefix, backend in self._routes.items()
                 if prefix.strip("/")
             ],
@@ -66,7 +66,7 @@ class CompositeBackend(PlaceFiles, PlaceCommands):
         """Returns the files below `path` whose path matches, in all backends."""
         return super().glob_info(pattern, path)
 
-    with_steps(glob_info, PlaceFiles.glob_info.steps)  # type: ignore[attr-defined]
+    with_steps(glob_info, NativeFiles.glob_info.steps)  # type: ignore[attr-defined]
 
 
 class AsyncCompositeBackend(AsyncBackgroundSandboxAdapter):
@@ -96,5 +96,5 @@ def _strips(prefix: str, backend: Any) -> bool:
         return True
     if not isinstance(backend, LocalBackend):
         return False
-    place = PurePosixPath("/", prefix)
-    return not any(place.is_relative_to(directory) for directory in backend.allowed_directories)
+    route = PurePosixPath("/", prefix)
+    return not any(route.is_relative_to(directory) for directory in backend.allowed_directories)

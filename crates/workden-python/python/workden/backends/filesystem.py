@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workden._dual import with_steps
-from workden._files import PlaceFiles
-from workden._native import Place
+from workden._files import NativeFiles
+from workden._native import NativeWorkspace
 
 if TYPE_CHECKING:
     from workden.types import FileInfo
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["FilesystemBackend"]
 
 
-class FilesystemBackend(PlaceFiles):
+class FilesystemBackend(NativeFiles):
     """A directory as `/`: `/data/x` is `data/x` inside it, and no path leads out.
 
     ```python
@@ -37,7 +37,7 @@ class FilesystemBackend(PlaceFiles):
             raise ValueError(f"Root directory does not exist: {root}")
         self._root = root.resolve()
         mount = {"host_path": str(self._root), "mount_point": "/", "mode": "rw", "write_approval": False}
-        self._place = Place.mounts(json.dumps({"base": "/", "mounts": [mount]}))
+        self._native = NativeWorkspace.mounts(json.dumps({"base": "/", "mounts": [mount]}))
 
     @property
     def root_dir(self) -> Path:
@@ -48,4 +48,4 @@ class FilesystemBackend(PlaceFiles):
         """Returns the files below `path` whose path matches, newest first."""
         return super().glob_info(pattern, path)
 
-    with_steps(glob_info, PlaceFiles.glob_info.steps)  # type: ignore[attr-defined]
+    with_steps(glob_info, NativeFiles.glob_info.steps)  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from workden._ask_callbacks import native_callback
 from workden._options import Volumes, as_list, mounts, to_json
 from workden._program import program
 from workden._rules import Permissions, rules_of
-from workden._sandbox import PlaceSandbox
+from workden._sandbox import NativeSandbox
 from workden.backends.base import BaseSandbox
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ __all__ = ["LinuxSandbox"]
 
 
 @BaseSandbox.register
-class LinuxSandbox(PlaceSandbox):
+class LinuxSandbox(NativeSandbox):
     """A sandbox of namespaces: commands see `/workspace` and the programs of this machine, and nothing else.
 
     Without a directory, `/workspace` is empty, in memory, and ends with the sandbox. There is no network, and the
@@ -106,7 +106,7 @@ class LinuxSandbox(PlaceSandbox):
             "wall_clock": lifetime,
             "idle": end_when_idle,
         }
-        self._wanted = to_json(
+        self._config = to_json(
             keeper=program(),
             directory=None if self._root is None else str(self._root),
             ephemeral=workspace_size,
@@ -127,8 +127,8 @@ class LinuxSandbox(PlaceSandbox):
         self._asks = native_callback(ask_callback)
         super().__init__(session_id or sandbox_id, idle_timeout)
 
-    def _create_place(self) -> _native.Place:
-        return _native.Place.linux(self._wanted, self._asks)
+    def _create_native(self) -> _native.NativeWorkspace:
+        return _native.NativeWorkspace.linux(self._config, self._asks)
 
     @property
     def root_dir(self) -> Path | None:

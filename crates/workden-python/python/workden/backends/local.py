@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workden import _messages
 from workden._ask_callbacks import native_callback
-from workden._commands import PlaceCommands
+from workden._commands import NativeCommands
 from workden._dual import Steps, dual_method
-from workden._files import PlaceFiles
-from workden._native import Failure, Place
+from workden._files import NativeFiles
+from workden._native import Failure, NativeWorkspace
 from workden._options import as_list
 from workden._program import program
 from workden._rules import Permissions, ruleset
@@ -40,7 +40,7 @@ GREP_SKIP_DIRS = frozenset(
 _DISABLED = "Shell execution is disabled for this backend. Initialize with enable_execute=True to enable."
 
 
-class LocalBackend(PlaceFiles, PlaceCommands):
+class LocalBackend(NativeFiles, NativeCommands):
     """Files in directories of this machine, and commands.
 
     Relative paths start at `root_dir`; absolute paths are host paths inside `allowed_directories`. Commands run on the
@@ -103,7 +103,7 @@ class LocalBackend(PlaceFiles, PlaceCommands):
         self._ask_callback = ask_callback
         self._ask_fallback: AskFallback = ask_fallback
         self._checker: PermissionChecker | None = None
-        wanted: dict[str, Any] = {
+        config: dict[str, Any] = {
             "root": str(root),
             "directories": [str(directory) for directory in directories],
             "commands": "none" if not enable_execute else isolation or "host",
@@ -113,9 +113,9 @@ class LocalBackend(PlaceFiles, PlaceCommands):
             "pass_variables": _passed(env, isolation),
         }
         if self._permissions is not None:
-            wanted["rules"] = self._permissions.model_dump_json()
+            config["rules"] = self._permissions.model_dump_json()
         with _messages.builtin_exceptions():
-            self._place = Place.local(json.dumps(wanted), native_callback(ask_callback))
+            self._native = NativeWorkspace.local(json.dumps(config), native_callback(ask_callback))
         self._reset_background()
 
     @dual_method
@@ -123,7 +123,7 @@ class LocalBackend(PlaceFiles, PlaceCommands):
         """Runs a shell command until it exits, or for `timeout` seconds (default: 120)."""
         if not self._enabled:
             raise RuntimeError(_DISABLED)
-        return (yield from PlaceCommands.execute.steps(self, command, timeout))  # type: ignore[attr-defined]
+        return (yield from NativeCommands.execute.steps(self, command, timeout))  # type: ignore[attr-defined]
 
     @property
     def id(self) -> str:
@@ -168,7 +168,7 @@ class LocalBackend(PlaceFiles, PlaceCommands):
 
     def close(self) -> None:
         """Kills all background commands."""
-        self._place.stop()
+        self._native.stop()
 
     def __enter__(self) -> LocalBackend:
         return self
@@ -180,7 +180,7 @@ class LocalBackend(PlaceFiles, PlaceCommands):
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._place.stop_async()
+        await self._native.stop_async()
 
 
 def _passed(env: Sequence[str] | Literal["all"], isolation: str | None) -> list[str]:

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from workden._dual import with_steps
-from workden._files import PlaceFiles
-from workden._native import Failure, Place
+from workden._files import NativeFiles
+from workden._native import Failure, NativeWorkspace
 from workden.types import EditResult, WriteResult
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["StateBackend"]
 
 
-class StateBackend(PlaceFiles):
+class StateBackend(NativeFiles):
     """Files in memory.
 
     They are in `files`, a dictionary that is never copied: changes through the backend and direct changes are both
@@ -34,7 +34,7 @@ class StateBackend(PlaceFiles):
 
     def __init__(self, files: dict[str, FileData] | None = None) -> None:
         self._files: dict[str, FileData] = {} if files is None else files
-        self._place = Place.state(self._files)
+        self._native = NativeWorkspace.state(self._files)
 
     @property
     def files(self) -> dict[str, FileData]:
@@ -46,29 +46,29 @@ class StateBackend(PlaceFiles):
         # A direct call is faster than running steps. A failure is repeated with steps, which produce its message.
         if type(path) is str and type(content) is str:
             try:
-                return WriteResult(self._place.write(path, content.encode()))
+                return WriteResult(self._native.write(path, content.encode()))
             except (Failure, UnicodeEncodeError):
                 pass
         return super().write(path, content)
 
-    with_steps(write, PlaceFiles.write.steps)  # type: ignore[attr-defined]
+    with_steps(write, NativeFiles.write.steps)  # type: ignore[attr-defined]
 
     def edit(self, path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
         """Replaces text that occurs once, or every occurrence."""
         if type(path) is str:
             try:
-                return EditResult(path, None, self._place.edit(path, old_string, new_string, replace_all))
+                return EditResult(path, None, self._native.edit(path, old_string, new_string, replace_all))
             except (Failure, UnicodeEncodeError):
                 pass
         return super().edit(path, old_string, new_string, replace_all)
 
-    with_steps(edit, PlaceFiles.edit.steps)  # type: ignore[attr-defined]
+    with_steps(edit, NativeFiles.edit.steps)  # type: ignore[attr-defined]
 
     def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
         """Returns the files below `path` whose path matches, by path."""
         return super().glob_info(pattern, path)
 
-    with_steps(glob_info, PlaceFiles.glob_info.steps)  # type: ignore[attr-defined]
+    with_steps(glob_info, NativeFiles.glob_info.steps)  # type: ignore[attr-defined]
 
     def to_json(self) -> str:
         """Returns all files as JSON."""

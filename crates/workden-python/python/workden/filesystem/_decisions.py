@@ -1,6 +1,6 @@
 """Passes approval questions of the native module to the caller of the current tool.
 
-A sandbox has three native places: one without approvals, one in which everything requires approval, and one that
+A sandbox has three native workspaces: one without approvals, one in which everything requires approval, and one that
 follows its configuration. A call that requires approval runs in the second. It asks after all other checks have passed,
 and then applies exactly the approved change, or nothing. A call without approval runs in the third, because its path
 may by then lead to files that require approval.

@@ -39,8 +39,8 @@ def _path_at_fault(failure: Failure, given: tuple[str, ...]) -> str:
     """Returns the given path that a failure is about, as it was typed."""
     about = _messages.refusal(failure)[1].get("path")
     for path in given:
-        place = normalize(path)
-        if place is None or place == about or (about is None and f"`{place}`" in failure.sentence):
+        normal = normalize(path)
+        if normal is None or normal == about or (about is None and f"`{normal}`" in failure.sentence):
             return path
     return given[0]
 

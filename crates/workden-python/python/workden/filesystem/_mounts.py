@@ -24,9 +24,9 @@ class MountedDirectory:
     config: PathConfig | Mount
     """Its limits."""
 
-    def host_path(self, place: str) -> str:
+    def host_path(self, virtual_path: str) -> str:
         """Returns the host path of a virtual path in this directory."""
-        return _joined(self.host, _below(self.at, place) or "")
+        return _joined(self.host, _below(self.at, virtual_path) or "")
 
     def seen(self, host_path: str) -> str | None:
         """Returns the virtual path of a host path, or `None` if it is outside."""
@@ -71,10 +71,10 @@ def _joined(directory: str, rest: str) -> str:
 
 
 def _mount_point(name: str) -> str:
-    place = posixpath.normpath(f"/{name}".replace("//", "/"))
-    if place == "/" or "\0" in name:
+    mount_point = posixpath.normpath(f"/{name}".replace("//", "/"))
+    if mount_point == "/" or "\0" in name:
         raise ValueError(f"invalid path name {name!r}: use one like 'input'")
-    return place
+    return mount_point
 
 
 Asks = Literal["nowhere", "everywhere", "as_configured"]
@@ -115,9 +115,9 @@ def normalize(path: str) -> str | None:
     return "/" + "/".join(names)
 
 
-def is_within(path: str, place: str) -> bool:
+def is_within(path: str, directory: str) -> bool:
     """Whether a path is a directory or below it."""
-    return place == "/" or path == place or path.startswith(f"{place}/")
+    return directory == "/" or path == directory or path.startswith(f"{directory}/")
 
 
 def mount_containing(mounts: list[MountedDirectory], path: str) -> MountedDirectory | None:

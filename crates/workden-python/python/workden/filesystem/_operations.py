@@ -13,7 +13,7 @@ from workden.filesystem.errors import PathNotInSandboxError
 from workden.filesystem.results import DEFAULT_MAX_READ_CHARS, ReadResult
 
 if TYPE_CHECKING:
-    from workden._native import Place
+    from workden._native import NativeWorkspace
     from workden.filesystem.sandbox import Sandbox
 
 _MOST = 2**63 - 1
@@ -24,7 +24,7 @@ class FileOperations:
     """Files of a sandbox. The native module enforces all limits."""
 
     _sandbox: Sandbox
-    _place: Place
+    _native: NativeWorkspace
 
     @dual_method
     def read(self, path: str, max_chars: int = DEFAULT_MAX_READ_CHARS, offset: int = 0) -> Steps[ReadResult]:

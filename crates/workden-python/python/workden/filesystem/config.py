@@ -56,12 +56,12 @@ class Mount(BaseModel):
     @field_validator("mount_point")
     @classmethod
     def _normal(cls, written: str) -> str:
-        place = written.replace("\\", "/").strip() or "/"
-        if not place.startswith("/"):
+        mount_point = written.replace("\\", "/").strip() or "/"
+        if not mount_point.startswith("/"):
             raise ValueError(f"mount_point must start with '/': {written!r}")
-        if "\0" in place:
+        if "\0" in mount_point:
             raise ValueError(f"mount_point must not contain null bytes: {written!r}")
-        return posixpath.normpath("/" + place.lstrip("/"))
+        return posixpath.normpath("/" + mount_point.lstrip("/"))
 
 
 class SandboxConfig(BaseModel):

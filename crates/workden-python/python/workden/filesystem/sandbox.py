@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from workden._native import Failure, Place
+from workden._native import Failure, NativeWorkspace
 from workden.filesystem import _decisions, _suffixes, errors
 from workden.filesystem import config as configurations
 from workden.filesystem._exceptions import exception
@@ -63,24 +63,25 @@ class Sandbox:
         self._parent: Sandbox | None = None
         self._derivation = ""
         try:
-            self._set_place(Place.mounts(native_config(self._mounts, "nowhere")))
+            self._set_native(NativeWorkspace.mounts(native_config(self._mounts, "nowhere")))
         except Failure as failure:
             raise ValueError(str(failure)) from None
 
-    def _set_place(self, place: Place) -> None:
-        self._place = place
-        self._asking_places: dict[Asks, Place] = {}
-        self._readable = place.readable_roots()
-        self._writable = place.writable_roots()
+    def _set_native(self, native: NativeWorkspace) -> None:
+        self._native = native
+        self._asking_workspaces: dict[Asks, NativeWorkspace] = {}
+        self._readable = native.readable_roots()
+        self._writable = native.writable_roots()
 
-    def _asking_place(self, asks: Asks) -> Place:
-        """Returns a place in which calls require approval, answered through `_decisions`."""
-        if asks not in self._asking_places:
+    def _asking_workspace(self, asks: Asks) -> NativeWorkspace:
+        """Returns a native workspace in which calls require approval, answered through `_decisions`."""
+        if asks not in self._asking_workspaces:
             if self._parent is None:
-                self._asking_places[asks] = Place.mounts(native_config(self._mounts, asks), _decisions.ask)
+                asking = NativeWorkspace.mounts(native_config(self._mounts, asks), _decisions.ask)
             else:
-                self._asking_places[asks] = self._parent._asking_place(asks).derive(self._derivation)
-        return self._asking_places[asks]
+                asking = self._parent._asking_workspace(asks).derive(self._derivation)
+            self._asking_workspaces[asks] = asking
+        return self._asking_workspaces[asks]
 
     # Access
 
@@ -96,27 +97,27 @@ class Sandbox:
 
     def can_read(self, path: str) -> bool:
         """Whether a path may be read, with or without approval. Suffixes and sizes are not checked."""
-        places = self._resolve_or_none(path)
-        return places is not None and self._may_read(places)
+        paths = self._resolve_or_none(path)
+        return paths is not None and self._may_read(paths)
 
     def can_write(self, path: str) -> bool:
         """Whether a path may be written, with or without approval. Suffixes and sizes are not checked."""
-        places = self._resolve_or_none(path)
-        return places is not None and self._may_write(places)
+        paths = self._resolve_or_none(path)
+        return paths is not None and self._may_write(paths)
 
     def needs_read_approval(self, path: str) -> bool:
         """Whether reading a path requires approval. `False` if it may not be read at all."""
-        places = self._resolve_or_none(path)
-        if places is None or not self._may_read(places):
+        paths = self._resolve_or_none(path)
+        if paths is None or not self._may_read(paths):
             return False
-        return any(self._mount_of(place, path).config.read_approval for place in places)
+        return any(self._mount_of(virtual_path, path).config.read_approval for virtual_path in paths)
 
     def needs_write_approval(self, path: str) -> bool:
         """Whether writing a path requires approval. `False` if it may not be written at all."""
-        places = self._resolve_or_none(path)
-        if places is None or not self._may_write(places):
+        paths = self._resolve_or_none(path)
+        if paths is None or not self._may_write(paths):
             return False
-        return any(self._mount_of(place, path).config.write_approval for place in places)
+        return any(self._mount_of(virtual_path, path).config.write_approval for virtual_path in paths)
 
     # Host paths
 
@@ -135,14 +136,14 @@ class Sandbox:
 
         With `op`, only if that operation is allowed there.
         """
-        places = self._resolve_virtual(path)
-        may_read, may_write = self._may_read(places), self._may_write(places)
+        paths = self._resolve_virtual(path)
+        may_read, may_write = self._may_read(paths), self._may_write(paths)
         if not (may_read or may_write) or (op == "read" and not may_read):
             raise PathNotInSandboxError(os.fspath(path), self.readable_roots)
         if op == "write" and not may_write:
             raise PathNotWritableError(os.fspath(path), self.writable_roots)
-        mount = self._mount_of(places[-1], path)
-        return mount.name, Path(mount.host_path(places[-1])), mount.config
+        mount = self._mount_of(paths[-1], path)
+        return mount.name, Path(mount.host_path(paths[-1])), mount.config
 
     def get_mount_root(self, mount_point: str) -> Path:
         """Returns the host directory of a mount."""
@@ -182,10 +183,10 @@ class Sandbox:
         `allow_read` says otherwise. Limits and approvals are those of this sandbox.
         """
         given = {"allow_read": _as_list(allow_read), "allow_write": _as_list(allow_write)}
-        places = {key: self._places(entries) for key, entries in given.items() if entries is not None}
-        derivation = json.dumps({**places, "readonly": readonly, "inherit": inherit})
+        paths = {key: self._normal_paths(entries) for key, entries in given.items() if entries is not None}
+        derivation = json.dumps({**paths, "readonly": readonly, "inherit": inherit})
         try:
-            place = self._place.derive(derivation)
+            native = self._native.derive(derivation)
         except Failure as failure:
             if failure.refusal is None and failure.kind == "read_only":
                 raise SandboxPermissionEscalationError(failure.sentence) from None
@@ -193,46 +194,46 @@ class Sandbox:
             raise exception(failure, self, "derive", *(entries or ["."])) from None
         child = copy.copy(self)
         child._parent, child._derivation = self, derivation
-        child._set_place(place)
+        child._set_native(native)
         return child
 
-    def _places(self, entries: list[str]) -> list[str]:
+    def _normal_paths(self, entries: list[str]) -> list[str]:
         return [self._normal(entry) for entry in entries]
 
     # Names
 
-    def _label(self, place: str) -> str:
+    def _label(self, virtual_path: str) -> str:
         """Returns a path in the form that callers use."""
-        return place if self.config.paths is None else place.lstrip("/") or "."
+        return virtual_path if self.config.paths is None else virtual_path.lstrip("/") or "."
 
     def _display(self, path: str) -> str:
         """Returns a typed path in that form; unchanged if it is invalid."""
-        place = normalize(path)
-        return path if place is None else self._label(place)
+        normal = normalize(path)
+        return path if normal is None else self._label(normal)
 
     def _virtual_path(self, host: Path) -> str:
         """Returns a host path as a virtual path."""
         for mount in self._mounts:
-            place = mount.seen(str(host))
-            if place is not None:
-                return self._label(place)
+            virtual_path = mount.seen(str(host))
+            if virtual_path is not None:
+                return self._label(virtual_path)
         return host.name
 
     def _normal(self, path: str) -> str:
-        place = normalize(os.fspath(path))
-        if place is None:
+        normal = normalize(os.fspath(path))
+        if normal is None:
             raise PathNotInSandboxError(path, self.readable_roots)
-        return place
+        return normal
 
-    def _mount_of(self, place: str, typed: str) -> MountedDirectory:
-        mount = mount_containing(self._mounts, place)
+    def _mount_of(self, virtual_path: str, typed: str) -> MountedDirectory:
+        mount = mount_containing(self._mounts, virtual_path)
         if mount is None:
             raise PathNotInSandboxError(os.fspath(typed), self.readable_roots)
         return mount
 
     def _resolve_virtual(self, path: str) -> tuple[str, str]:
         """Returns the normalized path and its target after following links, both inside the sandbox."""
-        place = leads = self._normal(path)
+        normal = leads = self._normal(path)
         while True:
             mount = self._mount_of(leads, path)
             host = os.path.realpath(mount.host_path(leads))
@@ -241,7 +242,7 @@ class Sandbox:
             if seen is None or os.path.islink(host):
                 raise PathNotInSandboxError(os.fspath(path), self.readable_roots)
             if mount_containing(self._mounts, seen) is mount:
-                return place, seen
+                return normal, seen
             # Another directory is mounted further in, and hides the files below it.
             leads = seen
 
@@ -253,23 +254,23 @@ class Sandbox:
             return None
 
     def _is_directory(self, path: str) -> bool:
-        places = self._resolve_or_none(path)
-        return places is not None and os.path.isdir(self._mount_of(places[-1], path).host_path(places[-1]))
+        paths = self._resolve_or_none(path)
+        return paths is not None and os.path.isdir(self._mount_of(paths[-1], path).host_path(paths[-1]))
 
-    def _may_read(self, places: tuple[str, str]) -> bool:
-        return all(any(is_within(place, root) for root in self._readable) for place in _distinct(places))
+    def _may_read(self, paths: tuple[str, str]) -> bool:
+        return all(any(is_within(path, root) for root in self._readable) for path in _distinct(paths))
 
-    def _may_write(self, places: tuple[str, str]) -> bool:
+    def _may_write(self, paths: tuple[str, str]) -> bool:
         return all(
-            any(is_within(place, root) for root in self._writable)
-            and self._mount_of(place, place).config.mode == "rw"
-            for place in _distinct(places)
+            any(is_within(path, root) for root in self._writable)
+            and self._mount_of(path, path).config.mode == "rw"
+            for path in _distinct(paths)
         )
 
 
-def _distinct(places: tuple[str, str]) -> tuple[str, ...]:
+def _distinct(paths: tuple[str, str]) -> tuple[str, ...]:
     """Drops the second path if both are equal, as usual."""
-    return places if places[0] != places[1] else places[:1]
+    return paths if paths[0] != paths[1] else paths[:1]
 
 
 def _as_list(entries: str | os.PathLike[str] | list[str] | None) -> list[str] | None:

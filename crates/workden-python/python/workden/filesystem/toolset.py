@@ -27,7 +27,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from workden._native import Place
+    from workden._native import NativeWorkspace
     from workden.filesystem._decisions import Decides
     from workden.filesystem._mounts import Asks
 
@@ -58,7 +58,7 @@ class FileSystemToolset(FileOperations, AbstractToolset[Any]):
 
     def __init__(self, sandbox: Sandbox, id: str | None = None, max_retries: int = 1) -> None:
         self._sandbox = sandbox
-        self._place: Place = sandbox._place
+        self._native: NativeWorkspace = sandbox._native
         self._id = id
         self._max_retries = max_retries
 
@@ -115,7 +115,7 @@ class FileSystemToolset(FileOperations, AbstractToolset[Any]):
         self, asks: Asks, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], decides: Decides
     ) -> Any:
         asking = copy.copy(self)
-        asking._place = self._sandbox._asking_place(asks)
+        asking._native = self._sandbox._asking_workspace(asks)
         asked = DECIDES.set(decides)
         try:
             return await self._answered(asking, name, tool_args, ctx)

@@ -37,13 +37,13 @@ except ImportError as error:
     raise ImportError("deepagents is not installed: pip install workden[deepagents]") from error
 
 from workden import _messages
-from workden._commands import PlaceCommands
+from workden._commands import NativeCommands
 from workden._dual import Steps, dual_method, run_async
 from workden._native import Failure
-from workden._places import place_of
+from workden._native_workspaces import native_workspace_of
 
 if TYPE_CHECKING:
-    from workden._native import Place
+    from workden._native import NativeWorkspace
     from workden.types import ExecuteResponse as Ran
     from workden.types import FileInfo
 
@@ -77,7 +77,7 @@ def deep_backend(backend: Any) -> WorkdenBackend:
 
     The result runs commands if the backend does.
     """
-    return (WorkdenSandbox if place_of(backend).has_commands() else WorkdenBackend)(backend)
+    return (WorkdenSandbox if native_workspace_of(backend).has_commands() else WorkdenBackend)(backend)
 
 
 def _file(content: str, encoding: str) -> FileData:
@@ -88,11 +88,11 @@ def _file(content: str, encoding: str) -> FileData:
 class WorkdenBackend(BackendProtocol):
     """Files of a backend with the interface of deepagents. Cancelling an async method cancels the operation."""
 
-    _place: Place
+    _native: NativeWorkspace
 
     def __init__(self, backend: Any) -> None:
         self.backend = backend
-        self._place = place_of(backend)
+        self._native = native_workspace_of(backend)
 
     @dual_method
     def ls(self, path: str) -> Steps[LsResult]:
@@ -270,7 +270,7 @@ class WorkdenSandbox(WorkdenBackend, SandboxBackendProtocol):
     def execute(self, command: str, *, timeout: int | None = None) -> Steps[ExecuteResponse]:
         """Runs a shell command until it exits, or for `timeout` seconds (default: 120; 0 means no limit)."""
         seconds = math.inf if timeout == 0 else timeout
-        running = cast("Any", PlaceCommands.execute).steps(self, command, seconds)
+        running = cast("Any", NativeCommands.execute).steps(self, command, seconds)
         ran = yield from cast("Steps[Ran]", running)
         return ExecuteResponse(output=ran.output, exit_code=ran.exit_code, truncated=ran.truncated)
 

@@ -6,7 +6,7 @@ import functools
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
-from workden._native import Place
+from workden._native import NativeWorkspace
 
 if TYPE_CHECKING:
     from workden._native import Tools
@@ -40,16 +40,16 @@ class _AnyBackend:
     def execute(self) -> None: ...
 
 
-def unrestricted_place() -> Place:
-    """Returns a place that supports everything."""
-    return Place.foreign(_AnyBackend())
+def unrestricted_workspace() -> NativeWorkspace:
+    """Returns a workspace that supports everything."""
+    return NativeWorkspace.foreign(_AnyBackend())
 
 
-def tools_over(place: Place, options: dict[str, Any], rules: str | None = None) -> Tools:
-    """Returns the tools over a place, without those that the rules deny everywhere."""
+def tools_over(workspace: NativeWorkspace, options: dict[str, Any], rules: str | None = None) -> Tools:
+    """Returns the tools over a workspace, without those that the rules deny everywhere."""
     if rules is not None:
-        place = place.guarded(rules)
-    return place.tools(json.dumps(options))
+        workspace = workspace.guarded(rules)
+    return workspace.tools(json.dumps(options))
 
 
 def specs(tools: Tools) -> dict[str, dict[str, Any]]:
@@ -59,7 +59,7 @@ def specs(tools: Tools) -> dict[str, dict[str, Any]]:
 
 @functools.cache
 def _console(edit_format: EditFormat) -> tuple[dict[str, dict[str, Any]], str]:
-    tools = tools_over(unrestricted_place(), {"edit_format": edit_format, "images": False, "documents": False})
+    tools = tools_over(unrestricted_workspace(), {"edit_format": edit_format, "images": False, "documents": False})
     return specs(tools), tools.prompt()
 
 

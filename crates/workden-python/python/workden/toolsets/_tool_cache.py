@@ -13,8 +13,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Literal
 
-from workden._native import Place, Tools
-from workden._places import own_place, unwrapped
+from workden._native import NativeWorkspace, Tools
+from workden._native_workspaces import own_native_workspace, unwrapped
 from workden.toolsets import _texts
 
 _MAX_STRONG = 16
@@ -23,16 +23,16 @@ _MAX_STRONG = 16
 ExecuteApproval = Literal["as_policy", "always"]
 
 
-def _place_of(backend: Any) -> Place:
-    """Returns the native place of a backend, or one that calls its methods."""
-    own = own_place(backend)
+def _native_workspace_of(backend: Any) -> NativeWorkspace:
+    """Returns the native workspace of a backend, or one that calls its methods."""
+    own = own_native_workspace(backend)
     if own is not None:
         return own
     try:
         called = weakref.proxy(backend)
     except TypeError:
         called = backend
-    return Place.foreign(called)
+    return NativeWorkspace.foreign(called)
 
 
 class BackendTools:
@@ -43,8 +43,8 @@ class BackendTools:
         self.specs = _texts.specs(tools)
 
 
-_Tools = tuple[Place, dict[tuple[int, ExecuteApproval], BackendTools]]
-"""A place, and the tools over it, by process and by approval of commands."""
+_Tools = tuple[NativeWorkspace, dict[tuple[int, ExecuteApproval], BackendTools]]
+"""A workspace, and the tools over it, by process and by approval of commands."""
 
 
 class ToolCache:
@@ -64,9 +64,9 @@ class ToolCache:
         # Different adapters may wrap the same backend.
         backend = unwrapped(backend)
         with self._lock:
-            place, known = self._entry(backend)
+            workspace, known = self._entry(backend)
             if key not in known:
-                known[key] = BackendTools(place.tools(json.dumps({**self._options, "execute_approval": execute})))
+                known[key] = BackendTools(workspace.tools(json.dumps({**self._options, "execute_approval": execute})))
             return known[key]
 
     def _entry(self, backend: Any) -> _Tools:
@@ -74,9 +74,9 @@ class ToolCache:
         met = self._known.get(number)
         if met is not None and met[0]() is backend:
             return met[1]
-        # All tools share one place, so that background commands are known to all of them.
-        place = _place_of(backend)
-        tools: _Tools = (place if self._rules is None else place.guarded(self._rules), {})
+        # All tools share one workspace, so that background commands are known to all of them.
+        workspace = _native_workspace_of(backend)
+        tools: _Tools = (workspace if self._rules is None else workspace.guarded(self._rules), {})
         known = self._known
         try:
             referred: Callable[[], Any] = weakref.ref(backend, lambda _: known.pop(number, None) and None)

@@ -23,7 +23,7 @@ from pydantic_core import SchemaValidator, core_schema
 from workden import _rules
 from workden._ask_callbacks import TOOL_CALL_CALLBACK
 from workden._native import Failure
-from workden._places import unwrapped
+from workden._native_workspaces import unwrapped
 from workden.toolsets import _failure_messages, _texts
 from workden.toolsets._approvals import Approvals
 from workden.toolsets._media import DOCUMENT_EXTENSIONS, IMAGE_EXTENSIONS
@@ -60,7 +60,7 @@ class Console:
     def toolset(self, id: str | None, max_retries: int) -> FunctionToolset[Any]:
         """Creates the toolset."""
         try:
-            specs = _texts.specs(_texts.tools_over(_texts.unrestricted_place(), self.options, self.rules))
+            specs = _texts.specs(_texts.tools_over(_texts.unrestricted_workspace(), self.options, self.rules))
         except Failure as failure:
             raise ValueError(str(failure)) from None
         tools = [self._tool(spec) for spec in specs.values()]

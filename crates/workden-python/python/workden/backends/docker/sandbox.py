@@ -13,7 +13,7 @@ from workden._dual import Steps, dual_method
 from workden._options import Volumes, as_list, mount, mounts, to_json
 from workden._program import container_keepers, program
 from workden._rules import Permissions, rules_of
-from workden._sandbox import PlaceSandbox
+from workden._sandbox import NativeSandbox
 from workden.backends.base import BaseSandbox
 from workden.types import ExecuteResponse, FileInfo
 
@@ -25,7 +25,7 @@ __all__ = ["DockerSandbox"]
 
 
 @BaseSandbox.register
-class DockerSandbox(PlaceSandbox):
+class DockerSandbox(NativeSandbox):
     """A sandbox in a container. It starts on first use.
 
     The daemon is the one in `DOCKER_HOST`, or else at the default socket. The container has no network, few privileges,
@@ -107,7 +107,7 @@ class DockerSandbox(PlaceSandbox):
         self._ask_fallback: AskFallback = ask_fallback
         self._permissions = permissions
         named, of_host = _volumes(volumes)
-        self._wanted = to_json(
+        self._config = to_json(
             daemon={"host": docker_host, "keeper": program(), "keepers": container_keepers()},
             image=image,
             runtime=None if runtime is None else runtime.model_dump(mode="json"),
@@ -139,8 +139,8 @@ class DockerSandbox(PlaceSandbox):
         self._asks = native_callback(ask_callback)
         super().__init__(session_id or sandbox_id, idle_timeout)
 
-    def _create_place(self) -> _native.Place:
-        return _native.Place.docker(self._wanted, self._asks)
+    def _create_native(self) -> _native.NativeWorkspace:
+        return _native.NativeWorkspace.docker(self._config, self._asks)
 
     @property
     def runtime(self) -> RuntimeConfig | None:
@@ -156,13 +156,13 @@ class DockerSandbox(PlaceSandbox):
     def execute(self, command: str, timeout: float | None = None) -> Steps[ExecuteResponse]:
         """Runs a shell command until it exits, or for `timeout` seconds (default: no limit)."""
         seconds = math.inf if timeout is None else timeout
-        return (yield from PlaceSandbox.execute.steps(self, command, seconds))  # type: ignore[attr-defined]
+        return (yield from NativeSandbox.execute.steps(self, command, seconds))  # type: ignore[attr-defined]
 
     @dual_method
     def glob_info(self, pattern: str, path: str = "/") -> Steps[list[FileInfo]]:
         """Returns the files below `path` whose path matches, newest first. `/` is the whole container, `.` is
         `work_dir`."""
-        return (yield from PlaceSandbox.glob_info.steps(self, pattern, path))  # type: ignore[attr-defined]
+        return (yield from NativeSandbox.glob_info.steps(self, pattern, path))  # type: ignore[attr-defined]
 
 
 def _volumes(volumes: Volumes | None) -> tuple[list[dict[str, str]], list[dict[str, str]]]:

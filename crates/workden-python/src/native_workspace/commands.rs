@@ -1,10 +1,10 @@
-//! Commands of a place, in the foreground and in the background.
+//! Commands of a workspace, in the foreground and in the background.
 
 use std::time::Duration;
 
 use workden_core::sandbox::{Ended, JobId, JobRead, JobState, Killed};
 
-use super::Place;
+use super::NativeWorkspace;
 use crate::calls::calls;
 
 /// `(output, exit code, whether output was omitted, whether it timed out)`.
@@ -21,48 +21,48 @@ fn job_info(job: workden_core::sandbox::Job) -> JobInfo {
 }
 
 calls! {
-    impl Place = den;
+    impl NativeWorkspace = parts;
 
     /// Runs a shell line until it exits. Without a timeout it has the default one.
     @(command, timeout=None)
-    fn execute | execute_async (den, command: String, timeout: Option<f64>) -> Ran {
+    fn execute | execute_async (parts, command: String, timeout: Option<f64>) -> Ran {
         let timeout = timeout.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX));
-        let ran = den.workspace.execute(&command, timeout).await?;
+        let ran = parts.workspace.execute(&command, timeout).await?;
         Ok((ran.output.text(), ran.exit_code(), ran.output.left_out.is_some(), ran.ended == Ended::TimedOut))
     }
 
     /// Starts a shell line in the background.
-    fn start_job | start_job_async (den, command: String) -> JobInfo {
-        den.workspace.start_job(&command).await.map(job_info)
+    fn start_job | start_job_async (parts, command: String) -> JobInfo {
+        parts.workspace.start_job(&command).await.map(job_info)
     }
 
     /// Returns the output of a job from an offset, the next offset, and the state of the job.
-    fn read_job | read_job_async (den, id: String, offset: u64) -> (String, u64, JobInfo) {
-        let read = den.workspace.read_job(&JobId(id), &JobRead::from(offset)).await?;
+    fn read_job | read_job_async (parts, id: String, offset: u64) -> (String, u64, JobInfo) {
+        let read = parts.workspace.read_job(&JobId(id), &JobRead::from(offset)).await?;
         Ok((read.text, read.next, job_info(read.job)))
     }
 
     /// Kills a job. Returns whether it was running.
-    fn kill_job | kill_job_async (den, id: String) -> bool {
-        Ok(den.workspace.kill_job(&JobId(id)).await? == Killed::Stopped)
+    fn kill_job | kill_job_async (parts, id: String) -> bool {
+        Ok(parts.workspace.kill_job(&JobId(id)).await? == Killed::Stopped)
     }
 
     /// Lists all jobs.
-    fn jobs | jobs_async (den) -> Vec<JobInfo> {
-        Ok(den.workspace.jobs().await?.into_iter().map(job_info).collect())
+    fn jobs | jobs_async (parts) -> Vec<JobInfo> {
+        Ok(parts.workspace.jobs().await?.into_iter().map(job_info).collect())
     }
 
     /// Ends the sandbox or the host runner, with all commands.
-    fn stop | stop_async (den) -> () {
+    fn stop | stop_async (parts) -> () {
         use workden_core::Sandbox;
-        match den.workspace.commands() {
+        match parts.workspace.commands() {
             Ok(commands) => commands.stop().await,
             Err(_) => Ok(()),
         }
     }
 
     /// Returns the directory in which relative paths and commands start.
-    fn directory | directory_async (den) -> String {
-        Ok(den.workspace.working_directory().await?.to_string())
+    fn directory | directory_async (parts) -> String {
+        Ok(parts.workspace.working_directory().await?.to_string())
     }
 }

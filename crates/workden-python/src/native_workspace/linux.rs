@@ -11,15 +11,15 @@ use workden::{
 use workden_policy::PathScope;
 
 use super::{
-    Den, Place,
-    shown::{self, RunOutside, Shown, Size},
+    NativeWorkspace, WorkspaceParts,
+    host_paths::{self, GitFilesOption, HostPath, Size},
 };
 use crate::{asking, failure, keepers, rules};
 
 /// Configuration of a Linux sandbox.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct LinuxConfig {
     #[serde(default)]
     keeper: Option<PathBuf>,
     /// The host directory to work in; by default an empty one in memory.
@@ -33,13 +33,13 @@ struct Wanted {
     #[serde(default)]
     root_files: Option<PathBuf>,
     #[serde(default)]
-    mounts: Vec<Shown>,
+    mounts: Vec<HostPath>,
     #[serde(default)]
     read_only: Vec<String>,
     #[serde(default)]
     masked: Vec<String>,
     #[serde(default)]
-    git_files: RunOutside,
+    git_files: GitFilesOption,
     #[serde(default)]
     network: Network,
     #[serde(default)]
@@ -82,51 +82,51 @@ struct Limits {
 }
 
 #[pymethods]
-impl Place {
-    /// Creates a Linux sandbox. `wanted` is JSON; `asks` answers approval questions.
+impl NativeWorkspace {
+    /// Creates a Linux sandbox. `config` is JSON; `asks` answers approval questions.
     #[staticmethod]
-    #[pyo3(signature = (wanted, asks=None))]
-    fn linux(wanted: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {
-        let wanted: Wanted = serde_json::from_str(wanted)
+    #[pyo3(signature = (config, asks=None))]
+    fn linux(config: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {
+        let config: LinuxConfig = serde_json::from_str(config)
             .map_err(|error| failure::raised(failure::invalid("a Linux sandbox", error)))?;
-        let (wanted, approvals) = (Arc::new(wanted), asking::approvals(asks));
+        let (config, approvals) = (Arc::new(config), asking::approvals(asks));
         Self::made_by(move || {
-            let sandbox = sandbox(&wanted)?;
+            let sandbox = sandbox(&config)?;
             let builder = Workspace::builder().linux(|_| sandbox).approvals(approvals.clone());
-            Den::with_sandbox(rules::hold(builder, wanted.rules.as_ref(), PathScope::Machine)?)
+            WorkspaceParts::with_sandbox(rules::hold(builder, config.rules.as_ref(), PathScope::Machine)?)
         })
     }
 }
 
-fn sandbox(wanted: &Wanted) -> Result<LinuxSandboxBuilder> {
+fn sandbox(config: &LinuxConfig) -> Result<LinuxSandboxBuilder> {
     let mut builder = LinuxSandbox::builder()
-        .keeper(keepers::program(wanted.keeper.as_ref())?)
+        .keeper(keepers::program(config.keeper.as_ref())?)
         .environment_of(HostEnvironment::from_process())
-        .level(wanted.level)
-        .git_files(wanted.git_files.git_files())
-        .network(wanted.network);
-    if let Some(directory) = &wanted.directory {
+        .level(config.level)
+        .git_files(config.git_files.git_files())
+        .network(config.network);
+    if let Some(directory) = &config.directory {
         builder = builder.root(directory);
     }
-    if let Some(Size(bytes)) = wanted.ephemeral {
+    if let Some(Size(bytes)) = config.ephemeral {
         builder = builder.ephemeral(bytes);
     }
-    if let Some(directory) = &wanted.root_files {
+    if let Some(directory) = &config.root_files {
         builder = builder.root_files(directory);
     }
-    for Shown { source, at, access } in &wanted.mounts {
+    for HostPath { source, at, access } in &config.mounts {
         builder = builder.mount(at, source, *access);
     }
-    builder = wanted.read_only.iter().fold(builder, LinuxSandboxBuilder::read_only);
-    builder = wanted.masked.iter().fold(builder, LinuxSandboxBuilder::masked);
-    builder = wanted.variables.iter().fold(builder, |builder, (name, value)| builder.env(name, value));
-    builder = wanted.pass_variables.iter().fold(builder, LinuxSandboxBuilder::pass_env);
-    builder = wanted.toolchains.iter().fold(builder, LinuxSandboxBuilder::toolchain);
-    if let Some(lease) = &wanted.lease {
-        builder = builder.lease(shown::seconds("ttl", lease.ttl)?).lease_directory(&lease.directory);
+    builder = config.read_only.iter().fold(builder, LinuxSandboxBuilder::read_only);
+    builder = config.masked.iter().fold(builder, LinuxSandboxBuilder::masked);
+    builder = config.variables.iter().fold(builder, |builder, (name, value)| builder.env(name, value));
+    builder = config.pass_variables.iter().fold(builder, LinuxSandboxBuilder::pass_env);
+    builder = config.toolchains.iter().fold(builder, LinuxSandboxBuilder::toolchain);
+    if let Some(lease) = &config.lease {
+        builder = builder.lease(host_paths::seconds("ttl", lease.ttl)?).lease_directory(&lease.directory);
     }
-    builder = limited(builder, &wanted.limits)?;
-    Ok(if wanted.limits_best_effort { builder.best_effort() } else { builder })
+    builder = limited(builder, &config.limits)?;
+    Ok(if config.limits_best_effort { builder.best_effort() } else { builder })
 }
 
 fn limited(mut builder: LinuxSandboxBuilder, limits: &Limits) -> Result<LinuxSandboxBuilder> {
@@ -145,10 +145,10 @@ fn limited(mut builder: LinuxSandboxBuilder, limits: &Limits) -> Result<LinuxSan
         builder = builder.tmp_size(bytes);
     }
     if let Some(time) = limits.wall_clock {
-        builder = builder.wall_clock(shown::seconds("wall_clock", time)?);
+        builder = builder.wall_clock(host_paths::seconds("wall_clock", time)?);
     }
     if let Some(time) = limits.idle {
-        builder = builder.idle(shown::seconds("idle", time)?);
+        builder = builder.idle(host_paths::seconds("idle", time)?);
     }
     Ok(builder)
 }

@@ -29,7 +29,7 @@ impl Names {
         Ok(names)
     }
 
-    /// Returns the path in the place for typed text, relative to this directory.
+    /// Returns the path in the workspace for typed text, relative to this directory.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl Names {
     }
 }
 
-/// Returns the path of a host directory as a path in a place.
+/// Returns the path of a host directory as a path in a workspace.
 pub(super) fn host_name(directory: &std::path::Path) -> Result<VirtualPath> {
     VirtualPath::parse_bytes(directory.as_os_str().as_encoded_bytes())
 }

@@ -9,12 +9,12 @@ use workden_policy::{
     configs::{ConfiguredMounts, MountsConfig, SandboxConfig},
 };
 
-use super::{Den, Place};
+use super::{NativeWorkspace, WorkspaceParts};
 use crate::{asking, failure};
 
 /// Configuration of the mounts.
 #[derive(Debug)]
-struct Wanted {
+struct HostMountsConfig {
     /// Base directory of relative host paths.
     base: PathBuf,
     config: Configuration,
@@ -37,30 +37,30 @@ impl Configuration {
 }
 
 #[pymethods]
-impl Place {
-    /// Mounts host directories. `wanted` is JSON; `asks` answers approval questions.
+impl NativeWorkspace {
+    /// Mounts host directories. `config` is JSON; `asks` answers approval questions.
     #[staticmethod]
-    #[pyo3(signature = (wanted, asks=None))]
-    fn mounts(wanted: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {
+    #[pyo3(signature = (config, asks=None))]
+    fn mounts(config: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {
         let invalid = |error| failure::raised(failure::invalid("mounts", error));
-        let mut value: serde_json::Value = serde_json::from_str(wanted).map_err(invalid)?;
+        let mut value: serde_json::Value = serde_json::from_str(config).map_err(invalid)?;
         let base = value.as_object_mut().and_then(|all| all.remove("base"));
         let base: PathBuf = serde_json::from_value(base.unwrap_or_default()).map_err(invalid)?;
         let config: Configuration = match value.get("mounts").is_some_and(|mounts| !mounts.is_null()) {
             true => Configuration::Mounts(serde_json::from_value(value).map_err(invalid)?),
             false => Configuration::Sandbox(serde_json::from_value(value).map_err(invalid)?),
         };
-        let (wanted, approvals) = (Wanted { base, config }, asking::approvals(asks));
+        let (host_mounts, approvals) = (HostMountsConfig { base, config }, asking::approvals(asks));
         Self::made_by(move || {
-            let configured = wanted.config.to_mounts()?;
+            let configured = host_mounts.config.to_mounts()?;
             // What may be written is what the limits of each mount say, as in the library that these are of.
             let mut builder = Workspace::builder().durability(Durability::None).git_files(GitFiles::Writable);
             for host in &configured.hosts {
-                let directory = made(&wanted.base.join(&host.host_path))?;
+                let directory = made(&host_mounts.base.join(&host.host_path))?;
                 builder = builder.mount(&host.at, directory, MountAccess::ReadWrite);
             }
             let policy = Policy::new().with_mounts(configured.table);
-            Ok(Den::new(builder.work_dir("/").policy(policy).approvals(approvals.clone()).build()?))
+            Ok(WorkspaceParts::new(builder.work_dir("/").policy(policy).approvals(approvals.clone()).build()?))
         })
     }
 }

@@ -15,7 +15,7 @@ use crate::failure;
 /// A file or directory of the host, or a volume of the daemon.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Shown {
+pub(super) struct HostPath {
     pub(super) source: PathBuf,
     pub(super) at: String,
     pub(super) access: MountAccess,
@@ -24,13 +24,13 @@ pub(super) struct Shown {
 /// Whether commands and file calls may change files that git and other host programs execute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum RunOutside {
+pub(super) enum GitFilesOption {
     #[default]
     Protected,
     Writable,
 }
 
-impl RunOutside {
+impl GitFilesOption {
     pub(super) fn git_files(self) -> GitFiles {
         match self {
             Self::Protected => GitFiles::Protected,
@@ -39,8 +39,8 @@ impl RunOutside {
     }
 
     /// The same for file calls, which the sandbox does not restrict.
-    pub(super) fn held(self, mut builder: WorkspaceBuilder, shown: &[Mount]) -> WorkspaceBuilder {
-        let writable = shown.iter().filter(|mount| mount.access == MountAccess::ReadWrite);
+    pub(super) fn held(self, mut builder: WorkspaceBuilder, mounts: &[Mount]) -> WorkspaceBuilder {
+        let writable = mounts.iter().filter(|mount| mount.access == MountAccess::ReadWrite);
         for mount in writable.filter(|_| self == Self::Protected) {
             builder = builder.protected_names(&mount.at, ProtectedNames::host_executed());
         }

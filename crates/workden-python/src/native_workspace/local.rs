@@ -15,15 +15,15 @@ use workden::{
 use workden_policy::PathScope;
 
 use super::{
-    Den, Place,
+    NativeWorkspace, WorkspaceParts,
     names::{self, Names},
 };
 use crate::{asking, failure, rules};
 
-/// Configuration of a local place.
+/// Configuration of a local workspace.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct LocalConfig {
     /// Base directory of relative paths and commands.
     root: PathBuf,
     /// The directories that may be used.
@@ -57,18 +57,18 @@ enum Commands {
 }
 
 #[pymethods]
-impl Place {
-    /// Opens host directories under their own names. `wanted` is JSON; `asks` answers approval questions.
+impl NativeWorkspace {
+    /// Opens host directories under their own names. `config` is JSON; `asks` answers approval questions.
     #[staticmethod]
-    #[pyo3(signature = (wanted, asks=None))]
-    fn local(wanted: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {
-        let wanted: Wanted =
-            serde_json::from_str(wanted).map_err(|error| failure::raised(failure::invalid("a local place", error)))?;
-        let (wanted, approvals) = (Arc::new(wanted), asking::approvals(asks));
+    #[pyo3(signature = (config, asks=None))]
+    fn local(config: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {
+        let config: LocalConfig =
+            serde_json::from_str(config).map_err(|error| failure::raised(failure::invalid("a local place", error)))?;
+        let (config, approvals) = (Arc::new(config), asking::approvals(asks));
         Self::made_by(move || {
-            let (real, names) = places(&wanted)?;
-            let root = names::host_name(&canonical(&wanted.root)?)?;
-            let durability = if wanted.durable { Durability::Fsync } else { Durability::None };
+            let (real, names) = real_directories(&config)?;
+            let root = names::host_name(&canonical(&config.root)?)?;
+            let durability = if config.durable { Durability::Fsync } else { Durability::None };
             let mut builder = Workspace::builder().work_dir(&root).durability(durability).approvals(approvals.clone());
             for directory in &real {
                 builder = builder.mount(names::host_name(directory)?, directory, MountAccess::ReadWrite);
@@ -77,28 +77,28 @@ impl Place {
                 // An empty list of directories allows nothing, not even files in memory.
                 builder = builder.mount_backend("/", CompositeBackend::builder().build());
             }
-            let surroundings = match wanted.commands {
+            let surroundings = match config.commands {
                 Commands::None => PathScope::FilesOnly,
                 Commands::Host | Commands::Linux => PathScope::Machine,
             };
-            builder = rules::hold(builder, wanted.rules.as_ref(), surroundings)?;
-            builder = match wanted.commands {
+            builder = rules::hold(builder, config.rules.as_ref(), surroundings)?;
+            builder = match config.commands {
                 // A caller with the host's shell, or the host's files, has those of git as well.
                 Commands::None => builder.git_files(GitFiles::Writable),
                 Commands::Host => builder
                     .git_files(GitFiles::Writable)
-                    .host(|host| host.work_dir(&root).with(|options| wanted.pass(options))),
+                    .host(|host| host.work_dir(&root).with(|options| config.pass(options))),
                 Commands::Linux => builder.linux(|linux| {
-                    let linux = wanted.toolchains.iter().fold(linux, LinuxSandboxBuilder::toolchain);
-                    linux.with(|options| wanted.pass(options))
+                    let linux = config.toolchains.iter().fold(linux, LinuxSandboxBuilder::toolchain);
+                    linux.with(|options| config.pass(options))
                 }),
             };
-            Ok(Den { names: Arc::new(names), ..Den::new(builder.build()?) })
+            Ok(WorkspaceParts { names: Arc::new(names), ..WorkspaceParts::new(builder.build()?) })
         })
     }
 }
 
-impl Wanted {
+impl LocalConfig {
     fn pass(&self, options: &mut SandboxOptions) {
         options.keeper = self.keeper.as_ref().map(KeeperProgram::at);
         self.pass_variables.iter().for_each(|name| options.pass_env(name));
@@ -106,9 +106,9 @@ impl Wanted {
 }
 
 /// The directories as they really are, and their names.
-fn places(wanted: &Wanted) -> Result<(Vec<PathBuf>, Names)> {
+fn real_directories(config: &LocalConfig) -> Result<(Vec<PathBuf>, Names)> {
     let both = |given: &PathBuf| Ok((given.clone(), canonical(given)?));
-    let both = wanted.directories.iter().map(both).collect::<Result<Vec<_>>>()?;
+    let both = config.directories.iter().map(both).collect::<Result<Vec<_>>>()?;
     let mut real: Vec<PathBuf> = Vec::new();
     for (_, directory) in &both {
         // A nested directory is reachable through the outer one.

@@ -10,8 +10,8 @@ use workden::sandboxes::docker::{BuildProgress, DockerSandboxBuilder};
 
 use crate::crossing;
 
-/// Reports the progress of the image of this container.
-pub(super) fn told(plan: DockerSandboxBuilder) -> DockerSandboxBuilder {
+/// Logs the progress of the image of this container.
+pub(super) fn with_progress_log(plan: DockerSandboxBuilder) -> DockerSandboxBuilder {
     let pulled = Mutex::new(HashSet::new());
     plan.on_progress(move |progress| {
         if let Some((level, line)) = line(&progress, &pulled) {

@@ -1,4 +1,4 @@
-//! Places whose files are in Python: a Python backend, or a dictionary.
+//! Workspaces whose files are in Python: a Python backend, or a dictionary.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use pyo3::{prelude::*, types::PyDict};
 use workden::Workspace;
 use workden_policy::PathScope;
 
-use super::{Den, Place};
+use super::{NativeWorkspace, WorkspaceParts};
 use crate::{asking, foreign::Foreign, rules, runtime::Lock, state::LiveFiles};
 
 #[pymethods]
-impl Place {
+impl NativeWorkspace {
     /// Wraps a Python backend. It has commands if it has `execute`.
     #[staticmethod]
     #[pyo3(signature = (backend, rules=None, asks=None))]
@@ -28,7 +28,7 @@ impl Place {
                 true => builder.remote(Arc::new(foreign.clone())),
                 false => builder.mount_backend("/", foreign.clone()),
             };
-            Ok(Den::new(builder.build()?))
+            Ok(WorkspaceParts::new(builder.build()?))
         })
     }
 
@@ -40,7 +40,7 @@ impl Place {
         Self::made_by(move || {
             let mut builder = Workspace::builder().approvals(approvals.clone()).mount_backend("/", files.clone());
             builder = rules::hold(builder, rules.as_ref(), PathScope::FilesOnly)?;
-            Ok(Den { lock: Lock::Kept, ..Den::new(builder.build()?) })
+            Ok(WorkspaceParts { lock: Lock::Kept, ..WorkspaceParts::new(builder.build()?) })
         })
     }
 }

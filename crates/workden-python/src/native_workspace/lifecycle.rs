@@ -1,16 +1,16 @@
-//! Lifecycle of a place with a sandbox: start, status, isolation and end.
+//! Lifecycle of a workspace with a sandbox: start, status, isolation and end.
 
 use std::{fmt, sync::Arc};
 
 use workden::{LazySandbox, Workspace};
 use workden_core::Sandbox;
 
-use super::Place;
+use super::NativeWorkspace;
 use crate::{calls::calls, failure, runtime};
 
-/// Reports whether the sandbox of a place was started. Calling the sandbox itself would start it.
+/// Reports whether the sandbox of a workspace was started. Calling the sandbox itself would start it.
 #[derive(Clone)]
-pub(crate) struct Life {
+pub(crate) struct SandboxLifecycle {
     shared: Arc<Shared>,
 }
 
@@ -20,9 +20,9 @@ struct Shared {
     late: Option<LazySandbox>,
 }
 
-impl Life {
+impl SandboxLifecycle {
     /// Uses this function to report the state. Its captures are dropped last.
-    pub(super) fn told_by(has_started: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+    pub(super) fn reported_by(has_started: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self { shared: Arc::new(Shared { has_started: Some(Box::new(has_started)), late: None }) }
     }
 
@@ -35,7 +35,7 @@ impl Life {
     }
 
     fn has_started(&self) -> bool {
-        self.shared.has_started.as_ref().is_some_and(|told| told())
+        self.shared.has_started.as_ref().is_some_and(|has_started| has_started())
     }
 }
 
@@ -48,24 +48,26 @@ impl Drop for Shared {
     }
 }
 
-impl fmt::Debug for Life {
+impl fmt::Debug for SandboxLifecycle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Life").field("has_started", &self.has_started()).finish()
+        f.debug_struct("SandboxLifecycle").field("has_started", &self.has_started()).finish()
     }
 }
 
 calls! {
-    impl Place = den;
+    impl NativeWorkspace = parts;
 
     /// Starts the sandbox now instead of on first use.
-    fn start | start_async (den) -> () {
-        den.workspace.commands()?.usage().await.map(drop)
+    fn start | start_async (parts) -> () {
+        parts.workspace.commands()?.usage().await.map(drop)
     }
 
     /// Whether the sandbox was started and is running. Does not start it.
-    fn is_alive | is_alive_async (den) -> bool {
-        let Some(life) = den.life.as_ref().filter(|life| life.has_started()) else { return Ok(false) };
-        Ok(match (&life.shared.late, den.workspace.commands()) {
+    fn is_alive | is_alive_async (parts) -> bool {
+        let Some(lifecycle) = parts.lifecycle.as_ref().filter(|lifecycle| lifecycle.has_started()) else {
+            return Ok(false);
+        };
+        Ok(match (&lifecycle.shared.late, parts.workspace.commands()) {
             // Not through the workspace, which would start another sandbox if this one has ended meanwhile.
             (Some(late), _) => match late.sandbox() {
                 Some(sandbox) => sandbox.usage().await.is_ok(),
@@ -76,9 +78,10 @@ calls! {
         })
     }
 
-    /// Ends the sandbox and its processes. A sandbox that this place started is started again on next use.
-    fn end | end_async (den) -> () {
-        match (den.life.as_ref().and_then(|life| life.shared.late.as_ref()), den.workspace.commands()) {
+    /// Ends the sandbox and its processes. A sandbox that this workspace started is started again on next use.
+    fn end | end_async (parts) -> () {
+        let late = parts.lifecycle.as_ref().and_then(|lifecycle| lifecycle.shared.late.as_ref());
+        match (late, parts.workspace.commands()) {
             (Some(late), _) => late.end().await,
             (None, Ok(commands)) => commands.stop().await,
             (None, Err(_)) => Ok(()),
@@ -86,14 +89,14 @@ calls! {
     }
 
     /// Returns the isolation of commands, as JSON.
-    fn isolation | isolation_async (den) -> String {
-        let isolation = den.workspace.commands()?.isolation().await?;
+    fn isolation | isolation_async (parts) -> String {
+        let isolation = parts.workspace.commands()?.isolation().await?;
         serde_json::to_string(&isolation).map_err(|error| failure::invalid("the report", error))
     }
 
     /// Returns the resource usage of the sandbox, as JSON.
-    fn usage | usage_async (den) -> String {
-        let usage = den.workspace.commands()?.usage().await?;
+    fn usage | usage_async (parts) -> String {
+        let usage = parts.workspace.commands()?.usage().await?;
         serde_json::to_string(&usage).map_err(|error| failure::invalid("the report", error))
     }
 }

@@ -1,4 +1,4 @@
-//! Places derived from other places: with more rules, with fewer directories, or combined.
+//! Workspaces derived from other workspaces: with more rules, with fewer directories, or combined.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use workden::{Derive, Workspace};
 use workden_core::{Backend, Op, PrefixBackend, Resolved, Sandbox, Symlink, Verdict, VirtualPath};
 use workden_policy::{Operation, PathScope, Policy};
 
-use super::{Den, Place};
+use super::{NativeWorkspace, WorkspaceParts};
 use crate::{asking, failure, rules};
 
-impl Den {
+impl WorkspaceParts {
     pub(crate) fn surroundings(&self) -> PathScope {
         match self.workspace.commands() {
             Ok(_) => PathScope::Machine,
@@ -42,50 +42,51 @@ impl Den {
         self.workspace.named_directory().filter(|_| !self.names.directories.is_empty())
     }
 
-    /// Returns the place as a sandbox, behind its own rules, if it has commands.
+    /// Returns the workspace as a sandbox, behind its own rules, if it has commands.
     fn sandbox(&self) -> Option<Arc<dyn Sandbox>> {
         self.workspace.commands().ok().map(|commands| Arc::new(commands.clone()) as Arc<dyn Sandbox>)
     }
 }
 
-/// A route of a composite: its prefix, its place, and, if the place sees paths without the prefix, where they start.
-type Route = (String, Py<Place>, Option<String>);
+/// A route of a composite: its prefix, its workspace, and, if the workspace sees paths without the prefix, where they
+/// start.
+type Route = (String, Py<NativeWorkspace>, Option<String>);
 
 #[pymethods]
-impl Place {
-    /// Returns the same place behind additional rules.
+impl NativeWorkspace {
+    /// Returns the same workspace behind additional rules.
     #[pyo3(signature = (rules, asks=None))]
     fn guarded(slf: Py<Self>, rules: String, asks: Option<Py<PyAny>>) -> PyResult<Self> {
         let approvals = asks.map(|asks| asking::approvals(Some(asks)));
         Self::made_by(move || {
-            let den = slf.get().den()?;
-            let rules = rules::enforced(&rules, den.surroundings())?;
-            Ok(Den { workspace: den.workspace.behind(rules.as_ref(), approvals.clone())?, ..den })
+            let parts = slf.get().parts()?;
+            let rules = rules::enforced(&rules, parts.surroundings())?;
+            Ok(WorkspaceParts { workspace: parts.workspace.behind(rules.as_ref(), approvals.clone())?, ..parts })
         })
     }
 
-    /// Returns the same place restricted to some directories; `wanted` is JSON.
-    fn derive(slf: Py<Self>, wanted: &str) -> PyResult<Self> {
-        let wanted: Derive = serde_json::from_str(wanted)
+    /// Returns the same workspace restricted to some directories; `config` is JSON.
+    fn derive(slf: Py<Self>, config: &str) -> PyResult<Self> {
+        let config: Derive = serde_json::from_str(config)
             .map_err(|error| failure::raised(failure::invalid("a derived place", error)))?;
         Self::made_by(move || {
-            let den = slf.get().den()?;
-            Ok(Den { workspace: den.workspace.derive(&wanted)?, ..den })
+            let parts = slf.get().parts()?;
+            Ok(WorkspaceParts { workspace: parts.workspace.derive(&config)?, ..parts })
         })
     }
 
-    /// Combines several places in one tree.
+    /// Combines several workspaces in one tree.
     #[staticmethod]
     #[pyo3(signature = (default, routes, rules=None, asks=None))]
     fn composite(
-        default: Py<Place>,
+        default: Py<NativeWorkspace>,
         routes: Vec<Route>,
         rules: Option<String>,
         asks: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let approvals = asking::approvals(asks);
         Self::made_by(move || {
-            let first = default.get().den()?;
+            let first = default.get().parts()?;
             let mut builder = Workspace::builder().approvals(approvals.clone());
             builder = match (first.sandbox(), first.workspace.named_directory()) {
                 (Some(sandbox), Some(directory)) => builder.remote(sandbox).work_dir(&directory),
@@ -95,12 +96,12 @@ impl Place {
                     builder.mount_backend("/", first.workspace.files().clone()).work_dir(&directory)
                 }
             };
-            for (prefix, place, start) in &routes {
-                let (at, den) = (VirtualPath::parse(prefix)?, place.get().den()?);
-                let files = den.workspace.files().clone();
+            for (prefix, workspace, start) in &routes {
+                let (at, parts) = (VirtualPath::parse(prefix)?, workspace.get().parts()?);
+                let files = parts.workspace.files().clone();
                 let start = match start {
                     // Host directories under their own names start at their base directory.
-                    Some(start) => den.root().map_or_else(|| VirtualPath::parse(start), Ok)?,
+                    Some(start) => parts.root().map_or_else(|| VirtualPath::parse(start), Ok)?,
                     None => at.clone(),
                 };
                 builder = match start.is_root() {
@@ -109,13 +110,13 @@ impl Place {
                 };
             }
             builder = rules::hold(builder, rules.as_ref(), first.surroundings())?;
-            Ok(Den::new(builder.build()?))
+            Ok(WorkspaceParts::new(builder.build()?))
         })
     }
 
     /// Whether it has commands.
     fn has_commands(&self) -> PyResult<bool> {
-        Ok(self.den().map_err(failure::raised)?.workspace.commands().is_ok())
+        Ok(self.parts().map_err(failure::raised)?.workspace.commands().is_ok())
     }
 
     /// Returns the readable directories.
@@ -130,13 +131,13 @@ impl Place {
 
     /// Judges one operation on a path, with the reason. It asks no questions and opens no files.
     fn verdict(&self, py: Python<'_>, operation: &str, path: String) -> PyResult<(String, String)> {
-        let den = self.den().map_err(failure::raised)?;
+        let parts = self.parts().map_err(failure::raised)?;
         let operation = Operation::ALL.into_iter().find(|known| known.name() == operation).ok_or_else(|| {
             failure::raised(failure::invalid("a verdict", format!("unknown operation `{operation}`")))
         })?;
-        let verdict = crate::runtime::wait(py, den.lock, async move {
-            let path = den.path(&path).await?;
-            Ok(den.judged(operation, &path).await)
+        let verdict = crate::runtime::wait(py, parts.lock, async move {
+            let path = parts.path(&path).await?;
+            Ok(parts.judged(operation, &path).await)
         })?;
         Ok(match verdict {
             Verdict::Allow => ("allow".to_owned(), String::new()),
@@ -146,9 +147,9 @@ impl Place {
     }
 }
 
-impl Place {
+impl NativeWorkspace {
     fn roots(&self, of: impl Fn(&Policy) -> Vec<VirtualPath>) -> PyResult<Vec<String>> {
-        let den = self.den().map_err(failure::raised)?;
-        Ok(of(den.workspace.policy()).iter().map(ToString::to_string).collect())
+        let parts = self.parts().map_err(failure::raised)?;
+        Ok(of(parts.workspace.policy()).iter().map(ToString::to_string).collect())
     }
 }

@@ -9,7 +9,7 @@ use workden_core::{
     sandbox::{Command, Ended, Process, ProcessEvent, Signal, SpawnRequest, Stream, Streams},
 };
 
-use super::Place;
+use super::NativeWorkspace;
 use crate::{calls::calls, convert::Blob};
 
 /// `(exit code, stdout, stderr, whether it timed out, whether it printed too much)`.
@@ -59,12 +59,12 @@ fn command(argv: Option<Vec<String>>, line: Option<String>) -> Result<Command> {
 }
 
 calls! {
-    impl Place = den;
+    impl NativeWorkspace = parts;
 
     /// Runs an argument list or a shell line with separate streams until it exits. On a timeout, or after more than
     /// `most` bytes of output, its process tree is killed.
     fn run | run_async (
-        den,
+        parts,
         argv: Option<Vec<String>>,
         line: Option<String>,
         env: BTreeMap<String, String>,
@@ -73,12 +73,12 @@ calls! {
     ) -> Ran {
         let request = SpawnRequest {
             command: command(argv, line)?,
-            directory: Some(den.workspace.working_directory().await?),
+            directory: Some(parts.workspace.working_directory().await?),
             environment: env,
             streams: Streams::Pipes,
         };
         let time = timeout.map_or(Duration::MAX, |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
-        let mut process = den.workspace.commands()?.spawn(&request).await?;
+        let mut process = parts.workspace.commands()?.spawn(&request).await?;
         // A process that has exited needs no input.
         let _ = process.control.close_input().await;
         let mut printed = Printed::default();

@@ -34,7 +34,7 @@ pub(super) struct Daemons {
 }
 
 struct Known {
-    wanted: Daemons,
+    config: Daemons,
     decided_by: Vec<Option<String>>,
     both: (Daemon, ContainerKeepers),
 }
@@ -42,25 +42,25 @@ struct Known {
 static KNOWN: PerProcess<Mutex<Vec<Known>>> = PerProcess::new();
 
 /// Returns the daemon and the keepers, shared between equal configurations.
-pub(super) fn of_this_process(wanted: &Daemons) -> Result<(Daemon, ContainerKeepers)> {
+pub(super) fn of_this_process(config: &Daemons) -> Result<(Daemon, ContainerKeepers)> {
     let host = HostEnvironment::from_process();
     let decided_by: Vec<_> = DECIDE.iter().map(|name| host.variable(name).map(str::to_owned)).collect();
     let mut known = KNOWN.get_or_make(|| Ok(Mutex::default()))?.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(same) = known.iter().find(|known| known.wanted == *wanted && known.decided_by == decided_by) {
+    if let Some(same) = known.iter().find(|known| known.config == *config && known.decided_by == decided_by) {
         return Ok(same.both.clone());
     }
-    let daemon = match &wanted.host {
+    let daemon = match &config.host {
         Some(address) => Daemon::at(address)?,
         None => Daemon::of_environment(&host)?,
     };
-    let both = (daemon, keepers(wanted, &host));
-    known.push(Known { wanted: wanted.clone(), decided_by, both: both.clone() });
+    let both = (daemon, keepers(config, &host));
+    known.push(Known { config: config.clone(), decided_by, both: both.clone() });
     Ok(both)
 }
 
-fn keepers(wanted: &Daemons, host: &HostEnvironment) -> ContainerKeepers {
-    let program = wanted.keeper.clone().unwrap_or_default();
+fn keepers(config: &Daemons, host: &HostEnvironment) -> ContainerKeepers {
+    let program = config.keeper.clone().unwrap_or_default();
     let found = ContainerKeepers::found(host, &program);
-    let named = wanted.keepers.iter().flat_map(|directory| NAMES.map(|name| directory.join(name)));
+    let named = config.keepers.iter().flat_map(|directory| NAMES.map(|name| directory.join(name)));
     named.fold(found, ContainerKeepers::and)
 }

@@ -14,17 +14,17 @@ use workden::{
 use workden_policy::PathScope;
 
 use super::{
-    Den, Place,
+    NativeWorkspace, WorkspaceParts,
     daemons::{self, Daemons},
-    news,
-    shown::{self, RunOutside, Shown, Size},
+    host_paths::{self, GitFilesOption, HostPath, Size},
+    image_progress,
 };
 use crate::{asking, failure, rules};
 
 /// Configuration of a container.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct DockerConfig {
     daemon: Daemons,
     #[serde(default)]
     image: String,
@@ -32,15 +32,15 @@ struct Wanted {
     runtime: Option<RuntimeConfig>,
     work_dir: String,
     #[serde(default)]
-    volumes: Vec<Shown>,
+    volumes: Vec<HostPath>,
     #[serde(default)]
-    named_volumes: Vec<Shown>,
+    named_volumes: Vec<HostPath>,
     #[serde(default)]
     read_only: Vec<String>,
     #[serde(default)]
     masked: Vec<String>,
     #[serde(default)]
-    git_files: RunOutside,
+    git_files: GitFilesOption,
     #[serde(default)]
     network: Option<String>,
     #[serde(default)]
@@ -65,7 +65,7 @@ struct Wanted {
     #[serde(default)]
     tmpfs: BTreeMap<String, Size>,
     #[serde(default)]
-    privileges: Option<WantedPrivileges>,
+    privileges: Option<PrivilegesOption>,
     #[serde(default)]
     user: Option<User>,
     #[serde(default)]
@@ -83,7 +83,7 @@ struct Wanted {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum WantedPrivileges {
+enum PrivilegesOption {
     Few,
     None,
     OfDaemon,
@@ -98,92 +98,92 @@ enum User {
 }
 
 #[pymethods]
-impl Place {
-    /// Creates a container. `wanted` is JSON; `asks` answers approval questions.
+impl NativeWorkspace {
+    /// Creates a container. `config` is JSON; `asks` answers approval questions.
     #[staticmethod]
-    #[pyo3(signature = (wanted, asks=None))]
-    fn docker(wanted: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {
-        let wanted: Wanted =
-            serde_json::from_str(wanted).map_err(|error| failure::raised(failure::invalid("a container", error)))?;
-        let (wanted, approvals) = (Arc::new(wanted), asking::approvals(asks));
+    #[pyo3(signature = (config, asks=None))]
+    fn docker(config: &str, asks: Option<Py<PyAny>>) -> PyResult<Self> {
+        let config: DockerConfig =
+            serde_json::from_str(config).map_err(|error| failure::raised(failure::invalid("a container", error)))?;
+        let (config, approvals) = (Arc::new(config), asking::approvals(asks));
         Self::made_by(move || {
-            let sandbox = sandbox(&wanted)?;
+            let sandbox = sandbox(&config)?;
             let builder = Workspace::builder().docker(|_| sandbox).approvals(approvals.clone());
-            Den::with_sandbox(rules::hold(builder, wanted.rules.as_ref(), PathScope::Machine)?)
+            WorkspaceParts::with_sandbox(rules::hold(builder, config.rules.as_ref(), PathScope::Machine)?)
         })
     }
 }
 
-fn sandbox(wanted: &Wanted) -> Result<DockerSandboxBuilder> {
-    let (daemon, keepers) = daemons::of_this_process(&wanted.daemon)?;
-    let mut plan = news::told(DockerSandbox::builder().daemon(daemon))
+fn sandbox(config: &DockerConfig) -> Result<DockerSandboxBuilder> {
+    let (daemon, keepers) = daemons::of_this_process(&config.daemon)?;
+    let mut plan = image_progress::with_progress_log(DockerSandbox::builder().daemon(daemon))
         .keepers(keepers)
         .environment_of(HostEnvironment::from_process())
-        .work_dir(&wanted.work_dir)
-        .git_files(wanted.git_files.git_files());
-    plan = match &wanted.runtime {
+        .work_dir(&config.work_dir)
+        .git_files(config.git_files.git_files());
+    plan = match &config.runtime {
         Some(runtime) => plan.runtime(runtime.clone()),
-        None => plan.image(&wanted.image),
+        None => plan.image(&config.image),
     };
-    for Shown { source, at, access } in &wanted.volumes {
+    for HostPath { source, at, access } in &config.volumes {
         plan = plan.mount(at, source, *access);
     }
-    for Shown { source, at, access } in &wanted.named_volumes {
+    for HostPath { source, at, access } in &config.named_volumes {
         plan = plan.named_volume(at, source.to_string_lossy(), *access);
     }
-    plan = wanted.read_only.iter().fold(plan, DockerSandboxBuilder::read_only);
-    plan = wanted.masked.iter().fold(plan, DockerSandboxBuilder::masked);
-    if let Some(network) = &wanted.network {
+    plan = config.read_only.iter().fold(plan, DockerSandboxBuilder::read_only);
+    plan = config.masked.iter().fold(plan, DockerSandboxBuilder::masked);
+    if let Some(network) = &config.network {
         plan = plan.network_name(network);
     }
-    if let Some(network) = &wanted.build_network {
+    if let Some(network) = &config.build_network {
         plan = plan.build_network(network);
     }
-    if let Some(name) = &wanted.container_name {
+    if let Some(name) = &config.container_name {
         plan = plan.container_name(name);
     }
-    if let Some(keep) = wanted.keep {
+    if let Some(keep) = config.keep {
         plan = plan.when_it_ends(if keep { WhenItEnds::Keep } else { WhenItEnds::Remove });
     }
-    plan = wanted.labels.iter().fold(plan, |plan, (name, value)| plan.label(name, value));
-    plan = wanted.variables.iter().fold(plan, |plan, (name, value)| plan.env(name, value));
-    plan = confined(plan, wanted);
-    match wanted.lease {
-        Some(time) => Ok(plan.lease(shown::seconds("lease", time)?)),
+    plan = config.labels.iter().fold(plan, |plan, (name, value)| plan.label(name, value));
+    plan = config.variables.iter().fold(plan, |plan, (name, value)| plan.env(name, value));
+    plan = confined(plan, config);
+    match config.lease {
+        Some(time) => Ok(plan.lease(host_paths::seconds("lease", time)?)),
         None => Ok(plan),
     }
 }
 
 /// Limits and user.
-fn confined(mut plan: DockerSandboxBuilder, wanted: &Wanted) -> DockerSandboxBuilder {
+fn confined(mut plan: DockerSandboxBuilder, config: &DockerConfig) -> DockerSandboxBuilder {
     plan = plan.with(|options| {
-        options.memory = wanted.memory.map(|Size(bytes)| bytes);
-        options.cpus = wanted.cpus;
-        options.pids = wanted.processes;
+        options.memory = config.memory.map(|Size(bytes)| bytes);
+        options.cpus = config.cpus;
+        options.pids = config.processes;
     });
-    if let Some(Size(bytes)) = wanted.swap {
+    if let Some(Size(bytes)) = config.swap {
         plan = plan.swap(bytes);
     }
-    plan = wanted.tmpfs.iter().fold(plan, |plan, (at, Size(bytes))| plan.tmpfs(at, *bytes));
-    plan = match wanted.privileges {
+    plan = config.tmpfs.iter().fold(plan, |plan, (at, Size(bytes))| plan.tmpfs(at, *bytes));
+    plan = match config.privileges {
         None => plan,
-        Some(WantedPrivileges::Few) => plan.privileges(Privileges::Few),
-        Some(WantedPrivileges::None) => plan.privileges(Privileges::None),
-        Some(WantedPrivileges::OfDaemon) => plan.privileges(Privileges::OfDaemon),
+        Some(PrivilegesOption::Few) => plan.privileges(Privileges::Few),
+        Some(PrivilegesOption::None) => plan.privileges(Privileges::None),
+        Some(PrivilegesOption::OfDaemon) => plan.privileges(Privileges::OfDaemon),
     };
-    plan = match wanted.user.clone() {
+    plan = match config.user.clone() {
         None => plan,
         Some(User::OfImage) => plan.user(ContainerUser::OfImage),
         Some(User::Ids(user, group)) => plan.user(ContainerUser::Ids { user, group }),
         Some(User::Named(name)) => plan.user(ContainerUser::Named(name)),
     };
-    if wanted.read_only_root {
+    if config.read_only_root {
         plan = plan.root_access(RootAccess::ReadOnly);
     }
-    if wanted.daemons_init {
+    if config.daemons_init {
         plan = plan.init(Init::OfDaemon);
     }
-    match &wanted.oci_runtime {
+    match &config.oci_runtime {
         Some(name) => plan.oci_runtime(name),
         None => plan,
     }

@@ -1,8 +1,8 @@
-//! Further file operations of a place: one entry, directories, moving, copying, removing.
+//! Further file operations of a workspace: one entry, directories, moving, copying, removing.
 
 use workden_core::{Backend, BackendExt, ErrorKind, IfExists, Removal, Resolved, Result, Symlink, VirtualPath, text};
 
-use super::{Den, Place, files::MOST_FOUND};
+use super::{NativeWorkspace, WorkspaceParts, files::MOST_FOUND};
 use crate::{
     calls::calls,
     convert::{Entries, OneEntry},
@@ -12,7 +12,7 @@ fn if_exists(replace: bool) -> IfExists {
     if replace { IfExists::Replace } else { IfExists::Refuse }
 }
 
-impl Den {
+impl WorkspaceParts {
     /// Returns the target of a path. A missing rest stays as it is written.
     async fn real(&self, path: &VirtualPath) -> Result<VirtualPath> {
         let mut there = path.clone();
@@ -37,25 +37,25 @@ impl Den {
 }
 
 calls! {
-    impl Place = den;
+    impl NativeWorkspace = parts;
 
     /// Lists a directory; fails for a file.
-    fn list_dir | list_dir_async (den, path: String) -> Entries {
-        let path = den.path(&path).await?;
-        let listing = den.workspace.files().list_path(&path, &workden_core::search::ListRequest { keep: MOST_FOUND, ..Default::default() }).await?;
+    fn list_dir | list_dir_async (parts, path: String) -> Entries {
+        let path = parts.path(&path).await?;
+        let listing = parts.workspace.files().list_path(&path, &workden_core::search::ListRequest { keep: MOST_FOUND, ..Default::default() }).await?;
         Ok(Entries(listing.entries))
     }
 
     /// Returns one file or directory, following links.
-    fn stat | stat_async (den, path: String) -> OneEntry {
-        let path = den.path(&path).await?;
-        den.workspace.files().entry(&path).await.map(OneEntry)
+    fn stat | stat_async (parts, path: String) -> OneEntry {
+        let path = parts.path(&path).await?;
+        parts.workspace.files().entry(&path).await.map(OneEntry)
     }
 
     /// Returns text from a character offset, the number of characters, and whether more follows.
-    fn read_chars | read_chars_async (den, path: String, offset: u64, limit: u64) -> (String, u64, bool) {
-        let path = den.path(&path).await?;
-        let read = den.workspace.files().read_window(&path, text::TextWindow::chars(offset, limit)).await?;
+    fn read_chars | read_chars_async (parts, path: String, offset: u64, limit: u64) -> (String, u64, bool) {
+        let path = parts.path(&path).await?;
+        let read = parts.workspace.files().read_window(&path, text::TextWindow::chars(offset, limit)).await?;
         let (shown, total) = match read.extent {
             text::Extent::Chars { shown, total, .. } | text::Extent::Lines { shown, total, .. } => (shown, total),
         };
@@ -63,34 +63,34 @@ calls! {
     }
 
     /// Creates a directory and its parents. It may exist already.
-    fn make_dir | make_dir_async (den, path: String) -> () {
-        let path = den.path(&path).await?;
-        den.workspace.files().make_dir_path(&path).await
+    fn make_dir | make_dir_async (parts, path: String) -> () {
+        let path = parts.path(&path).await?;
+        parts.workspace.files().make_dir_path(&path).await
     }
 
     /// Removes a file, an empty directory, or a directory tree.
-    fn remove | remove_async (den, path: String, tree: bool) -> () {
-        let path = den.path(&path).await?;
+    fn remove | remove_async (parts, path: String, tree: bool) -> () {
+        let path = parts.path(&path).await?;
         let what = if tree { Removal::Tree } else { Removal::One };
-        den.workspace.files().remove_path(&path, what).await
+        parts.workspace.files().remove_path(&path, what).await
     }
 
     /// Moves a file or a directory.
-    fn rename | rename_async (den, source: String, destination: String, replace: bool) -> () {
-        let (source, destination) = (den.path(&source).await?, den.path(&destination).await?);
-        den.workspace.files().move_path(&source, &destination, if_exists(replace)).await
+    fn rename | rename_async (parts, source: String, destination: String, replace: bool) -> () {
+        let (source, destination) = (parts.path(&source).await?, parts.path(&destination).await?);
+        parts.workspace.files().move_path(&source, &destination, if_exists(replace)).await
     }
 
     /// Copies a file. Returns the path of the copy.
-    fn copy | copy_async (den, source: String, destination: String, replace: bool) -> String {
-        let (source, destination) = (den.path(&source).await?, den.path(&destination).await?);
-        let copied = den.workspace.files().copy_path(&source, &destination, if_exists(replace)).await?;
+    fn copy | copy_async (parts, source: String, destination: String, replace: bool) -> String {
+        let (source, destination) = (parts.path(&source).await?, parts.path(&destination).await?);
+        let copied = parts.workspace.files().copy_path(&source, &destination, if_exists(replace)).await?;
         Ok(copied.path.to_string())
     }
 
     /// Returns the target of a path after following links. A missing rest stays as it is written.
-    fn realpath | realpath_async (den, path: String) -> String {
-        let path = den.path(&path).await?;
-        den.real(&path).await.map(|real| real.to_string())
+    fn realpath | realpath_async (parts, path: String) -> String {
+        let path = parts.path(&path).await?;
+        parts.real(&path).await.map(|real| real.to_string())
     }
 }
