@@ -120,7 +120,6 @@ async def test_a_specification_names_it(tmp_path: Path, permissions: Any) -> Non
 
 
 async def test_a_specification_in_yaml(tmp_path: Path) -> None:
-    pytest.importorskip("yaml")
     file = tmp_path / "agent.yaml"
     file.write_text(
         f"capabilities:\n  - ConsoleCapability:\n      backend: {tmp_path}\n      edit_format: hashline\n"
