@@ -18,3 +18,4 @@ mod restarts;
 mod runtimes;
 mod sessions;
 mod walls;
+mod workspace;
