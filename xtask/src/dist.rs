@@ -13,7 +13,7 @@ use crate::{
     Outcome, installed,
     keeper::{needs_a_loader, target_directory},
     python::{self, wheel::Carried},
-    workspace,
+    workspace::{self, succeed},
 };
 
 /// A platform that releases are built for.
@@ -144,13 +144,6 @@ impl Zig {
         carried.remove();
         built
     }
-}
-
-/// Runs a command.
-pub(crate) fn succeed(command: &mut Command) -> Outcome {
-    let program = PathBuf::from(command.get_program());
-    let status = command.status().map_err(|error| format!("cannot start {}: {error}", program.display()))?;
-    if status.success() { Ok(()) } else { Err(format!("{} failed ({status})", program.display())) }
 }
 
 /// Checks that a file is a program of the platform, and static on Linux.

@@ -6,8 +6,9 @@ use std::{fs, path::Path, process::Command};
 
 use crate::{
     Outcome,
-    dist::{Zig, succeed},
-    needs, workspace,
+    dist::Zig,
+    needs,
+    workspace::{self, succeed},
 };
 
 const TARGET: &str = "aarch64-unknown-linux-musl";

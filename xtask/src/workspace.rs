@@ -44,6 +44,13 @@ pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, String)]) -> 
     if status.success() { Ok(()) } else { Err(format!("`cargo {}` failed", arguments.join(" "))) }
 }
 
+/// Runs a command with our standard streams.
+pub(crate) fn succeed(command: &mut Command) -> Outcome {
+    let program = PathBuf::from(command.get_program());
+    let status = command.status().map_err(|error| format!("cannot start {}: {error}", program.display()))?;
+    if status.success() { Ok(()) } else { Err(format!("{} failed ({status})", program.display())) }
+}
+
 /// Runs a program that `BUILD` has produced.
 pub(crate) fn built(program: &str, arguments: &[&str]) -> Outcome {
     let status = Command::new(target_directory().join("debug").join(program))

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     Outcome, installed,
     keeper::{self, Form},
+    workspace::succeed,
 };
 
 pub(crate) fn run(form: Form) -> Outcome {
@@ -64,34 +65,41 @@ impl Carried {
     }
 }
 
-/// Builds with maturin, and returns the wheel.
+/// Builds the wheel, and returns it.
 fn build(form: Form) -> Outcome<PathBuf> {
-    let python = test_environment()?;
     let place = home()?.join("wheels");
     let cannot = |error: std::io::Error| format!("cannot use {}: {error}", place.display());
     if place.exists() {
         fs::remove_dir_all(&place).map_err(cannot)?;
     }
-    let release: &[&str] = match form {
-        Form::Shipped => &["--release"],
-        Form::Short => &[],
-    };
-    let status = Command::new(python.with_file_name("maturin"))
-        .args(["build", "--quiet", "--strip"])
-        .args(release)
-        .arg("--interpreter")
-        .arg(&python)
-        .arg("--out")
-        .arg(&place)
-        .current_dir(native::crate_directory())
-        .status()
-        .map_err(|error| format!("cannot start maturin: {error}"))?;
-    if !status.success() {
-        return Err(format!("maturin failed ({status})"));
+    fs::create_dir_all(&place).map_err(cannot)?;
+    match form {
+        Form::Shipped => build_shipped(&place)?,
+        Form::Short => pack_what_is_built(&place)?,
     }
     let made = fs::read_dir(&place).map_err(cannot)?.flatten().map(|entry| entry.path());
     let wheel = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "whl");
-    made.into_iter().find(wheel).ok_or_else(|| "maturin did not produce a wheel".to_owned())
+    made.into_iter().find(wheel).ok_or_else(|| "no wheel was built".to_owned())
+}
+
+fn build_shipped(place: &Path) -> Outcome {
+    let python = test_environment()?;
+    let mut maturin = Command::new(python.with_file_name("maturin"));
+    maturin.args(["build", "--quiet", "--strip", "--release", "--interpreter"]).arg(&python).arg("--out").arg(place);
+    succeed(maturin.current_dir(native::crate_directory()))
+}
+
+/// Packs the module that the tests use, with the metadata of maturin: a build of maturin's own selects other features,
+/// and compiles every dependency again.
+fn pack_what_is_built(place: &Path) -> Outcome {
+    native::module(native::Profile::Debug)?;
+    let python = test_environment()?;
+    let content = place.join("content");
+    let mut metadata = Command::new(python.with_file_name("maturin"));
+    metadata.args(["pep517", "write-dist-info", "--metadata-directory"]).arg(&content);
+    succeed(metadata.arg("--interpreter").arg(&python).current_dir(native::crate_directory()))?;
+    succeed(Command::new("cp").arg("--recursive").arg(native::source().join("workden")).arg(&content))?;
+    succeed(Command::new(&python).args(["-m", "wheel", "pack", "--dest-dir"]).arg(place).arg(&content))
 }
 
 /// Installs it into an empty environment, and uses it.
