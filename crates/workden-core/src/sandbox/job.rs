@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::Ended;
-use crate::limits;
+use crate::{limits, setters::setters};
 
 /// What a job is called: `bg_1`, `bg_2` and so on, or the id of a command's full log.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -53,6 +53,7 @@ pub enum JobState {
 
 /// Which part of a job's output to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct JobRead {
     /// How many bytes to skip: what `next` said the last time.
     pub offset: u64,
@@ -64,10 +65,17 @@ pub struct JobRead {
 }
 
 impl JobRead {
-    /// What there is from an offset on, under the usual ceiling, without waiting.
+    /// Creates a request for the output from an offset on, under the usual ceiling, without waiting.
     #[must_use]
     pub fn from(offset: u64) -> Self {
         Self { offset, most: limits::JOB_READ_BYTES, wait: Duration::ZERO }
+    }
+
+    setters! {
+        /// Sets how many bytes to take at most.
+        most: u64,
+        /// Sets how long to wait for something new when there is nothing yet.
+        wait: Duration,
     }
 }
 

@@ -47,12 +47,7 @@ pub(super) fn grep(root: &Root, real: &VirtualPath, request: &GrepRequest, aband
         most_held: HELD_LINES.max(request.keep / MOST_THREADS),
         brake: &brake,
         screen: &screen,
-        linked: LinkedFiles::new(
-            root,
-            &screen,
-            &brake,
-            GlobRequest { view: request.view.clone(), ..GlobRequest::new("**") },
-        ),
+        linked: LinkedFiles::new(root, &screen, &brake, GlobRequest::new("**").view(request.view.clone())),
     };
     let visitor = || GrepVisitor {
         shared: &shared,

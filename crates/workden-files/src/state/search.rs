@@ -223,14 +223,14 @@ mod tests {
     #[test]
     fn what_is_passed_over_is_not_counted_as_searched() {
         let visibility = Visibility { layers: vec![Layer { max_bytes: Some(4), ..Layer::open() }] };
-        let found = searched(&GrepRequest { visibility, ..GrepRequest::regex("a") }, "/");
+        let found = searched(&GrepRequest::regex("a").visibility(visibility), "/");
         assert_eq!((found.files_searched, found.skipped.binary, found.skipped.denied), (1, 1, 1));
     }
 
     #[test]
     fn a_named_file_stops_at_the_ceiling_as_a_directory_does() {
         for start in ["/", "/large"] {
-            let found = searched(&GrepRequest { ceiling: 2, ..GrepRequest::regex("a") }, start);
+            let found = searched(&GrepRequest::regex("a").ceiling(2), start);
             assert_eq!((found.matches, found.completeness), (2, Completeness::StoppedAtCeiling), "{start}");
         }
     }

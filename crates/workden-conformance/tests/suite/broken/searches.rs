@@ -25,7 +25,7 @@ impl Broken {
         match self.spoil {
             Spoil::ListIsReversed => listing.entries.reverse(),
             Spoil::ListShowsAllLevels => {
-                let all = GlobRequest { kinds: GlobKinds::Everything, ..GlobRequest::new("*/**") };
+                let all = GlobRequest::new("*/**").kinds(GlobKinds::Everything);
                 listing.entries.extend(self.inner.glob(at, &all).await?.entries);
             }
             Spoil::ListHidesDotNames => {

@@ -1,6 +1,6 @@
 //! Commands behind gates, over a sandbox that only writes down what it is asked to run.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use workden_core::sandbox::{
     Command, Ended, ExecuteRequest, Executed, FullLog, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, JobState,
@@ -124,7 +124,7 @@ fn a_command_is_judged_however_it_is_started() {
         let denied = |error: Error| assert_eq!(error.kind(), ErrorKind::Denied);
         denied(block_on(guarded.execute(&ExecuteRequest::new(command.clone()))).unwrap_err());
         denied(block_on(guarded.spawn(&SpawnRequest::piped(command.clone()))).unwrap_err());
-        let request = JobRequest { command, ..JobRequest::shell("") };
+        let request = JobRequest::new(command);
         denied(block_on(guarded.start_job(&request)).unwrap_err());
     }
     assert!(sandbox.ran().is_empty());
@@ -137,10 +137,7 @@ fn variables_are_part_of_what_is_judged_shown_and_remembered() {
     let sandbox = Scripted::new();
     let answers = Answers::new(Approval::Granted);
     let guarded = guarded(&sandbox).approver(Arc::clone(&answers) as Arc<dyn Approver>);
-    let with = |name: &str, value: &str| ExecuteRequest {
-        environment: BTreeMap::from([(name.to_owned(), value.to_owned())]),
-        ..ExecuteRequest::shell("ls")
-    };
+    let with = |name: &str, value: &str| ExecuteRequest::shell("ls").environment([(name, value)]);
     assert_eq!(block_on(guarded.execute(&with("X", "rm"))).unwrap_err().kind(), ErrorKind::Denied);
     block_on(guarded.execute(&with("X", "ask it's"))).unwrap();
     let asked = answers.asked.lock().unwrap();
@@ -158,7 +155,7 @@ fn a_question_says_what_would_run_and_where() {
     let sandbox = Scripted::new();
     let answers = Answers::new(Approval::Refused(Error::new(ErrorKind::Denied, "not today")));
     let guarded = guarded(&sandbox).approver(Arc::clone(&answers) as Arc<dyn Approver>);
-    let request = ExecuteRequest { directory: Some(path("/d/deep")), ..ExecuteRequest::shell("ask now") };
+    let request = ExecuteRequest::shell("ask now").directory(path("/d/deep"));
     let caller = Caller { tool: "execute".into(), arguments: serde_json::Value::Null };
     let refused = block_on(guarded.on_behalf_of(caller).execute(&request)).unwrap_err();
     assert_eq!(refused.sentence(), "not today");
