@@ -83,7 +83,7 @@ impl ExecuteRequest {
         }
     }
 
-    /// Sets the variables that the environment has besides, or instead.
+    /// Sets variables that are added to the environment or replace those it has.
     #[must_use]
     pub fn environment<K: Into<String>, V: Into<String>>(
         mut self,
@@ -138,7 +138,7 @@ impl SpawnRequest {
         Self::new(command, Streams::Terminal(size))
     }
 
-    /// Sets the variables that the environment has besides, or instead.
+    /// Sets variables that are added to the environment or replace those it has.
     #[must_use]
     pub fn environment<K: Into<String>, V: Into<String>>(
         mut self,
@@ -200,7 +200,7 @@ impl JobRequest {
         Self::new(Command::Shell(line.into()))
     }
 
-    /// Sets the variables that the environment has besides, or instead.
+    /// Sets variables that are added to the environment or replace those it has.
     #[must_use]
     pub fn environment<K: Into<String>, V: Into<String>>(
         mut self,

@@ -26,6 +26,7 @@ impl From<&str> for JobId {
 
 /// A background job as it is now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Job {
     /// What to call it.
     pub id: JobId,
@@ -39,6 +40,21 @@ pub struct Job {
     pub duration: Duration,
     /// Bytes that it has printed.
     pub printed: u64,
+}
+
+impl Job {
+    /// Creates a job that has printed nothing, with a duration of zero.
+    #[must_use]
+    pub fn new(id: impl Into<JobId>, pid: u32, line: impl Into<String>, state: JobState) -> Self {
+        Self { id: id.into(), pid, line: line.into(), state, duration: Duration::ZERO, printed: 0 }
+    }
+
+    setters! {
+        /// Sets how long the job has been running, or ran.
+        duration: Duration,
+        /// Sets how many bytes it has printed.
+        printed: u64,
+    }
 }
 
 /// Whether a job runs.
@@ -81,6 +97,7 @@ impl JobRead {
 
 /// Some output of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct JobOutput {
     /// What it printed, with bytes that are not UTF-8 as U+FFFD. A character that is not complete
     /// yet is left for the next time.
@@ -91,6 +108,19 @@ pub struct JobOutput {
     pub next: u64,
     /// The job, after this was read.
     pub job: Job,
+}
+
+impl JobOutput {
+    /// Creates an answer with all output from the offset up to `next`.
+    #[must_use]
+    pub fn new(text: impl Into<String>, next: u64, job: Job) -> Self {
+        Self { text: text.into(), skipped: 0, next, job }
+    }
+
+    setters! {
+        /// Sets how many bytes after the offset the log no longer holds.
+        skipped: u64,
+    }
 }
 
 /// What killing a job has come to.

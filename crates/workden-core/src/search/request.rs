@@ -164,7 +164,7 @@ impl GrepRequest {
         Self::new(Pattern::regex(text))
     }
 
-    /// Creates a search for a text as it stands.
+    /// Creates a search for a literal text.
     #[must_use]
     pub fn literal(text: impl Into<String>) -> Self {
         Self::new(pattern::Pattern::literal(text))

@@ -108,8 +108,9 @@ impl Mount<'_> {
     }
 
     /// An entry as the agent sees it.
-    pub(super) fn shown(&self, entry: Entry) -> Entry {
-        Entry { path: entry.path.below(self.at), ..entry }
+    pub(super) fn shown(&self, mut entry: Entry) -> Entry {
+        entry.path = entry.path.below(self.at);
+        entry
     }
 
     /// An error as the agent sees it.
@@ -120,7 +121,10 @@ impl Mount<'_> {
     /// The outcome of a write as the agent sees it.
     pub(super) fn wrote(&self, outcome: Result<Written>) -> Result<Written> {
         match outcome {
-            Ok(written) => Ok(Written { path: written.path.below(self.at), ..written }),
+            Ok(mut written) => {
+                written.path = written.path.below(self.at);
+                Ok(written)
+            }
             Err(error) => Err(self.told(error)),
         }
     }

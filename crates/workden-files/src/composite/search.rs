@@ -152,7 +152,9 @@ pub(super) async fn grep(mounts: &MountTable, at: &Resolved, request: &GrepReque
         kept.merge(found);
     }
     kept.count_searched(0, skipped, Completeness::Complete);
-    Ok(Grepped { doubtful, ..kept.finish() })
+    let mut found = kept.finish();
+    found.doubtful = doubtful;
+    Ok(found)
 }
 
 /// Looks at all names of the files that a mount was in doubt about, in all mounts, and searches the
@@ -161,7 +163,7 @@ async fn search_cleared(
     mounts: &MountTable,
     (mount, local): (&Mount<'_>, &Resolved),
     outer: &View,
-    found: Grepped,
+    mut found: Grepped,
     request: GrepRequest,
 ) -> Result<Grepped> {
     // The rules are about paths as the agent sees them, and this table is seen from above.
@@ -182,7 +184,10 @@ async fn search_cleared(
         }
     }
     let mut settled = match cleared.is_empty() {
-        true => Grepped { doubtful: Vec::new(), ..found },
+        true => {
+            found.doubtful.clear();
+            found
+        }
         false => {
             let view = request.view.clone().linked(Linked::Cleared(cleared));
             mount.backend.grep(local, &request.view(view)).await?

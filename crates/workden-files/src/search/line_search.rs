@@ -166,10 +166,10 @@ impl<'w> Collected<'w> {
         let left_out = (line.len() - shown) as u64;
         // Nearly all are well, and those are quickly seen to be.
         match str::from_utf8(&line[..shown]) {
-            Ok(text) => self.lines.push(LineMatch { number, text, role, left_out }),
+            Ok(text) => self.lines.push(LineMatch::new(number, text, role).left_out(left_out)),
             Err(_) => {
                 let text = &String::from_utf8_lossy(&line[..shown]);
-                self.lines.push(LineMatch { number, text, role, left_out });
+                self.lines.push(LineMatch::new(number, text, role).left_out(left_out));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Listing, glob and grep over the in-memory tree: the shared engine, and this tree's walk.
 
 use workden_core::{
-    Clock, Completeness, Deadline, Error, NameForm, Result, VirtualPath, names,
+    Clock, Completeness, Deadline, Error, Result, VirtualPath, names,
     search::{
         FileMatches, GlobKinds, GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing, PathPattern, Skipped,
     },
@@ -94,7 +94,7 @@ fn search_file(
     }
     match worker.search_bytes(&file.content) {
         FileSearch::Matched { count, lines } => {
-            kept.push(FileMatches { path: path.clone(), name: NameForm::Exact, count, lines });
+            kept.push(FileMatches::new(path.clone(), count).lines(lines));
             1
         }
         FileSearch::Unmatched => 1,

@@ -36,9 +36,7 @@ impl Scripted {
 }
 
 fn job(number: usize) -> Job {
-    let id = JobId(format!("bg_{number}"));
-    let (line, duration) = (String::new(), Duration::ZERO);
-    Job { id, pid: 1, line, state: JobState::Running, duration, printed: 0 }
+    Job::new(JobId(format!("bg_{number}")), 1, "", JobState::Running)
 }
 
 workden_core::forward_backend! {
@@ -51,9 +49,9 @@ workden_core::forward_backend! {
 impl Sandbox for Scripted {
     async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
         let number = self.run(&request.command, request.directory.as_ref());
-        let log = Some(FullLog { id: JobId(format!("log_{number}")), path: None, kept: 1 });
-        let output = Output { left_out: Some(LeftOut { bytes: 1, lines: 0, log }), ..Output::default() };
-        Ok(Executed { output, ended: Ended::Exited(0), duration: Duration::ZERO, limits_hit: Vec::new() })
+        let log = FullLog::new(JobId(format!("log_{number}")), 1);
+        let output = Output::default().left_out(LeftOut::new(1, 0).log(log));
+        Ok(Executed::new(output, Ended::Exited(0), Duration::ZERO))
     }
     async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
         self.run(&request.command, request.directory.as_ref());
@@ -66,7 +64,7 @@ impl Sandbox for Scripted {
         Ok((1..=self.ran().len()).map(job).collect())
     }
     async fn read_job(&self, _: &JobId, _: &JobRead) -> Result<JobOutput> {
-        Ok(JobOutput { text: "secret".into(), skipped: 0, next: 6, job: job(1) })
+        Ok(JobOutput::new("secret", 6, job(1)))
     }
     async fn kill_job(&self, _: &JobId) -> Result<Killed> {
         Ok(Killed::Stopped)

@@ -136,10 +136,10 @@ impl Sandbox for Broken {
             }
             _ => {}
         }
-        let Process { pid, events, control } = self.inner.spawn(&request).await?;
+        let Process { pid, events, control, .. } = self.inner.spawn(&request).await?;
         let spoiler = Self { inner: Arc::clone(&self.inner), spoil: self.spoil };
         let events = events.map(move |event| event.map(|event| spoiler.event(event)));
-        Ok(Process { pid, events: Box::pin(events), control })
+        Ok(Process::new(pid, Box::pin(events), control))
     }
     async fn start_job(&self, request: &JobRequest) -> Result<Job> {
         let mut request = request.clone();
