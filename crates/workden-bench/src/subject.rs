@@ -37,7 +37,7 @@ pub(crate) fn prepare(task: &Task) -> Result<Work, Failure> {
         }
         Task::Glob { dir, pattern } => {
             let files = open(&runtime, &dir, Fsync::On)?;
-            let request = GlobRequest { keep: EVERYTHING, ..GlobRequest::new(pattern) };
+            let request = GlobRequest::new(pattern).keep(EVERYTHING);
             Ok(Box::new(move || Ok(runtime.block_on(files.glob_path(&root, &request))?.entries.len() as u64)))
         }
         Task::List { dir } => {
@@ -115,7 +115,7 @@ fn grep_request(pattern: &str, syntax: Syntax) -> GrepRequest {
         Syntax::Literal => GrepRequest::literal(pattern),
         Syntax::Regex => GrepRequest::regex(pattern),
     };
-    GrepRequest { keep: EVERYTHING, ceiling: u64::MAX, ..request }
+    request.keep(EVERYTHING).ceiling(u64::MAX)
 }
 
 /// Returns the number of lines found. Fails if the answer is incomplete.

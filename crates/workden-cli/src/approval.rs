@@ -135,20 +135,11 @@ mod tests {
     #[test]
     fn a_command_is_shown_to_its_end() {
         let script = format!("echo {}; rm -rf important", "x".repeat(2000));
-        let request = ApprovalRequest {
-            call: "execute".to_owned(),
-            operations: vec!["execute".to_owned()],
-            paths: Vec::new(),
-            other_names: Vec::new(),
-            below: 0,
-            command: Some(CommandLine { script, directory: VirtualPath::root(), understood: None }),
-            description: "Run `echo xxx...`".to_owned(),
-            why: "it asks".to_owned(),
-            refusal: None,
-            caller: None,
-            preview: None,
-            targets: Vec::new(),
-        };
+        let request = ApprovalRequest::new("execute", "Run `echo xxx...`", "it asks").command(CommandLine {
+            script,
+            directory: VirtualPath::root(),
+            understood: None,
+        });
         assert!(question(&request).contains("; rm -rf important\n"), "{}", question(&request));
     }
 

@@ -28,6 +28,6 @@ mod elsewhere {
             why: "this machine is not Linux".to_owned(),
             fix: Some("run commands in a container: `workden run --sandbox docker`".to_owned()),
         };
-        vec![Finding { name: "sandbox".to_owned(), title: "sandbox".to_owned(), need: Need::Sandbox, outcome }]
+        vec![Finding::new("sandbox", "sandbox", Need::Sandbox, outcome)]
     }
 }

@@ -134,13 +134,10 @@ mod tests {
 
     #[test]
     fn a_call_is_one_line_whatever_is_in_it() {
-        let mut event = AuditEvent {
-            call: "execute".to_owned(),
-            paths: vec![Resolved::literal(VirtualPath::root())],
-            command: Some("echo a\necho b\u{1b}[31m".to_owned()),
-            outcome: AuditOutcome::Refused(ErrorKind::ApprovalNeeded),
-            tool: Some("execute".to_owned()),
-        };
+        let mut event = AuditEvent::new("execute", AuditOutcome::Refused(ErrorKind::ApprovalNeeded))
+            .paths(vec![Resolved::literal(VirtualPath::root())])
+            .command("echo a\necho b\u{1b}[31m".to_owned())
+            .tool("execute".to_owned());
         assert_eq!(
             line(&event),
             "workden: execute: execute \"echo a\\necho b\\u{1b}[31m\": refused (approval_needed)\n"

@@ -34,7 +34,7 @@ fn replace(old: &str, new: &str) -> Change {
 }
 
 fn line(start_line: u64, was: &str, new_content: &str) -> HashlineEdit {
-    HashlineEdit { start_line, start_hash: line_hash(was), new_content: new_content.into(), ..HashlineEdit::default() }
+    HashlineEdit::new(start_line, line_hash(was), new_content)
 }
 
 fn version(content: &str) -> Expect {
@@ -65,7 +65,7 @@ pub async fn the_parts_that_are_named_change_and_the_rest_is_kept(files: &dyn Ba
 
 /// The path, the version, and how many places or what happened to which lines.
 pub async fn a_change_says_where_it_was_and_what_it_did(files: &dyn Backend) -> Outcome {
-    let inserted = HashlineEdit { placement: Placement::InsertAfter, ..line(1, "one", "new") };
+    let inserted = line(1, "one", "new").placement(Placement::InsertAfter);
     for (change, after, effect) in [
         (replace("one", "1"), "1\ntwo\ntwo\n", Effect::Replaced(1)),
         (Change::Replace(vec![Replacement::all("two", "2")]), "one\n2\n2\n", Effect::Replaced(2)),
@@ -213,15 +213,7 @@ pub async fn a_change_that_cannot_be_planned_changes_nothing(files: &dyn Backend
 pub async fn a_change_beyond_its_ceiling_is_too_large(files: &dyn Backend) -> Outcome {
     put(files, "/f", "one two\n").await?;
     let here = at(files, "/f").await?;
-    let longer = Change::Hashline(HashlineEdit {
-        start_line: 1,
-        start_hash: line_hash("one two"),
-        new_content: "one two three".into(),
-        end_line: None,
-        end_hash: None,
-        range_hashes: None,
-        placement: Placement::Replace,
-    });
+    let longer = Change::Hashline(HashlineEdit::new(1, line_hash("one two"), "one two three"));
     for (change, most, size) in
         [(replace("one", "seven"), 9, 10), (longer, 13, 14), (replace("one", "1"), 7, 8), (replace("one", ""), 0, 8)]
     {

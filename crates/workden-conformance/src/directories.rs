@@ -110,5 +110,5 @@ pub async fn a_listing_keeps_the_first_and_counts_the_rest(files: &dyn Backend) 
 }
 
 async fn kept(files: &dyn Backend, keep: usize) -> Result<Listing, Failure> {
-    Ok(files.list_path(&path("/")?, &ListRequest { keep, ..ListRequest::default() }).await?)
+    Ok(files.list_path(&path("/")?, &ListRequest::default().keep(keep)).await?)
 }

@@ -98,7 +98,7 @@ pub async fn hidden_names_are_found_unless_told_otherwise(files: &dyn Backend) -
     put_all(files, TREE).await?;
     let all = ["/.config/d.py", "/.hidden.py", "/a.py", "/src/a.py", "/src/deep/b.py", "/src-old/a.py"];
     finds(files, "/", "**/*.py", &all).await?;
-    let request = GlobRequest { hidden: Hidden::Skip, ..GlobRequest::new("**/*.py") };
+    let request = GlobRequest::new("**/*.py").hidden(Hidden::Skip);
     equal("what is not hidden", paths_of(&glob(files, "/", &request).await?), &all[2..])
 }
 
@@ -108,7 +108,7 @@ pub async fn files_are_found_and_directories_when_asked_for(files: &dyn Backend)
     make(files, "/a/empty").await?;
     finds(files, "/", "**", &["/a/b/g", "/a/f"]).await?;
     finds(files, "/", "a", &[]).await?;
-    let everything = |pattern: &str| GlobRequest { kinds: GlobKinds::Everything, ..GlobRequest::new(pattern) };
+    let everything = |pattern: &str| GlobRequest::new(pattern).kinds(GlobKinds::Everything);
     let found = glob(files, "/", &everything("**")).await?;
     equal("everything", paths_of(&found), ["/a", "/a/b", "/a/b/g", "/a/empty", "/a/f"])?;
     equal("one level of it", paths_of(&glob(files, "/a", &everything("*")).await?), ["/a/b", "/a/empty", "/a/f"])?;
@@ -156,7 +156,7 @@ pub async fn a_glob_keeps_the_first_and_counts_the_rest(files: &dyn Backend) -> 
     }
     let all = glob(files, "/", &GlobRequest::new("**")).await?.entries;
     for keep in [0, 1, 10, 49, 50, 1_000] {
-        let found = glob(files, "/", &GlobRequest { keep, ..GlobRequest::new("**") }).await?;
+        let found = glob(files, "/", &GlobRequest::new("**").keep(keep)).await?;
         equal(format!("the first {keep}"), &found.entries[..], &all[..keep.min(50)])?;
         equal("how many are left out", found.left_out, 50 - keep.min(50) as u64)?;
     }
@@ -166,7 +166,7 @@ pub async fn a_glob_keeps_the_first_and_counts_the_rest(files: &dyn Backend) -> 
 /// With what it has, which may be nothing.
 pub async fn a_glob_out_of_time_says_so(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
-    let request = GlobRequest { deadline: Duration::ZERO, ..GlobRequest::new("**") };
+    let request = GlobRequest::new("**").deadline(Duration::ZERO);
     equal(
         "how a search without time ends",
         glob(files, "/", &request).await?.completeness,

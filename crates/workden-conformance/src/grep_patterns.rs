@@ -73,7 +73,7 @@ pub async fn letter_case_counts_as_asked(files: &dyn Backend) -> Outcome {
 /// Each line once, however close the matches are, and marked as what it is.
 pub async fn lines_around_a_match_are_shown_when_asked_for(files: &dyn Backend) -> Outcome {
     put(files, "/f", "1\n2\nx3\n4\nx5\n6\n7\n8\n").await?;
-    let around = |before, after| GrepRequest { context: Context { before, after }, ..GrepRequest::regex("x") };
+    let around = |before, after| GrepRequest::regex("x").context(Context::new(before, after));
     finds(files, &around(0, 0), &["/f:3:x3", "/f:5:x5"]).await?;
     finds(files, &around(1, 0), &["/f-2-2", "/f:3:x3", "/f-4-4", "/f:5:x5"]).await?;
     finds(files, &around(0, 2), &["/f:3:x3", "/f-4-4", "/f:5:x5", "/f-6-6", "/f-7-7"]).await?;
@@ -96,7 +96,7 @@ pub async fn a_match_goes_over_lines_only_when_asked_to(files: &dyn Backend) -> 
 pub async fn a_file_gives_no_more_matches_than_asked_for(files: &dyn Backend) -> Outcome {
     put(files, "/f", "x1\nx2\nx3\n").await?;
     put(files, "/g", "x4\nx5\n").await?;
-    let most = |most| GrepRequest { max_count: Some(most), ..GrepRequest::regex("x") };
+    let most = |most| GrepRequest::regex("x").max_count(most);
     finds(files, &most(1), &["/f:1:x1", "/g:1:x4"]).await?;
     finds(files, &most(2), &["/f:1:x1", "/f:2:x2", "/g:1:x4", "/g:2:x5"]).await?;
     equal("how many are counted", grep(files, &most(2)).await?.matches, 4)?;
@@ -107,7 +107,7 @@ pub async fn a_file_gives_no_more_matches_than_asked_for(files: &dyn Backend) ->
 pub async fn a_long_line_is_shown_in_part(files: &dyn Backend) -> Outcome {
     put(files, "/f", format!("needle é{}\n", "a".repeat(100_000))).await?;
     for (line_bytes, text, left_out) in [(6, "needle", 100_003), (8, "needle ", 100_002), (9, "needle é", 100_000)] {
-        let found = grep(files, &GrepRequest { line_bytes, ..GrepRequest::regex("needle") }).await?;
+        let found = grep(files, &GrepRequest::regex("needle").line_bytes(line_bytes)).await?;
         let lines: Vec<_> = all_lines(&found).map(|line| (line.text, line.left_out)).collect();
         equal(format!("{line_bytes} bytes of each line"), lines, [(text, left_out)])?;
     }
@@ -134,7 +134,7 @@ pub async fn text_in_other_encodings_is_searched(files: &dyn Backend) -> Outcome
 pub async fn a_pattern_made_to_backtrack_is_answered(files: &dyn Backend) -> Outcome {
     let many = "a".repeat(10_000);
     put(files, "/f", format!("{many}b\n{many}\n")).await?;
-    let found = grep(files, &GrepRequest { line_bytes: 1, ..GrepRequest::regex("(a+)+$") }).await?;
+    let found = grep(files, &GrepRequest::regex("(a+)+$").line_bytes(1)).await?;
     equal("the line that ends in a", lines_of(&found), ["/f:2:a"])
 }
 

@@ -53,7 +53,7 @@ pub async fn hidden_files_are_skipped_unless_told_otherwise(files: &dyn Backend)
     let request = GrepRequest::regex("x");
     equal("what is not hidden", files_of(&grep(files, "/", &request).await?), ["/a/b"])?;
     equal("what is below a hidden start", files_of(&grep(files, "/.d", &request).await?), ["/.d/f"])?;
-    let all = GrepRequest { hidden: Hidden::Include, ..request };
+    let all = request.hidden(Hidden::Include);
     let expected = ["/.d/.g", "/.d/f", "/.env", "/a/.h/i", "/a/b"];
     equal("all files", files_of(&grep(files, "/", &all).await?), expected)
 }
@@ -61,7 +61,7 @@ pub async fn hidden_files_are_skipped_unless_told_otherwise(files: &dyn Backend)
 /// Nothing but the policy may object.
 pub async fn a_file_that_is_named_is_searched_hidden_or_filtered_out(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/.env", "x"), ("/.d/.f", "x"), ("/a.rs", "x")]).await?;
-    let request = GrepRequest { filter: vec!["*.py".into()], ..GrepRequest::regex("x") };
+    let request = GrepRequest::regex("x").filter(["*.py"]);
     for typed in ["/.env", "/.d/.f", "/a.rs"] {
         equal("the file that was named", files_of(&grep(files, typed, &request).await?), [typed])?;
     }
@@ -88,8 +88,7 @@ pub async fn filters_match_as_ripgrep_does(files: &dyn Backend) -> Outcome {
         ("/src", &["*.py", "!test_*"], &["/src/a.py"]),
         ("/", &["*.none"], &[]),
     ] {
-        let filter: Vec<String> = filter.iter().map(ToString::to_string).collect();
-        let found = grep(files, base, &GrepRequest { filter: filter.clone(), ..GrepRequest::regex("x") }).await?;
+        let found = grep(files, base, &GrepRequest::regex("x").filter(filter.iter().copied())).await?;
         equal(format!("the files in `{base}` with {filter:?}"), files_of(&found), expected)?;
     }
     Ok(())
@@ -99,7 +98,7 @@ pub async fn filters_match_as_ripgrep_does(files: &dyn Backend) -> Outcome {
 pub async fn a_filter_that_is_no_pattern_is_refused(files: &dyn Backend) -> Outcome {
     put(files, "/f", "x").await?;
     for filter in ["", "!", "[z-a]", "{a"] {
-        let request = GrepRequest { filter: vec![filter.into()], ..GrepRequest::regex("x") };
+        let request = GrepRequest::regex("x").filter([filter]);
         let answer = files.grep_path(&path("/")?, &request).await;
         refused(format!("grep with the filter {filter:?}"), answer, ErrorKind::InvalidPattern)?;
     }

@@ -23,7 +23,7 @@ list_checks! { hashlines:
 }
 
 fn edit(start_line: u64, was: &str, new_content: &str) -> HashlineEdit {
-    HashlineEdit { start_line, start_hash: line_hash(was), new_content: new_content.into(), ..HashlineEdit::default() }
+    HashlineEdit::new(start_line, line_hash(was), new_content)
 }
 
 /// `number:hash|line`, with the footer of a numbered read; an empty file has a line to name.
@@ -38,8 +38,8 @@ pub async fn lines_are_shown_with_number_and_hash(files: &dyn Backend) -> Outcom
 
 /// The summary says what happened.
 pub async fn lines_are_replaced_added_and_deleted_by_hash(files: &dyn Backend) -> Outcome {
-    let range = HashlineEdit { end_line: Some(3), end_hash: Some(line_hash("c")), ..edit(2, "b", "X") };
-    let added = HashlineEdit { placement: Placement::InsertAfter, ..edit(1, "a", "X\nY") };
+    let range = edit(2, "b", "X").end_line(3).end_hash(line_hash("c"));
+    let added = edit(1, "a", "X\nY").placement(Placement::InsertAfter);
     for (change, after, summary) in [
         (edit(2, "b", "X"), "a\nX\nc\n", "Replaced 1 line(s) at line 2"),
         (edit(2, "b", ""), "a\nc\n", "Deleted 1 line(s) at line 2"),
@@ -57,16 +57,16 @@ pub async fn lines_are_replaced_added_and_deleted_by_hash(files: &dyn Backend) -
 /// there is `OutOfRange`.
 pub async fn a_hash_that_does_not_fit_changes_nothing(files: &dyn Backend) -> Outcome {
     put(files, "/f", "a\nb\nc\n").await?;
-    let stale_end = HashlineEdit { end_line: Some(3), end_hash: Some(line_hash("z")), ..edit(1, "a", "X") };
+    let stale_end = edit(1, "a", "X").end_line(3).end_hash(line_hash("z"));
     let hashes = ["a", "z", "c"].map(line_hash).to_vec();
-    let stale_inside = HashlineEdit { end_line: Some(3), range_hashes: Some(hashes), ..edit(1, "a", "X") };
+    let stale_inside = edit(1, "a", "X").end_line(3).range_hashes(hashes);
     for (change, kind, words) in [
         (edit(2, "z", "X"), ErrorKind::Conflict, "Hash mismatch at line 2"),
         (stale_end, ErrorKind::Conflict, "Hash mismatch at line 3"),
         (stale_inside, ErrorKind::Conflict, "Hash mismatch at line 2"),
         (edit(4, "", "X"), ErrorKind::OutOfRange, "Line 4 out of range (file has 3 lines)"),
         (edit(0, "a", "X"), ErrorKind::OutOfRange, "Line 0 out of range"),
-        (HashlineEdit { end_line: Some(1), ..edit(2, "b", "X") }, ErrorKind::InvalidArgument, "end_line (1)"),
+        (edit(2, "b", "X").end_line(1), ErrorKind::InvalidArgument, "end_line (1)"),
     ] {
         says(&refused(words, files.hashline_edit(&path("/f")?, &change).await, kind)?, words)?;
         holds(files, "/f", "a\nb\nc\n").await?;

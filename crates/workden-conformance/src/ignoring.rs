@@ -80,7 +80,7 @@ pub async fn rules_above_the_start_of_a_search_hold_below_it(files: &dyn Backend
 /// As any other file would be.
 pub async fn rules_are_disregarded_when_told_to(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/.git/HEAD", ""), ("/.gitignore", "*.log\n"), ("/a.log", "x"), ("/b", "x")]).await?;
-    let request = GrepRequest { ignore_files: IgnoreFiles::Disregard, ..GrepRequest::regex("x") };
+    let request = GrepRequest::regex("x").ignore_files(IgnoreFiles::Disregard);
     let found = files.grep_path(&path("/")?, &request).await?;
     equal("what is searched", crate::typed::files_of(&found), ["/a.log", "/b"])?;
     equal("what is searched otherwise", grep(files, "/").await?, ["/b"])
@@ -97,10 +97,10 @@ pub async fn a_file_that_is_named_is_searched_though_ignored(files: &dyn Backend
 pub async fn a_glob_honours_rules_when_told_to(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/d/.git/HEAD", ""), ("/d/.gitignore", "*.log\nbuild/\n"), ("/d/a.log", "x")]).await?;
     put_all(files, &[("/d/build/b", "x"), ("/d/kept", "x"), ("/a.log", "x")]).await?;
-    let everything = GlobRequest { kinds: GlobKinds::Everything, ..GlobRequest::new("**/[abk]*") };
+    let everything = GlobRequest::new("**/[abk]*").kinds(GlobKinds::Everything);
     let all = ["/a.log", "/d/a.log", "/d/build", "/d/build/b", "/d/kept"];
     equal("all there is", paths_of(&files.glob_path(&path("/")?, &everything).await?), all)?;
-    let honouring = GlobRequest { ignore_files: IgnoreFiles::Honour, ..everything };
+    let honouring = everything.ignore_files(IgnoreFiles::Honour);
     let found = files.glob_path(&path("/")?, &honouring).await?;
     equal("what is not ignored", paths_of(&found), ["/a.log", "/d/kept"])
 }

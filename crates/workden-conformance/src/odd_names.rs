@@ -73,7 +73,7 @@ pub async fn every_character_but_nul_and_slash_is_legal_in_a_name(files: &dyn Ba
     let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
     let found = files.glob_path(&path("/d")?, &GlobRequest::new("*/*")).await?;
     equal("what a glob finds", paths_of(&found), &expected[..])?;
-    let grep = GrepRequest { hidden: Hidden::Include, ..GrepRequest::regex("needle") };
+    let grep = GrepRequest::regex("needle").hidden(Hidden::Include);
     equal("what a grep finds", files_of(&files.grep_path(&path("/d")?, &grep).await?), &expected[..])?;
     for name in ODD {
         files.move_path(&path(&format!("/d/{name}"))?, &path(&format!("/e/{name}"))?, IfExists::Refuse).await?;

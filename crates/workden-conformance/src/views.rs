@@ -24,7 +24,7 @@ list_checks! { views:
 const TREE: &[(&str, &str)] = &[("/a.md", "x"), ("/b.rs", "x"), ("/data/c.md", "x"), ("/sub/d.md", "x")];
 
 fn mounted_at(prefix: &str) -> Result<View, Failure> {
-    Ok(View { prefix: path(prefix)?, ..View::default() })
+    Ok(View::default().prefix(path(prefix)?))
 }
 
 /// `/data/a.md` is what the agent calls `/a.md` of a backend that is mounted at `/data`.
@@ -36,13 +36,13 @@ pub async fn rules_mean_the_paths_that_the_agent_sees(files: &dyn Backend) -> Ou
     let visibility =
         Visibility { layers: vec![Layer { under: path("/data")?, list: rules.clone(), read: rules, ..Layer::open() }] };
     let (root, view) = (path("/")?, mounted_at("/data")?);
-    let grep = GrepRequest { visibility: visibility.clone(), view: view.clone(), ..GrepRequest::regex("x") };
+    let grep = GrepRequest::regex("x").visibility(visibility.clone()).view(view.clone());
     equal("a grep", files_of(&files.grep_path(&root, &grep).await?), ["/b.rs", "/data/c.md", "/sub/d.md"])?;
     let named = files.grep_path(&path("/a.md")?, &grep).await?;
     equal("a grep in a hidden file", (named.matches, named.skipped.denied), (0, 1))?;
-    let glob = GlobRequest { visibility: visibility.clone(), view: view.clone(), ..GlobRequest::new("**") };
+    let glob = GlobRequest::new("**").visibility(visibility.clone()).view(view.clone());
     equal("a glob", paths_of(&files.glob_path(&root, &glob).await?), ["/b.rs", "/data/c.md", "/sub/d.md"])?;
-    let list = ListRequest { visibility, view, ..ListRequest::default() };
+    let list = ListRequest::default().visibility(visibility).view(view);
     let listed = files.list_path(&root, &list).await?;
     let paths: Vec<_> = listed.entries.iter().map(|entry| entry.path.as_str()).collect();
     equal("a listing", paths, ["/data", "/sub", "/b.rs"])
@@ -53,7 +53,7 @@ pub async fn patterns_and_filters_mean_the_paths_that_the_agent_sees(files: &dyn
     put_all(files, TREE).await?;
     let root = path("/")?;
     let view = mounted_at("/data")?;
-    let from_above = View { base: Some(path("/")?), ..view.clone() };
+    let from_above = view.clone().base(path("/")?);
     for (pattern, view, expected) in [
         ("*.md", &view, &["/a.md"][..]),
         ("/data/*.md", &view, &["/a.md"]),
@@ -62,7 +62,7 @@ pub async fn patterns_and_filters_mean_the_paths_that_the_agent_sees(files: &dyn
         ("*/*.md", &from_above, &["/a.md"]),
         ("**/*.md", &from_above, &["/a.md", "/data/c.md", "/sub/d.md"]),
     ] {
-        let request = GlobRequest { view: view.clone(), ..GlobRequest::new(pattern) };
+        let request = GlobRequest::new(pattern).view(view.clone());
         let found = files.glob_path(&root, &request).await?;
         equal(format!("the glob `{pattern}`"), paths_of(&found), expected)?;
     }
@@ -71,7 +71,7 @@ pub async fn patterns_and_filters_mean_the_paths_that_the_agent_sees(files: &dyn
         ("/data/*.md", &view, &["/data/c.md"]),
         ("/data/*.md", &from_above, &["/a.md"]),
     ] {
-        let request = GrepRequest { view: view.clone(), filter: vec![filter.into()], ..GrepRequest::regex("x") };
+        let request = GrepRequest::regex("x").view(view.clone()).filter([filter]);
         let found = files.grep_path(&root, &request).await?;
         equal(format!("a grep with the filter `{filter}`"), files_of(&found), expected)?;
     }
@@ -83,13 +83,13 @@ pub async fn what_another_mount_covers_is_not_entered(files: &dyn Backend) -> Ou
     put_all(files, TREE).await?;
     put_all(files, &[("/subway/e.md", "x")]).await?;
     let root = path("/")?;
-    let view = View { shadowed: vec![path("/data/sub")?, path("/data/a.md")?], ..mounted_at("/data")? };
-    let grep = GrepRequest { view: view.clone(), ..GrepRequest::regex("x") };
+    let view = mounted_at("/data")?.shadowed(vec![path("/data/sub")?, path("/data/a.md")?]);
+    let grep = GrepRequest::regex("x").view(view.clone());
     equal("a grep", files_of(&files.grep_path(&root, &grep).await?), ["/b.rs", "/data/c.md", "/subway/e.md"])?;
-    let glob = GlobRequest { view: view.clone(), kinds: GlobKinds::Everything, ..GlobRequest::new("**") };
+    let glob = GlobRequest::new("**").view(view.clone()).kinds(GlobKinds::Everything);
     let found = files.glob_path(&root, &glob).await?;
     equal("a glob", paths_of(&found), ["/b.rs", "/data", "/data/c.md", "/subway", "/subway/e.md"])?;
-    let listed = files.list_path(&root, &ListRequest { view, ..ListRequest::default() }).await?;
+    let listed = files.list_path(&root, &ListRequest::default().view(view)).await?;
     let paths: Vec<_> = listed.entries.iter().map(|entry| entry.path.as_str()).collect();
     equal("a listing", paths, ["/data", "/subway", "/b.rs"])
 }
@@ -98,12 +98,12 @@ pub async fn what_another_mount_covers_is_not_entered(files: &dyn Backend) -> Ou
 pub async fn a_file_on_the_way_to_another_mount_is_covered(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     let root = path("/")?;
-    let view = View { shadowed: vec![path("/data/b.rs/mount")?, path("/data/sub/mount")?], ..mounted_at("/data")? };
-    let grep = GrepRequest { view: view.clone(), ..GrepRequest::regex("x") };
+    let view = mounted_at("/data")?.shadowed(vec![path("/data/b.rs/mount")?, path("/data/sub/mount")?]);
+    let grep = GrepRequest::regex("x").view(view.clone());
     equal("a grep", files_of(&files.grep_path(&root, &grep).await?), ["/a.md", "/data/c.md", "/sub/d.md"])?;
-    let glob = GlobRequest { view: view.clone(), ..GlobRequest::new("**") };
+    let glob = GlobRequest::new("**").view(view.clone());
     equal("a glob", paths_of(&files.glob_path(&root, &glob).await?), ["/a.md", "/data/c.md", "/sub/d.md"])?;
-    let listed = files.list_path(&root, &ListRequest { view, ..ListRequest::default() }).await?;
+    let listed = files.list_path(&root, &ListRequest::default().view(view)).await?;
     let paths: Vec<_> = listed.entries.iter().map(|entry| entry.path.as_str()).collect();
     equal("a listing", paths, ["/data", "/sub", "/a.md"])
 }
@@ -120,16 +120,15 @@ pub async fn rules_hold_under_the_names_that_other_mounts_give(files: &dyn Backe
     };
     let rules = Rules { rules: vec![hide("/all/a.md"), hide("/part/d.md")], otherwise: Sight::Shown };
     let visibility = Visibility { layers: vec![Layer { list: rules.clone(), read: rules, ..Layer::open() }] };
-    let aliases =
-        vec![Alias { local: root.clone(), seen: path("/all")? }, Alias { local: path("/sub")?, seen: path("/part")? }];
-    let view = View { aliases, ..mounted_at("/data")? };
-    let grep = GrepRequest { view: view.clone(), visibility: visibility.clone(), ..GrepRequest::regex("x") };
+    let aliases = vec![Alias::new(root.clone(), path("/all")?), Alias::new(path("/sub")?, path("/part")?)];
+    let view = mounted_at("/data")?.aliases(aliases);
+    let grep = GrepRequest::regex("x").view(view.clone()).visibility(visibility.clone());
     let found = files.grep_path(&root, &grep).await?;
     equal("a grep", files_of(&found), ["/b.rs", "/data/c.md"])?;
     equal("what was passed over", found.skipped.denied, 2)?;
-    let glob = GlobRequest { view: view.clone(), visibility: visibility.clone(), ..GlobRequest::new("**") };
+    let glob = GlobRequest::new("**").view(view.clone()).visibility(visibility.clone());
     equal("a glob", paths_of(&files.glob_path(&root, &glob).await?), ["/b.rs", "/data/c.md"])?;
-    let listed = files.list_path(&root, &ListRequest { view, visibility, ..ListRequest::default() }).await?;
+    let listed = files.list_path(&root, &ListRequest::default().view(view).visibility(visibility)).await?;
     let paths: Vec<_> = listed.entries.iter().map(|entry| entry.path.as_str()).collect();
     equal("a listing", paths, ["/data", "/sub", "/b.rs"])
 }

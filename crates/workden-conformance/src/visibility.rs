@@ -48,7 +48,7 @@ fn reading(read: &[(&str, Sight)]) -> Visibility {
 
 /// Every file, hidden ones too, under these rules.
 fn grep(visibility: Visibility) -> GrepRequest {
-    GrepRequest { visibility, hidden: Hidden::Include, ..GrepRequest::regex("x") }
+    GrepRequest::regex("x").visibility(visibility).hidden(Hidden::Include)
 }
 
 const SECRET: &[(&str, Sight)] = &[("/secret/**", Sight::Hidden), ("/ask/**", Sight::Asks)];
@@ -63,26 +63,26 @@ pub async fn a_listing_leaves_out_what_may_not_be_listed(files: &dyn Backend) ->
         ("/secret", ("/secret/**", Sight::Hidden), &[]),
         ("/secret", ("**/deep", Sight::Hidden), &["/secret/c.md"]),
     ] {
-        let request = ListRequest { visibility: listing(&[rule]), ..ListRequest::default() };
+        let request = ListRequest::default().visibility(listing(&[rule]));
         let found = files.list_path(&path(base)?, &request).await?;
         let paths: Vec<_> = found.entries.iter().map(|entry| entry.path.as_str()).collect();
         equal(format!("the listing of `{base}` under {rule:?}"), paths, expected)?;
         equal("how many are left out", found.left_out, 0)?;
     }
-    let request = ListRequest { visibility: reading(SECRET), ..ListRequest::default() };
+    let request = ListRequest::default().visibility(reading(SECRET));
     equal("rules of reading are not of listing", files.list_path(&path("/")?, &request).await?.entries.len(), 4)
 }
 
 /// Directories as well, when they are asked for.
 pub async fn a_glob_leaves_out_what_may_not_be_listed_and_counts_it(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
-    let request = GlobRequest { visibility: listing(SECRET), ..GlobRequest::new("**/*.md") };
+    let request = GlobRequest::new("**/*.md").visibility(listing(SECRET));
     let found = files.glob_path(&path("/")?, &request).await?;
     equal("what is found", paths_of(&found), ["/a.md"])?;
     equal("what was passed over", (found.skipped.denied, found.skipped.needs_approval), (2, 1))?;
     equal("how many are left out", found.left_out, 0)?;
     let hides = listing(&[("/secret", Sight::Hidden), ("/secret/**", Sight::Hidden)]);
-    let request = GlobRequest { visibility: hides, kinds: GlobKinds::Everything, ..GlobRequest::new("**") };
+    let request = GlobRequest::new("**").visibility(hides).kinds(GlobKinds::Everything);
     let found = files.glob_path(&path("/")?, &request).await?;
     equal("everything that is found", paths_of(&found), ["/.env", "/a.md", "/ask", "/ask/b.md"])
 }
@@ -120,7 +120,7 @@ pub async fn no_filter_takes_back_in_what_is_hidden(files: &dyn Backend) -> Outc
     put_all(files, TREE).await?;
     put_all(files, &[("/.git/HEAD", ""), ("/.gitignore", "!.env\n")]).await?;
     let visibility = reading(&[("**/.env", Sight::Hidden)]);
-    let request = GrepRequest { filter: vec![".env".into()], ..grep(visibility) };
+    let request = grep(visibility).filter([".env"]);
     let found = files.grep_path(&path("/")?, &request).await?;
     equal("what is found", files_of(&found), Vec::<&str>::new())?;
     equal("what was passed over", found.skipped.denied, 1)
@@ -171,7 +171,7 @@ pub async fn a_layer_speaks_only_of_its_part(files: &dyn Backend) -> Outcome {
     let visibility = Visibility { layers: vec![layer] };
     let found = files.grep_path(&path("/")?, &grep(visibility.clone())).await?;
     equal("what is found", files_of(&found), ["/inner", "/out/a"])?;
-    let found = files.list_path(&path("/")?, &ListRequest { visibility, ..ListRequest::default() }).await?;
+    let found = files.list_path(&path("/")?, &ListRequest::default().visibility(visibility)).await?;
     let paths: Vec<_> = found.entries.iter().map(|entry| entry.path.as_str()).collect();
     equal("what is listed", paths, ["/out", "/inner"])
 }
@@ -181,9 +181,9 @@ pub async fn a_rule_that_is_no_pattern_shows_nothing(files: &dyn Backend) -> Out
     put_all(files, TREE).await?;
     let broken = listing(&[("[z-a]", Sight::Hidden)]);
     let root = path("/")?;
-    let list = ListRequest { visibility: broken.clone(), ..ListRequest::default() };
+    let list = ListRequest::default().visibility(broken.clone());
     refused("list", files.list_path(&root, &list).await, ErrorKind::InvalidPattern)?;
-    let glob = GlobRequest { visibility: broken.clone(), ..GlobRequest::new("**") };
+    let glob = GlobRequest::new("**").visibility(broken.clone());
     refused("glob", files.glob_path(&root, &glob).await, ErrorKind::InvalidPattern)?;
     refused("grep", files.grep_path(&root, &grep(broken)).await, ErrorKind::InvalidPattern).map(drop)
 }

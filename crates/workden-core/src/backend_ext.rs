@@ -8,8 +8,8 @@ use std::future::Future;
 use bytes::Bytes;
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, EntryKind, Expect, FileIdentity, IfExists, Link, Opened, Presence,
-    Removal, Resolved, Result, Symlink, VirtualPath, Written, limits,
+    Backend, ByteRange, Changed, Content, Entry, EntryKind, Expect, FileIdentity, IfExists, Opened, Presence, Removal,
+    Resolved, Result, Symlink, VirtualPath, Written, limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, HashlineEdit, Numbered, Outcome, Replacement, TextWindow, hashline},
 };
@@ -255,13 +255,5 @@ impl<B: Backend + ?Sized> BackendExt for B {}
 /// Returns the entry of a directory that is stored nowhere, such as an inner node of a mount table.
 #[must_use]
 pub fn directory_entry(path: VirtualPath) -> Entry {
-    Entry {
-        path,
-        kind: EntryKind::Directory,
-        size: None,
-        modified: None,
-        link: Link::Direct,
-        name: crate::NameForm::Exact,
-        names: 1,
-    }
+    Entry::new(path, EntryKind::Directory)
 }

@@ -5,10 +5,11 @@ use std::{fmt, time::Duration};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use twox_hash::XxHash3_128;
 
-use crate::{Error, ErrorKind, Result, VirtualPath};
+use crate::{Error, ErrorKind, Result, VirtualPath, setters::setters};
 
 /// One file, directory or other thing, as listings and searches show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Entry {
     /// Where it is.
     pub path: VirtualPath,
@@ -70,6 +71,25 @@ pub enum NameForm {
 }
 
 impl Entry {
+    /// Creates an entry with one name that is not a link; its size and time are unknown.
+    #[must_use]
+    pub fn new(path: VirtualPath, kind: EntryKind) -> Self {
+        Self { path, kind, size: None, modified: None, link: Link::Direct, name: NameForm::Exact, names: 1 }
+    }
+
+    setters! {
+        /// Sets the size in bytes of a regular file.
+        size: impl Into<Option<u64>>,
+        /// Sets when the content last changed.
+        modified: impl Into<Option<Timestamp>>,
+        /// Sets whether the entry itself is a symbolic link.
+        link: Link,
+        /// Sets whether `path` spells the name as it is.
+        name: NameForm,
+        /// Sets how many names the file has.
+        names: u64,
+    }
+
     /// Whether this is a directory, or a link to one.
     #[must_use]
     pub fn is_dir(&self) -> bool {

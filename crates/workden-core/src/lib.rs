@@ -33,6 +33,7 @@ mod prefix_backend;
 mod refusal;
 pub mod sandbox;
 pub mod search;
+mod setters;
 mod size;
 pub mod suffix;
 pub mod text;

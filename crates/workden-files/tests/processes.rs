@@ -263,7 +263,7 @@ fn act_without_threads(directory: &str) {
         files.write_path(&path("/file"), large.clone().into(), Expect::Absent).await.unwrap();
         files.write_path(&path("/file"), large.clone().into(), Expect::Anything).await.unwrap();
         assert_eq!(files.read_bytes(&path("/file")).await.unwrap(), large);
-        let request = GrepRequest { max_count: Some(10), ..GrepRequest::literal("needle") };
+        let request = GrepRequest::literal("needle").max_count(10);
         assert_eq!(files.grep_path(&path("/"), &request).await.unwrap().matches, 10);
         assert_eq!(files.glob_path(&path("/"), &GlobRequest::new("*")).await.unwrap().entries.len(), 1);
     });
@@ -281,7 +281,7 @@ fn a_search_that_shows_much_stays_small() {
 
 fn search_around(directory: &str) {
     let files = LocalBackend::open(directory).unwrap();
-    let request = GrepRequest { context: Context { before: 0, after: 1_000_000 }, ..GrepRequest::literal("needle") };
+    let request = GrepRequest::literal("needle").context(Context::new(0, 1_000_000));
     let found = block_on(files.grep_path(&VirtualPath::root(), &request)).unwrap();
     assert_eq!(found.matches, 80);
     let status = std::fs::read_to_string("/proc/self/status").unwrap();

@@ -202,15 +202,14 @@ impl Sandbox for Keeper {
             return Err(gone());
         }
         let used = self.config.watch.as_ref().map(|watch| watch.used()).unwrap_or_default();
-        Ok(Usage {
-            memory: used.memory,
-            memory_peak: used.memory_peak,
-            cpu: used.cpu,
-            processes: used.processes,
-            age: self.began.elapsed(),
-            idle: self.since_last_call(),
-            jobs: self.engine.running_jobs() as u64,
-        })
+        Ok(Usage::default()
+            .memory(used.memory)
+            .memory_peak(used.memory_peak)
+            .cpu(used.cpu)
+            .processes(used.processes)
+            .age(self.began.elapsed())
+            .idle(self.since_last_call())
+            .jobs(self.engine.running_jobs() as u64))
     }
 
     async fn isolation(&self) -> Result<Isolation> {

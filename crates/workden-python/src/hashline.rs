@@ -39,15 +39,10 @@ pub(crate) fn apply_hashline(
     end_hash: Option<String>,
     placement: &str,
 ) -> (Option<Py<PyString>>, Option<String>, String) {
-    let edit = HashlineEdit {
-        start_line: or_zero(start_line),
-        start_hash,
-        new_content,
-        end_line: end_line.map(or_zero),
-        end_hash,
-        range_hashes: None,
-        placement: if placement == "insert_after" { Placement::InsertAfter } else { Placement::Replace },
-    };
+    let edit = HashlineEdit::new(or_zero(start_line), start_hash, new_content)
+        .end_line(end_line.map(or_zero))
+        .end_hash(end_hash)
+        .placement(if placement == "insert_after" { Placement::InsertAfter } else { Placement::Replace });
     match apart(py, content, || hashline::apply(&VirtualPath::root(), content, &edit)) {
         Ok(outcome) => (Some(PyString::new(py, &outcome.text).unbind()), None, outcome.summary),
         Err(error) => (None, Some(said(&error, start_line, end_line)), String::new()),

@@ -207,7 +207,7 @@ mod tests {
             any::<(u64, u32)>().prop_map(|(process, pid)| Frame::Started(Started { process, pid })),
             any::<i32>().prop_map(|code| Frame::Event(ProcessEvent::Ended(Ended::Exited(code)))),
             any::<String>().prop_map(|sentence| {
-                Frame::Event(ProcessEvent::LimitHit(LimitHit { limit: LimitName::Memory, sentence }))
+                Frame::Event(ProcessEvent::LimitHit(LimitHit::new(LimitName::Memory, sentence)))
             }),
             any::<String>().prop_map(|text| Frame::Failed(Error::new(ErrorKind::Io, text.clone()).hint(text))),
         ]

@@ -41,7 +41,7 @@ pub async fn denied_files(
     if policy.is_empty() {
         return Ok(DeniedFiles::default());
     }
-    let everything = GlobRequest { kinds: GlobKinds::Everything, keep: LOOKED_AT, ..GlobRequest::new("**") };
+    let everything = GlobRequest::new("**").kinds(GlobKinds::Everything).keep(LOOKED_AT);
     let found = files.glob_path(directory, &everything).await?;
     let mut completeness = match found.left_out {
         0 => found.completeness,
@@ -71,7 +71,7 @@ pub async fn denied_files(
 
 /// Returns the entries that are directories and cannot be listed.
 async fn closed_directories(files: &dyn Backend, entries: &[Entry]) -> Vec<VirtualPath> {
-    let one = ListRequest { keep: 1, ..ListRequest::default() };
+    let one = ListRequest::default().keep(1);
     let mut closed = Vec::new();
     for entry in entries.iter().filter(|entry| entry.is_dir() && entry.link == Link::Direct) {
         match files.list_path(&entry.path, &one).await {

@@ -1,6 +1,6 @@
 //! Commands of a workspace: they run in its sandbox, under the same policy as its files.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use workden_core::{
     Error, ErrorKind, Result, Sandbox,
@@ -83,8 +83,7 @@ impl Workspace {
     ///
     /// As [`Sandbox::spawn`].
     pub async fn spawn(&self, command: Command, streams: Streams) -> Result<Process> {
-        let (directory, environment) = (self.named_directory(), BTreeMap::new());
-        self.commands()?.spawn(&SpawnRequest { command, directory, environment, streams }).await
+        self.commands()?.spawn(&SpawnRequest::new(command, streams).directory(self.named_directory())).await
     }
 
     /// Starts a shell command in the background, in the working directory.
@@ -93,7 +92,7 @@ impl Workspace {
     ///
     /// As [`Sandbox::start_job`].
     pub async fn start_job(&self, line: &str) -> Result<Job> {
-        let request = JobRequest { directory: self.named_directory(), ..JobRequest::shell(line) };
+        let request = JobRequest::shell(line).directory(self.named_directory());
         self.commands()?.start_job(&request).await
     }
 

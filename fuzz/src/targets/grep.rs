@@ -36,13 +36,11 @@ pub fn grep(data: &[u8]) {
             case: [LetterCase::Sensitive, LetterCase::Insensitive, LetterCase::Smart][usize::from(flags >> 1) % 3],
             span: if flags & 8 != 0 { Span::MultiLine } else { Span::Line },
         };
-        let request = GrepRequest {
-            context: Context { before, after },
-            detail: if limits & 4 != 0 { Detail::Counts } else { Detail::Lines },
-            max_count: (limits & 2 != 0).then_some(u64::from(limits >> 4)),
-            line_bytes: if limits & 8 != 0 { usize::from(limits >> 4) } else { 2_000 },
-            ..GrepRequest::new(pattern)
-        };
+        let request = GrepRequest::new(pattern)
+            .context(Context::new(before, after))
+            .detail(if limits & 4 != 0 { Detail::Counts } else { Detail::Lines })
+            .max_count((limits & 2 != 0).then_some(u64::from(limits >> 4)))
+            .line_bytes(if limits & 8 != 0 { usize::from(limits >> 4) } else { 2_000 });
         match LineSearch::new(&request) {
             Ok(search) => check(&request, &search, draw.rest()),
             Err(error) => {

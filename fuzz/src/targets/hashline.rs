@@ -56,14 +56,8 @@ fn file() -> VirtualPath {
 fn check(text: &str, start: u64, end: Option<u64>, insert: bool, right: bool, new: &str) {
     let line = |number: u64| number.checked_sub(1).and_then(|at| lines(text).into_iter().nth(at as usize));
     let hash = line(start).filter(|_| right).map_or("no".to_owned(), |line| line_hash(&line));
-    let edit = HashlineEdit {
-        start_line: start,
-        start_hash: hash.clone(),
-        new_content: new.to_owned(),
-        end_line: end,
-        placement: if insert { Placement::InsertAfter } else { Placement::Replace },
-        ..HashlineEdit::default()
-    };
+    let placement = if insert { Placement::InsertAfter } else { Placement::Replace };
+    let edit = HashlineEdit::new(start, hash.clone(), new).end_line(end).placement(placement);
     let expected = apply(text, &Edit { start, start_fits: &|line| line_hash(line) == hash, end, insert, new });
     match (engine::apply(&file(), text, &edit), expected) {
         (Ok(outcome), Outcome::Edited(after)) => assert_eq!(outcome.text, after),
@@ -87,12 +81,7 @@ fn check_round(content: &[u8], start: u64, new: &str) {
     block_on(files.write_path(&file(), content.to_vec().into(), Expect::Absent)).expect("a new file");
     let Ok(shown) = block_on(files.read_hashlines(&file(), start.saturating_sub(1), 1)) else { return };
     let Some((number, rest)) = shown.text.split_once(':') else { return };
-    let edit = HashlineEdit {
-        start_line: number.parse().expect("a line number"),
-        start_hash: rest.chars().take(2).collect(),
-        new_content: new.to_owned(),
-        ..HashlineEdit::default()
-    };
+    let edit = HashlineEdit::new(number.parse().expect("a line number"), rest.chars().take(2).collect::<String>(), new);
     if let Err(error) = block_on(files.hashline_edit(&file(), &edit)) {
         assert_short(&error);
         assert_eq!(error.kind(), ErrorKind::NotText, "what was shown ({:?}) is refused: {error}", shown.text);

@@ -154,11 +154,11 @@ async fn call(files: &dyn Backend, name: &str, directory: &str, round: u64) -> R
         "edit" => format!("{:?}", files.edit(&file, &[Replacement::once("needle", "needle")]).await?),
         "list" => format!("{:?}", files.list_path(&path("")?, &ListRequest::default()).await?),
         "glob" => {
-            let request = GlobRequest { kinds: GlobKinds::Everything, ..GlobRequest::new("**") };
+            let request = GlobRequest::new("**").kinds(GlobKinds::Everything);
             format!("{:?}", files.glob_path(&VirtualPath::root(), &request).await?)
         }
         "grep" => {
-            let request = GrepRequest { hidden: Hidden::Include, ..GrepRequest::regex("needle|inside|OUTSIDE") };
+            let request = GrepRequest::regex("needle|inside|OUTSIDE").hidden(Hidden::Include);
             format!("{:?}", files.grep_path(&VirtualPath::root(), &request).await?)
         }
         "copy" => format!("{:?}", files.copy_path(&file, &new, IfExists::Replace).await?),

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     fn finding(name: &str, need: Need, outcome: Outcome) -> Finding {
-        Finding { name: name.to_owned(), title: format!("the {name}"), need, outcome }
+        Finding::new(name, format!("the {name}"), need, outcome)
     }
 
     fn works() -> Outcome {

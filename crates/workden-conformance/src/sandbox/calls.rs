@@ -165,7 +165,7 @@ pub(super) async fn outcome(sandbox: &dyn Sandbox, id: &JobId) -> Result<(String
     let mut text = String::new();
     let mut offset = 0;
     for _ in 0..1_000 {
-        let read = JobRead { wait: Duration::from_secs(1), ..JobRead::from(offset) };
+        let read = JobRead::from(offset).wait(Duration::from_secs(1));
         let read = sandbox.read_job(id, &read).await?;
         let is_new = read.next > offset;
         text.push_str(&read.text);

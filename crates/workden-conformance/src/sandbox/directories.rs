@@ -34,14 +34,14 @@ pub async fn commands_start_in_the_directory_that_is_named(sandbox: &dyn Sandbox
     let named = work_file(sandbox, "a b").await?.child("deeper")?;
     sandbox.write_path(&named.child("file")?, "found\n".into(), Expect::Anything).await?;
     let line = "cat file";
-    let request = ExecuteRequest { directory: Some(named.clone()), ..ExecuteRequest::shell(line) };
+    let request = ExecuteRequest::shell(line).directory(named.clone());
     came_to(line, &sandbox.execute(&request).await?, "found\n", Ended::Exited(0))?;
-    let request = ExecuteRequest { directory: Some(named.clone()), ..ExecuteRequest::program(["cat", "file"]) };
+    let request = ExecuteRequest::program(["cat", "file"]).directory(named.clone());
     came_to(line, &sandbox.execute(&request).await?, "found\n", Ended::Exited(0))?;
-    let job = JobRequest { directory: Some(named.clone()), ..JobRequest::shell(line) };
+    let job = JobRequest::shell(line).directory(named.clone());
     let job = sandbox.start_job(&job).await?;
     equal("a job", outcome(sandbox, &job.id).await?, ("found\n".to_owned(), Ended::Exited(0)))?;
-    let spawn = SpawnRequest { directory: Some(named), ..SpawnRequest::piped(Command::Shell(line.into())) };
+    let spawn = SpawnRequest::piped(Command::Shell(line.into())).directory(named);
     equal("a process", everything(&mut sandbox.spawn(&spawn).await?).await?.0.output(), "found\n")
 }
 
@@ -52,11 +52,11 @@ pub async fn a_directory_that_is_none_is_refused(sandbox: &dyn Sandbox) -> Outco
     let missing = work_file(sandbox, "missing").await?;
     for (directory, kind) in [(missing, ErrorKind::NotFound), (file, ErrorKind::NotDirectory)] {
         let directory = Some(directory);
-        let request = ExecuteRequest { directory: directory.clone(), ..ExecuteRequest::shell("true") };
+        let request = ExecuteRequest::shell("true").directory(directory.clone());
         refused("a command there", sandbox.execute(&request).await, kind)?;
-        let job = JobRequest { directory: directory.clone(), ..JobRequest::shell("true") };
+        let job = JobRequest::shell("true").directory(directory.clone());
         refused("a job there", sandbox.start_job(&job).await, kind)?;
-        let spawn = SpawnRequest { directory, ..SpawnRequest::piped(Command::Shell("true".into())) };
+        let spawn = SpawnRequest::piped(Command::Shell("true".into())).directory(directory);
         refused("a process there", sandbox.spawn(&spawn).await, kind)?;
     }
     Ok(())

@@ -1,7 +1,5 @@
 //! The environment of commands: the sandbox's own, and what a request adds to it.
 
-use std::collections::BTreeMap;
-
 use workden_core::sandbox::{Command, Ended, ExecuteRequest, JobRequest, Sandbox, SpawnRequest};
 
 use super::{
@@ -21,10 +19,6 @@ list_sandbox_checks! { environments:
     nothing_of_one_command_is_left_for_the_next,
 }
 
-fn with(name: &str, value: &str) -> BTreeMap<String, String> {
-    BTreeMap::from([(name.to_owned(), value.to_owned())])
-}
-
 /// There is a `PATH`.
 pub async fn programs_are_found(sandbox: &dyn Sandbox) -> Outcome {
     let path = run(sandbox, "printf %s \"$PATH\"; command -v cat >/dev/null").await?;
@@ -35,20 +29,20 @@ pub async fn programs_are_found(sandbox: &dyn Sandbox) -> Outcome {
 /// To that of every kind of command.
 pub async fn a_request_adds_to_the_environment(sandbox: &dyn Sandbox) -> Outcome {
     let line = "echo \"$ADDED\"; cat /dev/null";
-    let environment = with("ADDED", "by the request");
-    let request = ExecuteRequest { environment: environment.clone(), ..ExecuteRequest::shell(line) };
+    let environment = [("ADDED", "by the request")];
+    let request = ExecuteRequest::shell(line).environment(environment);
     came_to(line, &sandbox.execute(&request).await?, "by the request\n", Ended::Exited(0))?;
-    let job = JobRequest { environment: environment.clone(), ..JobRequest::shell(line) };
+    let job = JobRequest::shell(line).environment(environment);
     let job = sandbox.start_job(&job).await?;
     equal("a job", outcome(sandbox, &job.id).await?, ("by the request\n".to_owned(), Ended::Exited(0)))?;
-    let spawn = SpawnRequest { environment, ..SpawnRequest::piped(Command::Shell(line.into())) };
+    let spawn = SpawnRequest::piped(Command::Shell(line.into())).environment(environment);
     let (printed, _) = everything(&mut sandbox.spawn(&spawn).await?).await?;
     equal("a process", printed.output(), "by the request\n")
 }
 
 /// Its own variable instead of the sandbox's.
 pub async fn a_request_replaces_what_is_there(sandbox: &dyn Sandbox) -> Outcome {
-    let request = ExecuteRequest { environment: with("PATH", "/nowhere"), ..ExecuteRequest::shell("echo $PATH") };
+    let request = ExecuteRequest::shell("echo $PATH").environment([("PATH", "/nowhere")]);
     came_to("echo $PATH", &sandbox.execute(&request).await?, "/nowhere\n", Ended::Exited(0))
 }
 
@@ -56,7 +50,7 @@ pub async fn a_request_replaces_what_is_there(sandbox: &dyn Sandbox) -> Outcome 
 pub async fn values_arrive_as_they_are(sandbox: &dyn Sandbox) -> Outcome {
     for value in ["", "a b", "it's \"quoted\"", "$HOME `id`", "a=b=c", "new\nline\n", "é€", "\\"] {
         let line = "printf '[%s]' \"$VALUE\"; [ \"${VALUE+set}\" = set ]";
-        let request = ExecuteRequest { environment: with("VALUE", value), ..ExecuteRequest::shell(line) };
+        let request = ExecuteRequest::shell(line).environment([("VALUE", value)]);
         came_to(line, &sandbox.execute(&request).await?, &format!("[{value}]"), Ended::Exited(0))?;
     }
     Ok(())
@@ -66,10 +60,8 @@ pub async fn values_arrive_as_they_are(sandbox: &dyn Sandbox) -> Outcome {
 pub async fn nothing_of_one_command_is_left_for_the_next(sandbox: &dyn Sandbox) -> Outcome {
     let state = "pwd; umask; echo \"${LEFT-nothing}\"; ulimit -n";
     let before = run(sandbox, state).await?.output.text();
-    let request = ExecuteRequest {
-        environment: with("LEFT", "behind"),
-        ..ExecuteRequest::shell("export LEFT=too; umask 077; cd /; ulimit -n 10; true")
-    };
+    let request =
+        ExecuteRequest::shell("export LEFT=too; umask 077; cd /; ulimit -n 10; true").environment([("LEFT", "behind")]);
     came_to("a line that changes its state", &sandbox.execute(&request).await?, "", Ended::Exited(0))?;
     prints(sandbox, state, &before).await
 }

@@ -52,7 +52,7 @@ pub async fn a_read_is_bounded(sandbox: &dyn Sandbox) -> Outcome {
     let (all, _) = outcome(sandbox, &begun.id).await?;
     let (mut text, mut offset) = (String::new(), 0);
     while offset < all.len() as u64 {
-        let read = sandbox.read_job(&begun.id, &JobRead { most: 100, ..JobRead::from(offset) }).await?;
+        let read = sandbox.read_job(&begun.id, &JobRead::from(offset).most(100)).await?;
         ensure(read.text.len() <= 100, format!("{} bytes, of at most 100", read.text.len()))?;
         ensure(read.next > offset, "a read does not go on")?;
         (text, offset) = (text + &read.text, read.next);
@@ -65,16 +65,16 @@ pub async fn a_character_is_not_split_between_reads(sandbox: &dyn Sandbox) -> Ou
     let line = r"printf 'a\303'; : > half; while [ ! -e go ]; do sleep 0.05; done; printf '\251b'";
     let begun = job(sandbox, line).await?;
     until(sandbox, "[ -e half ]", AT_ONCE).await?;
-    let read = JobRead { wait: AT_ONCE, ..JobRead::from(0) };
+    let read = JobRead::from(0).wait(AT_ONCE);
     let read = sandbox.read_job(&begun.id, &read).await?;
     equal("the first half", (read.text.as_str(), read.next), ("a", 1))?;
     until(sandbox, ": > go", AT_ONCE).await?;
     equal("all of it", outcome(sandbox, &begun.id).await?.0, "aéb")?;
     let begun = job(sandbox, "printf aéééé").await?;
     outcome(sandbox, &begun.id).await?;
-    let read = sandbox.read_job(&begun.id, &JobRead { most: 6, ..JobRead::from(0) }).await?;
+    let read = sandbox.read_job(&begun.id, &JobRead::from(0).most(6)).await?;
     equal("six bytes", (read.text.as_str(), read.next), ("aéé", 5))?;
-    let read = sandbox.read_job(&begun.id, &JobRead { most: 6, ..JobRead::from(5) }).await?;
+    let read = sandbox.read_job(&begun.id, &JobRead::from(5).most(6)).await?;
     equal("the rest", (read.text.as_str(), read.next), ("éé", 9))
 }
 
@@ -88,7 +88,7 @@ pub async fn half_a_character_at_the_end_is_marked(sandbox: &dyn Sandbox) -> Out
 pub async fn a_wait_ends_with_the_first_output(sandbox: &dyn Sandbox) -> Outcome {
     let begun = job(sandbox, "sleep 0.5; echo first; sleep 600").await?;
     let started = Instant::now();
-    let read = JobRead { wait: Duration::from_secs(600), ..JobRead::from(0) };
+    let read = JobRead::from(0).wait(Duration::from_secs(600));
     equal("what came", sandbox.read_job(&begun.id, &read).await?.text, "first\n")?;
     ensure(started.elapsed() < AT_ONCE, format!("it took {:?}", started.elapsed()))
 }
@@ -97,7 +97,7 @@ pub async fn a_wait_ends_with_the_first_output(sandbox: &dyn Sandbox) -> Outcome
 pub async fn a_wait_ends_with_the_job(sandbox: &dyn Sandbox) -> Outcome {
     let begun = job(sandbox, "sleep 0.5").await?;
     let started = Instant::now();
-    let read = JobRead { wait: Duration::from_secs(600), ..JobRead::from(0) };
+    let read = JobRead::from(0).wait(Duration::from_secs(600));
     let read = sandbox.read_job(&begun.id, &read).await?;
     equal("what came", (read.text.as_str(), read.job.state), ("", JobState::Ended(Ended::Exited(0))))?;
     ensure(started.elapsed() < AT_ONCE, format!("it took {:?}", started.elapsed()))
@@ -108,7 +108,7 @@ pub async fn without_a_wait_a_read_returns_at_once(sandbox: &dyn Sandbox) -> Out
     let begun = job(sandbox, "sleep 600").await?;
     let started = Instant::now();
     for wait in [Duration::ZERO, Duration::from_millis(200)] {
-        let read = sandbox.read_job(&begun.id, &JobRead { wait, ..JobRead::from(0) }).await?;
+        let read = sandbox.read_job(&begun.id, &JobRead::from(0).wait(wait)).await?;
         equal("what came", (read.text.as_str(), read.next, read.job.state), ("", 0, JobState::Running))?;
         ensure(started.elapsed() >= wait, "a read did not wait")?;
     }
@@ -134,7 +134,7 @@ pub async fn what_the_log_has_no_room_for_is_skipped_and_said(sandbox: &dyn Sand
     let begun = job(sandbox, "head -c 41943040 /dev/zero | tr '\\0' x").await?;
     let started = Instant::now();
     let ended = loop {
-        let read = JobRead { most: 1, wait: Duration::from_secs(1), ..JobRead::from(ALL) };
+        let read = JobRead::from(ALL).most(1).wait(Duration::from_secs(1));
         let read = sandbox.read_job(&begun.id, &read).await?;
         if read.job.state != JobState::Running {
             break read.job;
@@ -144,7 +144,7 @@ pub async fn what_the_log_has_no_room_for_is_skipped_and_said(sandbox: &dyn Sand
     equal("what was printed", ended.printed, ALL)?;
     let (mut seen, mut offset) = (0, 0);
     while offset < ALL {
-        let read = sandbox.read_job(&begun.id, &JobRead { most: 4 * 1024 * 1024, ..JobRead::from(offset) }).await?;
+        let read = sandbox.read_job(&begun.id, &JobRead::from(offset).most(4 * 1024 * 1024)).await?;
         seen += read.text.len() as u64 + read.skipped;
         ensure(read.next > offset, format!("reading does not go on from {offset}"))?;
         offset = read.next;

@@ -37,7 +37,7 @@ pub async fn a_job_outlives_the_call(sandbox: &dyn Sandbox) -> Outcome {
     equal("its line", begun.line.as_str(), "echo $$ > pid; echo begun; sleep 600; echo over")?;
     until(sandbox, "[ -s pid ]", AT_ONCE).await?;
     prints(sandbox, "kill -0 $(cat pid) && cat pid", &format!("{}\n", begun.pid)).await?;
-    let read = JobRead { wait: AT_ONCE, ..JobRead::from(0) };
+    let read = JobRead::from(0).wait(AT_ONCE);
     let read = sandbox.read_job(&begun.id, &read).await?;
     equal("what it printed", read.text.as_str(), "begun\n")?;
     equal("what it is now", (read.job.state, read.job.printed), (JobState::Running, 6))
@@ -53,15 +53,14 @@ pub async fn a_job_ends_as_a_command_does(sandbox: &dyn Sandbox) -> Outcome {
         let started = job(sandbox, line).await?;
         equal(line, outcome(sandbox, &started.id).await?, (output.to_owned(), ended))?;
     }
-    let request =
-        JobRequest { command: Command::Program(vec!["no-such-program-here".into()]), ..JobRequest::shell("") };
+    let request = JobRequest::new(Command::Program(vec!["no-such-program-here".into()]));
     equal("a missing program", outcome(sandbox, &sandbox.start_job(&request).await?.id).await?.1, Ended::Exited(127))
 }
 
 /// And its line is how a person would type it.
 pub async fn an_argument_vector_runs_as_it_is(sandbox: &dyn Sandbox) -> Outcome {
     let words = ["printf", "%s\\n", "a b", "$HOME"].map(str::to_owned).to_vec();
-    let request = JobRequest { command: Command::Program(words), ..JobRequest::shell("") };
+    let request = JobRequest::new(Command::Program(words));
     let started = sandbox.start_job(&request).await?;
     equal("its line", started.line.as_str(), r"printf '%s\n' 'a b' '$HOME'")?;
     equal("its output", outcome(sandbox, &started.id).await?.0, "a b\n$HOME\n")
@@ -89,7 +88,7 @@ pub async fn jobs_are_listed_oldest_first(sandbox: &dyn Sandbox) -> Outcome {
 /// Its output can still be read.
 pub async fn a_killed_job_is_over(sandbox: &dyn Sandbox) -> Outcome {
     let begun = job(sandbox, "echo begun; exec sleep 600").await?;
-    let read = JobRead { wait: AT_ONCE, ..JobRead::from(0) };
+    let read = JobRead::from(0).wait(AT_ONCE);
     equal("its output", sandbox.read_job(&begun.id, &read).await?.text, "begun\n")?;
     equal("the kill", sandbox.kill_job(&begun.id).await?, Killed::Stopped)?;
     equal("its end", outcome(sandbox, &begun.id).await?, ("begun\n".to_owned(), Ended::Signalled(15)))?;

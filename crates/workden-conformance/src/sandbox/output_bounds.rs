@@ -27,7 +27,7 @@ list_sandbox_checks! { output_bounds:
 }
 
 async fn run_within(sandbox: &dyn Sandbox, line: &str, most_chars: usize) -> Result<Executed, Failure> {
-    let request = ExecuteRequest { most_chars, ..ExecuteRequest::shell(line) };
+    let request = ExecuteRequest::shell(line).most_chars(most_chars);
     Ok(sandbox.execute(&request).await?)
 }
 
@@ -88,7 +88,7 @@ pub async fn the_full_log_has_all_of_it(sandbox: &dyn Sandbox) -> Outcome {
     let mut text = String::new();
     let mut offset = 0;
     loop {
-        let read = sandbox.read_job(&log.id, &JobRead { most: 30_000, ..JobRead::from(offset) }).await?;
+        let read = sandbox.read_job(&log.id, &JobRead::from(offset).most(30_000)).await?;
         ensure(read.text.len() <= 30_000, "more was read than was asked for")?;
         equal("what the log skipped", read.skipped, 0)?;
         equal("where to go on", read.next, offset + read.text.len() as u64)?;
@@ -131,7 +131,7 @@ pub async fn a_flood_is_counted_to_the_byte(sandbox: &dyn Sandbox) -> Outcome {
     ensure(log.kept > 0, "the log keeps nothing")?;
     let (mut read_bytes, mut skipped, mut offset) = (0, 0, 0);
     loop {
-        let read = sandbox.read_job(&log.id, &JobRead { most: 4 * 1024 * 1024, ..JobRead::from(offset) }).await?;
+        let read = sandbox.read_job(&log.id, &JobRead::from(offset).most(4 * 1024 * 1024)).await?;
         ensure(read.text.bytes().all(|byte| byte == b'x'), "the log has something else in it")?;
         (read_bytes, skipped) = (read_bytes + read.text.len() as u64, skipped + read.skipped);
         if read.next == offset {
@@ -146,7 +146,7 @@ pub async fn a_flood_is_counted_to_the_byte(sandbox: &dyn Sandbox) -> Outcome {
 /// And is stopped in time.
 pub async fn a_flood_that_is_stopped_keeps_its_head_and_tail(sandbox: &dyn Sandbox) -> Outcome {
     let started = Instant::now();
-    let request = ExecuteRequest { most_chars: 1_000, ..ExecuteRequest::shell("echo first; yes") };
+    let request = ExecuteRequest::shell("echo first; yes").most_chars(1_000);
     let done = sandbox.execute(&request.timeout(Duration::from_secs(2))).await?;
     equal("how it ended", done.ended, Ended::TimedOut)?;
     ensure(done.output.head.starts_with("first\ny\ny\n"), format!("the head is {:?}", done.output.head))?;

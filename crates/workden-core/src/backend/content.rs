@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use serde::{Deserialize, Serialize};
 
-use crate::{Result, Timestamp, Version, VirtualPath, limits, text::Outcome};
+use crate::{Result, Timestamp, Version, VirtualPath, limits, setters::setters, text::Outcome};
 
 /// Which bytes to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +36,7 @@ impl ByteRange {
 
 /// Some bytes of a file, and what the file was like when they were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Slice {
     /// The bytes.
     pub bytes: Bytes,
@@ -43,6 +44,19 @@ pub struct Slice {
     pub size: u64,
     /// When it last changed.
     pub modified: Option<Timestamp>,
+}
+
+impl Slice {
+    /// Creates a slice of a file of `size` bytes whose time of change is unknown.
+    #[must_use]
+    pub fn new(bytes: Bytes, size: u64) -> Self {
+        Self { bytes, size, modified: None }
+    }
+
+    setters! {
+        /// Sets when the file last changed.
+        modified: impl Into<Option<Timestamp>>,
+    }
 }
 
 /// A file that was opened.
@@ -99,6 +113,7 @@ pub enum Expect {
 
 /// What a write has done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Written {
     /// Where.
     pub path: VirtualPath,
@@ -108,8 +123,17 @@ pub struct Written {
     pub replaced: Replaced,
 }
 
+impl Written {
+    /// Creates the answer to a write.
+    #[must_use]
+    pub fn new(path: VirtualPath, version: Version, replaced: Replaced) -> Self {
+        Self { path, version, replaced }
+    }
+}
+
 /// What a change has done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Changed {
     /// Where.
     pub path: VirtualPath,
@@ -117,6 +141,14 @@ pub struct Changed {
     pub version: Version,
     /// What it did.
     pub outcome: Outcome,
+}
+
+impl Changed {
+    /// Creates the answer to a change.
+    #[must_use]
+    pub fn new(path: VirtualPath, version: Version, outcome: Outcome) -> Self {
+        Self { path, version, outcome }
+    }
 }
 
 /// What was there before a write.

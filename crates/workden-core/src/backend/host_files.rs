@@ -84,6 +84,7 @@ impl<'de> Deserialize<'de> for FileId {
 /// A file or a directory, and where it is: enough for another backend to say under which names it
 /// shows the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FileIdentity {
     /// The thing itself.
     pub file: FileId,
@@ -91,6 +92,14 @@ pub struct FileIdentity {
     pub above: Vec<FileId>,
     /// How many names it has; 1 for a directory.
     pub names: u64,
+}
+
+impl FileIdentity {
+    /// Creates the identity of a file or a directory, with the directories above it and how many names it has.
+    #[must_use]
+    pub fn new(file: FileId, above: Vec<FileId>, names: u64) -> Self {
+        Self { file, above, names }
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::fmt;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::{Entry, Error, Refusal, Resolved, Version, VirtualPath};
+use crate::{Entry, Error, Refusal, Resolved, Version, VirtualPath, setters::setters};
 
 /// Decides about calls that have to be approved: a person, or a program in their place.
 #[async_trait]
@@ -28,6 +28,7 @@ pub enum Approval {
 
 /// The question: what would be done, to what, on whose behalf, and why it has to be asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ApprovalRequest {
     /// The call in one word: `read`, `write`, `edit`, `delete`, `move`, `copy`, `list`, `grep`, `execute`.
     pub call: String,
@@ -63,6 +64,54 @@ pub struct ApprovalRequest {
     /// for calls that look, and for commands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetState>,
+}
+
+impl ApprovalRequest {
+    /// Creates a question about a call that demands the one operation of the same name.
+    #[must_use]
+    pub fn new(call: impl Into<String>, description: impl Into<String>, why: impl Into<String>) -> Self {
+        let call = call.into();
+        Self {
+            operations: vec![call.clone()],
+            call,
+            paths: Vec::new(),
+            other_names: Vec::new(),
+            below: 0,
+            command: None,
+            description: description.into(),
+            why: why.into(),
+            refusal: None,
+            caller: None,
+            preview: None,
+            targets: Vec::new(),
+        }
+    }
+
+    /// Sets what the call demands, in the words of a ruleset.
+    #[must_use]
+    pub fn operations(mut self, operations: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.operations = operations.into_iter().map(Into::into).collect();
+        self
+    }
+
+    setters! {
+        /// Sets what the call is about, the source first.
+        paths: Vec<Resolved>,
+        /// Sets the other names of the same file that have a say.
+        other_names: Vec<VirtualPath>,
+        /// Sets how many things below a directory go with it.
+        below: u64,
+        /// Sets the command that is to be run.
+        command: impl Into<Option<CommandLine>>,
+        /// Sets why the call has to be approved, as data.
+        refusal: impl Into<Option<Refusal>>,
+        /// Sets on whose behalf the call is made.
+        caller: impl Into<Option<Caller>>,
+        /// Sets what would change, as a unified diff.
+        preview: impl Into<Option<String>>,
+        /// Sets what the call would be done to, as it is now.
+        targets: Vec<TargetState>,
+    }
 }
 
 /// Something that a call would be done to.

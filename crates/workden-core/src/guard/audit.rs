@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorKind, Resolved};
+use crate::{ErrorKind, Resolved, setters::setters};
 
 /// Keeps a record of every call.
 pub trait Audit: Send + Sync + fmt::Debug {
@@ -15,6 +15,7 @@ pub trait Audit: Send + Sync + fmt::Debug {
 
 /// A call that is over, the refused ones included.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct AuditEvent {
     /// The call in one word, as [`Op::name`](crate::Op::name) has it.
     pub call: String,
@@ -28,6 +29,23 @@ pub struct AuditEvent {
     /// The tool on whose behalf it was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+}
+
+impl AuditEvent {
+    /// Creates the record of a call without paths, a command or a tool.
+    #[must_use]
+    pub fn new(call: impl Into<String>, outcome: AuditOutcome) -> Self {
+        Self { call: call.into(), paths: Vec::new(), command: None, outcome, tool: None }
+    }
+
+    setters! {
+        /// Sets what the call was about, the source first.
+        paths: Vec<Resolved>,
+        /// Sets the command, with the variables that came with it.
+        command: impl Into<Option<String>>,
+        /// Sets the tool on whose behalf the call was made.
+        tool: impl Into<Option<String>>,
+    }
 }
 
 /// What became of a call.

@@ -129,15 +129,7 @@ mod tests {
         let gone = Change::Replace(vec![Replacement::once("a", "")]);
         let all = Change::Replace(vec![Replacement::all("ab", "é")]);
         let several = Change::Replace(vec![Replacement::once("a", "b"); 3]);
-        let lines = Change::Hashline(HashlineEdit {
-            start_line: 3,
-            start_hash: "00".into(),
-            new_content: "x".into(),
-            end_line: Some(5),
-            end_hash: None,
-            range_hashes: None,
-            placement: Placement::Replace,
-        });
+        let lines = Change::Hashline(HashlineEdit::new(3, "00", "x").end_line(5));
         for (op, new, below, expected) in [
             (Op::Write(&b), NewContent::Bytes(120), 0, "Write 120 bytes to `/out/b.md`"),
             (Op::Change(&a), NewContent::Change(&once), 0, "Edit `/a`: replace 3 characters with 5"),

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{VirtualPath, limits};
+use crate::{VirtualPath, limits, setters::setters};
 
 /// A command: a line for the shell, or a program with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +41,7 @@ fn quoted(word: &str) -> String {
 
 /// A command to run to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ExecuteRequest {
     /// What to run.
     pub command: Command,
@@ -58,19 +59,19 @@ pub struct ExecuteRequest {
 }
 
 impl ExecuteRequest {
-    /// A line for the shell, under the usual ceilings.
+    /// Creates a request to run a line in the shell, under the usual ceilings.
     #[must_use]
     pub fn shell(line: impl Into<String>) -> Self {
         Self::new(Command::Shell(line.into()))
     }
 
-    /// A program and its arguments, under the usual ceilings.
+    /// Creates a request to run a program with its arguments, under the usual ceilings.
     #[must_use]
     pub fn program<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Self {
         Self::new(Command::Program(words.into_iter().map(Into::into).collect()))
     }
 
-    /// A command under the usual ceilings.
+    /// Creates a request to run a command, under the usual ceilings.
     #[must_use]
     pub fn new(command: Command) -> Self {
         Self {
@@ -82,16 +83,29 @@ impl ExecuteRequest {
         }
     }
 
-    /// The same with another timeout.
+    /// Sets variables that are added to the environment or replace those it has.
     #[must_use]
-    pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
-        self.timeout = timeout.into();
+    pub fn environment<K: Into<String>, V: Into<String>>(
+        mut self,
+        variables: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        self.environment = environment(variables);
         self
+    }
+
+    setters! {
+        /// Sets the directory the command starts in; `None` for the sandbox's working directory.
+        directory: impl Into<Option<VirtualPath>>,
+        /// Sets how long the command may take; `None` for as long as it takes.
+        timeout: impl Into<Option<Duration>>,
+        /// Sets how many characters of output the answer has at most.
+        most_chars: usize,
     }
 }
 
 /// A command to start with streams.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SpawnRequest {
     /// What to run.
     pub command: Command,
@@ -106,16 +120,37 @@ pub struct SpawnRequest {
 }
 
 impl SpawnRequest {
-    /// A command with pipes.
+    /// Creates a request to start a command with these streams.
     #[must_use]
-    pub fn piped(command: Command) -> Self {
-        Self { command, directory: None, environment: BTreeMap::new(), streams: Streams::Pipes }
+    pub fn new(command: Command, streams: Streams) -> Self {
+        Self { command, directory: None, environment: BTreeMap::new(), streams }
     }
 
-    /// A command in a terminal of this size.
+    /// Creates a request to start a command with pipes.
+    #[must_use]
+    pub fn piped(command: Command) -> Self {
+        Self::new(command, Streams::Pipes)
+    }
+
+    /// Creates a request to start a command in a terminal of this size.
     #[must_use]
     pub fn in_terminal(command: Command, size: WindowSize) -> Self {
-        Self { command, directory: None, environment: BTreeMap::new(), streams: Streams::Terminal(size) }
+        Self::new(command, Streams::Terminal(size))
+    }
+
+    /// Sets variables that are added to the environment or replace those it has.
+    #[must_use]
+    pub fn environment<K: Into<String>, V: Into<String>>(
+        mut self,
+        variables: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        self.environment = environment(variables);
+        self
+    }
+
+    setters! {
+        /// Sets the directory the command starts in; `None` for the sandbox's working directory.
+        directory: impl Into<Option<VirtualPath>>,
     }
 }
 
@@ -140,6 +175,7 @@ pub struct WindowSize {
 
 /// A command to run in the background.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct JobRequest {
     /// What to run.
     pub command: Command,
@@ -152,11 +188,38 @@ pub struct JobRequest {
 }
 
 impl JobRequest {
-    /// A line for the shell.
+    /// Creates a request to run a command in the background.
+    #[must_use]
+    pub fn new(command: Command) -> Self {
+        Self { command, directory: None, environment: BTreeMap::new() }
+    }
+
+    /// Creates a request to run a line in the shell, in the background.
     #[must_use]
     pub fn shell(line: impl Into<String>) -> Self {
-        Self { command: Command::Shell(line.into()), directory: None, environment: BTreeMap::new() }
+        Self::new(Command::Shell(line.into()))
     }
+
+    /// Sets variables that are added to the environment or replace those it has.
+    #[must_use]
+    pub fn environment<K: Into<String>, V: Into<String>>(
+        mut self,
+        variables: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        self.environment = environment(variables);
+        self
+    }
+
+    setters! {
+        /// Sets the directory the command starts in; `None` for the sandbox's working directory.
+        directory: impl Into<Option<VirtualPath>>,
+    }
+}
+
+fn environment<K: Into<String>, V: Into<String>>(
+    variables: impl IntoIterator<Item = (K, V)>,
+) -> BTreeMap<String, String> {
+    variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Something that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Finding {
     /// What, as a program names it: `user_namespaces`.
     pub name: String,
@@ -47,6 +48,12 @@ pub enum Outcome {
 }
 
 impl Finding {
+    /// Creates a finding; `name` is for programs, `title` for people.
+    #[must_use]
+    pub fn new(name: impl Into<String>, title: impl Into<String>, need: Need, outcome: Outcome) -> Self {
+        Self { name: name.into(), title: title.into(), need, outcome }
+    }
+
     /// Whether it works.
     #[must_use]
     pub fn works(&self) -> bool {

@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::setters::setters;
+
 /// What separates the commands of a sandbox from the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Isolation {
     /// In a word.
     pub level: IsolationLevel,
@@ -16,15 +19,26 @@ pub struct Isolation {
 }
 
 impl Isolation {
-    /// Commands run as the host's own.
+    /// Creates a report of a level, without walls and limits.
+    #[must_use]
+    pub fn new(level: IsolationLevel) -> Self {
+        Self { level, walls: Vec::new(), lacking: Vec::new(), limits: Vec::new() }
+    }
+
+    /// Creates the report for commands that run as the host's own.
     #[must_use]
     pub fn none() -> Self {
-        Self {
-            level: IsolationLevel::None,
-            walls: Vec::new(),
-            lacking: vec!["commands run on the host, as the user who started them".to_owned()],
-            limits: Vec::new(),
-        }
+        let lacking = "commands run on the host, as the user who started them".to_owned();
+        Self::new(IsolationLevel::None).lacking(vec![lacking])
+    }
+
+    setters! {
+        /// Sets the walls that stand.
+        walls: Vec<Wall>,
+        /// Sets the protections that are missing, each in a sentence.
+        lacking: Vec<String>,
+        /// Sets what became of every limit that was asked for.
+        limits: Vec<LimitReport>,
     }
 }
 
@@ -72,6 +86,7 @@ pub enum Wall {
 
 /// What became of a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct LimitReport {
     /// Which.
     pub limit: LimitName,
@@ -79,6 +94,14 @@ pub struct LimitReport {
     pub value: String,
     /// Who holds it.
     pub enforcement: Enforcement,
+}
+
+impl LimitReport {
+    /// Creates the report of a limit, with its value as a person would say it.
+    #[must_use]
+    pub fn new(limit: LimitName, value: impl Into<String>, enforcement: Enforcement) -> Self {
+        Self { limit, value: value.into(), enforcement }
+    }
 }
 
 /// The limits there are.

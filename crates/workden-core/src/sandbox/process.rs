@@ -10,6 +10,7 @@ use super::{Ended, LimitHit, WindowSize};
 use crate::Result;
 
 /// A process that was started with streams.
+#[non_exhaustive]
 pub struct Process {
     /// The process, as commands in the sandbox see it.
     pub pid: u32,
@@ -17,6 +18,14 @@ pub struct Process {
     pub events: ProcessEvents,
     /// What can be done to it.
     pub control: Box<dyn ProcessControl>,
+}
+
+impl Process {
+    /// Creates a process from what comes out of it and what can be done to it.
+    #[must_use]
+    pub fn new(pid: u32, events: ProcessEvents, control: Box<dyn ProcessControl>) -> Self {
+        Self { pid, events, control }
+    }
 }
 
 impl fmt::Debug for Process {

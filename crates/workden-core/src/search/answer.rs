@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::{LineMatches, LineRole};
-use crate::{Entry, NameForm, VirtualPath};
+use crate::{Entry, NameForm, VirtualPath, setters::setters};
 
 /// The content of a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Listing {
     /// Directories first, each group by name.
     pub entries: Vec<Entry>,
@@ -15,7 +16,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Puts entries in order and keeps the first `keep`.
+    /// Creates a listing: puts entries in order and keeps the first `keep`.
     #[must_use]
     pub fn of(mut entries: Vec<Entry>, keep: usize) -> Self {
         entries.sort_unstable_by(|a, b| b.is_dir().cmp(&a.is_dir()).then_with(|| a.path.cmp(&b.path)));
@@ -27,6 +28,7 @@ impl Listing {
 
 /// What a glob found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Globbed {
     /// Newest first, ties by path.
     pub entries: Vec<Entry>,
@@ -38,8 +40,26 @@ pub struct Globbed {
     pub completeness: Completeness,
 }
 
+impl Globbed {
+    /// Creates an answer of a search that came to its end, with nothing left out or passed over.
+    #[must_use]
+    pub fn new(entries: Vec<Entry>) -> Self {
+        Self { entries, ..Self::default() }
+    }
+
+    setters! {
+        /// Sets how many more entries there are.
+        left_out: u64,
+        /// Sets what was passed over.
+        skipped: Skipped,
+        /// Sets whether the search came to its end.
+        completeness: Completeness,
+    }
+}
+
 /// What a grep found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Grepped {
     /// The files that match, by path.
     pub files: Vec<FileMatches>,
@@ -76,6 +96,7 @@ impl Grepped {
 
 /// The matches in one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FileMatches {
     /// The file.
     pub path: VirtualPath,
@@ -90,6 +111,19 @@ pub struct FileMatches {
 }
 
 impl FileMatches {
+    /// Creates the answer for a file of which `count` lines match, without the lines.
+    #[must_use]
+    pub fn new(path: VirtualPath, count: u64) -> Self {
+        Self { path, name: NameForm::Exact, count, lines: LineMatches::default() }
+    }
+
+    setters! {
+        /// Sets whether `path` spells its name as it is.
+        name: NameForm,
+        /// Sets the lines that match, and the ones around them.
+        lines: LineMatches,
+    }
+
     /// How many of the lines are matches, not context.
     #[must_use]
     pub fn matching_lines(&self) -> usize {
@@ -112,6 +146,7 @@ pub enum Completeness {
 
 /// What a search passed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Skipped {
     /// Binary files.
     pub binary: u64,

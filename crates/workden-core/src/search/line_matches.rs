@@ -10,8 +10,11 @@ use serde::{
     de::{SeqAccess, Visitor},
 };
 
+use crate::setters::setters;
+
 /// A line of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct LineMatch<'a> {
     /// Its number, from 1.
     pub number: u64,
@@ -21,6 +24,19 @@ pub struct LineMatch<'a> {
     pub role: LineRole,
     /// How many bytes of it were left out at its end.
     pub left_out: u64,
+}
+
+impl<'a> LineMatch<'a> {
+    /// Creates a line that is shown to its end.
+    #[must_use]
+    pub fn new(number: u64, text: &'a str, role: LineRole) -> Self {
+        Self { number, text, role, left_out: 0 }
+    }
+
+    setters! {
+        /// Sets how many bytes of the line were left out at its end.
+        left_out: u64,
+    }
 }
 
 /// Why a line is in the answer.

@@ -5,10 +5,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Pattern, pattern};
-use crate::{FileId, VirtualPath, Visibility, limits};
+use crate::{FileId, VirtualPath, Visibility, limits, setters::setters};
 
 /// A listing of one directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ListRequest {
     /// What may be listed.
     #[serde(default)]
@@ -26,8 +27,20 @@ impl Default for ListRequest {
     }
 }
 
+impl ListRequest {
+    setters! {
+        /// Sets what may be listed.
+        visibility: Visibility,
+        /// Sets how the backend's paths look to the agent.
+        view: View,
+        /// Sets how many entries to return at most.
+        keep: usize,
+    }
+}
+
 /// A search for paths.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct GlobRequest {
     /// The pattern, relative to the directory searched, or absolute when it starts with `/`.
     pub pattern: String,
@@ -51,7 +64,8 @@ pub struct GlobRequest {
 }
 
 impl GlobRequest {
-    /// Files that match `pattern`: hidden and ignored ones too.
+    /// Creates a search for files that match `pattern`, hidden and ignored ones included.
+    #[must_use]
     pub fn new(pattern: impl Into<String>) -> Self {
         Self {
             pattern: pattern.into(),
@@ -64,10 +78,28 @@ impl GlobRequest {
             deadline: limits::SEARCH_TIME,
         }
     }
+
+    setters! {
+        /// Sets whether directories are returned as well.
+        kinds: GlobKinds,
+        /// Sets what to do about names that start with a dot.
+        hidden: Hidden,
+        /// Sets what to do about `.gitignore`.
+        ignore_files: IgnoreFiles,
+        /// Sets what may be listed.
+        visibility: Visibility,
+        /// Sets how the backend's paths look to the agent.
+        view: View,
+        /// Sets how many entries to return at most.
+        keep: usize,
+        /// Sets how long the search may take.
+        deadline: Duration,
+    }
 }
 
 /// A search in files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct GrepRequest {
     /// What to look for.
     pub pattern: Pattern,
@@ -106,7 +138,7 @@ pub struct GrepRequest {
 }
 
 impl GrepRequest {
-    /// Matching lines of what a programmer calls the project: no hidden and no ignored files.
+    /// Creates a search for matching lines that skips hidden and ignored files.
     #[must_use]
     pub fn new(pattern: Pattern) -> Self {
         Self {
@@ -126,14 +158,48 @@ impl GrepRequest {
         }
     }
 
-    /// A search for a regular expression.
+    /// Creates a search for a regular expression.
+    #[must_use]
     pub fn regex(text: impl Into<String>) -> Self {
         Self::new(Pattern::regex(text))
     }
 
-    /// A search for a text as it stands.
+    /// Creates a search for a literal text.
+    #[must_use]
     pub fn literal(text: impl Into<String>) -> Self {
         Self::new(pattern::Pattern::literal(text))
+    }
+
+    /// Sets which files to look in: globs as `rg --glob` takes them, `!` in front for "not these".
+    #[must_use]
+    pub fn filter(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.filter = globs.into_iter().map(Into::into).collect();
+        self
+    }
+
+    setters! {
+        /// Sets what to do about names that start with a dot.
+        hidden: Hidden,
+        /// Sets what to do about `.gitignore`.
+        ignore_files: IgnoreFiles,
+        /// Sets how much to say about each match.
+        detail: Detail,
+        /// Sets how many lines to show around each match.
+        context: Context,
+        /// Sets how many matching lines of one file to find at most; `None` for all.
+        max_count: impl Into<Option<u64>>,
+        /// Sets what may be read.
+        visibility: Visibility,
+        /// Sets how the backend's paths look to the agent.
+        view: View,
+        /// Sets how many lines to return at most.
+        keep: usize,
+        /// Sets how many matches to count before stopping.
+        ceiling: u64,
+        /// Sets how many bytes of a line to return.
+        line_bytes: usize,
+        /// Sets how long the search may take.
+        deadline: Duration,
     }
 }
 
@@ -185,6 +251,7 @@ pub enum Detail {
 
 /// How many lines to show around a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Context {
     /// Lines before.
     pub before: usize,
@@ -192,9 +259,18 @@ pub struct Context {
     pub after: usize,
 }
 
+impl Context {
+    /// Creates a context of this many lines before and after a match.
+    #[must_use]
+    pub fn new(before: usize, after: usize) -> Self {
+        Self { before, after }
+    }
+}
+
 /// How a backend's own paths look to the agent. A mount table sets it, so that rules and globs
 /// see the paths that the agent sees, wherever the files are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct View {
     /// What stands before the backend's paths.
     pub prefix: VirtualPath,
@@ -229,15 +305,39 @@ impl View {
     pub fn local(&self, seen: &VirtualPath) -> Option<VirtualPath> {
         Some(seen.strip_prefix(&self.prefix)?.below(&self.part))
     }
+
+    setters! {
+        /// Sets what stands before the backend's paths.
+        prefix: VirtualPath,
+        /// Sets the directory of the backend that is seen at `prefix`.
+        part: VirtualPath,
+        /// Sets where the search started, as the agent sees it; `None` for the directory searched.
+        base: impl Into<Option<VirtualPath>>,
+        /// Sets what other mounts cover, as the agent sees it.
+        shadowed: Vec<VirtualPath>,
+        /// Sets where else the agent sees the same files.
+        aliases: Vec<Alias>,
+        /// Sets what to do about files with several names.
+        linked: Linked,
+    }
 }
 
 /// A second place where the agent sees a part of a backend.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Alias {
     /// The part, as a path in the backend.
     pub local: VirtualPath,
     /// Where it is seen, too.
     pub seen: VirtualPath,
+}
+
+impl Alias {
+    /// Creates an alias: the part at `local` in the backend is seen at `seen`, too.
+    #[must_use]
+    pub fn new(local: VirtualPath, seen: VirtualPath) -> Self {
+        Self { local, seen }
+    }
 }
 
 /// What a grep under rules does about files with several names (hard links), of which a rule may

@@ -11,7 +11,7 @@ use super::{
     numbered::{Numbered, render},
     window::Excerpt,
 };
-use crate::{Error, ErrorKind, Result, VirtualPath};
+use crate::{Error, ErrorKind, Result, VirtualPath, setters::setters};
 
 /// The hash of a line: the first two hexadecimal digits of its MD5. A check against slips, not
 /// against an adversary.
@@ -34,7 +34,8 @@ pub fn format(excerpt: &Excerpt) -> Numbered {
 }
 
 /// One edit by line number and hash.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct HashlineEdit {
     /// The first line, from 1.
     pub start_line: u64,
@@ -54,6 +55,33 @@ pub struct HashlineEdit {
     /// Whether to replace the lines or to add after the first.
     #[serde(default)]
     pub placement: Placement,
+}
+
+impl HashlineEdit {
+    /// Creates an edit that replaces the line `start_line`, of the hash `start_hash`, with `new_content`.
+    #[must_use]
+    pub fn new(start_line: u64, start_hash: impl Into<String>, new_content: impl Into<String>) -> Self {
+        Self {
+            start_line,
+            start_hash: start_hash.into(),
+            new_content: new_content.into(),
+            end_line: None,
+            end_hash: None,
+            range_hashes: None,
+            placement: Placement::Replace,
+        }
+    }
+
+    setters! {
+        /// Sets the last line of the range; `None` for one line.
+        end_line: impl Into<Option<u64>>,
+        /// Sets the hash that the last line must have; `None` for any.
+        end_hash: impl Into<Option<String>>,
+        /// Sets the hashes that the lines of the range must have, first and last included; `None` for any.
+        range_hashes: impl Into<Option<Vec<String>>>,
+        /// Sets whether to replace the lines or to add after the first.
+        placement: Placement,
+    }
 }
 
 /// Where the new lines go.
@@ -195,12 +223,7 @@ mod tests {
     use crate::text::{TextWindow, scan};
 
     fn edit(start_line: u64, hash_of: &str, new: &str) -> HashlineEdit {
-        HashlineEdit {
-            start_line,
-            start_hash: line_hash(hash_of),
-            new_content: new.to_owned(),
-            ..HashlineEdit::default()
-        }
+        HashlineEdit::new(start_line, line_hash(hash_of), new)
     }
 
     fn run(text: &str, edit: &HashlineEdit) -> Result<(String, String)> {
@@ -238,9 +261,9 @@ mod tests {
         check_ok("a\nb\nc", &edit(3, "c", "x\ny"), "a\nb\nx\ny", "Replaced 1 line(s) with 2 line(s) at line 3");
         check_ok("a\nb\nc\n", &edit(2, "b", ""), "a\nc\n", "Deleted 1 line(s) at line 2");
         check_ok("a\n", &edit(1, "a", ""), "\n", "Deleted 1 line(s) at line 1");
-        let insert = HashlineEdit { placement: Placement::InsertAfter, ..edit(1, "a", "x") };
+        let insert = edit(1, "a", "x").placement(Placement::InsertAfter);
         check_ok("a\nb\n", &insert, "a\nx\nb\n", "Inserted 1 line(s) after line 1");
-        let range = HashlineEdit { end_line: Some(3), ..edit(1, "a", "z") };
+        let range = edit(1, "a", "z").end_line(3);
         check_ok("a\nb\nc\nd\n", &range, "z\nd\n", "Replaced 3 line(s) with 1 line(s) at line 1");
     }
 
@@ -271,25 +294,25 @@ mod tests {
     fn checks_come_in_the_order_of_the_reference() {
         check_err("a\n", &edit(2, "a", ""), "Line 2 out of range (file has 1 lines)");
         check_err("a\n", &edit(0, "a", ""), "Line 0 out of range (file has 1 lines)");
-        let both = HashlineEdit { placement: Placement::InsertAfter, end_line: Some(1), ..edit(1, "wrong", "") };
+        let both = edit(1, "wrong", "").placement(Placement::InsertAfter).end_line(1);
         check_err("a\n", &both, "end_line/end_hash cannot be combined with insert_after");
         check_err(
             "a\n",
             &edit(1, "b", ""),
             "Hash mismatch at line 1: expected '92', got '0c'. File may have changed \u{2014} re-read it first.",
         );
-        let backwards = HashlineEdit { end_line: Some(1), ..edit(2, "b", "") };
+        let backwards = edit(2, "b", "").end_line(1);
         check_err("a\nb\n", &backwards, "end_line (1) must be >= start_line (2)");
-        let beyond = HashlineEdit { end_line: Some(9), ..edit(1, "a", "") };
+        let beyond = edit(1, "a", "").end_line(9);
         check_err("a\nb\n", &beyond, "End line 9 out of range (file has 2 lines)");
-        let wrong_end = HashlineEdit { end_line: Some(2), end_hash: Some("zz".into()), ..edit(1, "a", "") };
+        let wrong_end = edit(1, "a", "").end_line(2).end_hash("zz".to_owned());
         check_err("a\nb\n", &wrong_end, "Hash mismatch at line 2: expected 'zz', got '92'");
     }
 
     #[test]
     fn every_line_of_a_range_is_verified_when_hashes_are_given() {
         let hashes = |lines: &[&str]| Some(lines.iter().map(|line| line_hash(line)).collect());
-        let range = |given| HashlineEdit { end_line: Some(3), range_hashes: given, ..edit(1, "a", "z") };
+        let range = |given| edit(1, "a", "z").end_line(3).range_hashes(given);
         assert!(run("a\nb\nc\n", &range(hashes(&["a", "b", "c"]))).is_ok());
         check_err("a\nb\nc\n", &range(hashes(&["a", "X", "c"])), "Hash mismatch at line 2");
         check_err("a\nb\nc\n", &range(hashes(&["a", "c"])), "2 hashes were given for 3 lines");

@@ -9,6 +9,7 @@ use crate::limits;
 
 /// A numbered window of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Numbered {
     /// The numbered lines, and a footer when lines are left. Empty for an empty file.
     pub text: String,

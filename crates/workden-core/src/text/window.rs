@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ErrorKind, Result, Version, limits};
+use crate::{Error, ErrorKind, Result, Version, limits, setters::setters};
 
 /// Which part of a text to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +71,7 @@ fn unsigned(name: &str, given: i64, hint: &str) -> Result<u64> {
 
 /// What a window showed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Excerpt {
     /// The text of the window, decoded, line endings as they are in the file.
     pub text: String,
@@ -90,10 +91,19 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// A window of a text, of which neither version nor size is known.
+    /// Creates a window of a text of which neither version nor size is known.
     #[must_use]
     pub fn new(text: String, encoding: impl Into<String>, extent: Extent) -> Self {
         Self { text, encoding: encoding.into(), extent, cut: Cut::No, version: None, size: None }
+    }
+
+    setters! {
+        /// Sets whether the window ended early, and where.
+        cut: Cut,
+        /// Sets the version of the whole file.
+        version: impl Into<Option<Version>>,
+        /// Sets how many bytes the whole file has.
+        size: impl Into<Option<u64>>,
     }
 }
 

@@ -188,7 +188,10 @@ impl Backend for CompositeBackend {
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
         let (mount, local) = self.mount_of_file("edit", at)?;
         match mount.backend.change(&local, change, expect, most).await {
-            Ok(changed) => Ok(Changed { path: changed.path.below(mount.at), ..changed }),
+            Ok(mut changed) => {
+                changed.path = changed.path.below(mount.at);
+                Ok(changed)
+            }
             Err(error) => Err(mount.told(error)),
         }
     }

@@ -82,14 +82,14 @@ impl MountTable {
     /// started, `aliases` where else the agent sees what is in the mount, `outer` how this table
     /// itself is seen.
     pub(super) fn view(&self, mount: &Mount<'_>, base: Option<VirtualPath>, aliases: Vec<Alias>, outer: &View) -> View {
-        let mut shadowed = outer.shadowed.clone();
-        shadowed.extend(self.below(mount.at).map(|inner| outer.seen(inner.at)));
         let (prefix, part) = match outer.part.strip_prefix(mount.at) {
             // All that is seen of the table is in this mount.
             Some(part) => (outer.prefix.clone(), part),
             None => (outer.seen(mount.at), VirtualPath::root()),
         };
-        View { prefix, part, base, shadowed, aliases, linked: outer.linked.clone() }
+        let mut view = outer.clone().prefix(prefix).part(part).base(base).aliases(aliases);
+        view.shadowed.extend(self.below(mount.at).map(|inner| outer.seen(inner.at)));
+        view
     }
 }
 
@@ -108,8 +108,9 @@ impl Mount<'_> {
     }
 
     /// An entry as the agent sees it.
-    pub(super) fn shown(&self, entry: Entry) -> Entry {
-        Entry { path: entry.path.below(self.at), ..entry }
+    pub(super) fn shown(&self, mut entry: Entry) -> Entry {
+        entry.path = entry.path.below(self.at);
+        entry
     }
 
     /// An error as the agent sees it.
@@ -120,7 +121,10 @@ impl Mount<'_> {
     /// The outcome of a write as the agent sees it.
     pub(super) fn wrote(&self, outcome: Result<Written>) -> Result<Written> {
         match outcome {
-            Ok(written) => Ok(Written { path: written.path.below(self.at), ..written }),
+            Ok(mut written) => {
+                written.path = written.path.below(self.at);
+                Ok(written)
+            }
             Err(error) => Err(self.told(error)),
         }
     }

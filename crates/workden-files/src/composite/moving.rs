@@ -70,9 +70,10 @@ fn left_behind(source: &Mount<'_>, path: &VirtualPath, error: &Error) -> Error {
 }
 
 /// All that is to be moved, each directory before what is in it. The paths are real ones.
-async fn plan(source: &Mount<'_>, from: &Resolved, top: Entry) -> Result<Vec<Entry>> {
-    let everything = ListRequest { keep: usize::MAX, ..ListRequest::default() };
-    let mut plan = vec![Entry { path: from.real.clone(), ..top }];
+async fn plan(source: &Mount<'_>, from: &Resolved, mut top: Entry) -> Result<Vec<Entry>> {
+    let everything = ListRequest::default().keep(usize::MAX);
+    top.path = from.real.clone();
+    let mut plan = vec![top];
     let mut looked_at = 0;
     while let Some(entry) = plan.get(looked_at) {
         looked_at += 1;

@@ -107,7 +107,7 @@ pub(super) async fn aliases(mounts: &MountTable, mount: &Mount<'_>, outer: &View
         let pairs = own.flat_map(|local| everywhere.iter().map(move |seen| (local.clone(), seen)));
         for (local, seen) in pairs.chain(here.iter().map(|local| (local.clone(), place))) {
             let is_itself = local.below(mount.at) == *seen;
-            let alias = Alias { local, seen: outer.seen(seen) };
+            let alias = Alias::new(local, outer.seen(seen));
             if !is_itself && !aliases.contains(&alias) {
                 aliases.push(alias);
             }
@@ -119,8 +119,8 @@ pub(super) async fn aliases(mounts: &MountTable, mount: &Mount<'_>, outer: &View
 /// An alias of a part of a table, as far as it is about what is mounted at `at`.
 fn inside(alias: &Alias, at: &VirtualPath) -> Option<Alias> {
     match (at.strip_prefix(&alias.local), alias.local.strip_prefix(at)) {
-        (Some(rest), _) => Some(Alias { local: VirtualPath::root(), seen: rest.below(&alias.seen) }),
-        (None, Some(local)) => Some(Alias { local, seen: alias.seen.clone() }),
+        (Some(rest), _) => Some(Alias::new(VirtualPath::root(), rest.below(&alias.seen))),
+        (None, Some(local)) => Some(Alias::new(local, alias.seen.clone())),
         (None, None) => None,
     }
 }

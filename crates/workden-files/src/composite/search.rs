@@ -35,7 +35,7 @@ pub(super) async fn list(mounts: &MountTable, at: &Resolved, request: &ListReque
         Some(mount) => {
             let aliases = aliases(mounts, &mount, &screen, &request.view).await?;
             let view = mounts.view(&mount, None, aliases, &request.view);
-            let request = ListRequest { view, ..request.clone() };
+            let request = request.clone().view(view);
             match mount.backend.list(&mount.local(at), &request).await {
                 Ok(listing) => listing,
                 // Nothing is stored there, but something is mounted below.
@@ -73,7 +73,7 @@ pub(super) async fn glob(mounts: &MountTable, at: &Resolved, request: &GlobReque
     let places = places(mounts, at, &screen);
     let views = views(mounts, &places, &screen, &request.view).await?;
     let searches = places.iter().zip(views).map(|((mount, local), view)| {
-        let request = GlobRequest { view, ..request.clone() };
+        let request = request.clone().view(view);
         async move { mount.backend.glob(local, &request).await }
     });
     let mut kept = TopEntries::new(request.keep);
@@ -129,10 +129,10 @@ pub(super) async fn grep(mounts: &MountTable, at: &Resolved, request: &GrepReque
     // Where there are several mounts, no backend knows all names of a file.
     let settles = request.view.linked == Linked::Look && screen.has_rules() && mounts.only().is_none();
     let linked = if settles { Linked::Defer } else { request.view.linked.clone() };
-    let outer = &View { linked, ..request.view.clone() };
+    let outer = &request.view.clone().linked(linked);
     let views = views(mounts, &places, &screen, outer).await?;
     let searches = places.iter().zip(views).map(|((mount, local), view)| {
-        let request = GrepRequest { view, ..request.clone() };
+        let request = request.clone().view(view);
         async move {
             let found = mount.backend.grep(local, &request).await?;
             match settles && !found.doubtful.is_empty() {
@@ -152,7 +152,9 @@ pub(super) async fn grep(mounts: &MountTable, at: &Resolved, request: &GrepReque
         kept.merge(found);
     }
     kept.count_searched(0, skipped, Completeness::Complete);
-    Ok(Grepped { doubtful, ..kept.finish() })
+    let mut found = kept.finish();
+    found.doubtful = doubtful;
+    Ok(found)
 }
 
 /// Looks at all names of the files that a mount was in doubt about, in all mounts, and searches the
@@ -161,13 +163,12 @@ async fn search_cleared(
     mounts: &MountTable,
     (mount, local): (&Mount<'_>, &Resolved),
     outer: &View,
-    found: Grepped,
+    mut found: Grepped,
     request: GrepRequest,
 ) -> Result<Grepped> {
     // The rules are about paths as the agent sees them, and this table is seen from above.
-    let everywhere = View { prefix: outer.prefix.clone(), part: outer.part.clone(), ..View::default() };
-    let screen =
-        WalkFilter::for_grep(&GrepRequest { view: everywhere.clone(), ..request.clone() }, &VirtualPath::root())?;
+    let everywhere = View::default().prefix(outer.prefix.clone()).part(outer.part.clone());
+    let screen = WalkFilter::for_grep(&request.clone().view(everywhere.clone()), &VirtualPath::root())?;
     let paths: Vec<Resolved> = found.doubtful.iter().map(|path| Resolved::literal(path.below(mount.at))).collect();
     let mut skipped = Skipped::default();
     let mut cleared = Vec::new();
@@ -183,10 +184,13 @@ async fn search_cleared(
         }
     }
     let mut settled = match cleared.is_empty() {
-        true => Grepped { doubtful: Vec::new(), ..found },
+        true => {
+            found.doubtful.clear();
+            found
+        }
         false => {
-            let view = View { linked: Linked::Cleared(cleared), ..request.view.clone() };
-            mount.backend.grep(local, &GrepRequest { view, ..request }).await?
+            let view = request.view.clone().linked(Linked::Cleared(cleared));
+            mount.backend.grep(local, &request.view(view)).await?
         }
     };
     settled.skipped += skipped;

@@ -51,7 +51,7 @@ pub(super) fn stat(root: &Root, real: &VirtualPath) -> Option<Entry> {
 pub(super) fn identify(root: &Root, real: &VirtualPath) -> Option<FileIdentity> {
     let (directory, stat) = look(root, real)?;
     let above = identity::upwards_at_hand(directory.as_fd())?;
-    Some(FileIdentity { file: file_id(&stat), above, names: entries::names(&stat) })
+    Some(FileIdentity::new(file_id(&stat), above, entries::names(&stat)))
 }
 
 /// A window of the text of a small file.

@@ -63,7 +63,7 @@ pub(super) fn change(inner: &Inner, real: &VirtualPath, change: &Change, expect:
         outcome = plan.outcome;
         Ok(())
     })?;
-    Ok(Changed { path: written.path, version: written.version, outcome })
+    Ok(Changed::new(written.path, written.version, outcome))
 }
 
 pub(super) fn copy(inner: &Inner, from: &VirtualPath, to: &VirtualPath, if_exists: IfExists) -> Result<Written> {

@@ -72,15 +72,7 @@ pub(super) fn entry(root: &Root, screen: Option<&WalkFilter>, path: VirtualPath,
     }
     match led_to(root, screen, &path) {
         Ok(target) => described(path, name, Link::Symbolic, &target),
-        Err(_) => Entry {
-            path,
-            kind: EntryKind::BrokenLink,
-            size: None,
-            modified: Some(modified(stat)),
-            link: Link::Symbolic,
-            name,
-            names: 1,
-        },
+        Err(_) => Entry::new(path, EntryKind::BrokenLink).modified(modified(stat)).link(Link::Symbolic).name(name),
     }
 }
 
@@ -105,7 +97,7 @@ fn described(path: VirtualPath, name: NameForm, link: Link, stat: &Stat) -> Entr
         FileType::Directory => (EntryKind::Directory, None),
         _ => (EntryKind::Special, None),
     };
-    Entry { path, kind, size, modified: Some(modified(stat)), link, name, names }
+    Entry::new(path, kind).size(size).modified(modified(stat)).link(link).name(name).names(names)
 }
 
 /// The size in a stat.

@@ -47,12 +47,7 @@ pub(super) fn grep(root: &Root, real: &VirtualPath, request: &GrepRequest, aband
         most_held: HELD_LINES.max(request.keep / MOST_THREADS),
         brake: &brake,
         screen: &screen,
-        linked: LinkedFiles::new(
-            root,
-            &screen,
-            &brake,
-            GlobRequest { view: request.view.clone(), ..GlobRequest::new("**") },
-        ),
+        linked: LinkedFiles::new(root, &screen, &brake, GlobRequest::new("**").view(request.view.clone())),
     };
     let visitor = || GrepVisitor {
         shared: &shared,
@@ -80,7 +75,9 @@ pub(super) fn grep(root: &Root, real: &VirtualPath, request: &GrepRequest, aband
     for (searched, skipped) in counts {
         kept.count_searched(searched, skipped, brake.completeness());
     }
-    Ok(Grepped { doubtful, ..kept.finish() })
+    let mut found = kept.finish();
+    found.doubtful = doubtful;
+    Ok(found)
 }
 
 struct Shared<'a> {
@@ -201,7 +198,7 @@ impl GrepVisitor<'_> {
                 self.searched += 1;
                 self.held_lines += lines.len().max(1);
                 let path = context.local.child_unchecked(name);
-                self.held.push(FileMatches { path, name: form, count, lines });
+                self.held.push(FileMatches::new(path, count).name(form).lines(lines));
                 let matches = self.shared.matches.fetch_add(count, Ordering::Relaxed) + count;
                 if matches >= self.shared.ceiling {
                     self.shared.brake.is_full();

@@ -34,11 +34,11 @@ pub(super) fn identify(root: &Root, real: &VirtualPath) -> Result<FileIdentity> 
         let itself = root.directory(real).map_err(failed)?;
         let mut above = upwards(itself.as_fd()).map_err(failed)?;
         let file = above.remove(0);
-        return Ok(FileIdentity { file, above, names: 1 });
+        return Ok(FileIdentity::new(file, above, 1));
     };
     let stat = fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
     let above = upwards(directory.as_fd()).map_err(failed)?;
-    Ok(FileIdentity { file: file_id(&stat), above, names: entries::names(&stat) })
+    Ok(FileIdentity::new(file_id(&stat), above, entries::names(&stat)))
 }
 
 /// A directory and those above it, up to the root of the host. They are looked at, not opened.

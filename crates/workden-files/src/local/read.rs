@@ -167,7 +167,7 @@ pub(super) fn read(root: &Root, real: &VirtualPath, range: ByteRange) -> Result<
         ByteRange::Part { offset, length } => (offset.min(size), offset.saturating_add(length).min(size)),
     };
     let bytes = read_range(file.fd.as_fd(), start, end).map_err(|errno| refused("read", real, errno))?;
-    Ok(Slice { bytes, size, modified: Some(entries::modified(&file.stat)) })
+    Ok(Slice::new(bytes, size).modified(entries::modified(&file.stat)))
 }
 
 /// Bytes that are read and written at a time: they stay in the processor's cache in between.

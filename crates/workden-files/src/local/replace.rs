@@ -102,7 +102,7 @@ pub(super) fn replace(
     inner.durability.sync_names(directory).map_err(failed)?;
     made.keep();
     let replaced = if before.is_some() { Replaced::File } else { Replaced::Nothing };
-    Ok(Written { path: real.clone(), version, replaced })
+    Ok(Written::new(real.clone(), version, replaced))
 }
 
 /// What is there before a write; refuses what cannot be replaced.

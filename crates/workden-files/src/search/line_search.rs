@@ -166,10 +166,10 @@ impl<'w> Collected<'w> {
         let left_out = (line.len() - shown) as u64;
         // Nearly all are well, and those are quickly seen to be.
         match str::from_utf8(&line[..shown]) {
-            Ok(text) => self.lines.push(LineMatch { number, text, role, left_out }),
+            Ok(text) => self.lines.push(LineMatch::new(number, text, role).left_out(left_out)),
             Err(_) => {
                 let text = &String::from_utf8_lossy(&line[..shown]);
-                self.lines.push(LineMatch { number, text, role, left_out });
+                self.lines.push(LineMatch::new(number, text, role).left_out(left_out));
             }
         }
     }
@@ -263,12 +263,12 @@ mod tests {
 
     #[test]
     fn context_case_count_and_lines_across() {
-        let around = GrepRequest { context: Context { before: 1, after: 1 }, ..GrepRequest::regex("c") };
+        let around = GrepRequest::regex("c").context(Context::new(1, 1));
         assert_eq!(shown(&around, b"a\nb\nc\nd\ne\n"), ["2-b", "3:c", "4-d"]);
         let smart = |text: &str| GrepRequest::new(Pattern { case: LetterCase::Smart, ..Pattern::regex(text) });
         assert_eq!(shown(&smart("ab"), b"AB\n"), ["1:AB"]);
         assert_eq!(shown(&smart("Ab"), b"AB\n"), ["Unmatched"]);
-        let once = GrepRequest { max_count: Some(1), ..GrepRequest::regex("a") };
+        let once = GrepRequest::regex("a").max_count(1);
         assert_eq!(shown(&once, b"a\na\n"), ["1:a"]);
         let across = GrepRequest::new(Pattern { span: Span::MultiLine, ..Pattern::regex("b\\nc") });
         assert_eq!(shown(&across, b"a\nb\nc\n"), ["2:b", "3:c"]);
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_long_line_is_shown_in_part() {
-        let request = GrepRequest { line_bytes: 4, ..GrepRequest::regex("x") };
+        let request = GrepRequest::regex("x").line_bytes(4);
         match both_ways(&request, "xaaéé\n".as_bytes()) {
             FileSearch::Matched { lines, .. } => {
                 assert_eq!(lines.iter().next().map(|line| (line.text, line.left_out)), Some(("xaa", 4)))
@@ -309,7 +309,7 @@ mod tests {
     fn no_more_lines_are_held_than_kept_nor_counted_than_the_ceiling() {
         let content = b"a\n".repeat(1_000);
         for (keep, ceiling, held, counted) in [(10, 1_000_000, 10, 1_000), (0, 50, 0, 50), (100, 50, 50, 50)] {
-            let request = GrepRequest { keep, ceiling, ..GrepRequest::regex("a") };
+            let request = GrepRequest::regex("a").keep(keep).ceiling(ceiling);
             match both_ways(&request, &content) {
                 FileSearch::Matched { count, lines } => assert_eq!((lines.len(), count), (held, counted)),
                 other => panic!("{other:?}"),
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn only_paths_or_counts() {
-        let request = |detail| GrepRequest { detail, ..GrepRequest::regex("a") };
+        let request = |detail| GrepRequest::regex("a").detail(detail);
         assert_eq!(
             both_ways(&request(Detail::Paths), b"a\na\n"),
             FileSearch::Matched { count: 1, lines: LineMatches::default() }

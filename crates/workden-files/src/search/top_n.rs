@@ -55,7 +55,7 @@ impl TopEntries {
     pub fn finish(mut self, skipped: Skipped, completeness: Completeness) -> Globbed {
         self.trim();
         let left_out = self.total - self.entries.len() as u64;
-        Globbed { entries: self.entries, left_out, skipped, completeness }
+        Globbed::new(self.entries).left_out(left_out).skipped(skipped).completeness(completeness)
     }
 }
 
@@ -150,18 +150,14 @@ fn weight(file: &FileMatches) -> usize {
 mod tests {
     use super::*;
     use workden_core::{
-        EntryKind, Link, NameForm, Timestamp, VirtualPath,
+        EntryKind, Timestamp, VirtualPath,
         search::{LineMatch, LineRole},
     };
 
     fn file(name: u64, lines: u64) -> FileMatches {
-        let line = |number| LineMatch { number, text: "", role: LineRole::Match, left_out: 0 };
-        FileMatches {
-            path: VirtualPath::parse(&format!("/{name:04}")).unwrap(),
-            name: NameForm::Exact,
-            count: lines,
-            lines: (1..=lines).map(line).collect(),
-        }
+        let line = |number| LineMatch::new(number, "", LineRole::Match);
+        FileMatches::new(VirtualPath::parse(&format!("/{name:04}")).unwrap(), lines)
+            .lines((1..=lines).map(line).collect())
     }
 
     #[test]
@@ -180,14 +176,10 @@ mod tests {
 
     #[test]
     fn the_newest_entries_are_kept() {
-        let entry = |n: i128| Entry {
-            path: VirtualPath::parse(&format!("/{n}")).unwrap(),
-            kind: EntryKind::File,
-            size: Some(0),
-            modified: Some(Timestamp::from_nanos(n / 2)),
-            link: Link::Direct,
-            name: NameForm::Exact,
-            names: 1,
+        let entry = |n: i128| {
+            Entry::new(VirtualPath::parse(&format!("/{n}")).unwrap(), EntryKind::File)
+                .size(0)
+                .modified(Timestamp::from_nanos(n / 2))
         };
         let mut kept = TopEntries::new(3);
         (0..1000).for_each(|n| kept.extend([entry(n)]));

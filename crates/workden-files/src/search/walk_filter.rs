@@ -319,7 +319,7 @@ mod tests {
     use workden_core::{Layer, Rule, RuleCase, Rules};
 
     fn request(filter: &[&str]) -> GrepRequest {
-        GrepRequest { filter: filter.iter().map(|glob| (*glob).to_owned()).collect(), ..GrepRequest::regex("x") }
+        GrepRequest::regex("x").filter(filter.iter().copied())
     }
 
     fn admitted(request: &GrepRequest, directory: &str, name: &str) -> Admission {
@@ -373,20 +373,18 @@ mod tests {
             Rule { pattern: "**/.env".into(), except: Vec::new(), sight: Sight::Hidden, case: RuleCase::Insensitive };
         let read = Rules { rules: vec![hide], otherwise: Sight::Shown };
         let visibility = Visibility { layers: vec![Layer { read, ..Layer::open() }] };
-        let request = GrepRequest { visibility, ..request(&[".env"]) };
+        let request = request(&[".env"]).visibility(visibility);
         assert_eq!(admitted(&request, "/", ".env"), Admission::Denied);
         assert_eq!(admitted(&request, "/mnt", ".env"), Admission::Denied);
     }
 
     #[test]
     fn rules_and_filters_see_the_paths_of_the_agent() {
-        let view = View {
-            prefix: VirtualPath::parse("/data").unwrap(),
-            base: Some(VirtualPath::root()),
-            shadowed: ["/data/other", "/data/way.md/to"].map(|mount| VirtualPath::parse(mount).unwrap()).into(),
-            ..View::default()
-        };
-        let request = GrepRequest { view, ..request(&["/data/*.md"]) };
+        let view = View::default()
+            .prefix(VirtualPath::parse("/data").unwrap())
+            .base(VirtualPath::root())
+            .shadowed(["/data/other", "/data/way.md/to"].map(|mount| VirtualPath::parse(mount).unwrap()).into());
+        let request = request(&["/data/*.md"]).view(view);
         let screen = WalkFilter::for_grep(&request, &VirtualPath::root()).unwrap();
         let context = screen.enter(None, VirtualPath::root(), None, false);
         assert_eq!(screen.admits(&context, "a.md", false), Admission::Admit);

@@ -163,7 +163,7 @@ impl StateBackend {
             let created = before.as_ref().map_or(now, |file| file.created);
             tree.insert_file(path.clone(), File { content, created, modified: now });
             let replaced = if before.is_some() { Replaced::File } else { Replaced::Nothing };
-            Ok(Written { path: path.clone(), version, replaced })
+            Ok(Written::new(path.clone(), version, replaced))
         })
     }
 }
@@ -220,7 +220,7 @@ impl Backend for StateBackend {
             outcome = what;
             Ok(edited)
         })?;
-        Ok(Changed { path: written.path, version: written.version, outcome })
+        Ok(Changed::new(written.path, written.version, outcome))
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Listing, glob and grep over the in-memory tree: the shared engine, and this tree's walk.
 
 use workden_core::{
-    Clock, Completeness, Deadline, Error, NameForm, Result, VirtualPath, names,
+    Clock, Completeness, Deadline, Error, Result, VirtualPath, names,
     search::{
         FileMatches, GlobKinds, GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing, PathPattern, Skipped,
     },
@@ -94,7 +94,7 @@ fn search_file(
     }
     match worker.search_bytes(&file.content) {
         FileSearch::Matched { count, lines } => {
-            kept.push(FileMatches { path: path.clone(), name: NameForm::Exact, count, lines });
+            kept.push(FileMatches::new(path.clone(), count).lines(lines));
             1
         }
         FileSearch::Unmatched => 1,
@@ -223,14 +223,14 @@ mod tests {
     #[test]
     fn what_is_passed_over_is_not_counted_as_searched() {
         let visibility = Visibility { layers: vec![Layer { max_bytes: Some(4), ..Layer::open() }] };
-        let found = searched(&GrepRequest { visibility, ..GrepRequest::regex("a") }, "/");
+        let found = searched(&GrepRequest::regex("a").visibility(visibility), "/");
         assert_eq!((found.files_searched, found.skipped.binary, found.skipped.denied), (1, 1, 1));
     }
 
     #[test]
     fn a_named_file_stops_at_the_ceiling_as_a_directory_does() {
         for start in ["/", "/large"] {
-            let found = searched(&GrepRequest { ceiling: 2, ..GrepRequest::regex("a") }, start);
+            let found = searched(&GrepRequest::regex("a").ceiling(2), start);
             assert_eq!((found.matches, found.completeness), (2, Completeness::StoppedAtCeiling), "{start}");
         }
     }

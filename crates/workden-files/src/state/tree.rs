@@ -10,9 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use workden_core::{
-    Entry, EntryKind, Error, ErrorKind, IfExists, Link, NameForm, Removal, Result, Timestamp, VirtualPath, names,
-};
+use workden_core::{Entry, EntryKind, Error, ErrorKind, IfExists, Removal, Result, Timestamp, VirtualPath, names};
 
 /// A file in memory.
 #[derive(Clone, Debug)]
@@ -34,7 +32,7 @@ impl Node {
             Self::File(file) => (EntryKind::File, Some(file.content.len() as u64), file.modified),
             Self::Directory { modified } => (EntryKind::Directory, None, *modified),
         };
-        Entry { path, kind, size, modified: Some(modified), link: Link::Direct, name: NameForm::Exact, names: 1 }
+        Entry::new(path, kind).size(size).modified(modified)
     }
 }
 

@@ -20,7 +20,7 @@ pub fn slice(path: &VirtualPath, content: &Bytes, modified: Option<Timestamp>, r
         ByteRange::Whole { .. } => content.clone(),
         ByteRange::Part { offset, length } => content.slice(indices(content.len(), offset, length)),
     };
-    Ok(Slice { bytes, size, modified })
+    Ok(Slice::new(bytes, size).modified(modified))
 }
 
 fn indices(size: usize, offset: u64, length: u64) -> Range<usize> {

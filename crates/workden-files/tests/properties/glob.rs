@@ -151,7 +151,7 @@ proptest! {
         }
         all.sort();
         all.dedup();
-        let request = GlobRequest { kinds: GlobKinds::Everything, ..GlobRequest::new(pattern.as_str()) };
+        let request = GlobRequest::new(pattern.as_str()).kinds(GlobKinds::Everything);
         let Ok(found) = block_on(backend.glob_path(&base, &request)) else { return Ok(()) };
         let mut found: Vec<VirtualPath> = found.entries.into_iter().map(|entry| entry.path).collect();
         found.sort();

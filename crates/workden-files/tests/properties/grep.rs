@@ -68,8 +68,8 @@ proptest! {
         for (path, content) in &files {
             block_on(backend.write_path(path, content.clone().into(), Expect::Absent)).unwrap();
         }
-        let context = Context { before, after };
-        let request = GrepRequest { context, keep, ..GrepRequest::new(pattern.clone()) };
+        let context = Context::new(before, after);
+        let request = GrepRequest::new(pattern.clone()).context(context).keep(keep);
         let found = block_on(backend.grep_path(&VirtualPath::root(), &request)).unwrap();
         let expected = expected(&files, &pattern, context);
 
@@ -84,10 +84,10 @@ proptest! {
         prop_assert_eq!(found.files_searched, files.len() as u64);
         prop_assert_eq!(found.left_out() + shown.iter().filter(|line| line.3).count() as u64, matches);
 
-        let counts = GrepRequest { detail: Detail::Counts, ..GrepRequest::new(pattern.clone()) };
+        let counts = GrepRequest::new(pattern.clone()).detail(Detail::Counts);
         let counted = block_on(backend.grep_path(&VirtualPath::root(), &counts)).unwrap();
         prop_assert_eq!((counted.matches, counted.files_matched), (found.matches, found.files_matched));
-        let paths = GrepRequest { detail: Detail::Paths, ..GrepRequest::new(pattern) };
+        let paths = GrepRequest::new(pattern).detail(Detail::Paths);
         let listed = block_on(backend.grep_path(&VirtualPath::root(), &paths)).unwrap();
         prop_assert_eq!(listed.files.len() as u64, found.files_matched);
     }
@@ -97,7 +97,7 @@ proptest! {
         let backend = StateBackend::new(Arc::new(SteppingClock::default()));
         let path = virtual_path("/f");
         block_on(backend.write_path(&path, content.clone().into(), Expect::Absent)).unwrap();
-        let request = GrepRequest { max_count: Some(most), ..GrepRequest::new(pattern.clone()) };
+        let request = GrepRequest::new(pattern.clone()).max_count(most);
         let found = block_on(backend.grep_path(&path, &request)).unwrap();
         let all = expected(&[(path, content)], &pattern, Context::default()).len() as u64;
         prop_assert_eq!(found.matches, all.min(most));

@@ -41,14 +41,7 @@ proptest! {
         let line = start.checked_sub(1).and_then(|at| lines(&text).into_iter().nth(at as usize));
         let hash = line.filter(|_| fits).map_or("??".to_owned(), |line| line_hash(&line));
         let placement = if insert { Placement::InsertAfter } else { Placement::Replace };
-        let edit = HashlineEdit {
-            start_line: start,
-            start_hash: hash.clone(),
-            new_content: new.clone(),
-            end_line: end,
-            placement,
-            ..HashlineEdit::default()
-        };
+        let edit = HashlineEdit::new(start, hash.clone(), new.clone()).end_line(end).placement(placement);
         let outcome = hashline::apply(&virtual_path("/f"), &text, &edit);
         let outcome = outcome.map(|outcome| outcome.text).map_err(|error| error.kind());
         let expected = match apply(&text, &Edit { start, start_fits: &|line| line_hash(line) == hash, end, insert, new: &new }) {
@@ -67,12 +60,7 @@ proptest! {
         block_on(files.write_path(&path, content.clone().into(), Expect::Absent)).unwrap();
         let Ok(shown) = block_on(files.read_hashlines(&path, line, 1)) else { return Ok(()) };
         let (number, rest) = shown.text.split_once(':').unwrap();
-        let edit = HashlineEdit {
-            start_line: number.parse().unwrap(),
-            start_hash: rest.chars().take(2).collect(),
-            new_content: "x".to_owned(),
-            ..HashlineEdit::default()
-        };
+        let edit = HashlineEdit::new(number.parse().unwrap(), rest.chars().take(2).collect::<String>(), "x");
         if let Err(error) = block_on(files.hashline_edit(&path, &edit)) {
             prop_assert_eq!(error.kind(), ErrorKind::NotText, "{}", error);
             prop_assert_eq!(&block_on(files.read_bytes(&path)).unwrap()[..], &content[..]);

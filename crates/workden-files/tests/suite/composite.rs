@@ -120,9 +120,9 @@ fn searches_cover_every_mount_below_in_one_order() {
         assert_eq!(paths(from_root), ["/a.py", "/data/deep/b.py", "/data/deep/inner/i.py", "/data/m.py", "/z.py"]);
         let from_data = files.grep_path(&path("/data"), &GrepRequest::literal("import")).await.unwrap();
         assert_eq!(paths(from_data), ["/data/deep/b.py", "/data/deep/inner/i.py", "/data/m.py"]);
-        let filtered = GrepRequest { filter: vec!["/data/deep/*.py".into()], ..GrepRequest::literal("import") };
+        let filtered = GrepRequest::literal("import").filter(["/data/deep/*.py"]);
         assert_eq!(paths(files.grep_path(&path("/"), &filtered).await.unwrap()), ["/data/deep/b.py"]);
-        let few = GrepRequest { keep: 2, ..GrepRequest::literal("import") };
+        let few = GrepRequest::literal("import").keep(2);
         let few = files.grep_path(&path("/"), &few).await.unwrap();
         assert_eq!((few.matches, few.left_out()), (5, 3));
         assert_eq!(paths(few), ["/a.py", "/data/deep/b.py"]);
@@ -137,12 +137,12 @@ fn searches_cover_every_mount_below_in_one_order() {
             let found = files.glob_path(&path(base), &GlobRequest::new(pattern)).await.unwrap();
             assert_eq!(found.entries.len(), expected, "{pattern} in {base}");
         }
-        let everything = GlobRequest { kinds: GlobKinds::Everything, ..GlobRequest::new("**") };
+        let everything = GlobRequest::new("**").kinds(GlobKinds::Everything);
         let found = files.glob_path(&path("/"), &everything).await.unwrap();
         let mut directories: Vec<_> = found.entries.iter().filter(|e| e.is_dir()).map(|e| e.path.as_str()).collect();
         directories.sort_unstable();
         assert_eq!(directories, ["/data", "/data/deep", "/data/deep/inner"]);
-        let few = GlobRequest { keep: 2, ..GlobRequest::new("**/*.py") };
+        let few = GlobRequest::new("**/*.py").keep(2);
         let found = files.glob_path(&path("/"), &few).await.unwrap();
         assert_eq!((found.entries.len(), found.left_out), (2, 3));
     });
@@ -265,14 +265,14 @@ fn visibility_speaks_of_the_paths_of_the_agent_in_every_mount() {
             otherwise: Sight::Shown,
         };
         let visibility = Visibility { layers: vec![Layer { list: rules.clone(), read: rules, ..Layer::open() }] };
-        let request = GrepRequest { visibility: visibility.clone(), ..GrepRequest::literal("needle") };
+        let request = GrepRequest::literal("needle").visibility(visibility.clone());
         let found = files.grep_path(&path("/"), &request).await.unwrap();
         let paths: Vec<_> = found.files.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, ["/data/open", "/secret/a"]);
         assert_eq!((found.skipped.denied, found.skipped.needs_approval), (1, 1));
-        let request = GlobRequest { visibility: visibility.clone(), ..GlobRequest::new("**") };
+        let request = GlobRequest::new("**").visibility(visibility.clone());
         assert_eq!(files.glob_path(&path("/"), &request).await.unwrap().entries.len(), 2);
-        let request = ListRequest { visibility, ..ListRequest::default() };
+        let request = ListRequest::default().visibility(visibility);
         assert!(files.list_path(&path("/data/secret"), &request).await.unwrap().entries.is_empty());
         assert!(files.list_path(&path("/data/deep"), &request).await.unwrap().entries.is_empty());
     });

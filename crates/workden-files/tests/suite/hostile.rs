@@ -32,9 +32,9 @@ fn a_link_to_a_hidden_file_says_no_more_than_one_to_nothing() {
         }
         block_on(async {
             let visibility = hiding("/secret/**");
-            let request = ListRequest { visibility: visibility.clone(), ..ListRequest::default() };
+            let request = ListRequest::default().visibility(visibility.clone());
             let listed = place.files.list_path(&path("/"), &request).await.unwrap().entries;
-            let globbed = GlobRequest { visibility, kinds: GlobKinds::Everything, ..GlobRequest::new("*") };
+            let globbed = GlobRequest::new("*").visibility(visibility).kinds(GlobKinds::Everything);
             let globbed = place.files.glob_path(&path("/"), &globbed).await.unwrap().entries;
             for found in [listed, globbed] {
                 let entry = |name: &str| found.iter().find(|entry| entry.path == path(name)).unwrap();

@@ -144,7 +144,7 @@ fn searches_and_listings_do_not_go_there() {
             assert_eq!(names(&listed.entries), ["/a", "/empty", "/into_place", "/to_place"]);
             let links = listed.entries.iter().filter(|entry| entry.kind == EntryKind::BrokenLink).count();
             assert_eq!(links, 2, "links to a place lead nowhere");
-            let everything = GlobRequest { kinds: GlobKinds::Everything, ..GlobRequest::new("**") };
+            let everything = GlobRequest::new("**").kinds(GlobKinds::Everything);
             let globbed = files.glob_path(&root, &everything).await.unwrap();
             assert_eq!(
                 names(&globbed.entries),
@@ -220,7 +220,7 @@ fn on_the_root_of_a_machine_the_kernels_files_are_not_there() {
             assert_eq!(written.unwrap_err().kind(), ErrorKind::PermissionDenied);
             assert!(open.exists(&mem).await, "it is there for a backend that does not leave it out");
 
-            let by_glob = GlobRequest { kinds: GlobKinds::Everything, ..GlobRequest::new("/{proc,sys,dev}/*") };
+            let by_glob = GlobRequest::new("/{proc,sys,dev}/*").kinds(GlobKinds::Everything);
             assert_eq!(files.glob_path(&path("/"), &by_glob).await.unwrap().entries, []);
             assert!(!open.glob_path(&path("/"), &by_glob).await.unwrap().entries.is_empty());
             let by_depth = GlobRequest::new("*/version");
@@ -228,12 +228,10 @@ fn on_the_root_of_a_machine_the_kernels_files_are_not_there() {
             assert!(!found.entries.iter().any(|entry| entry.path == path("/proc/version")));
             let found = open.glob_path(&path("/"), &by_depth).await.unwrap();
             assert!(found.entries.iter().any(|entry| entry.path == path("/proc/version")));
-            let request = GrepRequest {
-                hidden: Hidden::Include,
-                ignore_files: IgnoreFiles::Disregard,
-                deadline: Duration::from_millis(300),
-                ..GrepRequest::literal("e")
-            };
+            let request = GrepRequest::literal("e")
+                .hidden(Hidden::Include)
+                .ignore_files(IgnoreFiles::Disregard)
+                .deadline(Duration::from_millis(300));
             let grepped = files.grep_path(&path("/"), &request).await.unwrap();
             let inside = |file: &&workden_core::search::FileMatches| {
                 ["/proc", "/sys", "/dev"].iter().any(|place| file.path.is_within(&path(place)))

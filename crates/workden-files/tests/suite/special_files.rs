@@ -50,7 +50,7 @@ fn special_files_answer_at_once() {
             let listing = files.list_path(&path("/"), &ListRequest::default()).await.unwrap();
             assert_eq!(listing.entries.len(), names.len() + 1);
             assert_eq!(files.glob_path(&path("/"), &GlobRequest::new("*")).await.unwrap().entries.len(), 1);
-            let everything = GlobRequest { kinds: GlobKinds::Everything, ..GlobRequest::new("*") };
+            let everything = GlobRequest::new("*").kinds(GlobKinds::Everything);
             assert_eq!(files.glob_path(&path("/"), &everything).await.unwrap().entries.len(), names.len() + 1);
             let found = files.grep_path(&path("/"), &GrepRequest::literal("needle")).await.unwrap();
             assert_eq!((found.matches, found.files_searched), (1, 1));

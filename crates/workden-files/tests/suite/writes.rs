@@ -108,10 +108,7 @@ fn what_a_dead_writer_left_is_hidden_and_goes_with_the_next_write() {
             assert!(files.list_path(&path("/"), &request).await.unwrap().entries.is_empty());
             let glob = workden_core::search::GlobRequest::new("**");
             assert!(files.glob_path(&path("/"), &glob).await.unwrap().entries.is_empty());
-            let grep = workden_core::search::GrepRequest {
-                hidden: workden_core::search::Hidden::Include,
-                ..workden_core::search::GrepRequest::literal("half")
-            };
+            let grep = workden_core::search::GrepRequest::literal("half").hidden(workden_core::search::Hidden::Include);
             assert_eq!(files.grep_path(&path("/"), &grep).await.unwrap().matches, 0);
             let own = path(&format!("/{TEMPORARY_PREFIX}0"));
             assert_eq!(refused(&place, files.read_bytes(&own).await).kind(), ErrorKind::NotFound);

@@ -34,7 +34,7 @@ impl OwnGroup {
 
     /// Returns the limits for the isolation report.
     pub(crate) fn reports(&self) -> Vec<LimitReport> {
-        let report = |limit, value| LimitReport { limit, value, enforcement: Enforcement::Cgroup };
+        let report = |limit, value| LimitReport::new(limit, value, Enforcement::Cgroup);
         let Limits { memory, cpus, processes, .. } = &self.limits;
         let memory = memory.as_ref().map(|limit| report(LimitName::Memory, show_size(limit.value)));
         let cpus = cpus.as_ref().map(|limit| report(LimitName::Cpus, limit.value.to_string()));

@@ -110,7 +110,7 @@ impl EnforcedLimits {
     }
 
     pub(super) fn report(&mut self, limit: LimitName, value: String, enforcement: Enforcement) {
-        self.reports.push(LimitReport { limit, value, enforcement });
+        self.reports.push(LimitReport::new(limit, value, enforcement));
     }
 }
 

@@ -218,11 +218,9 @@ fn config(
         wall_clock: confinement.limits.wall_clock.map(|limit| limit.value),
         idle: confinement.limits.idle.map(|limit| limit.value),
         limits: confinement.limits.clone(),
-        isolation: Isolation {
-            level: IsolationLevel::Namespaces,
-            walls: walls.standing,
-            lacking: walls.lacking,
-            limits: enforced.reports,
-        },
+        isolation: Isolation::new(IsolationLevel::Namespaces)
+            .walls(walls.standing)
+            .lacking(walls.lacking)
+            .limits(enforced.reports),
     })
 }

@@ -48,7 +48,7 @@ impl<'a> Capture<'a> {
         let log = &self.log;
         let output = self.kept.into_output(|| {
             let log = log.as_ref().filter(|log| log.kept() > 0)?;
-            Some(FullLog { id: id.clone(), path: log.path().cloned(), kept: log.kept() })
+            Some(FullLog::new(id.clone(), log.kept()).path(log.path().cloned()))
         });
         (output, self.log)
     }

@@ -66,7 +66,7 @@ impl Engine {
                 tokio::spawn(async move { drain_into(&record, &pipe).await });
             }
         }
-        Ok(Executed { output, ended, duration, limits_hit: hits(ended) })
+        Ok(Executed::new(output, ended, duration).limits_hit(hits(ended)))
     }
 
     /// Reads the counters of hit limits now. The returned function compares them with those at the end.

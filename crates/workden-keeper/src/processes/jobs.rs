@@ -77,12 +77,8 @@ impl Engine {
             let at_end = over && from + bytes.len() as u64 >= record.log().printed();
             let shown = if at_end { bytes.len() } else { complete(&bytes) };
             if shown > 0 || over || timeout_at(until, progress.changed()).await.is_err() {
-                return Ok(JobOutput {
-                    text: String::from_utf8_lossy(&bytes[..shown]).into_owned(),
-                    skipped: from - read.offset,
-                    next: from + shown as u64,
-                    job: record.job(),
-                });
+                let text = String::from_utf8_lossy(&bytes[..shown]);
+                return Ok(JobOutput::new(text, from + shown as u64, record.job()).skipped(from - read.offset));
             }
         }
     }

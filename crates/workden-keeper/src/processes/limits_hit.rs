@@ -15,7 +15,7 @@ pub(crate) fn between(before: LimitCounts, after: LimitCounts, ended: Ended, lim
     let mut hits = Vec::new();
     let mut hit = |limit: LimitName, what: &str, value: Option<String>| {
         let value = value.map_or_else(String::new, |value| format!(" {value}"));
-        hits.push(LimitHit { limit, sentence: format!("{what}: {}{value}", limit.words()) });
+        hits.push(LimitHit::new(limit, format!("{what}: {}{value}", limit.words())));
     };
     let by = |signal: i32| ended.exit_code() == 128 + signal;
     if after.memory > before.memory {

@@ -88,7 +88,7 @@ impl BoundedOutput {
                     Ok(text) => text,
                     Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
                 };
-                return Output { head, left_out: None, tail: String::new() };
+                return Output::new(head);
             }
             self.tail = VecDeque::from(all.clone());
             self.head = all;
@@ -101,12 +101,9 @@ impl BoundedOutput {
         let tail = &tail[torn..];
         let too_many = chars(tail).count().saturating_sub(tail_chars);
         let tail = &tail[chars(tail).take(too_many).sum()..];
-        let left_out = LeftOut {
-            bytes: self.printed - (head.len() + tail.len()) as u64,
-            lines: self.line_ends - count_line_ends(head) - count_line_ends(tail),
-            log: log(),
-        };
-        Output { head: lossy(head), left_out: Some(left_out), tail: lossy(tail) }
+        let bytes = self.printed - (head.len() + tail.len()) as u64;
+        let lines = self.line_ends - count_line_ends(head) - count_line_ends(tail);
+        Output::new(lossy(head)).left_out(LeftOut::new(bytes, lines).log(log())).tail(lossy(tail))
     }
 }
 

@@ -129,7 +129,7 @@ impl JobRecord {
             Some((ended, duration)) => (JobState::Ended(ended), duration),
             None => (JobState::Running, self.began.elapsed()),
         };
-        Job { id: self.id.clone(), pid: self.pid, line: self.line.clone(), state, duration, printed: progress.printed }
+        Job::new(self.id.clone(), self.pid, self.line.clone(), state).duration(duration).printed(progress.printed)
     }
 
     fn is_over(&self) -> bool {

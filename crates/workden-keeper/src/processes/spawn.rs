@@ -72,7 +72,7 @@ impl Engine {
         let (sender, receiver) = mpsc::channel(WAITING_PIECES);
         tokio::spawn(forward(Arc::clone(&tree), outputs, sender, spec.command.clone(), hits));
         let events = SpawnEvents { receiver, waiting };
-        Ok(Process { pid, events: Box::pin(events), control: Box::new(SpawnControl { tree, input }) })
+        Ok(Process::new(pid, Box::pin(events), Box::new(SpawnControl { tree, input })))
     }
 }
 

@@ -42,12 +42,10 @@ pub(super) fn container(directory: PathBuf, environment: BTreeMap<String, String
     KeeperConfig {
         files_root: "/".into(),
         children: adopt(),
-        isolation: Isolation {
-            level: IsolationLevel::Container,
-            walls: if first { vec![Wall::ProtectedKeeper] } else { Vec::new() },
-            lacking: if first { Vec::new() } else { vec![lacking] },
-            limits: group.reports(),
-        },
+        isolation: Isolation::new(IsolationLevel::Container)
+            .walls(if first { vec![Wall::ProtectedKeeper] } else { Vec::new() })
+            .lacking(if first { Vec::new() } else { vec![lacking] })
+            .limits(group.reports()),
         limits: group.limits,
         watch: Some(Arc::new(group.watch)),
         oom_preference: OomPreference::CommandsFirst,

@@ -18,7 +18,7 @@ async fn output_is_read_on_from_where_one_was() {
     assert_eq!((job.id.0.as_str(), job.state), ("bg_1", JobState::Running));
     let (mut text, mut offset) = (String::new(), 0);
     let state = loop {
-        let read = JobRead { wait: PATIENCE, ..JobRead::from(offset) };
+        let read = JobRead::from(offset).wait(PATIENCE);
         let read = place.keeper.read_job(&job.id, &read).await.unwrap();
         text += &read.text;
         assert_eq!((read.skipped, read.next - offset), (0, read.text.len() as u64));
@@ -39,7 +39,7 @@ async fn a_read_never_splits_a_character() {
     let job = place.keeper.start_job(&JobRequest::shell(line)).await.unwrap();
     let (mut text, mut offset) = (String::new(), 0);
     while offset < 7 {
-        let read = JobRead { most: 1, wait: PATIENCE, ..JobRead::from(offset) };
+        let read = JobRead::from(offset).most(1).wait(PATIENCE);
         let read = place.keeper.read_job(&job.id, &read).await.unwrap();
         assert!(read.next > offset, "nothing came within {PATIENCE:?}: {text:?}");
         text += &read.text;
@@ -53,7 +53,7 @@ async fn a_read_waits_no_longer_than_it_is_told() {
     let place = TestKeeper::new();
     let job = place.keeper.start_job(&JobRequest::shell("sleep 300")).await.unwrap();
     let wait = Duration::from_millis(300);
-    let (began, read) = (Instant::now(), JobRead { wait, ..JobRead::from(0) });
+    let (began, read) = (Instant::now(), JobRead::from(0).wait(wait));
     let read = timeout(PATIENCE, place.keeper.read_job(&job.id, &read)).await.expect("it waits for ever").unwrap();
     assert_eq!((read.text.as_str(), read.job.state), ("", JobState::Running));
     assert!(began.elapsed() >= wait, "{:?}", began.elapsed());
@@ -67,7 +67,7 @@ async fn a_read_waits_no_longer_than_it_is_told() {
 async fn of_a_log_that_is_full_the_end_is_there() {
     let place = TestKeeper::new();
     let job = place.keeper.start_job(&JobRequest::shell("head -c 20000000 /dev/zero; echo end")).await.unwrap();
-    let end = JobRead { wait: PATIENCE, ..JobRead::from(20_000_004) };
+    let end = JobRead::from(20_000_004).wait(PATIENCE);
     assert_eq!(place.keeper.read_job(&job.id, &end).await.unwrap().job.state, JobState::Ended(Ended::Exited(0)));
     let read = place.keeper.read_job(&job.id, &JobRead::from(0)).await.unwrap();
     assert_eq!(read.skipped, 20_000_004 - limits::LOG_BYTES);
@@ -82,7 +82,7 @@ async fn a_job_that_cannot_run_has_ended_and_says_why() {
     let mut request = JobRequest::shell("");
     request.command = workden_core::sandbox::Command::Program(vec!["no-such-program".to_owned()]);
     let job = place.keeper.start_job(&request).await.unwrap();
-    let read = JobRead { wait: PATIENCE, ..JobRead::from(0) };
+    let read = JobRead::from(0).wait(PATIENCE);
     let read = place.keeper.read_job(&job.id, &read).await.unwrap();
     assert_eq!(read.text, "cannot run `no-such-program`: no such program\n");
 }

@@ -104,20 +104,8 @@ mod tests {
     use super::*;
 
     fn command(script: &str) -> ApprovalRequest {
-        ApprovalRequest {
-            call: "execute".to_owned(),
-            operations: vec!["execute".to_owned()],
-            paths: vec![],
-            other_names: vec![],
-            below: 0,
-            command: Some(CommandLine { script: script.to_owned(), directory: VirtualPath::root(), understood: None }),
-            description: format!("Run `{}`", script.chars().take(20).collect::<String>()),
-            why: "it asks".to_owned(),
-            refusal: None,
-            caller: None,
-            preview: None,
-            targets: Vec::new(),
-        }
+        ApprovalRequest::new("execute", format!("Run `{}`", script.chars().take(20).collect::<String>()), "it asks")
+            .command(CommandLine { script: script.to_owned(), directory: VirtualPath::root(), understood: None })
     }
 
     #[test]

@@ -44,12 +44,7 @@ impl Resources {
         let after = cursor.map(cursor_path).transpose()?;
         let workspace = self.workspace.on_behalf_of(caller("resources/list", json!({ "cursor": cursor })));
         let directory = workspace.working_directory().await.map_err(as_error_data)?;
-        let request = GlobRequest {
-            hidden: Hidden::Skip,
-            ignore_files: IgnoreFiles::Honour,
-            keep: RESOURCES,
-            ..GlobRequest::new("**/*")
-        };
+        let request = GlobRequest::new("**/*").hidden(Hidden::Skip).ignore_files(IgnoreFiles::Honour).keep(RESOURCES);
         let mut entries = workspace.files().glob_path(&directory, &request).await.map_err(as_error_data)?.entries;
         entries.retain(|entry| after.as_ref().is_none_or(|after| entry.path > *after));
         entries.sort_by(|a, b| a.path.cmp(&b.path));

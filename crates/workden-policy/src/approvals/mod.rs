@@ -172,20 +172,7 @@ mod tests {
     }
 
     fn question(call: &str, at: &str) -> ApprovalRequest {
-        ApprovalRequest {
-            call: call.to_owned(),
-            operations: vec![call.to_owned()],
-            paths: vec![Resolved::literal(path(at))],
-            other_names: vec![],
-            below: 0,
-            command: None,
-            description: format!("{call} `{at}`"),
-            why: "it asks".to_owned(),
-            refusal: None,
-            caller: None,
-            preview: None,
-            targets: Vec::new(),
-        }
+        ApprovalRequest::new(call, format!("{call} `{at}`"), "it asks").paths(vec![Resolved::literal(path(at))])
     }
 
     fn command(script: &str, understood: Option<&[&[&str]]>) -> ApprovalRequest {
@@ -195,7 +182,7 @@ mod tests {
             directory: path("/workspace/app"),
             understood: understood.map(|all| all.iter().map(words).collect()),
         };
-        ApprovalRequest { command: Some(command), paths: vec![], ..question("execute", "/") }
+        question("execute", "/").command(command).paths(vec![])
     }
 
     /// Answers in turn with what it is given, and counts.
@@ -332,7 +319,7 @@ mod tests {
     #[test]
     fn a_tree_is_asked_about_every_time() {
         let (approvals, asked) = answering(Decision::Approve(Scope::Session));
-        let tree = ApprovalRequest { below: 3, ..question("delete", "/d") };
+        let tree = question("delete", "/d").below(3);
         assert!(granted(&approvals, &tree) && granted(&approvals, &tree));
         assert_eq!(asked.load(Ordering::Relaxed), 2);
     }

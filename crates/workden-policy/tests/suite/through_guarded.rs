@@ -47,7 +47,7 @@ fn a_denied_file_is_reached_by_no_call() {
         let named = block_on(files.grep_path(&secret, &GrepRequest::regex("KEY"))).unwrap();
         assert_eq!((named.matches, named.skipped.denied), (0, 1), "{secret}");
     }
-    let everywhere = GrepRequest { hidden: Hidden::Include, ..GrepRequest::regex("KEY") };
+    let everywhere = GrepRequest::regex("KEY").hidden(Hidden::Include);
     let found = block_on(files.grep_path(&path("/"), &everywhere)).unwrap();
     let names: Vec<_> = found.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!((names, found.skipped.denied), (vec!["/a.md"], 3));

@@ -25,7 +25,7 @@ impl Foreign {
             None => self.call("write", (path.to_string(), content.to_vec()), read).await?,
         };
         match error {
-            None => Ok(Written { path: path.clone(), version, replaced }),
+            None => Ok(Written::new(path.clone(), version, replaced)),
             Some(said) => Err(Error::new(ErrorKind::Io, format!("cannot write `{path}`: {said}"))),
         }
     }
@@ -96,7 +96,7 @@ impl Backend for Foreign {
         let content = self.content("edit", path).await?;
         let (edited, outcome) = in_memory::edit(path, &content, change, expect, most)?;
         let written = self.put(path, edited, Replaced::File).await?;
-        Ok(Changed { path: written.path, version: written.version, outcome })
+        Ok(Changed::new(written.path, written.version, outcome))
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {

@@ -85,8 +85,9 @@ impl Foreign {
     async fn entry(&self, path: &VirtualPath) -> Result<Entry> {
         let Some(parent) = path.parent() else { return Ok(workden_core::directory_entry(path.clone())) };
         let listed = self.entries(&parent).await.unwrap_or_default();
-        if let Some(entry) = listed.into_iter().find(|entry| entry.path.name() == path.name()) {
-            return Ok(Entry { path: path.clone(), ..entry });
+        if let Some(mut entry) = listed.into_iter().find(|entry| entry.path.name() == path.name()) {
+            entry.path = path.clone();
+            return Ok(entry);
         }
         if self.call("exists", (path.to_string(),), |answer| answer.is_truthy()).await? {
             return Ok(file_entry(path.clone(), None));
@@ -128,7 +129,7 @@ fn failed(py: Python<'_>, method: &str, raised: &PyErr) -> Error {
 
 fn file_entry(path: VirtualPath, size: Option<u64>) -> Entry {
     let (link, name) = (Link::Direct, NameForm::Exact);
-    Entry { path, kind: EntryKind::File, size, modified: None, link, name, names: 1 }
+    Entry::new(path, EntryKind::File).size(size).link(link).name(name)
 }
 
 /// Dictionaries with `path`, `is_dir` and `size`.

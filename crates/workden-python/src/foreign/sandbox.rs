@@ -1,6 +1,6 @@
 //! Commands of a Python backend, if it has any.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use async_trait::async_trait;
 use pyo3::prelude::*;
@@ -28,7 +28,7 @@ fn job(id: String, pid: u32, line: String, running: bool, code: Option<i32>) -> 
         true => JobState::Running,
         false => JobState::Ended(Ended::Exited(code.unwrap_or_default())),
     };
-    Job { id: JobId(id), pid, line, state, duration: Duration::ZERO, printed: 0 }
+    Job::new(JobId(id), pid, line, state)
 }
 
 #[async_trait]
@@ -45,13 +45,13 @@ impl Sandbox for Foreign {
         // A cancellable method is preferred.
         let method = if self.has("async_execute") { "async_execute" } else { "execute" };
         let (output, code, is_cut) = self.call(method, (line(&request.command), timeout), read).await?;
-        let left_out = is_cut.then_some(LeftOut { bytes: 0, lines: 0, log: None });
+        let left_out = is_cut.then_some(LeftOut::new(0, 0));
         let ended = match code {
             Some(124) => Ended::TimedOut,
             code => Ended::Exited(code.unwrap_or_default()),
         };
-        let output = Output { head: output, left_out, tail: String::new() };
-        Ok(Executed { output, ended, duration: started.elapsed(), limits_hit: Vec::new() })
+        let output = Output::new(output).left_out(left_out);
+        Ok(Executed::new(output, ended, started.elapsed()))
     }
 
     async fn spawn(&self, _: &SpawnRequest) -> Result<Process> {
@@ -106,7 +106,7 @@ impl Sandbox for Foreign {
             .await?;
         let next = read.offset + text.len() as u64;
         let job = job(known.id.0, known.pid, known.line, running, code);
-        Ok(JobOutput { text, skipped: 0, next, job })
+        Ok(JobOutput::new(text, next, job))
     }
 
     async fn kill_job(&self, id: &JobId) -> Result<Killed> {
@@ -120,7 +120,7 @@ impl Sandbox for Foreign {
 
     async fn isolation(&self) -> Result<Isolation> {
         let lacking = vec!["the isolation of a custom backend is unknown".to_owned()];
-        Ok(Isolation { level: IsolationLevel::None, walls: Vec::new(), lacking, limits: Vec::new() })
+        Ok(Isolation::new(IsolationLevel::None).lacking(lacking))
     }
 
     async fn directory(&self) -> Result<VirtualPath> {

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use workden_core::{
-    Entry, Error, ErrorKind, NameForm, Result, VirtualPath,
+    Entry, Error, ErrorKind, Result, VirtualPath,
     search::{
         FileMatches, GlobRequest, Globbed, GrepRequest, Grepped, Hidden, LetterCase, LineMatch, LineMatches, LineRole,
         ListRequest, Listing, Pattern, Skipped, Span, Syntax,
@@ -33,9 +33,9 @@ pub(super) async fn list(foreign: &Foreign, at: &VirtualPath, request: &ListRequ
         screen.admits(&context, name, entry.is_dir()) == Admission::Admit
     };
     // Under the requested path, regardless of the path that the backend reports.
-    let own = |entry: Entry| {
-        let path = entry.path.name().map_or_else(|| at.clone(), |name| at.child_unchecked(name));
-        Entry { path, ..entry }
+    let own = |mut entry: Entry| {
+        entry.path = entry.path.name().map_or_else(|| at.clone(), |name| at.child_unchecked(name));
+        entry
     };
     Ok(Listing::of(found.into_iter().filter(shown).map(own).collect(), request.keep))
 }
@@ -67,15 +67,13 @@ pub(super) async fn grep(foreign: &Foreign, at: &VirtualPath, request: &GrepRequ
     let mut files: Vec<FileMatches> = Vec::new();
     for hit in hits {
         let Ok(path) = VirtualPath::parse(&hit.path) else { continue };
-        let line = LineMatch { number: hit.number, text: &hit.text, role: LineRole::Match, left_out: 0 };
+        let line = LineMatch::new(hit.number, &hit.text, LineRole::Match);
         match files.last_mut().filter(|file| file.path == path) {
             Some(file) => {
                 file.count += 1;
                 file.lines.push(line);
             }
-            None => {
-                files.push(FileMatches { path, name: NameForm::Exact, count: 1, lines: LineMatches::from_iter([line]) })
-            }
+            None => files.push(FileMatches::new(path, 1).lines(LineMatches::from_iter([line]))),
         }
     }
     let mut searched = 0;

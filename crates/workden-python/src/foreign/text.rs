@@ -35,13 +35,13 @@ impl Foreign {
             return Err(Error::new(ErrorKind::Io, format!("cannot read `{path}`: {why}")));
         }
         let (text, left) = unnumbered(&said, offset);
-        let version = Some(Version::of(&content));
+        let version = Version::of(&content);
         if let TextWindow::Chars { .. } = window {
-            return Ok(Excerpt { version, ..scan::excerpt(path, &text.as_bytes(), window)? });
+            return Ok(scan::excerpt(path, &text.as_bytes(), window)?.version(version));
         }
         let shown = if text.is_empty() { 0 } else { text.split('\n').count() as u64 };
         let extent = Extent::Lines { offset, shown, total: offset + shown + left };
-        Ok(Excerpt { version, ..Excerpt::new(text, "utf-8", extent) })
+        Ok(Excerpt::new(text, "utf-8", extent).version(version))
     }
 
     /// Replaces text with its `edit`.
@@ -76,7 +76,7 @@ impl Foreign {
         match error {
             None => {
                 let outcome = Outcome::Replaced(places.unwrap_or(1));
-                Ok(Changed { path: path.clone(), version: Version::of(&content), outcome })
+                Ok(Changed::new(path.clone(), Version::of(&content), outcome))
             }
             Some(said) => {
                 // The native error has more details, for the same refusal.

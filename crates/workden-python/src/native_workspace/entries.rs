@@ -42,7 +42,8 @@ calls! {
     /// Lists a directory; fails for a file.
     fn list_dir | list_dir_async (parts, path: String) -> Entries {
         let path = parts.path(&path).await?;
-        let listing = parts.workspace.files().list_path(&path, &workden_core::search::ListRequest { keep: MOST_FOUND, ..Default::default() }).await?;
+        let request = workden_core::search::ListRequest::default().keep(MOST_FOUND);
+        let listing = parts.workspace.files().list_path(&path, &request).await?;
         Ok(Entries(listing.entries))
     }
 

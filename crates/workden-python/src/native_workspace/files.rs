@@ -42,7 +42,7 @@ calls! {
     /// Lists a directory; for a file, returns that file.
     fn ls | ls_async (parts, path: String) -> Entries {
         let path = parts.path(&path).await?;
-        let request = ListRequest { keep: MOST_FOUND, ..ListRequest::default() };
+        let request = ListRequest::default().keep(MOST_FOUND);
         match parts.workspace.files().list_path(&path, &request).await {
             Ok(listing) => Ok(Entries(listing.entries)),
             Err(error) if error.kind() == workden_core::ErrorKind::NotDirectory => {
@@ -90,7 +90,7 @@ calls! {
     /// Returns the files whose path matches, newest first.
     fn glob | glob_async (parts, pattern: String, path: String) -> Entries {
         let path = parts.path(&path).await?;
-        let request = GlobRequest { keep: MOST_FOUND, ..GlobRequest::new(pattern) };
+        let request = GlobRequest::new(pattern).keep(MOST_FOUND);
         let found = parts.workspace.files().glob_path(&path, &request).await?;
         Ok(Entries(found.entries))
     }
@@ -100,13 +100,11 @@ calls! {
         parts, pattern: String, path: String, glob: Option<String>, ignore_hidden: bool
     ) -> Matches {
         let path = parts.path(&path).await?;
-        let request = GrepRequest {
-            filter: glob.into_iter().collect(),
-            hidden: if ignore_hidden { Hidden::Skip } else { Hidden::Include },
-            keep: MOST_FOUND,
-            line_bytes: LINE_BYTES,
-            ..GrepRequest::regex(pattern)
-        };
+        let request = GrepRequest::regex(pattern)
+            .filter(glob)
+            .hidden(if ignore_hidden { Hidden::Skip } else { Hidden::Include })
+            .keep(MOST_FOUND)
+            .line_bytes(LINE_BYTES);
         parts.workspace.files().grep_path(&path, &request).await.map(Matches)
     }
 }

@@ -6,7 +6,7 @@ use bytes::BytesMut;
 use futures_util::StreamExt;
 use workden_core::{
     Error, ErrorKind, Result, Sandbox,
-    sandbox::{Command, Ended, Process, ProcessEvent, Signal, SpawnRequest, Stream, Streams},
+    sandbox::{Command, Ended, Process, ProcessEvent, Signal, SpawnRequest, Stream},
 };
 
 use super::NativeWorkspace;
@@ -71,12 +71,9 @@ calls! {
         timeout: Option<f64>,
         most: usize
     ) -> Ran {
-        let request = SpawnRequest {
-            command: command(argv, line)?,
-            directory: Some(parts.workspace.working_directory().await?),
-            environment: env,
-            streams: Streams::Pipes,
-        };
+        let request = SpawnRequest::piped(command(argv, line)?)
+            .directory(parts.workspace.working_directory().await?)
+            .environment(env);
         let time = timeout.map_or(Duration::MAX, |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
         let mut process = parts.workspace.commands()?.spawn(&request).await?;
         // A process that has exited needs no input.

@@ -75,7 +75,7 @@ impl Backend for LiveFiles {
             let replaced = self.replaced(py, path, expect)?;
             self.put(py, path, &content).map(|()| replaced)
         })?;
-        Ok(Written { path: path.clone(), version: Version::of(&content), replaced })
+        Ok(Written::new(path.clone(), Version::of(&content), replaced))
     }
 
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
@@ -84,7 +84,7 @@ impl Backend for LiveFiles {
         let content = self.content("edit", path)?;
         let (edited, outcome) = in_memory::edit(path, &content, change, expect, most)?;
         Python::attach(|py| self.put(py, path, &edited))?;
-        Ok(Changed { path: path.clone(), version: Version::of(&edited), outcome })
+        Ok(Changed::new(path.clone(), Version::of(&edited), outcome))
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {

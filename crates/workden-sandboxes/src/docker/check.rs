@@ -3,10 +3,7 @@
 //! The daemon resolves names when the container starts. A process that can write to one of the directories, for
 //! example a command of another container, can insert a link between our check and the mount.
 
-use workden_core::{
-    Error, ErrorKind, Result, Sandbox, VirtualPath,
-    sandbox::{Command, ExecuteRequest},
-};
+use workden_core::{Error, ErrorKind, Result, Sandbox, VirtualPath, sandbox::ExecuteRequest};
 use workden_wire::RemoteSandbox;
 
 use super::{
@@ -30,11 +27,7 @@ const OUT_OF_REACH: &str = "?";
 pub(super) async fn hold(remote: &RemoteSandbox, all: &[(VirtualPath, Expected)]) -> Result<()> {
     for some in all.chunks(AT_A_TIME) {
         let words = [PROGRAM, "file-ids"].into_iter().chain(some.iter().map(|(at, _)| at.as_str()));
-        let look = ExecuteRequest {
-            command: Command::Program(words.map(str::to_owned).collect()),
-            directory: Some(VirtualPath::root()),
-            ..ExecuteRequest::shell("")
-        };
+        let look = ExecuteRequest::program(words).directory(VirtualPath::root());
         let done = remote.execute(&look).await?;
         let said = done.output.text();
         let lines: Vec<&str> = said.lines().collect();

@@ -63,8 +63,7 @@ mod tests {
     use super::*;
 
     fn report(host: HostConfig, user: &str) -> Isolation {
-        let seen =
-            Isolation { level: IsolationLevel::Container, walls: Vec::new(), lacking: Vec::new(), limits: Vec::new() };
+        let seen = Isolation::new(IsolationLevel::Container);
         let config = ContainerConfig { user: Some(user.to_owned()), ..ContainerConfig::default() };
         let found = ContainerInspectResponse {
             host_config: Some(host),

@@ -107,7 +107,7 @@ async fn has_same_names(container: &impl Backend, at: &VirtualPath, file: &HostF
     })
     .await?;
     let mut ours = names.map_err(|error| unreadable(&error))?;
-    let request = ListRequest { keep: COMPARED_NAMES + 1, ..ListRequest::default() };
+    let request = ListRequest::default().keep(COMPARED_NAMES + 1);
     let Ok(listing) = container.list_path(at, &request).await else { return Ok(false) };
     let names = listing.entries.iter().filter_map(|entry| entry.path.name());
     let mut theirs: Vec<String> = names.map(str::to_owned).collect();

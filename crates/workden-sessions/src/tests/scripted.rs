@@ -224,7 +224,7 @@ impl Sandbox for Fake {
         no()
     }
     async fn spawn(&self, _: &SpawnRequest) -> Result<Process> {
-        Ok(Process { pid: 7, events: Box::pin(Silent), control: Box::new(Silent) })
+        Ok(Process::new(7, Box::pin(Silent), Box::new(Silent)))
     }
     async fn start_job(&self, _: &JobRequest) -> Result<Job> {
         no()
@@ -243,7 +243,7 @@ impl Sandbox for Fake {
         if self.silent.load(SeqCst) {
             tokio::time::sleep(Duration::from_secs(3600)).await;
         }
-        self.alive(Usage { jobs: self.jobs.load(SeqCst), ..Usage::default() })
+        self.alive(Usage::default().jobs(self.jobs.load(SeqCst)))
     }
     async fn isolation(&self) -> Result<Isolation> {
         no()

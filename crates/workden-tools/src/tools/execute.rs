@@ -68,10 +68,7 @@ super::tool!(execute, Input, Commands, RUNS, &["execute"], |offered| {
 
 async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let timeout = Duration::from_secs(input.timeout);
-    let request = ExecuteRequest {
-        directory: context.named_directory.clone(),
-        ..ExecuteRequest::shell(input.command).timeout(timeout)
-    };
+    let request = ExecuteRequest::shell(input.command).timeout(timeout).directory(context.named_directory.clone());
     let sandbox = context.commands()?;
     let running = sandbox.execute(&request);
     let executed = match context.progress {

@@ -32,7 +32,7 @@ super::tool!(glob, Input, Files, READS, &["glob"], |_| {
 async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let Input { pattern, path: typed } = input;
     let path = context.path(&typed)?;
-    let request = GlobRequest { keep: SHOWN, ..GlobRequest::new(pattern.as_str()) };
+    let request = GlobRequest::new(pattern.as_str()).keep(SHOWN);
     let found = context.files.glob_path(&path, &request).await.map_err(|error| context.failed(&typed, error))?;
     let total = found.entries.len() as u64 + found.left_out;
     let paths: Vec<&str> = found.entries.iter().map(|entry| entry.path.as_str()).collect();

@@ -127,7 +127,7 @@ fn request(context: &ToolContext<'_>, input: &Input) -> GrepRequest {
         Mode::Count => (request.detail, request.keep) = (Detail::Counts, limit),
         Mode::Content => {
             request.detail = Detail::Lines;
-            request.context = Around { before: around, after: around };
+            request.context = Around::new(around, around);
             request.keep = limit * (1 + 2 * around);
         }
     }

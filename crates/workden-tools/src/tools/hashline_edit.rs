@@ -35,15 +35,10 @@ super::tool!(hashline_edit, Input, Files, CHANGES, &["read", "edit"], |_| {
 });
 
 async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
-    let edit = HashlineEdit {
-        start_line: input.start_line,
-        start_hash: input.start_hash,
-        new_content: input.new_content,
-        end_line: input.end_line,
-        end_hash: input.end_hash,
-        range_hashes: None,
-        placement: if input.insert_after { Placement::InsertAfter } else { Placement::Replace },
-    };
+    let edit = HashlineEdit::new(input.start_line, input.start_hash, input.new_content)
+        .end_line(input.end_line)
+        .end_hash(input.end_hash)
+        .placement(if input.insert_after { Placement::InsertAfter } else { Placement::Replace });
     let changed = context.change(&input.path, &Change::Hashline(edit)).await?;
     Ok(super::edit_file::answer(context, &input.path, &changed.outcome))
 }

@@ -31,7 +31,7 @@ super::tool!(ls, Input, Files, READS, &["ls"], |offered| {
 async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let Input { path: typed } = input;
     let path = context.path(&typed)?;
-    let request = ListRequest { keep: SHOWN, ..ListRequest::default() };
+    let request = ListRequest::default().keep(SHOWN);
     let listing = context.files.list_path(&path, &request).await.map_err(|error| context.failed(&typed, error))?;
     let entries: Vec<_> = listing.entries.iter().map(described).collect();
     let structured = json!({ "path": path, "entries": entries, "left_out": listing.left_out });

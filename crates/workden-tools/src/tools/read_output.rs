@@ -35,7 +35,7 @@ super::tool!(read_output, Input, BackgroundCommands, READS_NEWS, &["execute"], |
 async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let id = JobId(input.shell_id);
     let offset = input.offset.unwrap_or_else(|| context.agent.read_offset(&id));
-    let read = JobRead { wait: Duration::from_secs(input.wait.min(60)), ..JobRead::from(offset) };
+    let read = JobRead::from(offset).wait(Duration::from_secs(input.wait.min(60)));
     let output = context.commands()?.read_job(&id, &read).await?;
     if input.offset.is_none() {
         context.agent.record_read(id.clone(), output.next);

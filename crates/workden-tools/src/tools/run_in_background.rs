@@ -21,7 +21,7 @@ super::tool!(run_in_background, Input, BackgroundCommands, RUNS, &["execute"], |
 });
 
 async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
-    let request = JobRequest { directory: context.named_directory.clone(), ..JobRequest::shell(input.command) };
+    let request = JobRequest::shell(input.command).directory(context.named_directory.clone());
     let job = context.commands()?.start_job(&request).await?;
     let text = format!(
         "Started background shell {id} (pid {pid}).\n\

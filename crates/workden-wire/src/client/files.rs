@@ -45,7 +45,7 @@ impl Backend for RemoteSandbox {
         let said: ReadAnswer = from_header(response.headers(), ANSWER)?;
         let (ByteRange::Whole { most } | ByteRange::Part { length: most, .. }) = range;
         let bytes = whole(response.into_body(), usize::try_from(most).unwrap_or(usize::MAX)).await?;
-        Ok(Slice { bytes, size: said.size, modified: said.modified })
+        Ok(Slice::new(bytes, said.size).modified(said.modified))
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {

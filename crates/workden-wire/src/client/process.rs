@@ -31,7 +31,7 @@ pub(super) async fn started(connection: Connection, body: Incoming) -> Result<Pr
         Some(Ok(Frame::Started(started))) => {
             let control = Box::new(RemoteControl { connection, process: started.process });
             let events = Box::pin(Events { frames: Some(frames) });
-            Ok(Process { pid: started.pid, events, control })
+            Ok(Process::new(started.pid, events, control))
         }
         Some(Ok(Frame::Failed(error)) | Err(error)) => Err(error),
         Some(Ok(Frame::Event(_))) => Err(errors::not_understood("with a process that never started")),

@@ -35,7 +35,7 @@ async fn jobs_are_started_read_listed_and_killed() {
     let job = remote.start_job(&JobRequest::shell("make all")).await.unwrap();
     assert_eq!((job.line.as_str(), job.state), ("make all", JobState::Ended(Ended::Signalled(9))));
     assert_eq!(remote.jobs().await.unwrap().len(), 2);
-    let read = JobRead { offset: 3, most: 9, wait: Duration::from_millis(1_250) };
+    let read = JobRead::from(3).most(9).wait(Duration::from_millis(1_250));
     let output = remote.read_job(&job.id, &read).await.unwrap();
     assert_eq!((output.text.as_str(), output.skipped, output.next), ("3 9 1.25s", 1, 8));
     assert_eq!(remote.kill_job(&job.id).await.unwrap(), Killed::AlreadyOver);

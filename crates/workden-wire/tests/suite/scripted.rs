@@ -79,14 +79,7 @@ impl Scripted {
 }
 
 fn job(line: &str) -> Job {
-    Job {
-        id: JobId::from("bg_1"),
-        pid: 7,
-        line: line.to_owned(),
-        state: JobState::Ended(Ended::Signalled(9)),
-        duration: Duration::from_millis(1_500),
-        printed: 5,
-    }
+    Job::new("bg_1", 7, line, JobState::Ended(Ended::Signalled(9))).duration(Duration::from_millis(1_500)).printed(5)
 }
 
 #[async_trait]
@@ -98,9 +91,9 @@ impl Sandbox for Scripted {
             "fail" => Err(self.failure.clone().unwrap()),
             "panic" => panic!("as the test wants"),
             line => {
-                let output = Output { head: line.to_owned(), ..Output::default() };
+                let output = Output::new(line);
                 let (ended, duration) = (Ended::Exited(3), Duration::from_millis(20));
-                Ok(Executed { output, ended, duration, limits_hit: Vec::new() })
+                Ok(Executed::new(output, ended, duration))
             }
         }
     }
@@ -139,7 +132,7 @@ impl Sandbox for Scripted {
             ])),
             _ => panic!("the test knows no such line: {line}"),
         };
-        Ok(Process { pid: 42, events, control: Box::new(control) })
+        Ok(Process::new(42, events, Box::new(control)))
     }
 
     async fn start_job(&self, request: &JobRequest) -> Result<Job> {
@@ -155,7 +148,7 @@ impl Sandbox for Scripted {
             return Err(Error::new(ErrorKind::NotFound, format!("there is no job `{id}`")));
         }
         let text = format!("{} {} {:?}", read.offset, read.most, read.wait);
-        Ok(JobOutput { text, skipped: 1, next: read.offset + 5, job: job("one") })
+        Ok(JobOutput::new(text, read.offset + 5, job("one")).skipped(1))
     }
 
     async fn kill_job(&self, _: &JobId) -> Result<Killed> {
@@ -165,7 +158,7 @@ impl Sandbox for Scripted {
     async fn usage(&self) -> Result<Usage> {
         match &self.failure {
             Some(failure) => Err(failure.clone()),
-            None => Ok(Usage { memory: Some(u64::MAX), jobs: 2, age: Duration::from_nanos(1), ..Usage::default() }),
+            None => Ok(Usage::default().memory(u64::MAX).jobs(2).age(Duration::from_nanos(1))),
         }
     }
 

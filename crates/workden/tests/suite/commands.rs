@@ -45,7 +45,7 @@ async fn files_and_commands_are_one_place() {
     assert_eq!((done.output.text().as_str(), done.exit_code()), ("by a call\n", 0));
     assert_eq!(workspace.read_bytes("made.md").await.unwrap(), "by a command\n");
     let job = workspace.start_job("echo from the background").await.unwrap();
-    let read = JobRead { wait: std::time::Duration::from_secs(5), ..JobRead::from(0) };
+    let read = JobRead::from(0).wait(std::time::Duration::from_secs(5));
     assert_eq!(workspace.read_job(&job.id, &read).await.unwrap().text, "from the background\n");
     assert!(place.directory.path().join("notes.md").exists());
 }
@@ -85,10 +85,7 @@ async fn the_policy_holds_for_commands_however_they_are_started() {
 async fn neither_variables_nor_later_input_are_a_way_around() {
     let place = Place::new();
     let workspace = place.builder().preset(Preset::Permissive).build().unwrap();
-    let with = |name: &str| ExecuteRequest {
-        environment: BTreeMap::from([(name.to_owned(), "/tmp/x".to_owned())]),
-        ..ExecuteRequest::shell("ls")
-    };
+    let with = |name: &str| ExecuteRequest::shell("ls").environment([(name, "/tmp/x")]);
     let commands = workspace.commands().unwrap();
     for name in ["LD_PRELOAD", "PATH", "BASH_FUNC_ls%%", "GIT_SSH_COMMAND", "odd.name"] {
         let refused = commands.execute(&with(name)).await.unwrap_err();

@@ -61,7 +61,7 @@ fn a_full_log_is_a_file_that_is_read_and_not_changed() {
     as_ordinary_user(async {
         let places = Places::new();
         let sandbox = places.linux().await;
-        let long = ExecuteRequest { most_chars: 100, ..ExecuteRequest::shell("seq 1 5000") };
+        let long = ExecuteRequest::shell("seq 1 5000").most_chars(100);
         let log = sandbox.execute(&long).await.unwrap().output.left_out.unwrap().log.unwrap().path.unwrap();
         let line =
             format!("echo forged >> {log}; rm -f {log}; touch /run/workden/x; ls /run/workden/; tail -n 1 {log}");

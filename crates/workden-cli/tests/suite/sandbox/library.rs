@@ -46,7 +46,7 @@ async fn jobs_outlive_their_call_and_end_with_the_sandbox() {
     for sandbox in both(&project).await {
         let mark = mark();
         let job = sandbox.start_job(&JobRequest::shell(format!("echo started; exec sleep {mark}"))).await.unwrap();
-        let read = JobRead { wait: PATIENCE, ..JobRead::from(0) };
+        let read = JobRead::from(0).wait(PATIENCE);
         let output = sandbox.read_job(&job.id, &read).await.unwrap();
         assert_eq!(output.text, "started\n");
         soon("the job does not go on", async || is_running(&mark)).await;

@@ -22,7 +22,7 @@ async fn linux() -> LinuxSandbox {
 
 /// Returns the log of a command whose output is longer than its answer.
 async fn log_of(sandbox: &dyn Sandbox, line: &str) -> Option<VirtualPath> {
-    let request = ExecuteRequest { most_chars: 100, ..ExecuteRequest::shell(line) };
+    let request = ExecuteRequest::shell(line).most_chars(100);
     let done = sandbox.execute(&request).await.unwrap();
     let log = done.output.left_out.clone().unwrap().log.unwrap();
     let told = log.path.as_ref().map_or(format!("can be read as `{}`", log.id), |path| format!("is in `{path}`"));
@@ -115,7 +115,7 @@ async fn old_logs_go_and_logs_of_jobs_are_read_by_their_id_alone() {
     }
     assert_eq!(sandbox.read_bytes(&first).await.unwrap_err().kind(), ErrorKind::NotFound);
     let job = sandbox.start_job(&JobRequest::shell("seq 1 500")).await.unwrap();
-    let read = JobRead { wait: PATIENCE, ..JobRead::from(0) };
+    let read = JobRead::from(0).wait(PATIENCE);
     assert!(sandbox.read_job(&job.id, &read).await.unwrap().text.starts_with("1\n2\n"));
 }
 

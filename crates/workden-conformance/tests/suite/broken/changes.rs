@@ -169,7 +169,7 @@ impl Broken {
                 self.inner.remove(to, Removal::Tree).await?;
             }
             Spoil::RenameLosesEmptyDirectories => {
-                let below = GlobRequest { kinds: GlobKinds::Everything, ..GlobRequest::new("**") };
+                let below = GlobRequest::new("**").kinds(GlobKinds::Everything);
                 let below = self.inner.glob(from, &below).await.map(|found| found.entries).unwrap_or_default();
                 for directory in below.iter().filter(|entry| entry.is_dir()) {
                     let _ = self.inner.remove_path(&directory.path, Removal::One).await;

@@ -90,7 +90,7 @@ impl Broken {
         let after = splice::apply_splices(before, &plan.splices)?;
         pause().await;
         let written = self.inner.write(at, after.into(), Expect::Anything).await?;
-        Ok(Changed { path: written.path, version: written.version, outcome: plan.outcome })
+        Ok(Changed::new(written.path, written.version, plan.outcome))
     }
 
     /// A series that is not taken back when one of it fails.
@@ -98,14 +98,15 @@ impl Broken {
         let mut places = 0;
         let mut last = Err(Error::not_found("edit", &at.real));
         for replacement in series {
-            let changed = self
+            let mut changed = self
                 .inner
                 .change(at, &Change::Replace(vec![replacement]), Expect::Anything, limits::EDIT_BYTES)
                 .await?;
             if let Outcome::Replaced(more) = changed.outcome {
                 places += more;
             }
-            last = Ok(Changed { outcome: Outcome::Replaced(places), ..changed });
+            changed.outcome = Outcome::Replaced(places);
+            last = Ok(changed);
         }
         last
     }

@@ -6,7 +6,7 @@ use workden_core::{
     Backend, BackendExt, ErrorKind, Removal, Resolved, Result, SteppingClock, VirtualPath, Visibility, directory_entry,
     search::{
         Context, Detail, GlobKinds, GlobRequest, Globbed, GrepRequest, Grepped, Hidden, IgnoreFiles, LetterCase,
-        LineMatch, ListRequest, Listing, Skipped, Span, Syntax, View,
+        LineMatches, ListRequest, Listing, Skipped, Span, Syntax, View,
     },
 };
 use workden_files::StateBackend;
@@ -25,7 +25,7 @@ impl Broken {
         match self.spoil {
             Spoil::ListIsReversed => listing.entries.reverse(),
             Spoil::ListShowsAllLevels => {
-                let all = GlobRequest { kinds: GlobKinds::Everything, ..GlobRequest::new("*/**") };
+                let all = GlobRequest::new("*/**").kinds(GlobKinds::Everything);
                 listing.entries.extend(self.inner.glob(at, &all).await?.entries);
             }
             Spoil::ListHidesDotNames => {
@@ -118,8 +118,12 @@ impl Broken {
         match self.spoil {
             Spoil::GrepCountsLinesFromZero => {
                 for file in &mut found.files {
-                    let lines = file.lines.iter().map(|line| LineMatch { number: line.number - 1, ..line });
-                    file.lines = lines.collect();
+                    let mut from_zero = LineMatches::default();
+                    for mut line in &file.lines {
+                        line.number -= 1;
+                        from_zero.push(line);
+                    }
+                    file.lines = from_zero;
                 }
             }
             Spoil::GrepGivesUpOnLongLines => {

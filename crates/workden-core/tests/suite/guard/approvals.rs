@@ -64,20 +64,12 @@ fn a_question_says_what_on_whose_behalf_and_why() {
     let guarded = Guarded::new(state()).gate(says("/", Verdict::Ask)).approver(yes.clone());
     let caller = Caller { tool: "edit_file".into(), arguments: serde_json::json!({ "path": "a.md" }) };
     block_on(call(&guarded.on_behalf_of(caller.clone()), "edit")).unwrap();
-    let expected = ApprovalRequest {
-        call: "edit".into(),
-        operations: vec!["read".into(), "edit".into()],
-        paths: vec![Resolved::literal(path("/a.md"))],
-        other_names: Vec::new(),
-        below: 0,
-        command: None,
-        description: "Edit `/a.md`: replace 3 characters with 1".into(),
-        why: "the gate says so".into(),
-        refusal: None,
-        caller: Some(caller),
-        preview: Some("@@ -1,2 +1,2 @@\n one\n-two\n+2\n".into()),
-        targets: vec![TargetState::Content(workden_core::Version::of(b"one\ntwo\n"))],
-    };
+    let expected = ApprovalRequest::new("edit", "Edit `/a.md`: replace 3 characters with 1", "the gate says so")
+        .operations(["read", "edit"])
+        .paths(vec![Resolved::literal(path("/a.md"))])
+        .caller(caller)
+        .preview("@@ -1,2 +1,2 @@\n one\n-two\n+2\n".to_owned())
+        .targets(vec![TargetState::Content(workden_core::Version::of(b"one\ntwo\n"))]);
     assert_eq!(yes.last(), expected);
     let sent = serde_json::to_string(&expected).unwrap();
     assert_eq!(serde_json::from_str::<ApprovalRequest>(&sent).unwrap(), expected);

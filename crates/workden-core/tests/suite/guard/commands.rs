@@ -1,6 +1,6 @@
 //! Commands behind gates, over a sandbox that only writes down what it is asked to run.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use workden_core::sandbox::{
     Command, Ended, ExecuteRequest, Executed, FullLog, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, JobState,
@@ -36,9 +36,7 @@ impl Scripted {
 }
 
 fn job(number: usize) -> Job {
-    let id = JobId(format!("bg_{number}"));
-    let (line, duration) = (String::new(), Duration::ZERO);
-    Job { id, pid: 1, line, state: JobState::Running, duration, printed: 0 }
+    Job::new(JobId(format!("bg_{number}")), 1, "", JobState::Running)
 }
 
 workden_core::forward_backend! {
@@ -51,9 +49,9 @@ workden_core::forward_backend! {
 impl Sandbox for Scripted {
     async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
         let number = self.run(&request.command, request.directory.as_ref());
-        let log = Some(FullLog { id: JobId(format!("log_{number}")), path: None, kept: 1 });
-        let output = Output { left_out: Some(LeftOut { bytes: 1, lines: 0, log }), ..Output::default() };
-        Ok(Executed { output, ended: Ended::Exited(0), duration: Duration::ZERO, limits_hit: Vec::new() })
+        let log = FullLog::new(JobId(format!("log_{number}")), 1);
+        let output = Output::default().left_out(LeftOut::new(1, 0).log(log));
+        Ok(Executed::new(output, Ended::Exited(0), Duration::ZERO))
     }
     async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
         self.run(&request.command, request.directory.as_ref());
@@ -66,7 +64,7 @@ impl Sandbox for Scripted {
         Ok((1..=self.ran().len()).map(job).collect())
     }
     async fn read_job(&self, _: &JobId, _: &JobRead) -> Result<JobOutput> {
-        Ok(JobOutput { text: "secret".into(), skipped: 0, next: 6, job: job(1) })
+        Ok(JobOutput::new("secret", 6, job(1)))
     }
     async fn kill_job(&self, _: &JobId) -> Result<Killed> {
         Ok(Killed::Stopped)
@@ -124,7 +122,7 @@ fn a_command_is_judged_however_it_is_started() {
         let denied = |error: Error| assert_eq!(error.kind(), ErrorKind::Denied);
         denied(block_on(guarded.execute(&ExecuteRequest::new(command.clone()))).unwrap_err());
         denied(block_on(guarded.spawn(&SpawnRequest::piped(command.clone()))).unwrap_err());
-        let request = JobRequest { command, ..JobRequest::shell("") };
+        let request = JobRequest::new(command);
         denied(block_on(guarded.start_job(&request)).unwrap_err());
     }
     assert!(sandbox.ran().is_empty());
@@ -137,10 +135,7 @@ fn variables_are_part_of_what_is_judged_shown_and_remembered() {
     let sandbox = Scripted::new();
     let answers = Answers::new(Approval::Granted);
     let guarded = guarded(&sandbox).approver(Arc::clone(&answers) as Arc<dyn Approver>);
-    let with = |name: &str, value: &str| ExecuteRequest {
-        environment: BTreeMap::from([(name.to_owned(), value.to_owned())]),
-        ..ExecuteRequest::shell("ls")
-    };
+    let with = |name: &str, value: &str| ExecuteRequest::shell("ls").environment([(name, value)]);
     assert_eq!(block_on(guarded.execute(&with("X", "rm"))).unwrap_err().kind(), ErrorKind::Denied);
     block_on(guarded.execute(&with("X", "ask it's"))).unwrap();
     let asked = answers.asked.lock().unwrap();
@@ -158,7 +153,7 @@ fn a_question_says_what_would_run_and_where() {
     let sandbox = Scripted::new();
     let answers = Answers::new(Approval::Refused(Error::new(ErrorKind::Denied, "not today")));
     let guarded = guarded(&sandbox).approver(Arc::clone(&answers) as Arc<dyn Approver>);
-    let request = ExecuteRequest { directory: Some(path("/d/deep")), ..ExecuteRequest::shell("ask now") };
+    let request = ExecuteRequest::shell("ask now").directory(path("/d/deep"));
     let caller = Caller { tool: "execute".into(), arguments: serde_json::Value::Null };
     let refused = block_on(guarded.on_behalf_of(caller).execute(&request)).unwrap_err();
     assert_eq!(refused.sentence(), "not today");

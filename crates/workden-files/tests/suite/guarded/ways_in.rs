@@ -8,10 +8,7 @@ use workden_core::{
     Backend, BackendExt, ByteRange, ErrorKind, Expect, Guarded, IfExists, OpenGate, Removal, Result, Symlink, Version,
     VirtualPath,
     search::{GlobKinds, GlobRequest, GrepRequest, Hidden, ListRequest},
-    text::{
-        HashlineEdit, Replacement, TextWindow,
-        hashline::{Placement, line_hash},
-    },
+    text::{HashlineEdit, Replacement, TextWindow, hashline::line_hash},
 };
 use workden_files::{CompositeBackend, LocalBackend, memory};
 
@@ -57,15 +54,7 @@ async fn call(files: &dyn Backend, name: &str, at: &VirtualPath) -> Result<Strin
             told => format!("{:?}", told?),
         },
         "hashline edit" => {
-            let edit = HashlineEdit {
-                start_line: 1,
-                start_hash: line_hash(MARK),
-                new_content: MARK.into(),
-                end_line: None,
-                end_hash: None,
-                range_hashes: None,
-                placement: Placement::Replace,
-            };
+            let edit = HashlineEdit::new(1, line_hash(MARK), MARK);
             format!("{MARK} {}", files.hashline_edit(at, &edit).await?)
         }
         "write a version" => {
@@ -87,7 +76,7 @@ async fn call(files: &dyn Backend, name: &str, at: &VirtualPath) -> Result<Strin
 
 /// What a search of everything tells.
 async fn searched(files: &dyn Backend) -> String {
-    let everywhere = GrepRequest { hidden: Hidden::Include, ..GrepRequest::literal(MARK) };
+    let everywhere = GrepRequest::literal(MARK).hidden(Hidden::Include);
     let mut told = String::new();
     for start in ["/", "/vault", "/open", "/twin", "/all"] {
         told += &format!("{:?}\n", files.grep_path(&path(start), &everywhere).await);
@@ -97,7 +86,7 @@ async fn searched(files: &dyn Backend) -> String {
 
 /// All names that listings and globs show.
 async fn shown(files: &dyn Backend) -> Vec<String> {
-    let everything = GlobRequest { kinds: GlobKinds::Everything, ..GlobRequest::new("**") };
+    let everything = GlobRequest::new("**").kinds(GlobKinds::Everything);
     let found = files.glob_path(&VirtualPath::root(), &everything).await.unwrap();
     let mut shown: Vec<String> = found.entries.iter().map(|entry| entry.path.to_string()).collect();
     for directory in ["/vault", "/twin", "/dirlink"] {

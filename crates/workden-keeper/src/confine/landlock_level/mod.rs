@@ -169,12 +169,10 @@ fn config(
         wall_clock: confinement.limits.wall_clock.map(|limit| limit.value),
         idle: confinement.limits.idle.map(|limit| limit.value),
         limits: confinement.limits.clone(),
-        isolation: Isolation {
-            level: IsolationLevel::Landlock,
-            walls: vec![Wall::NoCapabilities, Wall::Seccomp, Wall::Landlock],
-            lacking,
-            limits: enforced.reports,
-        },
+        isolation: Isolation::new(IsolationLevel::Landlock)
+            .walls(vec![Wall::NoCapabilities, Wall::Seccomp, Wall::Landlock])
+            .lacking(lacking)
+            .limits(enforced.reports),
         ..KeeperConfig::host(&places.work, environment)
     }
 }

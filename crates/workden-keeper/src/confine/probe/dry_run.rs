@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub(super) fn finding(name: &str, title: &str, need: Need, outcome: Outcome) -> Finding {
-    Finding { name: name.to_owned(), title: title.to_owned(), need, outcome }
+    Finding::new(name, title, need, outcome)
 }
 
 pub(super) fn lacking(why: impl Into<String>, fix: impl Into<Option<String>>) -> Outcome {

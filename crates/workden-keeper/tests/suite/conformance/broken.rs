@@ -70,7 +70,8 @@ impl Broken {
     }
 
     fn request(&self, request: &ExecuteRequest) -> ExecuteRequest {
-        let mut request = ExecuteRequest { command: self.command(&request.command), ..request.clone() };
+        let mut request = request.clone();
+        request.command = self.command(&request.command);
         match self.spoil {
             Spoil::EnvironmentIsLost => request.environment.clear(),
             Spoil::DirectoryIsIgnored => request.directory = None,
@@ -135,13 +136,15 @@ impl Sandbox for Broken {
             }
             _ => {}
         }
-        let Process { pid, events, control } = self.inner.spawn(&request).await?;
+        let Process { pid, events, control, .. } = self.inner.spawn(&request).await?;
         let spoiler = Self { inner: Arc::clone(&self.inner), spoil: self.spoil };
         let events = events.map(move |event| event.map(|event| spoiler.event(event)));
-        Ok(Process { pid, events: Box::pin(events), control })
+        Ok(Process::new(pid, Box::pin(events), control))
     }
     async fn start_job(&self, request: &JobRequest) -> Result<Job> {
-        self.inner.start_job(&JobRequest { command: self.command(&request.command), ..request.clone() }).await
+        let mut request = request.clone();
+        request.command = self.command(&request.command);
+        self.inner.start_job(&request).await
     }
     async fn jobs(&self) -> Result<Vec<Job>> {
         let mut jobs = self.inner.jobs().await?;
@@ -151,10 +154,11 @@ impl Sandbox for Broken {
         Ok(jobs)
     }
     async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput> {
-        let mut output = match self.spoil {
-            Spoil::ReadsStartAtTheBeginning => self.inner.read_job(id, &JobRead { offset: 0, ..*read }).await?,
-            _ => self.inner.read_job(id, read).await?,
-        };
+        let mut spoiled = *read;
+        if self.spoil == Spoil::ReadsStartAtTheBeginning {
+            spoiled.offset = 0;
+        }
+        let mut output = self.inner.read_job(id, &spoiled).await?;
         let cut = output.next < read.offset + read.most && output.next < output.job.printed;
         if self.spoil == Spoil::ReadsSplitCharacters && cut {
             output.text.push('\u{fffd}');
