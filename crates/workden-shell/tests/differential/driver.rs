@@ -13,6 +13,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
+
 use super::stand_in::LOG;
 
 /// The argument that makes this program the driver.
@@ -27,6 +29,11 @@ const MOST_TIME: Duration = Duration::from_millis(1_000);
 const STRAGGLERS: Duration = Duration::from_millis(200);
 
 pub(crate) fn run() -> ExitCode {
+    // What a script leaves in the background becomes a child of this process, which can wait for it. A list of
+    // processes misses one whose parent ends while it is read, and its calls would count for the next script.
+    if set_child_subreaper(Some(getpid())).is_err() {
+        return ExitCode::FAILURE;
+    }
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     while let Some(script) = frame(&mut input) {
         let script = String::from_utf8_lossy(&script).into_owned();
@@ -102,12 +109,14 @@ fn finished(child: &mut Child) -> bool {
 fn end_stragglers() {
     let until = Instant::now() + STRAGGLERS;
     loop {
-        let others = others();
-        if others.is_empty() {
-            return;
-        }
-        if Instant::now() > until {
-            _ = Command::new("/bin/kill").arg("-9").args(&others).stderr(Stdio::null()).status();
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => continue,
+            Ok(None) if Instant::now() > until => {
+                _ = Command::new("/bin/kill").arg("-9").args(others()).stderr(Stdio::null()).status();
+            }
+            Ok(None) => {}
+            // There is no child.
+            Err(_) => return,
         }
         thread::sleep(Duration::from_micros(500));
     }
