@@ -12,9 +12,17 @@ create_exception!(
     "An operation failed. `kind` is for code, `sentence` and `hint` for readers, `refusal` has the fields of a refusal."
 );
 
+/// Wraps an exception of Python code that a native call has run; [`raised`] raises it again.
+pub(crate) fn of_python(raised: PyErr) -> Error {
+    Error::new(ErrorKind::Io, raised.to_string()).with_source(raised)
+}
+
 /// Converts an error into the exception.
 pub(crate) fn raised(error: Error) -> PyErr {
     Python::attach(|py| {
+        if let Some(of_python) = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<PyErr>()) {
+            return of_python.clone_ref(py);
+        }
         let raised = Failure::new_err(error.to_string());
         match told(raised.value(py), &error) {
             Ok(()) => raised,

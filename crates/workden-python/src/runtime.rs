@@ -136,6 +136,11 @@ pub(crate) fn awaited_by() -> Option<TaskLocals> {
     Calls::get_task_locals()
 }
 
+/// Runs a call on behalf of a coroutine: awaitables of Python are awaited in its event loop.
+pub(crate) async fn on_behalf_of<T>(caller: TaskLocals, call: impl Future<Output = T>) -> T {
+    AWAITED_BY.scope(caller, call).await
+}
+
 /// Runs a function that may block, or take the interpreter lock, outside the runtime's worker threads.
 pub(crate) async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     let done = task::spawn_blocking(|| crossing::cross(work)).await;

@@ -15,6 +15,20 @@ const START: Duration = Duration::from_secs(600);
 const STOP: Duration = Duration::from_secs(30);
 /// How many events a listener may lag behind.
 const EVENTS: usize = 256;
+/// How long a sandbox may take to say that it is alive.
+const ANSWER: Duration = Duration::from_secs(5);
+/// How long such an answer counts.
+const TRUST: Duration = Duration::from_secs(1);
+
+/// The clock that says how long a session has been idle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IdleClock {
+    /// The manager's: sandboxes are used through their sessions.
+    #[default]
+    Manager,
+    /// The sandbox's, in [`Usage::idle`](workden_core::sandbox::Usage::idle): it is also used past its session.
+    Sandbox,
+}
 
 /// Settings that apply to all sessions of a manager.
 #[derive(Debug)]
@@ -28,6 +42,9 @@ pub(super) struct Settings {
     pub(super) start_deadline: Duration,
     pub(super) stop_deadline: Duration,
     pub(super) events: usize,
+    pub(super) answer_deadline: Duration,
+    pub(super) trust: Duration,
+    pub(super) idle_clock: IdleClock,
 }
 
 /// Builds a [`SessionManager`].
@@ -50,6 +67,9 @@ impl SessionManagerBuilder {
             start_deadline: START,
             stop_deadline: STOP,
             events: EVENTS,
+            answer_deadline: ANSWER,
+            trust: TRUST,
+            idle_clock: IdleClock::default(),
         };
         Self { factory, settings, adopt: None }
     }
@@ -109,6 +129,26 @@ impl SessionManagerBuilder {
     /// Sets how many events a listener may lag behind before it misses the oldest; the default is 256.
     pub fn events(mut self, capacity: usize) -> Self {
         self.settings.events = capacity;
+        self
+    }
+
+    /// Sets how long a sandbox may take to say that it is alive; the default is five seconds. One that takes longer is
+    /// replaced.
+    pub fn answer_deadline(mut self, most: Duration) -> Self {
+        self.settings.answer_deadline = most;
+        self
+    }
+
+    /// Sets how long such an answer counts; the default is a second. With zero, every request for a session asks its
+    /// sandbox.
+    pub fn trust(mut self, time: Duration) -> Self {
+        self.settings.trust = time;
+        self
+    }
+
+    /// Sets the clock of idle sessions; the default is the manager's.
+    pub fn idle_clock(mut self, clock: IdleClock) -> Self {
+        self.settings.idle_clock = clock;
         self
     }
 

@@ -47,11 +47,22 @@ pub(super) fn order(shared: &Arc<Shared>, id: &SessionId, why: End) -> Option<(G
 }
 
 /// Ends a session that calls no longer reach, and takes it out of the table.
-pub(super) async fn end(tenure: Tenure, live: Arc<Live>, why: End) {
+pub(super) async fn end(tenure: Tenure, live: Arc<Live>, why: End) -> Outcome {
     let shared = Arc::clone(&tenure.shared);
     let ended = match &shared.settings.store {
         Some(store) => end_record(&shared, store, &live.id, why).await,
-        None => dispose(&shared, live.placed.clone()).await,
+        None => {
+            let stopped = stop(&shared, &live.placed).await;
+            match remove(&shared, live.placed.name.clone()).await {
+                // A sandbox that is neither used nor listed would run on unseen. A dead one is replaced in any case.
+                Err(error) if why != End::Dead => {
+                    shared.listeners.tell(Some(&live.id), SessionEventKind::Failed(error.clone()));
+                    tenure.restore(&live, error);
+                    return Outcome::Stays;
+                }
+                removed => removed.and(stopped),
+            }
+        }
     };
     let kind = match (&ended, why) {
         (Err(error), _) => SessionEventKind::Failed(error.clone()),
@@ -61,6 +72,16 @@ pub(super) async fn end(tenure: Tenure, live: Arc<Live>, why: End) {
     };
     shared.listeners.tell(Some(&live.id), kind);
     tenure.give_up(ended);
+    Outcome::Gone
+}
+
+/// What became of a session that was to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It is out of the table.
+    Gone,
+    /// Its sandbox could not be removed: it can be used, and released again.
+    Stays,
 }
 
 /// Ends a session whose record is in a directory. One whose sandbox is dead keeps its record, to be created again.
@@ -79,11 +100,15 @@ async fn end_record(shared: &Arc<Shared>, store: &DirectoryStore, id: &SessionId
 
 /// Stops a sandbox and removes it.
 pub(super) async fn dispose(shared: &Arc<Shared>, placed: Launched) -> Result<()> {
-    let Launched { sandbox, name } = placed;
-    let most = shared.settings.stop_deadline;
-    let stopped = isolated("stopping the sandbox", most, async move { sandbox.stop().await }).await;
-    remove(shared, name).await?;
-    match stopped {
+    let stopped = stop(shared, &placed).await;
+    remove(shared, placed.name).await?;
+    stopped
+}
+
+/// Stops a sandbox. One that is gone has stopped.
+async fn stop(shared: &Arc<Shared>, placed: &Launched) -> Result<()> {
+    let (sandbox, most) = (Arc::clone(&placed.sandbox), shared.settings.stop_deadline);
+    match isolated("stopping the sandbox", most, async move { sandbox.stop().await }).await {
         Err(error) if error.kind() == ErrorKind::Gone => Ok(()),
         stopped => stopped,
     }

@@ -46,7 +46,7 @@ mod tests;
 mod workspaces;
 
 pub use adoption::{Adopt, AdoptReport};
-pub use builder::SessionManagerBuilder;
+pub use builder::{IdleClock, SessionManagerBuilder};
 pub use ending::ShutdownReport;
 pub use events::{SessionEvent, SessionEventKind};
 pub use listing::{SessionInfo, SessionState};

@@ -125,6 +125,20 @@ impl Live {
         Some(idle)
     }
 
+    /// Records how long the sandbox was idle by its own clock when it was asked, unless a caller has asked for the session
+    /// since.
+    pub(super) fn set_idle(&self, idle: Duration, asked_at: Instant) {
+        let mut used = self.used();
+        if used.last <= asked_at {
+            used.last = asked_at.checked_sub(idle).unwrap_or(used.last);
+        }
+    }
+
+    /// Makes it usable again: its sandbox could not be removed.
+    pub(super) fn revive(&self) {
+        self.used().ended = None;
+    }
+
     fn gone(&self, end: End) -> Error {
         let id = &self.id;
         let why = match end {

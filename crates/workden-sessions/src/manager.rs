@@ -22,11 +22,6 @@ use crate::{
 };
 use workden_sandboxes::runtimes::RuntimeConfig;
 
-/// A session that has answered within this time counts as alive.
-const TRUSTED: Duration = Duration::from_secs(1);
-/// How long a sandbox has to answer the check.
-pub(super) const ALIVE: Duration = Duration::from_secs(5);
-
 /// Manages sessions by id: creates each once, however many callers ask for it, and ends it when it is idle.
 ///
 /// Dropping it creates no new sessions and waits for nothing. Sandboxes that end with their owner end then; those with
@@ -156,10 +151,10 @@ impl SessionManager {
     }
 
     async fn is_alive(&self, live: &Arc<Live>) -> bool {
-        if live.answered_within(TRUSTED) {
+        if live.answered_within(self.shared.settings.trust) {
             return true;
         }
-        let asked = timeout(ALIVE, live.placed.sandbox.usage()).await;
+        let asked = timeout(self.shared.settings.answer_deadline, live.placed.sandbox.usage()).await;
         asked.is_ok_and(|answer| live.told(answer).is_ok())
     }
 
@@ -168,8 +163,7 @@ impl SessionManager {
     ///
     /// # Errors
     ///
-    /// The error of its end. The manager forgets the session all the same; [`adopt_or_remove`](Self::adopt_or_remove)
-    /// finds what is left of it.
+    /// The error of its end. If the launcher could not remove the sandbox, the session stays and can be released again.
     pub async fn release(&self, id: &SessionId) -> Result<bool> {
         let Some((gone, first)) = ending::order(&self.shared, id, End::Released) else {
             // Another process may have created it.
@@ -250,6 +244,11 @@ impl SessionManager {
     ///
     /// A session is in use while a call is in progress, a process runs whose output is read, or a background job runs.
     pub async fn cleanup_idle(&self, most: Option<Duration>) -> usize {
+        reaper::reap(&self.shared, |_| most).await
+    }
+
+    /// Does the same with a limit for each session; `None` is the session's own.
+    pub async fn cleanup_idle_by(&self, most: impl Fn(&SessionId) -> Option<Duration> + Send) -> usize {
         reaper::reap(&self.shared, most).await
     }
 

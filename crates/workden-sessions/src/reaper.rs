@@ -10,14 +10,14 @@ use std::{
 
 use tokio::{
     task::JoinSet,
-    time::{MissedTickBehavior, interval},
+    time::{Instant, MissedTickBehavior, interval},
 };
 
 use crate::{
-    ending,
+    IdleClock, SessionId,
+    ending::{self, Outcome},
     isolated::isolated,
     live::{End, Live},
-    manager::ALIVE,
     table::Shared,
 };
 
@@ -29,15 +29,19 @@ pub(super) async fn run(shared: Weak<Shared>, every: Duration) {
     loop {
         ticks.tick().await;
         let Some(shared) = shared.upgrade() else { return };
-        reap(&shared, None).await;
+        reap(&shared, |_| None).await;
     }
 }
 
 /// Ends the overdue sessions concurrently. Returns how many.
-pub(super) async fn reap(shared: &Arc<Shared>, most: Option<Duration>) -> usize {
+pub(super) async fn reap(shared: &Arc<Shared>, most: impl Fn(&SessionId) -> Option<Duration>) -> usize {
     let mut reaping = JoinSet::new();
-    for live in shared.ready().into_iter().filter(|live| live.overdue(most).is_some()) {
-        reaping.spawn(reap_one(Arc::clone(shared), live, most));
+    for live in shared.ready() {
+        let most = most(&live.id);
+        // Only the sandbox knows where it keeps the clock.
+        if shared.settings.idle_clock == IdleClock::Sandbox || live.overdue(most).is_some() {
+            reaping.spawn(reap_one(Arc::clone(shared), live, most));
+        }
     }
     let mut reaped = 0;
     while let Some(ended) = reaping.join_next().await {
@@ -53,12 +57,16 @@ enum Reaped {
 
 async fn reap_one(shared: Arc<Shared>, live: Arc<Live>, most: Option<Duration>) -> Reaped {
     let sandbox = Arc::clone(&live.placed.sandbox);
-    let asked = isolated("the sandbox", ALIVE, async move { sandbox.usage().await }).await;
-    // A sandbox that does not answer counts as idle.
-    if asked.is_ok_and(|usage| usage.jobs > 0) {
+    let asked_at = Instant::now();
+    match isolated("the sandbox", shared.settings.answer_deadline, async move { sandbox.usage().await }).await {
         // A job counts as use.
-        let _ = live.touch(None);
-        return Reaped::StillUsed;
+        Ok(usage) if usage.jobs > 0 => {
+            let _ = live.touch(None);
+            return Reaped::StillUsed;
+        }
+        Ok(usage) if shared.settings.idle_clock == IdleClock::Sandbox => live.set_idle(usage.idle, asked_at),
+        // A sandbox that does not answer counts as idle.
+        Ok(_) | Err(_) => {}
     }
     let mut idle = None;
     let tenure = shared.take_over(&live, |live| {
@@ -67,6 +75,8 @@ async fn reap_one(shared: Arc<Shared>, live: Arc<Live>, most: Option<Duration>) 
     });
     let (Some(tenure), Some(idle)) = (tenure, idle) else { return Reaped::StillUsed };
     // In a separate task: it ends even if the caller goes away.
-    let _ = tokio::spawn(ending::end(tenure, live, End::Idle(idle))).await;
-    Reaped::Ended
+    match tokio::spawn(ending::end(tenure, live, End::Idle(idle))).await {
+        Ok(Outcome::Stays) => Reaped::StillUsed,
+        Ok(Outcome::Gone) | Err(_) => Reaped::Ended,
+    }
 }

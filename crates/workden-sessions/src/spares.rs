@@ -12,8 +12,7 @@ use tokio::time::{Instant, sleep};
 use workden_core::{Error, ErrorKind, Result};
 
 use crate::{
-    LaunchRequest, Launched, SessionEventKind, SessionId, ending, isolated::isolated, manager::ALIVE, starting,
-    table::Shared,
+    LaunchRequest, Launched, SessionEventKind, SessionId, ending, isolated::isolated, starting, table::Shared,
 };
 
 /// The pause after the first failure; it doubles with each further one.
@@ -96,7 +95,7 @@ pub(super) async fn take(shared: &Arc<Shared>, session: &SessionId) -> Option<La
 
 async fn give(shared: &Arc<Shared>, spare: &Launched, session: &SessionId) -> Result<Launched> {
     let sandbox = Arc::clone(&spare.sandbox);
-    isolated("the spare sandbox", ALIVE, async move { sandbox.usage().await }).await?;
+    isolated("the spare sandbox", shared.settings.answer_deadline, async move { sandbox.usage().await }).await?;
     let (factory, spare, session) = (Arc::clone(&shared.factory), spare.clone(), session.clone());
     let most = shared.settings.start_deadline;
     isolated("assigning a spare sandbox", most, async move { factory.assign(spare, &session).await }).await

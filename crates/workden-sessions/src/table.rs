@@ -199,6 +199,16 @@ impl Tenure {
         }
     }
 
+    /// Makes a session ready again that could not be ended, and tells those who wait for its end why.
+    pub(super) fn restore(mut self, live: &Arc<Live>, why: Error) {
+        self.how = None;
+        let mut table = self.shared.table();
+        let Some(slot) = table.slots.get_mut(&self.id) else { return };
+        live.revive();
+        slot.phase = Phase::Ready(Arc::clone(live));
+        std::mem::replace(&mut slot.gone, watch::Sender::new(None)).send_replace(Some(Err(why)));
+    }
+
     /// Takes the slot out of the table.
     pub(super) fn give_up(mut self, how: Result<()>) {
         self.how = Some(how);

@@ -178,6 +178,25 @@ def check_runtime(runtime: str) -> None:
 
 def runtime_dockerfile(runtime: str) -> str | None: ...
 def runtime_tag(runtime: str) -> str | None: ...
+class Sessions:
+    """Sandboxes of Python by session id. `driver` opens, checks and stops them, with methods that may be async."""
+
+    def __new__(cls, driver: Any) -> Sessions: ...
+    def get_or_create(self, id: str) -> Awaitable[Any]:
+        """Returns the sandbox of a session, opened if there is none or if it is not alive."""
+
+    def release(self, id: str) -> Awaitable[bool]:
+        """Ends a session. Returns whether there was one."""
+
+    def cleanup_idle(self, limits: dict[str, float]) -> Awaitable[int]:
+        """Ends the sessions that were idle for longer than these seconds. Returns their number."""
+
+    def ids(self) -> list[str]:
+        """Returns the ids of all sessions, those included that are being opened."""
+
+    def sandboxes(self) -> dict[str, Any]:
+        """Returns the sandboxes of the sessions that are ready, by id."""
+
 def check_session_id(id: str) -> None:
     """Raises a `Failure` for an invalid session id."""
 

@@ -69,6 +69,24 @@ async fn a_stop_that_fails_panics_or_hangs_is_told_and_the_sandbox_removed_all_t
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_session_whose_sandbox_cannot_be_removed_stays_and_can_be_released_again() {
+    let factory = Scripted::default();
+    let manager = manager(&factory).await;
+    let session = manager.get_or_create(&id("a"), None).await.unwrap();
+    *factory.sandbox("a#1").stops.lock().unwrap() = Does::Fail;
+    factory.removing_fails(true);
+    assert_eq!(manager.release(&id("a")).await.unwrap_err().kind(), ErrorKind::Unreachable);
+    assert_eq!(manager.cleanup_idle(Some(Duration::ZERO)).await, 0, "it is not counted as ended");
+    assert_eq!(states(&manager), [("a".to_owned(), SessionState::Ready)]);
+    session.directory().await.unwrap();
+    assert_eq!(manager.get_or_create(&id("a"), None).await.unwrap().name(), "a#1");
+    factory.removing_fails(false);
+    *factory.sandbox("a#1").stops.lock().unwrap() = Does::Well;
+    assert!(manager.release(&id("a")).await.unwrap());
+    assert!(manager.sessions().is_empty() && factory.removed() == ["a#1"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_shutdown_ends_all_at_a_time_and_tells_what_went_wrong() {
     let factory = Scripted::default();
     let builder = SessionManager::builder(factory.clone()).stop_deadline(3 * SECOND);

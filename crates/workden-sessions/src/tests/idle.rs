@@ -8,7 +8,7 @@ use workden_core::{
 };
 
 use super::*;
-use crate::SessionOptions;
+use crate::{IdleClock, SessionOptions};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -32,6 +32,23 @@ async fn a_session_that_nobody_uses_is_ended_and_one_that_is_used_is_not() {
     let error = session.directory().await.unwrap_err();
     assert_eq!(error.sentence(), "the session `a` has ended: it was idle for 60 s");
     assert!(factory.running().is_empty() && manager.sessions().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sandbox_with_a_clock_of_its_own_says_how_long_it_was_idle() {
+    let factory = Scripted::default();
+    let builder = SessionManager::builder(factory.clone()).idle(MINUTE).idle_clock(IdleClock::Sandbox);
+    let manager = builder.trust(Duration::ZERO).start().await.unwrap();
+    manager.get_or_create(&id("a"), None).await.unwrap();
+    tokio::time::sleep(5 * MINUTE).await;
+    assert_eq!(manager.cleanup_idle(None).await, 0, "another program uses it");
+    factory.sandbox("a#1").idle.store(30, SeqCst);
+    assert_eq!(manager.cleanup_idle_by(|_| Some(31 * SECOND)).await, 0);
+    assert_eq!(manager.cleanup_idle_by(|whose| (*whose == id("a")).then_some(30 * SECOND)).await, 1);
+    // Without trust, every request asks the sandbox.
+    manager.get_or_create(&id("b"), None).await.unwrap();
+    factory.sandbox("b#2").dead.store(true, SeqCst);
+    assert_eq!(manager.get_or_create(&id("b"), None).await.unwrap().name(), "b#3");
 }
 
 #[tokio::test(start_paused = true)]

@@ -54,6 +54,7 @@ struct State {
     gate: Gate,
     made: AtomicUsize,
     assign_fails: AtomicBool,
+    remove_fails: AtomicBool,
 }
 
 struct Gate(Semaphore);
@@ -103,6 +104,10 @@ impl Scripted {
 
     pub(super) fn assigning_fails(&self) {
         self.0.assign_fails.store(true, SeqCst);
+    }
+
+    pub(super) fn removing_fails(&self, fails: bool) {
+        self.0.remove_fails.store(fails, SeqCst);
     }
 
     /// How often `create` was called.
@@ -176,6 +181,9 @@ impl Launcher for Scripted {
     }
 
     async fn remove(&self, name: &str) -> Result<()> {
+        if self.0.remove_fails.load(SeqCst) {
+            return Err(Error::new(ErrorKind::Unreachable, "a scripted failure to remove"));
+        }
         self.0.removed.lock().unwrap().push(name.to_owned());
         Ok(())
     }
@@ -187,6 +195,8 @@ pub(super) struct Fake {
     pub(super) dead: AtomicBool,
     pub(super) silent: AtomicBool,
     pub(super) jobs: AtomicU64,
+    /// Seconds since the last use, by the sandbox's own clock.
+    pub(super) idle: AtomicU64,
     pub(super) asked: AtomicUsize,
     pub(super) stopped: AtomicUsize,
     pub(super) stops: Mutex<Does>,
@@ -243,7 +253,8 @@ impl Sandbox for Fake {
         if self.silent.load(SeqCst) {
             tokio::time::sleep(Duration::from_secs(3600)).await;
         }
-        self.alive(Usage::default().jobs(self.jobs.load(SeqCst)))
+        let idle = Duration::from_secs(self.idle.load(SeqCst));
+        self.alive(Usage::default().jobs(self.jobs.load(SeqCst)).idle(idle))
     }
     async fn isolation(&self) -> Result<Isolation> {
         no()

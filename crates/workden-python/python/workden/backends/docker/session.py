@@ -1,18 +1,18 @@
 """`SessionManager`: one sandbox per session, created once, reused, and ended after a time without use.
 
 A factory creates the sandboxes: those of this package, or any object with `start`, `stop` and `is_alive`, sync or
-async. Invariants: operations on one id run one at a time; a started operation completes, even if its caller is
-cancelled; blocking code of a sandbox never runs on the event loop.
+async. The native session manager decides when to call it: once per id however many callers ask, to the end even if a
+caller is cancelled, and never on the event loop for blocking code.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import logging
 import time
-from collections.abc import Awaitable, Callable
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +30,6 @@ SandboxFactory = Callable[[str], Any]
 """Creates the sandbox of a session from its id; sync or async."""
 
 _log = logging.getLogger("workden")
-
-
-_Judges = Callable[[str], Awaitable[bool]]
-
-
-async def _always(_: str) -> bool:
-    return True
 
 
 class SessionManager:
@@ -74,26 +67,27 @@ class SessionManager:
         self._default_runtime = default_runtime
         self._default_idle_timeout = default_idle_timeout
         self._workspace_root = None if workspace_root is None else Path(workspace_root)
-        self._sessions: dict[str, Any] = {}
+        self._runtimes: dict[str, RuntimeConfig | str] = {}
         self._used: dict[str, float] = {}
         self._cleanup_task: asyncio.Task[None] | None = None
         self._calls = Calls()
+        self._native = _native.Sessions(_Driver(self))
 
     @property
     def sessions(self) -> dict[str, Any]:
         """A copy of the sandboxes by id."""
-        return dict(self._sessions)
+        return self._native.sandboxes()
 
     @property
     def session_count(self) -> int:
         """The number of sessions."""
-        return len(self._sessions)
+        return len(self.sessions)
 
     def __contains__(self, session_id: object) -> bool:
-        return session_id in self._sessions
+        return session_id in self.sessions
 
     def __len__(self) -> int:
-        return len(self._sessions)
+        return self.session_count
 
     async def __aenter__(self) -> SessionManager:
         return self
@@ -107,39 +101,31 @@ class SessionManager:
         """Returns the sandbox of a session, started if it is not running.
 
         An id starts with a letter or digit, and has at most 64 letters, digits, `.`, `_` and `-`; others raise
-        `ValueError`. `runtime` applies to a new session without a factory.
+        `ValueError`. `runtime` applies to a new session without a factory. A session that is released while it starts
+        raises `RuntimeError`.
         """
         try:
             _native.check_session_id(session_id)
         except _native.Failure as failure:
             raise ValueError(str(failure)) from None
-        return await self._calls.see_through(self._get_or_create(session_id, runtime))
+        there = self.sessions.get(session_id)
+        if there is not None:
+            # Before the answer, or a cleanup in between would end it.
+            self._use(session_id, there)
+        elif runtime is not None:
+            self._runtimes.setdefault(session_id, runtime)
+        try:
+            sandbox = await self._native.get_or_create(session_id)
+        except _native.Failure as failure:
+            raise RuntimeError(str(failure)) from None
+        self._use(session_id, sandbox)
+        return sandbox
 
-    async def _get_or_create(self, session_id: str, runtime: RuntimeConfig | str | None) -> Any:
-        async with self._calls.turn(session_id):
-            sandbox = self._sessions.get(session_id)
-            if sandbox is not None:
-                if await self._is_alive(sandbox):
-                    self._use(session_id, sandbox)
-                    return sandbox
-                del self._sessions[session_id]
-                await self._stop_quietly(session_id, sandbox)
-            make = self._sandbox_factory or functools.partial(self._docker_sandbox, runtime=runtime)
-            sandbox = await self._calls.answer(make, session_id)
-            try:
-                await self._calls.answer(sandbox.start)
-            except Exception:
-                await self._stop_quietly(session_id, sandbox)
-                raise
-            self._sessions[session_id] = sandbox
-            self._use(session_id, sandbox)
-            return sandbox
-
-    def _docker_sandbox(self, session_id: str, runtime: RuntimeConfig | str | None) -> Any:
+    def _docker_sandbox(self, session_id: str) -> Any:
         from workden.backends.docker.runtimes import get_runtime
         from workden.backends.docker.sandbox import DockerSandbox
 
-        runtime = runtime or self._default_runtime
+        runtime = self._runtimes.pop(session_id, None) or self._default_runtime
         if isinstance(runtime, str):
             runtime = get_runtime(runtime)
         volumes: dict[str | os.PathLike[str], str] | None = None
@@ -157,7 +143,9 @@ class SessionManager:
 
         If it cannot be stopped and is still alive, the exception is raised, and the session stays.
         """
-        return await self._calls.see_through(self._release(session_id, _always))
+        released = await self._native.release(session_id)
+        self._used.pop(session_id, None)
+        return released
 
     async def cleanup_idle(self, max_idle: float | None = None) -> int:
         """Ends the sandboxes that were unused for more than `max_idle` seconds. Returns their number.
@@ -166,51 +154,27 @@ class SessionManager:
         sandbox reports the seconds without use; in the sandboxes of this package it is zero while a command runs.
         Failures are logged, and do not affect other sessions.
         """
+        limits = {id: self._idle_limit(sandbox, max_idle) for id, sandbox in self.sessions.items()}
+        ended = await self._native.cleanup_idle(limits)
+        self._used = {id: used for id, used in self._used.items() if id in self._native.ids()}
+        return ended
 
-        async def is_idle(session_id: str) -> bool:
-            sandbox = self._sessions[session_id]
-            own = getattr(sandbox, "idle_timeout", None)
-            usual = own if isinstance(own, (int, float)) else self._default_idle_timeout
-            most = usual if max_idle is None else max_idle
-            # Ask the sandbox itself only before ending it.
-            return self._unused(session_id, sandbox) > most and await self._idle_for(session_id, sandbox) > most
-
-        return await self._release_all(list(self._sessions), is_idle)
+    def _idle_limit(self, sandbox: Any, max_idle: float | None) -> float:
+        own = getattr(sandbox, "idle_timeout", None)
+        usual = own if isinstance(own, (int, float)) else self._default_idle_timeout
+        return usual if max_idle is None else max_idle
 
     async def shutdown(self) -> int:
         """Ends all sessions and the cleanup loop. Returns the number of ended sessions."""
         self.stop_cleanup_loop()
-        await self._calls.settled()
-        ended = await self._release_all(list(self._sessions), _always)
-        if not self._sessions:
-            self._calls.close()
-        return ended
-
-    async def _release_all(self, ids: list[str], if_still: _Judges) -> int:
-        releases = [self._calls.see_through(self._release(each, if_still)) for each in ids]
-        answers = await asyncio.gather(*releases, return_exceptions=True)
+        ids = self._native.ids()
+        answers = await asyncio.gather(*(self.release(each) for each in ids), return_exceptions=True)
         for session_id, answer in zip(ids, answers):
             if isinstance(answer, Exception):
                 _log.warning("cannot end session %s: %s", session_id, answer)
+        if not self._native.ids():
+            self._calls.close()
         return sum(answer is True for answer in answers)
-
-    async def _release(self, session_id: str, if_still: _Judges) -> bool:
-        if session_id not in self._sessions and not self._calls.is_anybodys_turn(session_id):
-            return False
-        async with self._calls.turn(session_id):
-            # The session may have been used or ended while waiting for the lock.
-            if session_id not in self._sessions or not await if_still(session_id):
-                return False
-            sandbox = self._sessions[session_id]
-            try:
-                await self._calls.answer(sandbox.stop)
-            except Exception:
-                if await self._is_alive(sandbox):
-                    raise
-                _log.warning("a sandbox of session %s failed to stop, but has ended", session_id, exc_info=True)
-            del self._sessions[session_id]
-            self._used.pop(session_id, None)
-            return True
 
     # The cleanup loop
 
@@ -242,13 +206,52 @@ class SessionManager:
 
     def _unused(self, session_id: str, sandbox: Any) -> float:
         told = getattr(sandbox, "_last_activity", None)
-        return time.time() - (told if isinstance(told, (int, float)) else self._used[session_id])
+        if not isinstance(told, (int, float)):
+            told = self._used.get(session_id, time.time())
+        return time.time() - told
 
-    async def _idle_for(self, session_id: str, sandbox: Any) -> float:
+
+class _Driver:
+    """What the native manager calls to open, check and stop sandboxes."""
+
+    def __init__(self, manager: SessionManager) -> None:
+        # The manager owns the native one, which owns this.
+        self._manager = weakref.ref(manager)
+        self._calls = manager._calls
+
+    def _of(self) -> SessionManager:
+        manager = self._manager()
+        assert manager is not None, "the session manager is gone"
+        return manager
+
+    async def open(self, session_id: str) -> Any:
+        """Creates and starts a sandbox."""
+        manager = self._of()
+        sandbox = await self._calls.answer(manager._sandbox_factory or manager._docker_sandbox, session_id)
+        try:
+            await self._calls.answer(sandbox.start)
+        except Exception:
+            with contextlib.suppress(Exception):
+                await self.stop(session_id, sandbox)
+            raise
+        return sandbox
+
+    async def idle_for(self, session_id: str, sandbox: Any) -> float | None:
+        """Returns the seconds without use; `None` when the sandbox is not alive."""
+        if not await self._is_alive(sandbox):
+            return None
+        unused = self._of()._unused(session_id, sandbox)
         ask = getattr(sandbox, "idle_for", None)
-        return await self._calls.answer(ask) if callable(ask) else self._unused(session_id, sandbox)
+        return min(unused, await self._calls.answer(ask)) if callable(ask) else unused
 
-    # Calls of sandbox methods
+    async def stop(self, session_id: str, sandbox: Any) -> None:
+        """Stops a sandbox. Raises if it is still alive then."""
+        try:
+            await self._calls.answer(sandbox.stop)
+        except Exception:
+            _log.warning("cannot stop a sandbox of session %s", session_id, exc_info=True)
+            if await self._is_alive(sandbox):
+                raise
 
     async def _is_alive(self, sandbox: Any) -> bool:
         try:
@@ -256,9 +259,3 @@ class SessionManager:
         except Exception:
             _log.warning("cannot check whether a sandbox is alive", exc_info=True)
             return False
-
-    async def _stop_quietly(self, session_id: str, sandbox: Any) -> None:
-        try:
-            await self._calls.answer(sandbox.stop)
-        except Exception:
-            _log.warning("cannot stop a sandbox of session %s", session_id, exc_info=True)
