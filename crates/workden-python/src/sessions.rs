@@ -19,7 +19,7 @@ use workden::sandboxes::toolchains::Toolchain;
 use workden::sessions::{
     ExistingSandbox, IdleClock, LaunchRequest, Launched, Launcher, SessionId, SessionManager, SessionState, Workspaces,
 };
-use workden_core::{BackendExt, Error, ErrorKind, Result, Sandbox, forward_backend, forward_sandbox, sandbox::Usage};
+use workden_core::{BackendExt, Error, ErrorKind, Result, forward_backend, forward_sandbox, sandbox::Usage};
 
 use crate::{asking, failure, foreign::Foreign, per_process::PerProcess, runtime};
 
