@@ -77,12 +77,12 @@ pub(crate) fn run(names: &[&str]) -> Outcome {
     let mut keepers = Vec::new();
     for platform in &PLATFORMS {
         if let Some(container) = platform.container {
-            let built = zig.build(platform, "workden-keeper", "keeper")?;
+            let built = zig.build(platform, ("workden-keeper", "workden-keeper"), "keeper")?;
             keepers.push(put(&built, &place.join(format!("workden-keeper-{container}")))?);
         }
     }
     for platform in PLATFORMS.iter().filter(wanted) {
-        let built = zig.build(platform, "workden", "release")?;
+        let built = zig.build(platform, ("workden-cli", "workden"), "release")?;
         let program = put(&built, &place.join(format!("workden-{}", platform.name)))?;
         zig.wheel(platform, &program, &keepers, &place)?;
     }
@@ -117,12 +117,13 @@ impl Zig {
         command
     }
 
-    /// Builds a program with a profile, checks it, and returns the file.
-    fn build(&self, platform: &Platform, program: &str, profile: &str) -> Outcome<PathBuf> {
+    /// Builds a program of a package with a profile, checks it, and returns the file.
+    fn build(&self, platform: &Platform, (package, program): (&str, &str), profile: &str) -> Outcome<PathBuf> {
         println!("=== {program} for {}", platform.name);
         let target = platform.programs;
         let mut zigbuild = self.command("cargo-zigbuild");
-        zigbuild.args(["zigbuild", "--quiet", "--profile", profile, "--target", target, "--bin", program]);
+        zigbuild.args(["zigbuild", "--quiet", "--profile", profile, "--target", target]);
+        zigbuild.args(["--package", package, "--bin", program]);
         succeed(zigbuild.current_dir(workspace::root()))?;
         let file = target_directory().join(target).join(profile).join(program);
         check(platform, &file)?;
