@@ -134,9 +134,10 @@ impl Live {
         }
     }
 
-    /// Makes it usable again: its sandbox could not be removed.
+    /// Makes it usable again: its sandbox could not be removed, and may still have been stopped.
     pub(super) fn revive(&self) {
-        self.used().ended = None;
+        let mut used = self.used();
+        (used.ended, used.answered) = (None, None);
     }
 
     fn gone(&self, end: End) -> Error {

@@ -11,7 +11,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Mode, OFlags, open, openat, unlinkat},
+    fs::{AtFlags, Dir, Mode, OFlags, fchmod, open, openat, unlinkat},
     io::Errno,
 };
 use workden_core::{
@@ -42,7 +42,7 @@ pub(super) async fn is_same(container: &impl Backend, at: &VirtualPath, file: &H
     let directory = opened.try_clone().map_err(|error| unreadable(&error))?;
     let token = match blocking(move || Token::create(directory.into(), name)).await? {
         Ok(token) => token,
-        Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => return has_same_names(container, at, file).await,
+        Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => return has_same_names(container, at, opened).await,
         Err(errno) => return Err(unreadable(&errno.into())),
     };
     let seen = container.read_bytes(&at.child(&token.name)?).await;
@@ -70,8 +70,11 @@ impl Token {
     fn create(directory: OwnedFd, name: String) -> std::result::Result<Self, Errno> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // Commands may run as another user, and must read it.
-        let mut file = File::from(openat(&directory, &name, flags, Mode::from_raw_mode(0o644))?);
+        let readable = Mode::from_raw_mode(0o644);
+        let mut file = File::from(openat(&directory, &name, flags, readable)?);
         let token = Self { directory, name };
+        // Whatever the umask of this process is.
+        fchmod(&file, readable)?;
         match file.write_all(token.name.as_bytes()) {
             Ok(()) => Ok(token),
             Err(error) => Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
@@ -98,15 +101,16 @@ async fn has_same_content(container: &impl Backend, at: &VirtualPath, file: File
     Ok(theirs.is_ok_and(|theirs| theirs.size == size && theirs.bytes == ours))
 }
 
-/// Compares names: a directory that this user cannot write to cannot be marked.
-async fn has_same_names(container: &impl Backend, at: &VirtualPath, file: &HostFile) -> Result<bool> {
-    let path = file.path.clone();
+/// Compares names: a directory that this user cannot write to cannot be marked. The open directory is listed, because
+/// its path may lead elsewhere by now.
+async fn has_same_names(container: &impl Backend, at: &VirtualPath, directory: File) -> Result<bool> {
     let names = blocking(move || {
-        let names = std::fs::read_dir(path)?.take(COMPARED_NAMES + 1);
-        names.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect::<std::io::Result<Vec<_>>>()
+        let names = Dir::read_from(&directory)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        let names = names.filter(|name| !matches!(name.as_deref(), Ok("." | "..")));
+        names.take(COMPARED_NAMES + 1).collect::<std::result::Result<Vec<String>, Errno>>()
     })
     .await?;
-    let mut ours = names.map_err(|error| unreadable(&error))?;
+    let mut ours = names.map_err(|errno| unreadable(&errno.into()))?;
     let request = ListRequest::default().keep(COMPARED_NAMES + 1);
     let Ok(listing) = container.list_path(at, &request).await else { return Ok(false) };
     let names = listing.entries.iter().filter_map(|entry| entry.path.name());
