@@ -66,33 +66,15 @@ pub(crate) fn build_command_line() -> Outcome<PathBuf> {
 }
 
 fn build_static(form: Form) -> Outcome<PathBuf> {
-    let target = host_target()?;
     let (profile, directory) = match form {
         Form::Shipped => ("keeper", "keeper"),
         Form::Short => ("dev", "debug"),
     };
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(["build", "--quiet", "--profile", profile, "--package", "workden-keeper", "--bin", "workden-keeper"])
-        // With a target, the flags apply to the program alone, and not to build scripts and macros.
-        .args(["--target", &target])
-        .env("RUSTFLAGS", "-C target-feature=+crt-static")
-        .current_dir(workspace::root())
-        .status()
-        .map_err(|error| format!("cannot start cargo: {error}"))?;
-    match status.success() {
-        true => Ok(target_directory().join(target).join(directory).join("workden-keeper")),
-        false => Err("the static `workden-keeper` cannot be built".to_owned()),
-    }
-}
-
-/// Returns the target of the compiler itself.
-fn host_target() -> Outcome<String> {
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let said = Command::new(rustc).arg("-vV").output().map_err(|error| format!("cannot start rustc: {error}"))?;
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| "rustc did not report its target".to_owned())
+    let program = ["--package", "workden-keeper", "--bin", "workden-keeper"];
+    // Only the last link differs: as a flag of all crates it would compile every dependency again.
+    let link = ["--", "-C", "target-feature=+crt-static"];
+    workspace::cargo(&[&["rustc", "--quiet", "--profile", profile][..], &program, &link].concat())?;
+    Ok(target_directory().join(directory).join("workden-keeper"))
 }
 
 /// The directory of cargo's output.

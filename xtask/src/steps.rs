@@ -29,6 +29,8 @@ pub(crate) enum Action {
     FinishPreparing,
     /// The text checks of `cargo xtask tidy`, which compile nothing.
     Text,
+    /// Every library, program, test and example, with clippy as the compiler.
+    Build,
     /// Builds and starts the keeper for containers, with the tests' profile.
     Keeper,
     /// A Docker daemon, a Podman and their images: `cargo xtask docker`. They stay until the last step ends.
@@ -50,8 +52,7 @@ pub(crate) enum Action {
 pub(crate) const FULL: &[Step] = &[
     Step { name: "text", action: Action::Text },
     Step { name: "prepare", action: Action::StartPreparing },
-    Step { name: "clippy", action: Action::Cargo(tidy::CLIPPY) },
-    Step { name: "build", action: Action::Cargo(workspace::BUILD) },
+    Step { name: "build", action: Action::Build },
     Step { name: "publish", action: Action::Cargo(PUBLISH) },
     Step { name: "keeper", action: Action::Keeper },
     Step { name: "prepared", action: Action::FinishPreparing },
@@ -86,19 +87,19 @@ const DIFFERENTIAL: &[&str] = &["test", "--workspace", "--test", "differential",
 /// The steps to run after every few edits.
 pub(crate) const FAST: &[Step] = &[
     Step { name: "text", action: Action::Text },
-    Step { name: "clippy", action: Action::Cargo(tidy::CLIPPY) },
+    Step { name: "build", action: Action::Build },
     Step { name: "tests", action: Action::Cargo(FAST_TESTS) },
-    // Of the sandbox tests only the quick ones: the isolation and contract tests start sandboxes by the thousand.
-    Step { name: "sandboxes", action: Action::Cargo(FAST_SANDBOXES) },
 ];
 
-const FAST_TESTS: &[&str] = &["test", "--workspace", "--exclude", "workden-cli", "--exclude", "workden-keeper"];
-const FAST_SANDBOXES: &[&str] = &[
+/// The unit tests, and of the integration tests those that are over in a moment: isolation and contract tests start
+/// sandboxes by the thousand.
+const FAST_TESTS: &[&str] = &[
     "test",
-    "--package",
-    "workden-cli",
-    "--package",
-    "workden-keeper",
+    "--workspace",
+    // Its library has no tests in Rust, and `--lib` would link them as a program.
+    "--exclude=workden-python",
+    "--lib",
+    "--bins",
     "--test",
     "suite",
     "--",
@@ -106,6 +107,8 @@ const FAST_SANDBOXES: &[&str] = &[
     "walls::",
     "--skip",
     "conformance::",
+    "--skip",
+    "conforms::",
     "--skip",
     "leftovers::",
     "--skip",
@@ -159,11 +162,12 @@ fn act(action: &Action, made: &mut Made) -> Outcome {
         }
         Action::FinishPreparing => made.preparing.take().map_or(Ok(()), Background::finish),
         Action::Text => tidy::text(),
+        Action::Build => workspace::build(),
         Action::Keeper => keeper::run(keeper::Form::Short),
         Action::Docker => docker::prepare(keeper::Form::Short).map(|services| made.services = Some(services)),
         Action::Python => python::whole(made.environment()),
         Action::Wheel => python::wheel::run(keeper::Form::Short),
-        Action::Cargo(arguments) => workspace::cargo_with(arguments, made.environment()),
+        Action::Cargo(arguments) => workspace::linted_cargo(arguments, made.environment()),
         Action::Built(program, arguments) => workspace::built(program, arguments),
         #[cfg(test)]
         Action::Call(call) => call(),

@@ -11,7 +11,7 @@ use crate::{Outcome, keeper::target_directory};
 /// Cargo's arguments that build every library, program, test and example in the one profile of the tests. All steps
 /// share this choice of packages: cargo unifies features over it, and another choice would compile the dependencies
 /// again.
-pub(crate) const BUILD: &[&str] = &["build", "--quiet", "--workspace", "--all-targets"];
+const BUILD: &[&str] = &["build", "--quiet", "--workspace", "--all-targets"];
 
 /// A file of the project.
 pub(crate) struct Source {
@@ -27,12 +27,31 @@ pub(crate) fn root() -> PathBuf {
     here.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
+/// Cargo compiles our own crates with clippy, and a warning is an error. It compiles the dependencies once: `cargo
+/// clippy` before the build would check all of them only to compile them again.
+const LINTED: [(&str, &str); 2] = [("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"), ("CLIPPY_ARGS", "-Dwarnings")];
+
 /// Runs cargo at the root, with our standard output and error.
 pub(crate) fn cargo(arguments: &[&str]) -> Outcome {
     cargo_with(arguments, &[])
 }
 
-/// Does the same with additional environment variables.
+/// Runs cargo with clippy as its compiler and with additional environment variables. Everything that uses the profile
+/// of the tests is started with this: without clippy, cargo would compile our crates again.
+pub(crate) fn linted_cargo(arguments: &[&str], environment: &[(&str, String)]) -> Outcome {
+    let mut own = LINTED.map(|(name, value)| (name, value.to_owned())).to_vec();
+    // Most tests wait for a process, so more of them run at a time than there are processors.
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    own.push(("RUST_TEST_THREADS", (3 * processors).to_string()));
+    cargo_with(arguments, &[&own, environment].concat())
+}
+
+/// Builds everything that `BUILD` names.
+pub(crate) fn build() -> Outcome {
+    linted_cargo(BUILD, &[])
+}
+
+/// Runs cargo with additional environment variables.
 pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, String)]) -> Outcome {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
@@ -51,7 +70,7 @@ pub(crate) fn succeed(command: &mut Command) -> Outcome {
     if status.success() { Ok(()) } else { Err(format!("{} failed ({status})", program.display())) }
 }
 
-/// Runs a program that `BUILD` has produced.
+/// Runs a program that `build` has produced.
 pub(crate) fn built(program: &str, arguments: &[&str]) -> Outcome {
     let status = Command::new(target_directory().join("debug").join(program))
         .args(arguments)

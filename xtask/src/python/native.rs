@@ -39,7 +39,7 @@ impl Profile {
 /// Builds the native module into the Python files. In debug form, builds the program with it.
 pub(super) fn module(profile: Profile) -> Outcome {
     match profile {
-        Profile::Debug => workspace::cargo(workspace::BUILD)?,
+        Profile::Debug => workspace::build()?,
         Profile::Release => workspace::cargo(&["build", "--quiet", "--release", "--package", "workden-python"])?,
     }
     let built = target_directory().join(profile.directory()).join("libworkden_native.so");
@@ -54,7 +54,7 @@ pub(super) fn program() -> Outcome<PathBuf> {
     if let Some(named) = env::var_os("WORKDEN_PROGRAM") {
         return Ok(named.into());
     }
-    workspace::cargo(workspace::BUILD)?;
+    workspace::build()?;
     let file = target_directory().join("debug/workden");
     absolute(&file).map_err(|error| format!("cannot find the path of {}: {error}", file.display()))
 }

@@ -20,7 +20,7 @@ use crate::{
 /// Cargo's arguments for the rustfmt check.
 const RUSTFMT: &[&str] = &["fmt", "--all", "--check"];
 /// Cargo's arguments for clippy.
-pub(crate) const CLIPPY: &[&str] = &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
+const CLIPPY: &[&str] = &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
 
 /// How many findings of one check are shown. A stray directory can have thousands.
 const SHOWN: usize = 20;

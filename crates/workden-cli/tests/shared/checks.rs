@@ -11,7 +11,7 @@ use workden_conformance::{PrefixBackend, SandboxCheck, SandboxReport, all, repor
 use workden_core::{BackendExt, Sandbox, VirtualPath};
 
 /// The number of checks that run at a time; most of them wait.
-const LANES: usize = 6;
+pub(crate) const LANES: usize = 6;
 
 /// Runs checks several at a time, each in a new sandbox.
 pub(crate) async fn hold<S: Sandbox>(checks: impl Iterator<Item = &'static SandboxCheck>, make: impl AsyncFn() -> S) {

@@ -140,10 +140,17 @@ fn the_inspector_calls_every_tool_of_the_console_over_pipes() {
     console(&mut Connected::to(&served, Era::Handshake), &served);
 }
 
+/// Few tools: the inspector starts node for each call, and the test above has called all.
 #[test]
-fn the_inspector_calls_every_tool_of_the_console_over_http() {
+fn the_inspector_calls_tools_of_the_console_over_http() {
     let served = Served::over_http(CONSOLE);
-    console(&mut OneShot::of(&served, Era::Modern), &served);
+    let mut client = OneShot::of(&served, Era::Modern);
+    let mut calls = Calls { client: &mut client, called: BTreeSet::new() };
+    calls.says("write_file", json!({ "path": "src/a.txt", "content": "one\ntwö\n" }), "Wrote 2 lines");
+    calls.says("read_file", json!({ "path": "src/a.txt" }), "     2\ttwö");
+    let ran = calls.says("execute", json!({ "command": "cat src/*.txt; exit 3" }), "one\ntwö\n");
+    assert_eq!(ran["exit_code"], 3);
+    assert!(client.tools().len() > 3);
 }
 
 #[test]

@@ -5,8 +5,11 @@ use workden_core::{Sandbox, sandbox::ExecuteRequest};
 use workden_sandboxes::docker::{Daemon, DockerSandbox, DockerSandboxBuilder};
 
 use crate::{
-    checks::{files_conform, hold},
-    docker::places::{BUSYBOX, keepers, unique},
+    checks::files_conform,
+    docker::{
+        conforming::hold_reusing,
+        places::{BUSYBOX, keepers, unique},
+    },
 };
 
 fn podman() -> Daemon {
@@ -21,7 +24,7 @@ fn container() -> DockerSandboxBuilder {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commands_and_files_of_a_container_of_podmans_conform() {
-    hold(sandbox_checks(), async || container().build().unwrap()).await;
+    hold_reusing(sandbox_checks(), async || container().build().unwrap()).await;
     files_conform(container().build().unwrap()).await;
 }
 
