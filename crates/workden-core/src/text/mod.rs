@@ -1,8 +1,7 @@
-//! Text as people and models read and change it: encodings, windows, numbered lines, exact edits,
-//! hashline edits, and the bounded output type. Pure functions over bytes; nothing here opens.
+//! Text as people and models read and change it: encodings, windows, numbered lines, exact edits
+//! and hashline edits. Pure functions over bytes; nothing here opens.
 
 pub mod change;
-pub mod clip;
 mod collect;
 pub mod edit;
 pub mod encoding;
@@ -14,7 +13,6 @@ pub mod splice;
 pub mod window;
 
 pub use change::{Change, Outcome, Plan};
-pub use clip::{Clipped, Clipper};
 pub use edit::{EditPlan, Occurrences, Replacement};
 pub use encoding::Encoding;
 pub use hashline::{HashlineEdit, HashlineOutcome};
