@@ -292,22 +292,6 @@ mod tests {
     }
 
     #[test]
-    fn negative_numbers_are_refused() {
-        for (refused, words) in [
-            (
-                TextWindow::lines_signed(-1, 5),
-                "offset must be >= 0, got -1\nhint: offset is the number of lines to skip",
-            ),
-            (TextWindow::lines_signed(0, -2), "limit must be >= 0, got -2\nhint: limit is the number of lines to show"),
-            (TextWindow::chars_signed(0, -1), "limit must be >= 0, got -1\nhint: limit is the number of characters"),
-        ] {
-            let error = refused.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-            assert!(error.to_string().starts_with(words), "{error}");
-        }
-    }
-
-    #[test]
     fn the_ceiling_ends_after_a_whole_line_if_it_can() {
         let window = |max_chars| TextWindow::Lines { offset: 0, limit: 10, max_chars };
         let between = read("äöü\nxyz\n".as_bytes(), window(6)).unwrap();

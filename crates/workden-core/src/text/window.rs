@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ErrorKind, Result, Version, limits, setters::setters};
+use crate::{Version, limits, setters::setters};
 
 /// Which part of a text to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,35 +38,6 @@ impl TextWindow {
     pub fn chars(offset: u64, limit: u64) -> Self {
         Self::Chars { offset, limit: limit.min(limits::READ_CHARS) }
     }
-
-    /// As [`TextWindow::lines`], for a face whose numbers may be negative.
-    ///
-    /// # Errors
-    ///
-    /// `InvalidArgument` when a number is negative.
-    pub fn lines_signed(offset: i64, limit: i64) -> Result<Self> {
-        Ok(Self::lines(
-            unsigned("offset", offset, "offset is the number of lines to skip; 0 is the beginning")?,
-            unsigned("limit", limit, "limit is the number of lines to show")?,
-        ))
-    }
-
-    /// As [`TextWindow::chars`], for a face whose numbers may be negative.
-    ///
-    /// # Errors
-    ///
-    /// `InvalidArgument` when a number is negative.
-    pub fn chars_signed(offset: i64, limit: i64) -> Result<Self> {
-        Ok(Self::chars(
-            unsigned("offset", offset, "offset is the number of characters to skip; 0 is the beginning")?,
-            unsigned("limit", limit, "limit is the number of characters to show")?,
-        ))
-    }
-}
-
-fn unsigned(name: &str, given: i64, hint: &str) -> Result<u64> {
-    u64::try_from(given)
-        .map_err(|_| Error::new(ErrorKind::InvalidArgument, format!("{name} must be >= 0, got {given}")).hint(hint))
 }
 
 /// What a window showed.
