@@ -25,11 +25,6 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// A boolean.
-    pub fn coin(&mut self) -> bool {
-        self.byte() & 1 == 1
-    }
-
     /// A number that is often small, and sometimes as large as possible.
     pub fn number(&mut self) -> u64 {
         match self.byte() {

@@ -30,6 +30,6 @@ pub use compiled::{CompiledRuleset, DecidedBy, RuleDecision};
 pub use derive::Derive;
 pub use mounts::{MountApproval, MountMode, MountRules, MountTable};
 pub use policy::{Policy, PolicyLayer};
-pub use presets::{BLOCKS_DANGEROUS, PROTECTS_SECRETS, PROTECTS_SYSTEM, PathScope, Preset, RulesetOptions};
+pub use presets::{PROTECTS_SECRETS, PROTECTS_SYSTEM, PathScope, Preset, RulesetOptions};
 pub use rules::{OperationRules, Rule, Ruleset};
 pub use workden_shell as shell;

@@ -17,8 +17,6 @@ use crate::{
 pub const PROTECTS_SECRETS: &str = "Protect sensitive files";
 /// The description in refusals where the system is protected as well.
 pub const PROTECTS_SYSTEM: &str = "Protect sensitive and system files";
-/// The description in refusals of dangerous commands.
-pub const BLOCKS_DANGEROUS: &str = "Block dangerous commands";
 
 /// A ruleset that comes with workden.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
