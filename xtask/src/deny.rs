@@ -4,7 +4,11 @@
 
 use std::process::Command;
 
-use crate::{Outcome, keeper::target_directory, workspace};
+use crate::{
+    Outcome,
+    keeper::target_directory,
+    workspace::{self, succeed},
+};
 
 /// Pinned, so that its configuration keeps its meaning.
 const VERSION: &str = "0.20.2";
@@ -17,26 +21,14 @@ pub(crate) fn run() -> Outcome {
         let root = home.display().to_string();
         workspace::cargo(&["install", "--quiet", "--locked", "--root", &root, "--version", VERSION, "cargo-deny"])?;
     }
-    check(&program, &["licenses", "bans", "sources"])?;
+    let deny = |arguments: &[&str]| succeed(Command::new(&program).args(arguments).current_dir(workspace::root()));
+    deny(&["check", "--hide-inclusion-graph", "licenses", "bans", "sources"])?;
     // The database of advisories comes from another host, which a closed network does not reach.
-    match fetch(&program) {
-        Ok(()) => check(&program, &["advisories"]),
+    match deny(&["fetch", "db"]) {
+        Ok(()) => deny(&["check", "--hide-inclusion-graph", "advisories"]),
         Err(why) => {
             println!("advisories: not checked, the database cannot be downloaded ({why})");
             Ok(())
         }
     }
-}
-
-fn fetch(program: &std::path::Path) -> Outcome {
-    succeed(Command::new(program).args(["fetch", "db"]))
-}
-
-fn check(program: &std::path::Path, what: &[&str]) -> Outcome {
-    succeed(Command::new(program).args(["check", "--hide-inclusion-graph"]).args(what))
-}
-
-fn succeed(command: &mut Command) -> Outcome {
-    let status = command.current_dir(workspace::root()).status().map_err(|error| error.to_string())?;
-    if status.success() { Ok(()) } else { Err(format!("`cargo deny` failed ({status})")) }
 }

@@ -4,11 +4,11 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
 };
 
-use crate::Outcome;
+use crate::{Outcome, workspace};
 
 /// The name of the copy, which tests also read.
 const INSTALLED: &str = "installed";
@@ -57,14 +57,8 @@ pub(crate) fn pip_install(home: &Path) -> Command {
 
 /// Runs a command that installs something.
 pub(crate) fn succeed(command: &mut Command) -> Outcome {
-    let program = PathBuf::from(command.get_program());
-    let status = command
-        .env_remove("PYTHONPATH")
-        .stdin(Stdio::null())
-        .status()
-        .map_err(|error| format!("cannot start {}: {error}", program.display()))?;
     let hint = "hint: it needs python3 with venv, npm, and what they install from: PyPI and the npm registry";
-    if status.success() { Ok(()) } else { Err(format!("{} failed ({status})\n{hint}", program.display())) }
+    workspace::succeed(command.env_remove("PYTHONPATH").stdin(Stdio::null())).map_err(|why| format!("{why}\n{hint}"))
 }
 
 #[cfg(test)]

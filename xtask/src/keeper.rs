@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use crate::{Outcome, workspace};
+use crate::{Outcome, needs::is_root, workspace};
 
 /// Its size limit; it is copied into every container.
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
@@ -109,8 +109,9 @@ fn run_in_empty_root(keeper: &Path) -> Outcome<String> {
     fs::create_dir(&root).map_err(|error| format!("cannot create an empty root: {error}"))?;
     let said = fs::copy(keeper, root.join("keeper"))
         .and_then(|_| {
-            let mut command = as_root();
-            command.arg("chroot").arg(&root).args(["/keeper", "--version"]).output()
+            // Only root may change the root, at least in its own namespace.
+            let enter: &[&str] = if is_root() { &["env"] } else { &["unshare", "--map-root-user"] };
+            Command::new(enter[0]).args(&enter[1..]).arg("chroot").arg(&root).args(["/keeper", "--version"]).output()
         })
         .map_err(|error| format!("cannot start the keeper in an empty root: {error}"));
     let _ = fs::remove_dir_all(&root);
@@ -120,16 +121,6 @@ fn run_in_empty_root(keeper: &Path) -> Outcome<String> {
         return Err(format!("the keeper does not run in an empty root ({}): {why}", said.status));
     }
     Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
-}
-
-/// Returns a command that runs as root, at least in its own namespace: only root may change the root.
-fn as_root() -> Command {
-    let is_root = Command::new("id").arg("-u").output().is_ok_and(|answer| answer.stdout == b"0\n");
-    let mut command = Command::new(if is_root { "env" } else { "unshare" });
-    if !is_root {
-        command.arg("--map-root-user");
-    }
-    command
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::Outcome;
+use crate::{Outcome, workspace::succeed};
 
 /// Something that the tests require.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,14 +105,7 @@ pub(crate) fn provide(needs: &[Need]) -> Outcome {
     }
     for command in installation(&missing) {
         println!("=== {}", command.join(" "));
-        let status = Command::new(command[0])
-            .args(&command[1..])
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            .status()
-            .map_err(|error| format!("cannot start {}: {error}", command[0]))?;
-        if !status.success() {
-            return Err(format!("`{}` failed", command.join(" ")));
-        }
+        succeed(Command::new(command[0]).args(&command[1..]).env("DEBIAN_FRONTEND", "noninteractive"))?;
     }
     let still = self::missing(&missing);
     if still.is_empty() { Ok(()) } else { Err(format!("installed, but still not usable.\n{}", complaint(&still))) }
@@ -182,7 +175,8 @@ fn is_debian(os_release: &str) -> bool {
     })
 }
 
-fn is_root() -> bool {
+/// Whether this process runs as root.
+pub(crate) fn is_root() -> bool {
     Command::new("id").arg("-u").output().is_ok_and(|answer| answer.stdout == b"0\n")
 }
 

@@ -2,6 +2,8 @@
 
 use std::{
     env,
+    ffi::OsStr,
+    iter,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -54,30 +56,25 @@ pub(crate) fn build() -> Outcome {
 /// Runs cargo with additional environment variables.
 pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, String)]) -> Outcome {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(arguments)
-        .envs(environment.iter().map(|(name, value)| (name, value)))
-        .current_dir(root())
-        .status()
-        .map_err(|error| format!("cannot start cargo: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("`cargo {}` failed", arguments.join(" "))) }
+    let environment = environment.iter().map(|(name, value)| (name, value));
+    succeed(Command::new(cargo).args(arguments).envs(environment).current_dir(root()))
+}
+
+/// Runs a program that `BUILD` has produced.
+pub(crate) fn built(program: &str, arguments: &[&str]) -> Outcome {
+    succeed(Command::new(target_directory().join("debug").join(program)).args(arguments).current_dir(root()))
 }
 
 /// Runs a command with our standard streams.
 pub(crate) fn succeed(command: &mut Command) -> Outcome {
     let program = PathBuf::from(command.get_program());
     let status = command.status().map_err(|error| format!("cannot start {}: {error}", program.display()))?;
-    if status.success() { Ok(()) } else { Err(format!("{} failed ({status})", program.display())) }
-}
-
-/// Runs a program that `build` has produced.
-pub(crate) fn built(program: &str, arguments: &[&str]) -> Outcome {
-    let status = Command::new(target_directory().join("debug").join(program))
-        .args(arguments)
-        .current_dir(root())
-        .status()
-        .map_err(|error| format!("cannot start {program}: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("`{program} {}` failed", arguments.join(" "))) }
+    if status.success() {
+        return Ok(());
+    }
+    let name = program.file_name().unwrap_or_default();
+    let words: Vec<_> = iter::once(name).chain(command.get_args()).map(OsStr::to_string_lossy).collect();
+    Err(format!("`{}` failed ({status})", words.join(" ")))
 }
 
 /// Reads every tracked file, and every new one that is not ignored.

@@ -19,7 +19,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{Outcome, keeper, needs};
+use crate::{Outcome, keeper, needs, workspace};
 
 /// The services for tests. They end when this value is dropped.
 pub(crate) struct Prepared {
@@ -41,12 +41,7 @@ pub(crate) fn run(command: &[&str]) -> Outcome {
         return std::io::stdin().read(&mut one).map(drop).map_err(|error| format!("cannot wait for input: {error}"));
     };
     let environment = prepared.environment.iter().map(|(name, value)| (name, value));
-    let status = Command::new(program)
-        .args(arguments)
-        .envs(environment)
-        .status()
-        .map_err(|error| format!("cannot start {program}: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("`{program}` failed ({status})")) }
+    workspace::succeed(Command::new(program).args(arguments).envs(environment))
 }
 
 /// Creates the tar files of the images, which takes minutes the first time. Starts nothing.

@@ -5,7 +5,7 @@
 use std::{fs, process::Command};
 
 use super::{environment_for, home, native, test_environment, text, whole_path};
-use crate::{Outcome, keeper};
+use crate::{Outcome, keeper, workspace::succeed};
 
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
     let ours = test_environment()?;
@@ -14,7 +14,8 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     let program = whole_path(&keeper::build_command_line()?)?;
     let ground = home()?.join("bench");
     fs::create_dir_all(&ground).map_err(|error| format!("cannot create {}: {error}", ground.display()))?;
-    let status = Command::new(&ours)
+    let mut bench = Command::new(&ours);
+    bench
         .arg(native::crate_directory().join("bench/run.py"))
         .arg("--home")
         .arg(&ground)
@@ -22,8 +23,6 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
         .arg(&theirs)
         .args(arguments)
         .env("PYTHONPATH", text(&whole_path(&native::source())?))
-        .env("WORKDEN_PROGRAM", text(&program))
-        .status()
-        .map_err(|error| format!("cannot start {}: {error}", ours.display()))?;
-    if status.success() { Ok(()) } else { Err("the benchmark `python` failed".to_owned()) }
+        .env("WORKDEN_PROGRAM", text(&program));
+    succeed(&mut bench)
 }

@@ -16,7 +16,11 @@ use std::{
 
 use self::interpreters::Python;
 pub(crate) use self::native::crate_directory;
-use crate::{Outcome, installed, keeper::target_directory, workspace};
+use crate::{
+    Outcome, installed,
+    keeper::target_directory,
+    workspace::{self, succeed},
+};
 
 /// The environment of a test run.
 struct Ready {
@@ -89,15 +93,9 @@ impl Ready {
     /// Runs a module of the environment in the directory of the package, which has its settings.
     fn run(&self, module: &[&str]) -> Outcome {
         println!("=== python -m {}", module.join(" "));
-        let status = Command::new(&self.python)
-            .arg("-m")
-            .args(module)
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .current_dir(native::crate_directory())
-            .status()
-            .map_err(|error| format!("cannot start {}: {error}", self.python.display()))?;
-        let name = module.first().copied().unwrap_or_default();
-        if status.success() { Ok(()) } else { Err(format!("{name} failed ({status})")) }
+        let variables = self.variables.iter().map(|(name, value)| (name, value));
+        let mut python = Command::new(&self.python);
+        succeed(python.arg("-m").args(module).envs(variables).current_dir(native::crate_directory()))
     }
 }
 

@@ -107,15 +107,15 @@ fn try_in(python: &Python, wheel: &Path) -> Outcome {
     let environment = home()?.join(format!("smoke-{}", python.version()));
     installed::environment(&python.program, &environment)?;
     installed::succeed(installed::pip_install(&environment).arg(wheel))?;
-    let status = Command::new(environment.join("bin/python"))
+    let mut smoke = Command::new(environment.join("bin/python"));
+    smoke
         // Only the installed package may be found: not this directory, nor what the user has set.
         .arg("-I")
         .arg(native::crate_directory().join("tests/smoke.py"))
         .env_remove("WORKDEN_PROGRAM")
         .env_remove("WORKDEN_KEEPERS")
-        .current_dir(env::temp_dir())
-        .status()
-        .map_err(|error| format!("cannot start Python {}: {error}", python.version()))?;
+        .current_dir(env::temp_dir());
+    let tried = succeed(&mut smoke);
     let _ = fs::remove_dir_all(&environment);
-    if status.success() { Ok(()) } else { Err(format!("the wheel does not work with Python {}", python.version())) }
+    tried.map_err(|why| format!("the wheel does not work with Python {}: {why}", python.version()))
 }
