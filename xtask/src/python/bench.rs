@@ -10,7 +10,7 @@ use crate::{Outcome, keeper, workspace::succeed};
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
     let ours = test_environment()?;
     let theirs = environment_for("reference", "bench/requirements-reference.txt")?;
-    native::module(native::Profile::Release)?;
+    native::module(keeper::Form::Shipped)?;
     let program = whole_path(&keeper::build_command_line()?)?;
     let ground = home()?.join("bench");
     fs::create_dir_all(&ground).map_err(|error| format!("cannot create {}: {error}", ground.display()))?;

@@ -18,7 +18,7 @@ use self::interpreters::Python;
 pub(crate) use self::native::crate_directory;
 use crate::{
     Outcome, installed,
-    keeper::target_directory,
+    keeper::{Form, target_directory},
     workspace::{self, succeed},
 };
 
@@ -59,7 +59,7 @@ pub(crate) fn some(arguments: &[&str]) -> Outcome {
 fn prepare(environment: &[(&'static str, String)]) -> Outcome<Ready> {
     let version = interpreters::newest()?;
     let python = test_environment()?;
-    native::module(native::Profile::Debug)?;
+    native::module(Form::Short)?;
     let mut variables = vec![
         // Programs that tests start also find the shared test modules.
         ("PYTHONPATH", format!("{}:{}", text(&whole_path(&native::source())?), text(&whole_path(&tests())?))),

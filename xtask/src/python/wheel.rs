@@ -92,7 +92,7 @@ fn build_shipped(place: &Path) -> Outcome {
 /// Packs the module that the tests use, with the metadata of maturin: a build of maturin's own selects other features,
 /// and compiles every dependency again.
 fn pack_what_is_built(place: &Path) -> Outcome {
-    native::module(native::Profile::Debug)?;
+    native::module(Form::Short)?;
     let python = test_environment()?;
     let content = place.join("content");
     let mut metadata = Command::new(python.with_file_name("maturin"));
