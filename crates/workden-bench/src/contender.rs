@@ -6,10 +6,12 @@
 use std::{
     io::{BufRead, BufReader, Write},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    time::Duration,
 };
 
 use crate::{
     Failure,
+    samples::Samples,
     task::{Farewell, Round},
 };
 
@@ -68,12 +70,12 @@ impl Contender {
         if self.rounds.iter().any(|round| round.count != count) {
             return Err(format!("{} found different counts: {:?}", self.label, self.rounds).into());
         }
-        let mut times: Vec<f64> = self.rounds.iter().map(|round| round.seconds).collect();
-        times.sort_by(f64::total_cmp);
+        let mut times = Samples::default();
+        self.rounds.iter().for_each(|round| times.add(Duration::from_secs_f64(round.seconds)));
         Ok(Measured {
             label: self.label.clone(),
-            min: times[0],
-            median: median(&times),
+            min: times.min().as_secs_f64(),
+            median: times.median().as_secs_f64(),
             peak_kib: farewell.peak_kib,
             count,
         })
@@ -102,11 +104,6 @@ impl Drop for Contender {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn median(sorted: &[f64]) -> f64 {
-    let middle = sorted.len() / 2;
-    if sorted.len().is_multiple_of(2) { f64::midpoint(sorted[middle - 1], sorted[middle]) } else { sorted[middle] }
 }
 
 #[cfg(test)]
@@ -145,10 +142,5 @@ mod tests {
     fn a_contender_that_dies_is_an_error() {
         let failure = script("echo ready; exit 3").round().unwrap_err().to_string();
         assert!(failure.contains("exited early") || failure.contains("pipe"), "{failure}");
-    }
-
-    #[test]
-    fn the_median_of_an_even_number_lies_between() {
-        assert_eq!(median(&[1.0, 2.0, 4.0, 9.0]), 3.0);
     }
 }

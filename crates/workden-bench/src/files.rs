@@ -6,8 +6,9 @@ use crate::{
     Failure,
     contender::Measured,
     material::{FREQUENT, LARGE, MEDIUM, Material, NEEDLE, RARE, REGEX, REPLACED},
+    options::Options,
     reference::{Reference, Rg, target_directory},
-    rows::{self, Options, Peer, PeerKind, Row, against_reference, worker},
+    rows::{self, Peer, PeerKind, Row, against_reference, worker},
     table::{self, Target},
     task::{Fsync, Syntax, Task},
 };

@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use crate::{samples::Samples, table::time};
+use crate::{
+    samples::Samples,
+    table::{aligned, time},
+};
 
 /// The target of a line, at the median.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +97,10 @@ impl Line {
         Self { cells, passes }
     }
 
+    pub(crate) fn what(&self) -> &str {
+        &self.cells[0]
+    }
+
     pub(crate) fn passes(&self) -> bool {
         self.passes
     }
@@ -120,17 +127,7 @@ fn pair(samples: &Samples) -> String {
 pub(crate) fn markdown(lines: &[Line]) -> String {
     let head =
         ["what", "peer min / median", "ours min / median", "ours : peer", "target", "verdict"].map(str::to_owned);
-    let rows: Vec<&[String; 6]> = std::iter::once(&head).chain(lines.iter().map(|line| &line.cells)).collect();
-    let widths: [usize; 6] = std::array::from_fn(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0));
-    let mut text = String::new();
-    for (index, row) in rows.iter().enumerate() {
-        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!(" {cell:<width$} ")).collect();
-        text.push_str(&format!("|{}|\n", cells.join("|")));
-        if index == 0 {
-            text.push_str(&format!("|{}|\n", widths.map(|width| "-".repeat(width + 2)).join("|")));
-        }
-    }
-    text
+    aligned(&std::iter::once(head).chain(lines.iter().map(|line| line.cells.clone())).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -11,13 +11,13 @@ mod lines;
 mod linux;
 mod material;
 mod memory;
+mod options;
 mod policy;
 mod race;
 mod random;
 mod reference;
 mod rows;
 mod samples;
-mod shipped;
 mod subject;
 mod table;
 mod task;
@@ -26,10 +26,12 @@ mod worker;
 
 use std::process::ExitCode;
 
-use shipped::Options;
+use options::{OF_ROWS, OF_SHIPPED, Options};
 
 /// Why a benchmark could not run, or failed.
 type Failure = Box<dyn std::error::Error>;
+
+type Benchmark = fn(&Options) -> Result<(), Failure>;
 
 const USAGE: &str = "\
 usage: cargo xtask bench files [--check] [--rounds N] [--only TEXT]
@@ -65,12 +67,14 @@ that lead to a directory inside which a rule denies
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let of_rows = |words: &[&str], run: Benchmark| run(&Options::parse(words, OF_ROWS, rows::ROUNDS)?);
+    let of_shipped = |words: &[&str], rounds, run: Benchmark| run(&Options::parse(words, OF_SHIPPED, rounds)?);
     let outcome = match words.as_slice() {
-        ["files", rest @ ..] => rows::Options::parse(rest).and_then(|options| files::run(&options)),
-        ["policy", rest @ ..] => rows::Options::parse(rest).and_then(|options| policy::run(&options)),
-        ["linux", rest @ ..] => Options::parse(rest, linux::ROUNDS).and_then(|options| linux::run(&options)),
-        ["docker", rest @ ..] => Options::parse(rest, docker::ROUNDS).and_then(|options| docker::run(&options)),
-        ["tools", rest @ ..] => Options::parse(rest, tools::ROUNDS).and_then(|options| tools::run(&options)),
+        ["files", rest @ ..] => of_rows(rest, files::run),
+        ["policy", rest @ ..] => of_rows(rest, policy::run),
+        ["linux", rest @ ..] => of_shipped(rest, linux::ROUNDS, linux::run),
+        ["docker", rest @ ..] => of_shipped(rest, docker::ROUNDS, docker::run),
+        ["tools", rest @ ..] => of_shipped(rest, tools::ROUNDS, tools::run),
         ["race", rest @ ..] => race::Options::parse(rest).and_then(|options| race::run(&options)),
         ["race-exchange", root] => race::exchange(root),
         // How the benchmark starts itself: every contender is a separate process.

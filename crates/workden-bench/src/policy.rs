@@ -2,8 +2,9 @@
 
 use crate::{
     Failure,
+    options::Options,
     reference::{Reference, Rg, target_directory},
-    rows::{self, Each, Options, Peer, PeerKind, Row},
+    rows::{self, Each, Peer, PeerKind, Row},
     table::Target,
     task::Task,
 };

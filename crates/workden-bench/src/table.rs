@@ -72,7 +72,7 @@ impl Comparison {
     }
 }
 
-/// Formats the comparisons as Markdown, with columns that align on a terminal.
+/// Formats the comparisons as Markdown.
 pub(crate) fn markdown(comparisons: &[Comparison]) -> String {
     let head = [
         "what",
@@ -87,15 +87,18 @@ pub(crate) fn markdown(comparisons: &[Comparison]) -> String {
         "our peak",
     ]
     .map(str::to_owned);
-    let rows: Vec<[String; 10]> = std::iter::once(head).chain(comparisons.iter().map(Comparison::cells)).collect();
-    let widths: [usize; 10] = std::array::from_fn(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0));
+    aligned(&std::iter::once(head).chain(comparisons.iter().map(Comparison::cells)).collect::<Vec<_>>())
+}
+
+/// Formats a head and rows as Markdown, with columns that align on a terminal.
+pub(crate) fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
+    let widths: [usize; N] = std::array::from_fn(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0));
     let mut text = String::new();
     for (index, row) in rows.iter().enumerate() {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!(" {cell:<width$} "));
-        text.push_str(&format!("|{}|\n", cells.collect::<Vec<_>>().join("|")));
+        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!(" {cell:<width$} ")).collect();
+        text.push_str(&format!("|{}|\n", cells.join("|")));
         if index == 0 {
-            let rule = widths.map(|width| "-".repeat(width + 2));
-            text.push_str(&format!("|{}|\n", rule.join("|")));
+            text.push_str(&format!("|{}|\n", widths.map(|width| "-".repeat(width + 2)).join("|")));
         }
     }
     text

@@ -8,8 +8,6 @@ mod ground;
 mod life;
 mod peer;
 
-use std::path::PathBuf;
-
 use calls::{CALLS, Call};
 use ground::Ground;
 use peer::Peer;
@@ -20,7 +18,7 @@ use workden_sandboxes::{
     docker::{ContainerKeepers, Daemon, DockerSandbox},
 };
 
-use crate::{Failure, lines::Line, reference::target_directory, samples::Samples, shipped::Options};
+use crate::{Failure, lines::Line, options::Options, reference::target_directory, samples::Samples};
 
 /// The default number of rounds.
 pub(crate) const ROUNDS: usize = 21;
@@ -28,10 +26,7 @@ pub(crate) const ROUNDS: usize = 21;
 /// Runs everything and prints the table.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let host = HostEnvironment::from_process();
-    let keeper = options
-        .keeper()
-        .map(PathBuf::from)
-        .or_else(|failure| host.variable("WORKDEN_KEEPER").map(PathBuf::from).ok_or(failure))?;
+    let keeper = options.keeper()?.to_owned();
     let daemon = Daemon::of_environment(&host)?;
     let ground = Ground::prepare(daemon.address())?;
     let peer = Peer::start(&target_directory()?, &ground)?;

@@ -16,8 +16,8 @@ use crate::{
     Failure,
     lines::{Line, Target},
     memory,
+    options::Options,
     samples::Samples,
-    shipped::Options,
 };
 
 /// The default number of rounds.

@@ -20,9 +20,9 @@ use crate::{
     Failure,
     lines::{Line, Target},
     memory::{self, Held},
+    options::Options,
     reference::target_directory,
     samples::Samples,
-    shipped::Options,
     table::time,
 };
 
