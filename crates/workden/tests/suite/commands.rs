@@ -1,13 +1,9 @@
 //! Commands of a workspace under a policy, in a real sandbox without isolation.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 
-use tempfile::TempDir;
 use workden::{
-    Approvals, Backend, Decision, Derive, ErrorKind, Preset, Scope, Workspace, WorkspaceBuilder,
+    Approvals, Backend, Decision, Derive, ErrorKind, Preset, Scope, Workspace,
     core::{
         Audit, AuditEvent, Completeness, Sandbox,
         sandbox::{Command, ExecuteRequest, JobRead, Streams},
@@ -15,26 +11,8 @@ use workden::{
     denied_files,
     files::memory,
 };
-use workden_keeper::{Keeper, KeeperConfig};
 
-struct Place {
-    directory: TempDir,
-    sandbox: Arc<dyn Sandbox>,
-}
-
-impl Place {
-    /// Must be made in a runtime.
-    fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let environment = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
-        let sandbox = Arc::new(Keeper::new(KeeperConfig::host(directory.path(), environment)).unwrap());
-        Self { directory, sandbox }
-    }
-
-    fn builder(&self) -> WorkspaceBuilder {
-        Workspace::builder().remote(Arc::clone(&self.sandbox))
-    }
-}
+use crate::place::Place;
 
 #[tokio::test]
 async fn files_and_commands_are_one_place() {

@@ -7,5 +7,7 @@ mod commands;
 mod config;
 mod config_pitfalls;
 #[cfg(target_os = "linux")]
+mod place;
+#[cfg(target_os = "linux")]
 mod toolset;
 mod workspace;

@@ -1,45 +1,21 @@
 //! The tools of a workspace under a policy, with a real sandbox without isolation.
 
 use std::{
-    collections::BTreeMap,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use workden::{
-    Action, Approvals, Decision, ErrorKind, Operation, Policy, Preset, Ruleset, Scope, Workspace, WorkspaceBuilder,
-    core::{Approval, ApprovalRequest, Approver, Audit, AuditEvent, Error, Sandbox},
+    Action, Approvals, Decision, ErrorKind, Operation, Policy, Preset, Ruleset, Scope, Workspace,
+    core::{Approval, ApprovalRequest, Approver, Audit, AuditEvent, Error},
     files::memory,
     policy::{MountRules, MountTable, OperationRules, Rule},
     tools::{self, CallContext, ExtraTool, Progress, ProgressSink, Toolset, ToolsetOptions},
 };
-use workden_keeper::{Keeper, KeeperConfig};
 
-struct Place {
-    directory: TempDir,
-    sandbox: Arc<dyn Sandbox>,
-}
-
-impl Place {
-    /// Must be made in a runtime.
-    fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let environment = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
-        let sandbox = Arc::new(Keeper::new(KeeperConfig::host(directory.path(), environment)).unwrap());
-        Self { directory, sandbox }
-    }
-
-    fn builder(&self) -> WorkspaceBuilder {
-        Workspace::builder().remote(Arc::clone(&self.sandbox))
-    }
-
-    fn tools(&self) -> Toolset {
-        self.builder().build().unwrap().toolset(ToolsetOptions::default()).unwrap()
-    }
-}
+use crate::place::Place;
 
 async fn says(tools: &Toolset, tool: &str, arguments: Value, expected: &str) {
     let answer = tools.call(tool, arguments.clone()).await.unwrap();
