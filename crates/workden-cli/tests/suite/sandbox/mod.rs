@@ -2,7 +2,6 @@
 
 mod after_run;
 mod doctor;
-mod killed;
 mod level;
 mod library;
 mod logs;
