@@ -74,16 +74,22 @@ where
 }
 
 /// What became of the checks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[must_use = "a report may be one of failures"]
-pub struct Report {
+pub struct Report<C = Check> {
     /// Those that hold.
-    pub passed: Vec<Check>,
+    pub passed: Vec<C>,
     /// Those that do not, and what was seen.
-    pub failed: Vec<(Check, Failure)>,
+    pub failed: Vec<(C, Failure)>,
 }
 
-impl fmt::Display for Report {
+impl<C> Default for Report<C> {
+    fn default() -> Self {
+        Self { passed: Vec::new(), failed: Vec::new() }
+    }
+}
+
+impl<C: fmt::Display> fmt::Display for Report<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.passed.len() + self.failed.len();
         write!(f, "{} of {count} checks failed", self.failed.len())?;

@@ -1,17 +1,12 @@
 //! The whole exec part: every check on a sandbox of its own, which is stopped afterwards.
 
-use std::{
-    fmt,
-    time::{Duration, Instant},
-};
-
 use workden_core::sandbox::Sandbox;
 
 use super::{
     SandboxCheck, directories, environments, executing, inheritance, job_output, jobs, orphans, output_bounds, servers,
     shared_files, signals, stopping, streams, terminals,
 };
-use crate::Failure;
+use crate::{Failure, Report};
 
 const THEMES: &[&[SandboxCheck]] = &[
     executing::CHECKS,
@@ -64,9 +59,7 @@ where
     let mut report = SandboxReport::default();
     for check in checks {
         let sandbox = make().await;
-        let started = Instant::now();
         let outcome = check.run(&sandbox).await;
-        report.took.push((*check, started.elapsed()));
         let stopped = sandbox.stop().await.map_err(Failure::from);
         match outcome.and(stopped) {
             Ok(()) => report.passed.push(*check),
@@ -77,24 +70,4 @@ where
 }
 
 /// What became of the checks.
-#[derive(Clone, Debug, Default)]
-#[must_use = "a report may be one of failures"]
-pub struct SandboxReport {
-    /// Those that hold.
-    pub passed: Vec<SandboxCheck>,
-    /// Those that do not, and what was seen.
-    pub failed: Vec<(SandboxCheck, Failure)>,
-    /// How long each took.
-    pub took: Vec<(SandboxCheck, Duration)>,
-}
-
-impl fmt::Display for SandboxReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.passed.len() + self.failed.len();
-        write!(f, "{} of {count} checks failed", self.failed.len())?;
-        for (check, failure) in &self.failed {
-            write!(f, "\n\n{check}\n    {}", failure.to_string().replace('\n', "\n    "))?;
-        }
-        Ok(())
-    }
-}
+pub type SandboxReport = Report<SandboxCheck>;
