@@ -15,7 +15,10 @@ mod targets;
 
 use std::time::{Duration, Instant};
 
-pub use targets::{document, edit, glob, grep, hashline, path, shell, window};
+pub use targets::{
+    document::document, edit::edit, glob::glob, grep::grep, hashline::hashline, path::path, shell::shell,
+    window::window,
+};
 
 /// A target by name, with inputs to start from.
 #[derive(Clone, Copy, Debug)]
@@ -30,14 +33,14 @@ pub struct Target {
 
 /// Every target.
 pub const TARGETS: &[Target] = &[
-    Target { name: "path", run: path, seeds: targets::PATH_SEEDS },
-    Target { name: "edit", run: edit, seeds: targets::EDIT_SEEDS },
-    Target { name: "hashline", run: hashline, seeds: targets::HASHLINE_SEEDS },
-    Target { name: "glob", run: glob, seeds: targets::GLOB_SEEDS },
-    Target { name: "window", run: window, seeds: targets::WINDOW_SEEDS },
-    Target { name: "document", run: document, seeds: targets::DOCUMENT_SEEDS },
-    Target { name: "grep", run: grep, seeds: targets::GREP_SEEDS },
-    Target { name: "shell", run: shell, seeds: targets::SHELL_SEEDS },
+    Target { name: "path", run: path, seeds: targets::path::SEEDS },
+    Target { name: "edit", run: edit, seeds: targets::edit::SEEDS },
+    Target { name: "hashline", run: hashline, seeds: targets::hashline::SEEDS },
+    Target { name: "glob", run: glob, seeds: targets::glob::SEEDS },
+    Target { name: "window", run: window, seeds: targets::window::SEEDS },
+    Target { name: "document", run: document, seeds: targets::document::SEEDS },
+    Target { name: "grep", run: grep, seeds: targets::grep::SEEDS },
+    Target { name: "shell", run: shell, seeds: targets::shell::SEEDS },
 ];
 
 /// The time limit of one input; a debug build has no tight limit, since the machine may be busy.
