@@ -138,10 +138,10 @@ impl WorkspaceBuilder {
     }
 
     /// Runs commands in a session of the user, which is found by its id or created from this record, and goes on
-    /// afterwards. Its directory is the workspace. A session that shows files that the policy denies is refused.
+    /// afterwards. Its directory is the workspace, and no other directory of the host can be mounted. A session that
+    /// shows files that the policy denies is refused.
     #[must_use]
     pub fn session(mut self, sessions: UserSessions, id: SessionId, record: SessionRecord) -> Self {
-        self.root = Some(record.workspace.clone());
         self.sandboxes.push(SandboxKind::Session(Box::new((sessions, id, record))));
         self
     }
@@ -271,6 +271,9 @@ impl WorkspaceBuilder {
         let policy =
             Arc::new(self.policy_of(if sandbox.is_some() { PathScope::Machine } else { PathScope::FilesOnly })?);
         let inside = sandbox.as_ref().map_or_else(|| Ok(VirtualPath::root()), SandboxKind::directory)?;
+        if let Some(SandboxKind::Session(session)) = &sandbox {
+            self.work_in(&session.2)?;
+        }
         let mounts = self.mounts_at(&inside)?;
         let git_files = match (self.git_files, sandbox.as_ref().map(SandboxKind::git_files)) {
             (GitFiles::Protected, Some(of_sandbox)) => of_sandbox,
@@ -287,17 +290,18 @@ impl WorkspaceBuilder {
             _ => AtEnd::Stop,
         };
         let timeout = sandbox.as_ref().and_then(SandboxKind::timeout);
-        let (backend, sandbox, lazy) = match sandbox {
+        let (backend, sandbox, lazy, masks) = match sandbox {
             Some(kind) => {
                 let assembled = kind.assemble(&mounts, git_files, &policy, self.durability)?;
-                (assembled.files, Some(assembled.sandbox), assembled.lazy)
+                (assembled.files, Some(assembled.sandbox), assembled.lazy, assembled.masks)
             }
-            None => (mounts.opened(None, self.durability)?, None, None),
+            None => (mounts.opened(None, self.durability)?, None, None, None),
         };
         Ok(Workspace::of(Parts {
             backend,
             sandbox,
             lazy,
+            masks,
             policy,
             read_only,
             approvals: answering(self.approvals, &self.modes),
@@ -315,6 +319,17 @@ impl WorkspaceBuilder {
             false => Err(Error::new(ErrorKind::InvalidArgument, "a workspace can have only one sandbox")
                 .hint("call only one of `linux`, `docker`, `host` and `remote`")),
         }
+    }
+
+    /// Makes the directory of a session the only one: masks are for the files that its commands see.
+    fn work_in(&mut self, session: &SessionRecord) -> Result<()> {
+        let is_directory = |(_, mounted): &(String, Mounted)| matches!(mounted, Mounted::Directory(..));
+        if self.root.is_some() || self.mounts.iter().chain(&self.configured).any(is_directory) {
+            let sentence = "`root` and `mount` are not supported with a session, which has its own directory";
+            return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint("leave them out, or use another sandbox"));
+        }
+        self.root = Some(session.workspace.clone());
+        Ok(())
     }
 
     /// Combines all rules and policies into one policy.

@@ -38,6 +38,7 @@ mod protected_names;
 mod read_only;
 mod running;
 mod sandbox;
+mod sandbox_masks;
 mod stack;
 mod toolset;
 mod user_sessions;

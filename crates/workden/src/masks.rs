@@ -1,7 +1,8 @@
 //! Turns a policy into the masks of a sandbox: the files that its commands must not be able to open.
 //!
 //! Invariant: the list is complete. If not everything could be searched, the result is an error, since a sandbox with
-//! some masks missing would be silently weaker.
+//! some masks missing would be silently weaker. [`SandboxMasks`](crate::sandbox_masks::SandboxMasks) holds the list of
+//! one sandbox.
 
 use workden_core::{Completeness, Error, ErrorKind, Op, Resolved, Result, Verdict, VirtualPath, sandbox::Mount};
 use workden_files::{CompositeBackend, LocalBackend};

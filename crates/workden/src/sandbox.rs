@@ -1,11 +1,14 @@
 //! The sandbox of a workspace: which one, the paths of its directories, and how it starts.
 //!
-//! Invariant: a sandbox that this module starts masks every file that the policy denies to read at that time. It starts
+//! Invariant: a sandbox that this module starts masks every file that its policies deny to read at that time. It starts
 //! with the first call that needs it, at most once at a time.
 
 use std::sync::Arc;
 
-use workden_core::{Backend, Error, ErrorKind, Result, Sandbox, VirtualPath, sandbox::Mount};
+use workden_core::{
+    Backend, Error, ErrorKind, Result, Sandbox, VirtualPath,
+    sandbox::{Mount, MountAccess},
+};
 use workden_policy::Policy;
 #[cfg(feature = "docker")]
 use workden_sandboxes::docker::{DockerSandbox, DockerSandboxBuilder};
@@ -14,7 +17,7 @@ use workden_sandboxes::{Begun, GitFiles, LazySandbox, SessionId};
 use workden_sandboxes::{HostSandboxBuilder, LinuxSandboxBuilder};
 use workden_sessions::SessionRecord;
 
-use crate::{UserSessions, directories::Mounts, masks};
+use crate::{UserSessions, directories::Mounts, sandbox_masks::SandboxMasks};
 
 /// Which sandbox commands run in.
 #[derive(Clone, Debug)]
@@ -39,6 +42,8 @@ pub(crate) struct Assembled {
     pub(crate) sandbox: Arc<dyn Sandbox>,
     /// The same sandbox, if this workspace starts and stops it.
     pub(crate) lazy: Option<LazySandbox>,
+    /// Its masks, if it can have any.
+    pub(crate) masks: Option<SandboxMasks>,
     /// The files below the mounts.
     pub(crate) files: Arc<dyn Backend>,
 }
@@ -104,11 +109,7 @@ impl SandboxKind {
     pub(crate) fn shown_files(&self) -> Vec<Mount> {
         match self {
             #[cfg(feature = "linux")]
-            Self::Linux(builder) if builder.directory().is_ok_and(|at| at.is_root()) => {
-                at_root(builder.options().root())
-            }
-            #[cfg(feature = "linux")]
-            Self::Linux(builder) => builder.shown_files(),
+            Self::Linux(builder) => shown_by(builder),
             #[cfg(feature = "docker")]
             Self::Docker(builder) => builder.shown_files(),
             #[cfg(feature = "linux")]
@@ -134,19 +135,23 @@ impl SandboxKind {
                 if inside.is_root() { "/files" } else { inside.as_str() }
             )));
         }
-        match self {
+        let assembled = match self {
             #[cfg(feature = "linux")]
-            Self::Linux(builder) => linux(*builder, mounts, git_files, (inside, work_dir), policy, durability),
+            Self::Linux(builder) => linux(*builder, mounts, git_files, (inside, work_dir), durability),
             #[cfg(feature = "docker")]
-            Self::Docker(builder) => docker(*builder, mounts, git_files, (&inside, work_dir), policy, durability),
+            Self::Docker(builder) => docker(*builder, mounts, git_files, (&inside, work_dir), durability),
             #[cfg(feature = "linux")]
             Self::Host(builder) => host(*builder, mounts, work_dir, durability),
-            Self::Session(session) => in_session(*session, mounts, work_dir, policy, durability),
+            Self::Session(session) => in_session(*session, mounts, work_dir, durability),
             Self::Remote(sandbox) => {
                 let below: Arc<dyn Backend> = Arc::new(Arc::clone(&sandbox));
-                Ok(Assembled { files: mounts.opened(Some(below), durability)?, sandbox, lazy: None })
+                Ok(Assembled { files: mounts.opened(Some(below), durability)?, sandbox, lazy: None, masks: None })
             }
+        }?;
+        if let Some(masks) = &assembled.masks {
+            masks.add(policy);
         }
+        Ok(assembled)
     }
 
     /// Whether a directory is all that file calls can see.
@@ -168,13 +173,17 @@ impl Assembled {
     fn of(lazy: LazySandbox, mounts: &Mounts, durability: Option<workden_files::Durability>) -> Result<Self> {
         let below: Arc<dyn Backend> = Arc::new(lazy.clone());
         let files = mounts.opened(Some(below), durability)?;
-        Ok(Self { sandbox: Arc::new(lazy.clone()), lazy: Some(lazy), files })
+        Ok(Self { sandbox: Arc::new(lazy.clone()), lazy: Some(lazy), masks: None, files })
     }
 
     /// Only the directories: this sandbox has no files besides.
     #[cfg(feature = "linux")]
     fn of_files(lazy: LazySandbox, files: Arc<dyn Backend>) -> Self {
-        Self { sandbox: Arc::new(lazy.clone()), lazy: Some(lazy), files }
+        Self { sandbox: Arc::new(lazy.clone()), lazy: Some(lazy), masks: None, files }
+    }
+
+    fn masked_by(self, masks: SandboxMasks) -> Self {
+        Self { masks: Some(masks), ..self }
     }
 }
 
@@ -184,11 +193,8 @@ fn linux(
     mounts: &Mounts,
     git_files: GitFiles,
     (inside, work_dir): (VirtualPath, VirtualPath),
-    policy: &Arc<Policy>,
     durability: Option<workden_files::Durability>,
 ) -> Result<Assembled> {
-    use workden_core::sandbox::MountAccess;
-
     for Mount { source, at, access } in &mounts.directories {
         builder = match (*at == inside, access) {
             (true, MountAccess::ReadWrite) => builder.root(source),
@@ -198,20 +204,21 @@ fn linux(
     }
     builder = builder.git_files(git_files);
     builder.check()?;
-    let policy = Arc::clone(policy);
+    let masks = SandboxMasks::new(shown_by(&builder));
+    let masked = masks.clone();
     let start = move |_: Begun| {
-        let (builder, policy) = (builder.clone(), Arc::clone(&policy));
+        let (builder, masks) = (builder.clone(), masked.clone());
         async move {
-            let denied = masks(&builder.shown_files(), &policy).await?;
-            let sandbox = builder.mask(denied).start().await.map_err(with_choices)?;
+            let sandbox = builder.mask(masks.at_start().await?).start().await.map_err(with_choices)?;
             Ok(Arc::new(sandbox) as Arc<dyn Sandbox>)
         }
     };
     if mounts.has_root() {
         let files = mounts.opened(None, durability)?;
-        return Ok(Assembled::of_files(LazySandbox::with_files(work_dir, Arc::clone(&files), start), files));
+        let lazy = LazySandbox::with_files(work_dir, Arc::clone(&files), start);
+        return Ok(Assembled::of_files(lazy, files).masked_by(masks));
     }
-    Assembled::of(LazySandbox::new(work_dir, start), mounts, durability)
+    Ok(Assembled::of(LazySandbox::new(work_dir, start), mounts, durability)?.masked_by(masks))
 }
 
 #[cfg(feature = "linux")]
@@ -251,7 +258,6 @@ fn docker(
     mounts: &Mounts,
     git_files: GitFiles,
     (inside, work_dir): (&VirtualPath, VirtualPath),
-    policy: &Arc<Policy>,
     durability: Option<workden_files::Durability>,
 ) -> Result<Assembled> {
     for Mount { source, at, access } in &mounts.directories {
@@ -262,46 +268,58 @@ fn docker(
         builder = builder.work_dir(&work_dir);
     }
     builder.check()?;
-    let policy = Arc::clone(policy);
+    let masks = SandboxMasks::new(builder.shown_files());
+    let masked = masks.clone();
     let start = move |begun: Begun| {
-        let (builder, policy) = (builder.clone(), Arc::clone(&policy));
+        let (builder, masks) = (builder.clone(), masked.clone());
         async move {
-            let denied = masks(&builder.shown_files(), &policy).await?;
-            let sandbox: Arc<DockerSandbox> = Arc::new(builder.mask(denied).build()?);
+            let sandbox: Arc<DockerSandbox> = Arc::new(builder.mask(masks.at_start().await?).build()?);
             begun.set(Arc::clone(&sandbox) as Arc<dyn Sandbox>);
             sandbox.start().await?;
             Ok(sandbox as Arc<dyn Sandbox>)
         }
     };
-    Assembled::of(LazySandbox::new(work_dir, start), mounts, durability)
+    Ok(Assembled::of(LazySandbox::new(work_dir, start), mounts, durability)?.masked_by(masks))
 }
 
 fn in_session(
     (sessions, id, record): (UserSessions, SessionId, SessionRecord),
     mounts: &Mounts,
     work_dir: VirtualPath,
-    policy: &Arc<Policy>,
     durability: Option<workden_files::Durability>,
 ) -> Result<Assembled> {
-    let (policy, shown) = (Arc::clone(policy), mounts.directories.clone());
+    // Commands of a session see its own directory, and no other mount.
+    let (source, at) = (record.workspace.clone(), record.directory.clone());
+    let masks = SandboxMasks::new(vec![Mount { source, at, access: MountAccess::ReadWrite }]);
+    let masked = masks.clone();
     let start = move |_: Begun| {
-        let (sessions, id, policy, shown) = (sessions.clone(), id.clone(), Arc::clone(&policy), shown.clone());
+        let (sessions, id, masks) = (sessions.clone(), id.clone(), masked.clone());
         let mut record = record.clone();
         async move {
             // Rejects a session that shows what the policy denies.
-            record.masked.extend(masks(&shown, &policy).await?);
+            record.masked.extend(masks.at_start().await?);
             record.masked.sort();
             record.masked.dedup();
             Ok(sessions.open(&id, record).await?.sandbox())
         }
     };
-    Assembled::of(LazySandbox::new(work_dir, start), mounts, durability)
+    Ok(Assembled::of(LazySandbox::new(work_dir, start), mounts, durability)?.masked_by(masks))
+}
+
+/// The host files that commands see, at the paths of file calls. Without namespaces file calls see the directory as `/`,
+/// and a rule about `/secrets` means the one in it.
+#[cfg(feature = "linux")]
+fn shown_by(builder: &LinuxSandboxBuilder) -> Vec<Mount> {
+    match builder.directory().is_ok_and(|at| at.is_root()) {
+        true => at_root(builder.options().root()),
+        false => builder.shown_files(),
+    }
 }
 
 /// Returns a directory as `/` of file calls.
 #[cfg(feature = "linux")]
 fn at_root(directory: Option<std::path::PathBuf>) -> Vec<Mount> {
-    let access = workden_core::sandbox::MountAccess::ReadWrite;
+    let access = MountAccess::ReadWrite;
     directory.map(|source| Mount { source, at: VirtualPath::root(), access }).into_iter().collect()
 }
 

@@ -12,6 +12,7 @@ use workden_sandboxes::LazySandbox;
 use crate::{
     judging::PolicyGate,
     read_only::ReadOnlyPaths,
+    sandbox_masks::{MasksGate, SandboxMasks},
     workspace::{Commands, Files},
 };
 
@@ -23,6 +24,8 @@ pub(crate) struct Parts {
     pub(crate) sandbox: Option<Arc<dyn Sandbox>>,
     /// The same sandbox, if this workspace starts and stops it.
     pub(crate) lazy: Option<LazySandbox>,
+    /// Its masks, which cover what the policy denies.
+    pub(crate) masks: Option<SandboxMasks>,
     pub(crate) policy: Arc<Policy>,
     /// Paths that file calls may not change, whatever the policy says.
     pub(crate) read_only: ReadOnlyPaths,
@@ -60,6 +63,9 @@ impl Parts {
         // A policy without layers needs no gate.
         if !self.policy.is_empty() {
             guarded = guarded.gate(Arc::new(PolicyGate(Arc::clone(&self.policy))));
+            if let Some(masks) = self.masks.clone() {
+                guarded = guarded.gate(Arc::new(MasksGate { masks, policy: Arc::clone(&self.policy) }));
+            }
         }
         if !self.read_only.is_empty() {
             guarded = guarded.gate(Arc::new(self.read_only.clone()));

@@ -82,6 +82,9 @@ impl Workspace {
 
     /// Returns the same workspace under additional rules; approvals that are given here replace the previous ones.
     ///
+    /// A sandbox that has not started masks what these rules deny, for every workspace that shares it. If it has
+    /// started and shows such a file, commands are refused until it is started again.
+    ///
     /// # Errors
     ///
     /// When a pattern is invalid.
@@ -91,18 +94,22 @@ impl Workspace {
             None => Arc::clone(&self.parts.policy),
         };
         let approvals = approvals.unwrap_or_else(|| self.parts.approvals.clone());
+        if let Some(masks) = &self.parts.masks {
+            masks.add(&policy);
+        }
         Ok(Self::of(Parts { policy, approvals, ..(*self.parts).clone() }))
     }
 
     /// Returns a workspace for a sub-agent: the same files and sandbox, under a policy that is never less strict. Jobs
-    /// are not shared: each workspace finds those that it started.
+    /// are not shared: each workspace finds those that it started. Its commands require approval instead of masks, which
+    /// would also take the files from the commands of this workspace.
     ///
     /// # Errors
     ///
     /// As [`Policy::derive`].
     pub fn derive(&self, derive: &Derive) -> Result<Self> {
         let policy = Arc::new(self.parts.policy.derive(derive)?);
-        Ok(Self::of(Parts { policy, ..(*self.parts).clone() }))
+        Ok(Self::of(Parts { policy, masks: None, ..(*self.parts).clone() }))
     }
 
     /// Returns the verdict of the policy on a command in the working directory. Runs nothing.

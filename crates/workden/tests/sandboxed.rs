@@ -10,8 +10,8 @@ use std::{
 
 use tempfile::TempDir;
 use workden::{
-    ErrorKind, GitFiles, KeeperProgram, MountAccess, Network, Preset, SessionSpec, UserSessions, Workspace,
-    WorkspaceBuilder,
+    ErrorKind, GitFiles, KeeperProgram, Level, MountAccess, Network, PathScope, Preset, Ruleset, SessionSpec,
+    UserSessions, Workspace, WorkspaceBuilder,
 };
 
 const SECRET: &str = "hunter2";
@@ -33,6 +33,8 @@ fn main() {
         mounts_are_one_tree_and_protected().await;
         configured_mounts_are_protected().await;
         sessions_are_protected().await;
+        rules_that_are_added_later_are_protected().await;
+        rules_are_about_the_paths_of_file_calls().await;
         host_protects_file_calls().await;
         files_alone_are_protected().await;
         protection_is_given_up_by_name_only().await;
@@ -144,6 +146,8 @@ async fn sessions_are_protected() {
     workspace.stop().await.unwrap();
     let managers = sessions.managers(&id).await.unwrap();
     assert!(managers.all[0].look(&id).await.unwrap().is_some(), "a session goes on");
+    let other = permissive().session(sessions.clone(), id.clone(), sessions.planned(&id, &spec).unwrap());
+    assert_eq!(other.root(state.path()).build().unwrap_err().kind(), ErrorKind::InvalidArgument);
     // A workspace that denies the secret rejects a session that shows it.
     let open: workden::SessionId = "open".parse().unwrap();
     let record = sessions.planned(&open, &spec).unwrap();
@@ -154,6 +158,39 @@ async fn sessions_are_protected() {
     for (manager, id) in [(&managers.all[0], &id), (&managers.all[0], &open)] {
         assert!(manager.release(id).await.unwrap());
     }
+}
+
+async fn rules_that_are_added_later_are_protected() {
+    let project = project();
+    let open = Workspace::builder().root(project.path()).linux(|s| s).build().unwrap();
+    let rules = Preset::Permissive.ruleset_in(PathScope::Machine);
+    let guarded = open.behind(Some(&rules), None).unwrap();
+    assert_protected(&guarded, "/workspace", project.path()).await;
+    open.stop().await.unwrap();
+
+    // A sandbox that started without the rules shows the secret, so they allow no command before it starts again.
+    drop(guarded);
+    assert_eq!(open.execute("cat .env", None).await.unwrap().output.text(), SECRET);
+    let guarded = open.behind(Some(&rules), None).unwrap();
+    let refused = guarded.execute("true", None).await.unwrap_err();
+    assert!(refused.kind() == ErrorKind::Conflict && refused.sentence().contains("/workspace/.env"), "{refused}");
+    open.stop().await.unwrap();
+    assert_protected(&guarded, "/workspace", project.path()).await;
+    open.stop().await.unwrap();
+}
+
+async fn rules_are_about_the_paths_of_file_calls() {
+    let project = project();
+    std::fs::create_dir(project.path().join("secrets")).unwrap();
+    std::fs::write(project.path().join("secrets/key"), SECRET).unwrap();
+    let rules: Ruleset =
+        serde_json::from_str(r#"{"default": "allow", "read": {"default": "allow", "rules": [{"pattern": "/secrets/**", "action": "deny"}]}}"#).unwrap();
+    let workspace = Workspace::builder().root(project.path()).rules(rules).linux(|s| s.level(Level::Landlock));
+    let workspace = workspace.build().unwrap();
+    assert_eq!(workspace.read_bytes("/secrets/key").await.unwrap_err().kind(), ErrorKind::Denied);
+    // Without namespaces nothing can be masked, so commands are refused.
+    let refused = workspace.execute("sh read.sh", None).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unsupported, "{refused}");
 }
 
 async fn host_protects_file_calls() {

@@ -44,7 +44,7 @@ impl Container {
     }
 
     /// Uses an existing container of the planned name, if its labels match the plan.
-    async fn take_again(&self, plan: &Plan, name: &str, found: ContainerInspectResponse) -> Result<Made> {
+    async fn take_again(&self, plan: &Arc<Plan>, name: &str, found: ContainerInspectResponse) -> Result<Made> {
         let its = found.config.as_ref().and_then(|config| config.labels.clone()).unwrap_or_default();
         // A spare container had no session when it was created.
         let wanted = plan.labels.iter().filter(|(label, _)| *label != labels::SESSION);
@@ -54,7 +54,44 @@ impl Container {
                 "it was created with other options or by another program: see `docker inspect {name}`"
             )));
         }
-        self.take_over(name, found).await
+        let was_running = matches!(status(&found), ContainerStateStatusEnum::RUNNING);
+        let made = self.take_over(name, found).await?;
+        match self.verify(plan, &made).await {
+            Ok(()) => Ok(made),
+            Err(error) => {
+                if !was_running {
+                    removal::stop(&self.daemon, &made.id).await?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Verifies that a container that was not created just now covers what the plan protects. When it starts, the
+    /// daemon looks up its mounts again, by name; and its masks are those of the plan that created it.
+    async fn verify(&self, plan: &Arc<Plan>, made: &Made) -> Result<()> {
+        if !self.daemon.is_on_this_machine() {
+            return Ok(());
+        }
+        let expected = expected(plan).await?;
+        if expected.is_empty() {
+            return Ok(());
+        }
+        let remote = self.connect_to(made, None).await?;
+        match check::hold(&remote, &expected).await {
+            Err(error) if error.kind() == ErrorKind::Moved => {
+                let name = &made.name;
+                let sentence =
+                    format!("the container `{name}` exists already and shows other files: {}", error.sentence());
+                Err(Error::new(ErrorKind::Conflict, sentence)
+                    .hint(format!("remove it with `docker rm --force {name}`, or use another name")))
+            }
+            Err(error) => Err(error),
+            Ok(()) => {
+                *self.first.lock().unwrap_or_else(PoisonError::into_inner) = Some(remote);
+                Ok(())
+            }
+        }
     }
 
     /// Uses an existing container, and starts it if necessary.
@@ -205,6 +242,16 @@ async fn body(
     let (image, token) = (image.to_owned(), token.to_owned());
     let body = tokio::task::spawn_blocking(move || plan.body(&image, &volume, &token)).await;
     body.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "checking the mounts was interrupted")))
+}
+
+/// Returns what a container of this plan must show, on a blocking thread as well.
+async fn expected(plan: &Arc<Plan>) -> Result<Check> {
+    let plan = Arc::clone(plan);
+    let expected = tokio::task::spawn_blocking(move || plan.protected.mounts(&plan.volumes)).await;
+    match expected {
+        Ok(mounts) => Ok(mounts?.expected),
+        Err(_) => Err(Error::new(ErrorKind::Io, "checking the mounts was interrupted")),
+    }
 }
 
 fn all_streams() -> AttachContainerOptions {

@@ -1,8 +1,8 @@
-//! Removes containers.
+//! Stops and removes containers.
 
 use std::time::Duration;
 
-use bollard::query_parameters::RemoveContainerOptions;
+use bollard::query_parameters::{RemoveContainerOptions, StopContainerOptions};
 use tokio::time::Instant;
 use workden_core::{ErrorKind, Result};
 
@@ -10,6 +10,15 @@ use super::{Daemon, errors};
 
 /// How long a removal by another process may take.
 const REMOVAL_TIME: Duration = Duration::from_secs(15);
+
+/// Stops a container at once. One that has ended is fine.
+pub(super) async fn stop(daemon: &Daemon, id: &str) -> Result<()> {
+    let now = StopContainerOptions { t: Some(0), ..StopContainerOptions::default() };
+    match daemon.client().await?.stop_container(id, Some(now)).await {
+        Err(error) if !errors::is_not_found(&error) => Err(daemon.failed("stop a container", &error)),
+        _ => Ok(()),
+    }
+}
 
 /// Removes a container, and waits until it no longer exists.
 ///

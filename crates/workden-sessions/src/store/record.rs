@@ -37,8 +37,8 @@ impl SessionRecord {
         Ok(Self { kind, options, workspace, directory, masked, idle })
     }
 
-    /// Checks that the session is what the caller wants: of the same kind, with all the named options, and with
-    /// everything hidden that must be hidden.
+    /// Checks that the session is what the caller wants: of the same kind, in the same directory, with all the named
+    /// options, and with everything masked that must be masked.
     ///
     /// # Errors
     ///
@@ -47,6 +47,10 @@ impl SessionRecord {
         let conflict = |sentence: String| Err(Error::new(ErrorKind::Conflict, sentence).hint(LET_GO));
         if self.kind != wanted.kind {
             return conflict(format!("the session `{id}` is of the kind `{}`, not `{}`", self.kind, wanted.kind));
+        }
+        if (&self.workspace, &self.directory) != (&wanted.workspace, &wanted.directory) {
+            let (workspace, directory) = (self.workspace.display(), &self.directory);
+            return conflict(format!("the session `{id}` works in another directory: {workspace} at `{directory}`"));
         }
         for (name, value) in &wanted.options {
             match self.options.get(name) {
@@ -89,6 +93,7 @@ mod tests {
         }
         for (wanted, says) in [
             (record("linux", &[], &[]), "is of the kind `docker`, not `linux`"),
+            (SessionRecord { workspace: "/srv/y".into(), ..record("docker", &[], &[]) }, "works in another directory"),
             (record("docker", &[("--image", "b")], &[]), "has `--image a`, not `b`"),
             (record("docker", &[("--memory", "1")], &[]), "was made without `--memory 1`"),
             (record("docker", &[], &["/workspace/.env"]), "can read `/workspace/.env`"),

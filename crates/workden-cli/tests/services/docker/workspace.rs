@@ -5,7 +5,7 @@ use std::fs;
 
 use workden::{ErrorKind, MountAccess, Preset, Workspace};
 
-use crate::docker::places::BUSYBOX;
+use crate::docker::places::{BUSYBOX, docker, unique};
 
 const SECRET: &str = "hunter2";
 
@@ -44,4 +44,44 @@ async fn a_workspace_in_a_container_protects_every_directory_it_is_given() {
         assert_eq!(fs::read_to_string(host.join(".env")).unwrap(), SECRET);
     }
     workspace.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_named_container_without_the_masks_is_not_used_again() {
+    let (root, name) = (project(), unique("masks"));
+    let builder =
+        || Workspace::builder().root(root.path()).docker(|container| container.image(BUSYBOX).container_name(&name));
+    let open = builder().build().unwrap();
+    assert_eq!(open.execute("cat .env", None).await.unwrap().output.text(), SECRET);
+    let strict = builder().preset(Preset::Permissive).build().unwrap();
+    let refused = strict.execute("sh read.sh", None).await.unwrap_err();
+    assert!(refused.kind() == ErrorKind::Conflict && refused.sentence().contains("/workspace/.env"), "{refused}");
+    open.stop().await.unwrap();
+    let refused = strict.execute("sh read.sh", None).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Conflict, "{refused}");
+    assert!(!is_running(&name), "a container that is refused does not stay up");
+    docker(&["rm", "--force", &name]);
+}
+
+#[tokio::test]
+async fn a_link_in_a_stopped_container_does_not_lead_outside_when_it_starts_again() {
+    let (root, outside, name) = (project(), tempfile::tempdir().unwrap(), unique("links"));
+    fs::write(outside.path().join("private"), SECRET).unwrap();
+    fs::create_dir(root.path().join("a")).unwrap();
+    fs::write(root.path().join("a/.env"), SECRET).unwrap();
+    let workspace = Workspace::builder().preset(Preset::Permissive).root(root.path());
+    let workspace = workspace.docker(|container| container.image(BUSYBOX).container_name(&name)).build().unwrap();
+    assert_eq!(workspace.execute("ls a", None).await.unwrap().exit_code(), 0);
+    workspace.stop().await.unwrap();
+    // The directory is a mount of the container, which the daemon looks up again by its name.
+    fs::rename(root.path().join("a"), root.path().join("b")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), root.path().join("a")).unwrap();
+    let refused = workspace.execute("cat a/private", None).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Conflict, "{refused}");
+    assert!(!is_running(&name));
+    docker(&["rm", "--force", &name]);
+}
+
+fn is_running(name: &str) -> bool {
+    !docker(&["ps", "--quiet", "--filter", &format!("name={name}")]).is_empty()
 }

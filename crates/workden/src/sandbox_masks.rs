@@ -1,0 +1,116 @@
+//! The masks of one sandbox, under every policy that a workspace has added over it.
+//!
+//! Invariant: a sandbox starts with the masks of all policies over it, and a workspace whose policy came after the start
+//! runs no command while the sandbox shows a file that this policy denies.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use async_trait::async_trait;
+use workden_core::{
+    Access, Error, ErrorKind, Gate, Judgement, Op, Resolved, Result, Verdict, VirtualPath, Visibility, sandbox::Mount,
+};
+use workden_policy::Policy;
+
+use crate::masks;
+
+/// The masks of a sandbox. Clones share them.
+#[derive(Clone, Debug)]
+pub(crate) struct SandboxMasks {
+    /// The host files that commands see, at the paths of file calls.
+    shown: Arc<[Mount]>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The policies of all workspaces over the sandbox. A workspace that is gone needs no masks.
+    policies: Vec<Weak<Policy>>,
+    /// The masks of the last start.
+    masked: Option<BTreeSet<VirtualPath>>,
+    /// The policies that these masks satisfy.
+    satisfied: Vec<Weak<Policy>>,
+}
+
+impl SandboxMasks {
+    pub(crate) fn new(shown: Vec<Mount>) -> Self {
+        Self { shown: shown.into(), state: Arc::default() }
+    }
+
+    /// Adds a policy, for the next start.
+    pub(crate) fn add(&self, policy: &Arc<Policy>) {
+        let mut state = self.state();
+        state.policies.retain(|known| known.strong_count() > 0);
+        state.policies.push(Arc::downgrade(policy));
+    }
+
+    /// Returns the masks of a sandbox that starts now.
+    pub(crate) async fn at_start(&self) -> Result<Vec<VirtualPath>> {
+        let policies = self.state().policies.clone();
+        let mut masked = BTreeSet::new();
+        for policy in policies.iter().filter_map(Weak::upgrade) {
+            masked.extend(masks(&self.shown, &policy).await?);
+        }
+        let list = masked.iter().cloned().collect();
+        let mut state = self.state();
+        (state.masked, state.satisfied) = (Some(masked), policies);
+        Ok(list)
+    }
+
+    /// Checks that a sandbox that has started masks every file that a policy denies.
+    async fn satisfy(&self, policy: &Arc<Policy>) -> Result<()> {
+        let masked = {
+            let state = self.state();
+            let is_this = |known: &Weak<Policy>| known.ptr_eq(&Arc::downgrade(policy));
+            match &state.masked {
+                // The sandbox has not started, and will start with the masks of this policy.
+                None => return Ok(()),
+                Some(_) if state.satisfied.iter().any(is_this) => return Ok(()),
+                Some(masked) => masked.clone(),
+            }
+        };
+        let denied = masks(&self.shown, policy).await?;
+        if let Some(shown) = denied.iter().find(|at| !masked.iter().any(|mask| at.is_within(mask))) {
+            let sentence = format!("the sandbox started before this policy: its commands can read `{shown}`");
+            return Err(Error::new(ErrorKind::Conflict, sentence)
+                .hint("stop the sandbox, so that the next command starts it with the policy, or give it the policy"));
+        }
+        let mut state = self.state();
+        if state.masked.as_ref() == Some(&masked) {
+            state.satisfied.push(Arc::downgrade(policy));
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Refuses commands while the sandbox shows a file that the policy denies.
+#[derive(Clone, Debug)]
+pub(crate) struct MasksGate {
+    pub(crate) masks: SandboxMasks,
+    pub(crate) policy: Arc<Policy>,
+}
+
+#[async_trait]
+impl Gate for MasksGate {
+    async fn judge(&self, op: Op<'_>) -> Judgement {
+        let checked = match op.execution() {
+            Some(_) => self.masks.satisfy(&self.policy).await,
+            None => Ok(()),
+        };
+        checked.map_or_else(Verdict::Deny, |()| Verdict::Allow).into()
+    }
+
+    fn visibility(&self, _: Op<'_>) -> Visibility {
+        Visibility::everything()
+    }
+
+    fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
+        None
+    }
+}
