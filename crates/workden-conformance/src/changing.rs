@@ -1,4 +1,4 @@
-//! Files changed where they are: planned on what is there, and only in what the caller expects.
+//! Changes to files in place: planned on the current content, and made only if that content is what the caller expects.
 
 use workden_core::{
     Backend, BackendExt, ErrorKind, Expect, Refusal, Version, limits,
@@ -41,7 +41,7 @@ fn version(content: &str) -> Expect {
     Expect::Version(Version::of(content.as_bytes()))
 }
 
-/// At the start, in the middle and at the end of a long file, by text and by line.
+/// Changes by text and by line reach the start, the middle and the end of a long file.
 pub async fn the_parts_that_are_named_change_and_the_rest_is_kept(files: &dyn Backend) -> Outcome {
     let mut lines: Vec<String> = (0..20_000).map(|number| format!("line {number:05} \u{e9}t\u{e9}\r")).collect();
     lines[10_001] = "one ending that differs".to_owned();
@@ -63,7 +63,7 @@ pub async fn the_parts_that_are_named_change_and_the_rest_is_kept(files: &dyn Ba
     holds(files, "/f", lines.join("\n").replace("\u{e9}t\u{e9}", "summer")).await
 }
 
-/// The path, the version, and how many places or what happened to which lines.
+/// A change returns the path, the new version, and the number of replaced places or a summary of the changed lines.
 pub async fn a_change_says_where_it_was_and_what_it_did(files: &dyn Backend) -> Outcome {
     let inserted = line(1, "one", "new").placement(Placement::InsertAfter);
     for (change, after, effect) in [
@@ -82,7 +82,7 @@ pub async fn a_change_says_where_it_was_and_what_it_did(files: &dyn Backend) -> 
     Ok(())
 }
 
-/// It counts its places, and the version stays.
+/// A replacement by the same text counts its places and keeps the version.
 pub async fn a_change_to_the_same_is_a_change(files: &dyn Backend) -> Outcome {
     put(files, "/f", "one\n").await?;
     let here = at(files, "/f").await?;
@@ -92,7 +92,7 @@ pub async fn a_change_to_the_same_is_a_change(files: &dyn Backend) -> Outcome {
     holds(files, "/f", "one\n").await
 }
 
-/// And the version that comes back is the one to expect next.
+/// A change of the expected version returns the version to expect next.
 pub async fn a_change_of_the_expected_version_is_made(files: &dyn Backend) -> Outcome {
     let mut expected = put(files, "/f", "a\nb\n").await?.version;
     let here = at(files, "/f").await?;
@@ -105,12 +105,12 @@ pub async fn a_change_of_the_expected_version_is_made(files: &dyn Backend) -> Ou
         expected = files.change(&here, &change, Expect::Version(expected), limits::EDIT_BYTES).await?.version;
         holds(files, "/f", after).await?;
     }
-    // What a change says is what a writer can expect as well.
+    // A write accepts the version that a change returned.
     files.write(&here, "written".into(), Expect::Version(expected)).await?;
     holds(files, "/f", "written").await
 }
 
-/// However well the change would fit what is there.
+/// A stale version is `Conflict` even if the change would fit the current content.
 pub async fn a_change_of_another_version_is_a_conflict(files: &dyn Backend) -> Outcome {
     put(files, "/f", "one").await?;
     let here = at(files, "/f").await?;
@@ -138,7 +138,7 @@ pub async fn of_two_changes_of_one_version_the_second_is_a_conflict(files: &dyn 
     holds(files, "/f", "two").await
 }
 
-/// `AlreadyExists`.
+/// `Expect::Absent` for a file that exists is `AlreadyExists`.
 pub async fn what_is_to_be_absent_is_not_changed(files: &dyn Backend) -> Outcome {
     for (content, change) in [("one", replace("one", "1")), ("", replace("", "1"))] {
         put(files, "/f", content).await?;
@@ -149,7 +149,7 @@ pub async fn what_is_to_be_absent_is_not_changed(files: &dyn Backend) -> Outcome
     Ok(())
 }
 
-/// `NotFound`, whatever is expected; nor is a directory made.
+/// A change of a missing file is `NotFound`, whatever the caller expects, and makes no directory.
 pub async fn a_change_makes_no_file(files: &dyn Backend) -> Outcome {
     put(files, "/d/g", "x").await?;
     let before = tree(files).await?;
@@ -164,7 +164,8 @@ pub async fn a_change_makes_no_file(files: &dyn Backend) -> Outcome {
     is_unchanged(files, &before).await
 }
 
-/// A change that does not fit a stale file is not at fault: the caller has to read again.
+/// The expectation is checked before the change: a caller with a stale version must read again, even if its change does
+/// not fit.
 pub async fn what_is_expected_is_looked_at_first(files: &dyn Backend) -> Outcome {
     put(files, "/f", "one").await?;
     put(files, "/binary", "a\0b").await?;
@@ -184,7 +185,7 @@ pub async fn what_is_expected_is_looked_at_first(files: &dyn Backend) -> Outcome
     Ok(())
 }
 
-/// No file, no directory, no temporary name: not even when a part of the change would fit.
+/// A failed change leaves no new file, directory or temporary name behind, even if a part of the change would fit.
 pub async fn a_change_that_cannot_be_planned_changes_nothing(files: &dyn Backend) -> Outcome {
     put(files, "/d/f", "one\ntwo\ntwo\n").await?;
     put(files, "/d/binary", "a\0one").await?;
@@ -209,7 +210,7 @@ pub async fn a_change_that_cannot_be_planned_changes_nothing(files: &dyn Backend
     Ok(())
 }
 
-/// Before the change or after it, whichever way the change is told; nothing is changed.
+/// The ceiling holds for the content before and after the change, for either kind of change; nothing is written.
 pub async fn a_change_beyond_its_ceiling_is_too_large(files: &dyn Backend) -> Outcome {
     put(files, "/f", "one two\n").await?;
     let here = at(files, "/f").await?;

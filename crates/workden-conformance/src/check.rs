@@ -1,4 +1,4 @@
-//! `Check`: one sentence of the contract, and how to find out whether it holds.
+//! `Check`: one sentence of the contract and the function that tests it.
 
 use std::{fmt, panic::AssertUnwindSafe, pin::Pin};
 
@@ -7,13 +7,13 @@ use workden_core::Backend;
 
 use crate::{Failure, Outcome};
 
-/// What a check gives back while it runs.
+/// The future of a running check.
 pub type CheckFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 /// One sentence of the contract.
 #[derive(Clone, Copy)]
 pub struct Check {
-    /// The module it is in, like `renaming`.
+    /// The module of the check, like `renaming`.
     pub theme: &'static str,
     /// The sentence: the name of its function.
     pub name: &'static str,
@@ -21,17 +21,17 @@ pub struct Check {
 }
 
 impl Check {
-    /// Runs it on a backend, which must be empty. A backend that panics has failed.
+    /// Runs the check on an empty backend. A panic counts as a failure.
     ///
     /// # Errors
     ///
-    /// What was seen instead of what the contract says.
+    /// Returns `Failure` if the backend does not behave as the contract says.
     pub async fn run(&self, files: &dyn Backend) -> Outcome {
         caught((self.function)(files)).await
     }
 }
 
-/// What a check comes to; a panic is a failure.
+/// Runs a check to its outcome and turns a panic into a failure.
 pub(crate) async fn caught(check: CheckFuture<'_>) -> Outcome {
     match AssertUnwindSafe(check).catch_unwind().await {
         Ok(outcome) => outcome,
@@ -44,7 +44,7 @@ pub(crate) async fn caught(check: CheckFuture<'_>) -> Outcome {
 }
 
 impl fmt::Display for Check {
-    /// Like `renaming::a_file_moves_with_its_content`.
+    /// Writes the check as `renaming::a_file_moves_with_its_content`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}::{}", self.theme, self.name)
     }
@@ -56,7 +56,7 @@ impl fmt::Debug for Check {
     }
 }
 
-/// The list of a module's checks: its theme and its functions.
+/// Lists the checks of a module from its theme and its functions.
 macro_rules! list_checks {
     ($theme:ident: $($name:ident),+ $(,)?) => {
         /// The checks of this module.

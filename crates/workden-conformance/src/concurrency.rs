@@ -1,4 +1,4 @@
-//! Many callers at once: none is lost, one wins where only one can, and no reader sees half a file.
+//! Many concurrent callers: no update is lost, one caller wins where only one can, and no reader sees half a file.
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -23,7 +23,7 @@ list_checks! { concurrency:
     many_can_make_the_same_directory,
 }
 
-/// Each changes its own line, read and written while the others do the same.
+/// Each edit reads the file and changes one line while the others do the same.
 pub async fn sixty_four_edits_of_one_file_are_all_applied(files: &dyn Backend) -> Outcome {
     let line = |number: usize, state: &str| format!("line {number:02} {state}\n");
     put(files, "/f", (0..64).map(|number| line(number, "open")).collect::<String>()).await?;
@@ -31,7 +31,7 @@ pub async fn sixty_four_edits_of_one_file_are_all_applied(files: &dyn Backend) -
     let edits = join_all((0..64).map(|number| {
         let file = &file;
         async move {
-            // Longer than before, so that an edit at a stale place would be seen.
+            // The new line is longer than the old one, so an edit at a stale offset would show.
             let done = line(number, &format!("done {}", "!".repeat(number)));
             files.edit(file, &[Replacement::once(line(number, "open"), done)]).await
         }
@@ -43,8 +43,7 @@ pub async fn sixty_four_edits_of_one_file_are_all_applied(files: &dyn Backend) -
     holds(files, "/f", expected).await
 }
 
-/// Holds when one writer was let through, the others were refused with `kind`, and the file is
-/// the winner's.
+/// Holds when one writer succeeded, the others were refused with `kind`, and the file has the winner's content.
 async fn one_won<T>(files: &dyn Backend, typed: &str, answers: Vec<Result<T>>, kind: ErrorKind) -> Outcome {
     let mut winners = Vec::new();
     for (number, answer) in answers.into_iter().enumerate() {
@@ -57,7 +56,7 @@ async fn one_won<T>(files: &dyn Backend, typed: &str, answers: Vec<Result<T>>, k
     holds(files, typed, format!("by {}", winners[0])).await
 }
 
-/// The others are told that it exists.
+/// The other writers get `AlreadyExists`.
 pub async fn of_many_who_create_a_file_one_wins(files: &dyn Backend) -> Outcome {
     let file = path("/d/f")?;
     let answers =
@@ -65,7 +64,7 @@ pub async fn of_many_who_create_a_file_one_wins(files: &dyn Backend) -> Outcome 
     one_won(files, "/d/f", answers.await, ErrorKind::AlreadyExists).await
 }
 
-/// The others are told of the conflict.
+/// The other writers get `Conflict`.
 pub async fn of_many_who_replace_a_version_one_wins(files: &dyn Backend) -> Outcome {
     put(files, "/f", "old").await?;
     let file = path("/f")?;
@@ -74,7 +73,7 @@ pub async fn of_many_who_replace_a_version_one_wins(files: &dyn Backend) -> Outc
     one_won(files, "/f", answers.await, ErrorKind::Conflict).await
 }
 
-/// As for writers, though every change would still fit.
+/// The other callers get `Conflict`, as for writes.
 pub async fn of_many_who_change_a_version_one_wins(files: &dyn Backend) -> Outcome {
     put(files, "/f", "by no writer").await?;
     let file = &path("/f")?;
@@ -86,7 +85,7 @@ pub async fn of_many_who_change_a_version_one_wins(files: &dyn Backend) -> Outco
     one_won(files, "/f", answers.await, ErrorKind::Conflict).await
 }
 
-/// Never some of each, nor nothing.
+/// A reader never sees a mix of two contents or an empty file.
 pub async fn a_reader_sees_the_old_or_the_new_content(files: &dyn Backend) -> Outcome {
     let whole = |letter: u8| Bytes::from(vec![letter; 200_000]);
     put(files, "/f", whole(b'a')).await?;
@@ -105,7 +104,7 @@ pub async fn a_reader_sees_the_old_or_the_new_content(files: &dyn Backend) -> Ou
     Ok(())
 }
 
-/// On purpose, or above the files they write.
+/// Concurrent calls may make the same directory, by `make_dir` or as the parent of a written file.
 pub async fn many_can_make_the_same_directory(files: &dyn Backend) -> Outcome {
     let directory = path("/a/b/c")?;
     for made in join_all((0..16).map(|_| files.make_dir_path(&directory))).await {

@@ -1,5 +1,5 @@
-//! Something missing, a directory for a file, a file for a directory: every call refuses it with
-//! the kind of error the contract names, and changes nothing.
+//! Missing paths, a directory in place of a file, and a file in place of a directory: every call returns the error kind
+//! that the contract names, and changes nothing.
 
 use workden_core::{
     Backend, BackendExt, ByteRange, ErrorKind, Expect, IfExists, Removal, Result, Symlink, Version, limits,
@@ -23,8 +23,8 @@ list_checks! { confusions:
     an_error_names_the_path,
 }
 
-/// What every call that needs something to be there answers at a path. A backend that refuses to
-/// resolve it has answered for all of them.
+/// Returns the error kind of every call that needs an existing path. If the backend refuses to resolve the path, that
+/// error stands for all of them.
 async fn answers(files: &dyn Backend, typed: &str) -> Result<Vec<(&'static str, Option<ErrorKind>)>, Failure> {
     let (here, itself) = match (
         files.resolve(&path(typed)?, Symlink::Follow).await,
@@ -71,7 +71,7 @@ async fn all_answer(files: &dyn Backend, typed: &str, kind: ErrorKind) -> Outcom
     Ok(())
 }
 
-/// `NotFound`, whether the name is missing or the directory that would hold it.
+/// Every call is `NotFound`, whether the name or its parent directory is missing.
 pub async fn every_call_on_something_missing_says_so(files: &dyn Backend) -> Outcome {
     put(files, "/d/f", "x").await?;
     let before = tree(files).await?;
@@ -81,7 +81,7 @@ pub async fn every_call_on_something_missing_says_so(files: &dyn Backend) -> Out
     is_unchanged(files, &before).await
 }
 
-/// `/f/x`, where `/f` is a file, is `NotDirectory`.
+/// Every call on `/f/x`, where `/f` is a file, is `NotDirectory`.
 pub async fn every_call_through_a_file_says_that_it_is_no_directory(files: &dyn Backend) -> Outcome {
     put(files, "/f", "x").await?;
     let before = tree(files).await?;
@@ -150,7 +150,7 @@ pub async fn every_call_that_wants_a_directory_refuses_a_file(files: &dyn Backen
     is_unchanged(files, &before).await
 }
 
-/// A refusal says which path it is about, as the agent knows it.
+/// An error names the path as the agent knows it.
 pub async fn an_error_names_the_path(files: &dyn Backend) -> Outcome {
     put(files, "/d/f", "x").await?;
     let missing = path("/d/mis sing")?;

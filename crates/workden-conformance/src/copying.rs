@@ -1,4 +1,4 @@
-//! Copying files, and what may be in the way.
+//! Copying files, with and without a file at the destination.
 
 use workden_core::{Backend, BackendExt, ErrorKind, IfExists, Replaced, Version};
 
@@ -18,7 +18,7 @@ list_checks! { copying:
     a_file_copied_onto_itself_stays,
 }
 
-/// The directories above the new name are made.
+/// A copy makes the missing parent directories.
 pub async fn a_copy_has_the_content_and_the_original_stays(files: &dyn Backend) -> Outcome {
     let contents = [("/text", b"a\r\nb".to_vec()), ("/empty", Vec::new()), ("/noise", noise())];
     for (from, content) in contents {
@@ -31,7 +31,7 @@ pub async fn a_copy_has_the_content_and_the_original_stays(files: &dyn Backend) 
     equal("all copies", listed(files, "/new/deep").await?, ["/new/deep/empty", "/new/deep/noise", "/new/deep/text"])
 }
 
-/// As a write does.
+/// A copy returns the same details as a write.
 pub async fn a_copy_says_what_was_there_and_what_is_now(files: &dyn Backend) -> Outcome {
     put(files, "/a", "one").await?;
     for before in [Replaced::Nothing, Replaced::File] {
@@ -43,7 +43,7 @@ pub async fn a_copy_says_what_was_there_and_what_is_now(files: &dyn Backend) -> 
     Ok(())
 }
 
-/// `AlreadyExists` otherwise, and both stay.
+/// Without `IfExists::Replace` an existing destination is `AlreadyExists`, and both files stay.
 pub async fn a_copy_replaces_a_file_only_when_told_to(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/a", "from"), ("/d/b", "to, and longer")]).await?;
     let before = tree(files).await?;
@@ -55,7 +55,7 @@ pub async fn a_copy_replaces_a_file_only_when_told_to(files: &dyn Backend) -> Ou
     holds(files, "/d/b", "from").await
 }
 
-/// Changing the one does not change the other.
+/// A change to the original does not change the copy.
 pub async fn a_copy_leads_a_life_of_its_own(files: &dyn Backend) -> Outcome {
     put(files, "/a", "one").await?;
     files.copy_path(&path("/a")?, &path("/b")?, IfExists::Refuse).await?;
@@ -65,12 +65,12 @@ pub async fn a_copy_leads_a_life_of_its_own(files: &dyn Backend) -> Outcome {
     holds(files, "/a", "two").await
 }
 
-/// Whatever the answer is, nothing is lost.
+/// Copying a file onto itself may succeed or fail, but loses nothing.
 pub async fn a_file_copied_onto_itself_stays(files: &dyn Backend) -> Outcome {
     put(files, "/d/f", "x").await?;
     let before = tree(files).await?;
     for if_exists in [IfExists::Refuse, IfExists::Replace] {
-        // A backend may do nothing or refuse: the contract is about what is there afterwards.
+        // The backend may do nothing or refuse: the contract is only about the files afterwards.
         let _ = files.copy_path(&path("/d/f")?, &path("/d/f")?, if_exists).await;
         is_unchanged(files, &before).await?;
     }

@@ -1,4 +1,4 @@
-//! Directories: made with those above, and listed in one order, bounded.
+//! Directories: made with their parents, and listed in a fixed order up to a bound.
 
 use workden_core::{
     Backend, BackendExt, EntryKind, Removal,
@@ -23,7 +23,7 @@ list_checks! { directories:
     a_listing_keeps_the_first_and_counts_the_rest,
 }
 
-/// However many are missing.
+/// All missing parents are made.
 pub async fn a_directory_is_made_with_those_above_it(files: &dyn Backend) -> Outcome {
     make(files, "/a/b/c").await?;
     for typed in ["/a", "/a/b", "/a/b/c"] {
@@ -32,7 +32,7 @@ pub async fn a_directory_is_made_with_those_above_it(files: &dyn Backend) -> Out
     equal("the content of a new directory", listed(files, "/a/b/c").await?, Vec::<String>::new())
 }
 
-/// Nothing in it is lost; the root is there from the start.
+/// Making a directory again keeps its content; the root always exists.
 pub async fn making_a_directory_again_is_fine(files: &dyn Backend) -> Outcome {
     make(files, "/a/b").await?;
     put(files, "/a/b/f", "x").await?;
@@ -42,7 +42,7 @@ pub async fn making_a_directory_again_is_fine(files: &dyn Backend) -> Outcome {
     holds(files, "/a/b/f", "x").await
 }
 
-/// It was made, and only removing it removes it.
+/// A directory stays until it is removed itself.
 pub async fn a_directory_stays_when_it_becomes_empty(files: &dyn Backend) -> Outcome {
     put(files, "/a/b/f", "x").await?;
     files.remove_path(&path("/a/b/f")?, Removal::One).await?;
@@ -50,7 +50,7 @@ pub async fn a_directory_stays_when_it_becomes_empty(files: &dyn Backend) -> Out
     equal("what it lists", listed(files, "/a/b").await?, Vec::<String>::new())
 }
 
-/// By bytes of the name within each group.
+/// Directories and files are each sorted by the bytes of their names.
 pub async fn a_listing_has_directories_first_then_by_name(files: &dyn Backend) -> Outcome {
     for typed in ["/b", "/a.txt", "/Z", "/a-b", "/é", "/a", "/10", "/9", "/a b"] {
         put(files, typed, "x").await?;
@@ -65,20 +65,20 @@ pub async fn a_listing_has_directories_first_then_by_name(files: &dyn Backend) -
     )
 }
 
-/// Neither what is further below nor what only starts with the same name.
+/// A listing shows neither deeper entries nor siblings that share a prefix.
 pub async fn a_listing_shows_one_level(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/d/f", "x"), ("/d/e/g", "x"), ("/d-f", "x"), ("/d.txt", "x"), ("/dd/f", "x")]).await?;
     equal("what is in `/d`", listed(files, "/d").await?, ["/d/e", "/d/f"])?;
     equal("what is in `/`", listed(files, "/").await?, ["/d", "/dd", "/d-f", "/d.txt"])
 }
 
-/// What to hide is not for a backend to choose.
+/// A backend does not hide names by itself.
 pub async fn a_listing_shows_hidden_names(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/.git/HEAD", "x"), ("/.gitignore", "shown\n"), ("/.env", "x"), ("/shown", "x")]).await?;
     equal("what is listed", listed(files, "/").await?, ["/.git", "/.env", "/.gitignore", "/shown"])
 }
 
-/// Entry by entry.
+/// Each listed entry equals the entry from `stat`.
 pub async fn a_listing_says_what_stat_says(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/d/five", "12345"), ("/d/empty", ""), ("/d/e/f", "x")]).await?;
     let entries = listing(files, "/d").await?.entries;
@@ -95,7 +95,7 @@ pub async fn a_listing_says_what_stat_says(files: &dyn Backend) -> Outcome {
     Ok(())
 }
 
-/// `keep` bounds it; what is kept are the first of the order.
+/// `keep` bounds a listing to its first entries.
 pub async fn a_listing_keeps_the_first_and_counts_the_rest(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/a", "x"), ("/b", "x"), ("/c", "x"), ("/d/f", "x")]).await?;
     for (keep, expected, left_out) in

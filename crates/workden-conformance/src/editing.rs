@@ -1,4 +1,4 @@
-//! Exact edits: the one place, all places, several at once, and every byte beside them kept.
+//! Exact edits: one place, all places, or several edits at once, with every other byte kept.
 
 use workden_core::{Backend, BackendExt, Error, ErrorKind, text::Replacement};
 
@@ -21,7 +21,7 @@ list_checks! { editing:
     an_edit_must_say_what_to_replace,
 }
 
-/// Edits `before`, which must be refused and left as it is.
+/// Holds when an edit of `before` is refused and the file stays as it is.
 async fn refuses(
     files: &dyn Backend,
     before: &'static [u8],
@@ -35,7 +35,7 @@ async fn refuses(
     Ok(error)
 }
 
-/// How many places that were comes back.
+/// The edit returns the number of replaced places.
 pub async fn a_text_that_stands_once_is_replaced(files: &dyn Backend) -> Outcome {
     put(files, "/d/f", "one two three").await?;
     let replaced = files.edit(&path("/d/f")?, &[Replacement::once("two", "2")]).await?;
@@ -45,7 +45,7 @@ pub async fn a_text_that_stands_once_is_replaced(files: &dyn Backend) -> Outcome
     holds(files, "/d/f", "one three").await
 }
 
-/// The error has the line numbers, and says what to do.
+/// The error has the line numbers and a hint.
 pub async fn a_text_that_stands_more_often_is_ambiguous(files: &dyn Backend) -> Outcome {
     let edit = [Replacement::once("x", "z")];
     let error = refuses(files, b"x\ny\nx\n", &edit, ErrorKind::Ambiguous).await?;
@@ -54,7 +54,7 @@ pub async fn a_text_that_stands_more_often_is_ambiguous(files: &dyn Backend) -> 
     refuses(files, b"aaa", &[Replacement::once("aa", "b")], ErrorKind::Ambiguous).await.map(drop)
 }
 
-/// One after the other, from the start.
+/// Matches are found from the start and do not overlap.
 pub async fn every_place_is_replaced_when_all_are_meant(files: &dyn Backend) -> Outcome {
     put(files, "/f", "x\ny\nx\naaax").await?;
     equal("how many places", files.edit(&path("/f")?, &[Replacement::all("x", "xx")]).await?, 3)?;
@@ -64,7 +64,7 @@ pub async fn every_place_is_replaced_when_all_are_meant(files: &dyn Backend) -> 
     refuses(files, b"abc", &[Replacement::all("x", "y")], ErrorKind::NoMatch).await.map(drop)
 }
 
-/// With what makes the difference: indentation, white space at the end, quotes, line endings.
+/// The error names the difference: indentation, trailing white space, quotes or line endings.
 pub async fn a_text_that_is_not_there_is_answered_with_the_nearest_lines(files: &dyn Backend) -> Outcome {
     let contents: [(&[u8], &str, &str, &str); 5] = [
         (b"fn a() {\n    run();\n}\n", "fn a() {\n\trun();\n}", "     2\t    run();", "indentation"),
@@ -81,7 +81,7 @@ pub async fn a_text_that_is_not_there_is_answered_with_the_nearest_lines(files: 
     Ok(())
 }
 
-/// Each works on the outcome of the one before; the error says which one failed.
+/// Each edit works on the result of the previous one; the error names the failed edit.
 pub async fn several_edits_are_applied_together_or_not_at_all(files: &dyn Backend) -> Outcome {
     let series = [Replacement::once("one", "two"), Replacement::once("two three", "four")];
     put(files, "/f", "one three\r\n").await?;
@@ -91,7 +91,7 @@ pub async fn several_edits_are_applied_together_or_not_at_all(files: &dyn Backen
     says(&refuses(files, b"one three\r\n", &broken, ErrorKind::NoMatch).await?, "edit 2 of 2 (none was applied)")
 }
 
-/// Line endings, a mark, a missing final newline, Latin-1 and UTF-16 survive.
+/// Line endings, a byte-order mark, a missing final newline, Latin-1 and UTF-16 survive an edit.
 pub async fn an_edit_keeps_every_byte_outside_it(files: &dyn Backend) -> Outcome {
     let contents: [(&[u8], &str, &str, &[u8]); 7] = [
         (b"a\r\nb\nc\rd", "b", "B", b"a\r\nB\nc\rd"),
@@ -110,7 +110,7 @@ pub async fn an_edit_keeps_every_byte_outside_it(files: &dyn Backend) -> Outcome
     Ok(())
 }
 
-/// A plain newline in an edit means the ending that the file has.
+/// A plain newline in an edit matches the line ending of the file.
 pub async fn a_file_of_crlf_lines_stays_one(files: &dyn Backend) -> Outcome {
     for (old, new, after) in
         [("a\nb", "x\ny", "x\r\ny\r\nc\r\n"), ("b", "1\n2", "a\r\n1\r\n2\r\nc\r\n"), ("a\r\nb", "z", "z\r\nc\r\n")]
@@ -122,7 +122,7 @@ pub async fn a_file_of_crlf_lines_stays_one(files: &dyn Backend) -> Outcome {
     Ok(())
 }
 
-/// Binary content, half a UTF-16 unit, and a character that the encoding does not have.
+/// Binary content, half a UTF-16 unit, and characters missing from the file's encoding are refused.
 pub async fn what_cannot_be_edited_without_loss_is_refused(files: &dyn Backend) -> Outcome {
     let contents: [(&[u8], &str); 3] = [(b"a\0b", "x"), (b"\xFF\xFEa\0b", "x"), (b"a caf\xE9", "\u{65e5}")];
     for (content, new) in contents {
@@ -131,7 +131,7 @@ pub async fn what_cannot_be_edited_without_loss_is_refused(files: &dyn Backend) 
     Ok(())
 }
 
-/// An empty text to replace, in a file that has content, and no edit at all.
+/// An empty old text in a non-empty file, and an empty list of edits, are refused.
 pub async fn an_edit_must_say_what_to_replace(files: &dyn Backend) -> Outcome {
     refuses(files, b"abc", &[Replacement::once("", "x")], ErrorKind::InvalidArgument).await?;
     refuses(files, b"abc", &[], ErrorKind::InvalidArgument).await.map(drop)

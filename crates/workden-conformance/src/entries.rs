@@ -1,4 +1,4 @@
-//! What `resolve` and `stat` say of a path.
+//! The answers of `resolve` and `stat`.
 
 use workden_core::{Backend, BackendExt, EntryKind, ErrorKind, Link, NameForm, Presence, Symlink};
 
@@ -21,7 +21,7 @@ list_checks! { entries:
     what_has_one_name_has_no_others,
 }
 
-/// A backend from the factory has a root, and nothing in it.
+/// A backend from the factory has an empty root.
 pub async fn a_new_workspace_is_an_empty_directory(files: &dyn Backend) -> Outcome {
     let root = files.entry(&path("/")?).await?;
     equal("the kind of the root", root.kind, EntryKind::Directory)?;
@@ -38,7 +38,7 @@ pub async fn every_spelling_of_a_path_leads_to_one_file(files: &dyn Backend) -> 
     equal("the files there are", listed(files, "/a").await?, ["/a/b.txt"])
 }
 
-/// There or not yet there, and whether or not a link at the end would be followed.
+/// Existing and missing paths resolve to themselves, with `Symlink::Follow` and `Symlink::NoFollow`.
 pub async fn without_links_a_path_resolves_to_itself(files: &dyn Backend) -> Outcome {
     put(files, "/d/f", "x").await?;
     for typed in ["/", "/d", "/d/f", "/d/new", "/new/deep/er"] {
@@ -51,7 +51,7 @@ pub async fn without_links_a_path_resolves_to_itself(files: &dyn Backend) -> Out
     equal("what resolving has made", listed(files, "/").await?, ["/d"])
 }
 
-/// Or it says nothing of it.
+/// `resolve` reports the same entry as `stat`, or `Presence::Unknown`.
 pub async fn resolving_says_what_is_there_as_stat_does(files: &dyn Backend) -> Outcome {
     put(files, "/d/f", "x").await?;
     for typed in ["/", "/d", "/d/f", "/d/new", "/new/deep/er"] {
@@ -67,7 +67,7 @@ pub async fn resolving_says_what_is_there_as_stat_does(files: &dyn Backend) -> O
     Ok(())
 }
 
-/// Path, kind, size, and that it is neither a link nor badly spelled.
+/// A file's entry has its path, kind and size, and is neither a link nor a lossy name.
 pub async fn a_file_is_described_with_its_size(files: &dyn Backend) -> Outcome {
     for (typed, text) in [("/empty", ""), ("/d/five", "12345"), ("/umlaut", "ä")] {
         put(files, typed, text).await?;
@@ -81,7 +81,7 @@ pub async fn a_file_is_described_with_its_size(files: &dyn Backend) -> Outcome {
     Ok(())
 }
 
-/// A directory has a path and a kind.
+/// A directory's entry has a path and a kind.
 pub async fn a_directory_is_described_without_a_size(files: &dyn Backend) -> Outcome {
     make(files, "/d/e").await?;
     for typed in ["/", "/d", "/d/e"] {
@@ -94,7 +94,7 @@ pub async fn a_directory_is_described_without_a_size(files: &dyn Backend) -> Out
     Ok(())
 }
 
-/// A file that is written again is not older than it was, nor than one written before it.
+/// A rewritten file is not older than before, nor older than a file written earlier.
 pub async fn a_time_of_change_does_not_go_back(files: &dyn Backend) -> Outcome {
     let mut latest = None;
     for typed in ["/a", "/b", "/a", "/b"] {
@@ -107,7 +107,7 @@ pub async fn a_time_of_change_does_not_go_back(files: &dyn Backend) -> Outcome {
     Ok(())
 }
 
-/// `exists` is about files: a directory is none, and a broken path is no error.
+/// `exists` is true only for files: a directory or a path through a file is `false`, not an error.
 pub async fn only_files_are_said_to_exist(files: &dyn Backend) -> Outcome {
     put(files, "/d/f", "x").await?;
     for (typed, expected) in [("/d/f", true), ("/d", false), ("/", false), ("/d/g", false), ("/d/f/x", false)] {
@@ -116,7 +116,7 @@ pub async fn only_files_are_said_to_exist(files: &dyn Backend) -> Outcome {
     Ok(())
 }
 
-/// Nor has what is not there; and what a backend identifies it also finds.
+/// Neither a file with one name nor a missing path has other names; an identified file is found by its identity.
 pub async fn what_has_one_name_has_no_others(files: &dyn Backend) -> Outcome {
     put(files, "/d/f", "x").await?;
     put(files, "/d/same", "x").await?;

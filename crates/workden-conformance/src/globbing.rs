@@ -1,4 +1,4 @@
-//! Finding paths by pattern: what a pattern means, what is shown, in which order, how bounded.
+//! Finding paths by pattern: pattern syntax, visible entries, order and bounds.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ async fn finds(files: &dyn Backend, base: &str, pattern: &str, expected: &[&str]
     equal("how many are left out", found.left_out, 0)
 }
 
-/// `**/` is any number of directories, none included.
+/// `**/` matches any number of directories, including none.
 pub async fn stars_stay_in_a_name_and_double_stars_cross_directories(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     finds(files, "/", "*.py", &["/.hidden.py", "/a.py"]).await?;
@@ -65,7 +65,7 @@ pub async fn stars_stay_in_a_name_and_double_stars_cross_directories(files: &dyn
     finds(files, "/", "NOTES.md", &[]).await
 }
 
-/// Also for names that hold the very signs, which `\` takes at their word.
+/// A backslash escapes the special characters in a pattern.
 pub async fn braces_classes_and_question_marks_match_as_they_should(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     finds(files, "/", "*.{rs,md}", &["/b.rs", "/notes.md"]).await?;
@@ -80,7 +80,7 @@ pub async fn braces_classes_and_question_marks_match_as_they_should(files: &dyn 
     finds(files, "/odd", "\\{b\\}", &["/odd/{b}"]).await
 }
 
-/// A leading `/` means the root; what is not below the directory searched is not found.
+/// A leading `/` means the root; paths outside the searched directory are not found.
 pub async fn a_pattern_starts_where_the_search_does_or_at_the_root(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     finds(files, "/src", "*.py", &["/src/a.py"]).await?;
@@ -93,7 +93,7 @@ pub async fn a_pattern_starts_where_the_search_does_or_at_the_root(files: &dyn B
     finds(files, "/", "/src/deep/c.rs", &["/src/deep/c.rs"]).await
 }
 
-/// A name that starts with a dot, and all that is below one.
+/// A hidden name starts with a dot or is below a directory that does.
 pub async fn hidden_names_are_found_unless_told_otherwise(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     let all = ["/.config/d.py", "/.hidden.py", "/a.py", "/src/a.py", "/src/deep/b.py", "/src-old/a.py"];
@@ -102,7 +102,7 @@ pub async fn hidden_names_are_found_unless_told_otherwise(files: &dyn Backend) -
     equal("what is not hidden", paths_of(&glob(files, "/", &request).await?), &all[2..])
 }
 
-/// Empty ones as well.
+/// Empty directories are found as well.
 pub async fn files_are_found_and_directories_when_asked_for(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/a/f", "x"), ("/a/b/g", "x")]).await?;
     make(files, "/a/empty").await?;
@@ -116,7 +116,7 @@ pub async fn files_are_found_and_directories_when_asked_for(files: &dyn Backend)
     equal("how many are directories", kinds.len(), 3)
 }
 
-/// By the times that the entries have, which may be equal.
+/// The order follows the modification times of the entries, which may be equal.
 pub async fn the_newest_come_first_and_ties_go_by_path(files: &dyn Backend) -> Outcome {
     for number in [3, 1, 4, 0, 5, 9, 2, 6, 8, 7] {
         put(files, &format!("/{}/{number}", number % 2), "x").await?;
@@ -129,7 +129,7 @@ pub async fn the_newest_come_first_and_ties_go_by_path(files: &dyn Backend) -> O
             pair[0].modified > pair[1].modified || pair[0].modified == pair[1].modified && pair[0].path < pair[1].path;
         ensure(in_order, format!("{:?} should not come before {:?}", pair[0], pair[1]))?;
     }
-    // The oldest may share their time, but what was written last cannot be older than the rest.
+    // Older files may share a time, but the last written file cannot be older than the rest.
     let newest = found.entries.iter().filter(|entry| entry.modified == found.entries[0].modified);
     ensure(
         newest.into_iter().any(|entry| entry.path.as_str() == "/1/3"),
@@ -137,7 +137,7 @@ pub async fn the_newest_come_first_and_ties_go_by_path(files: &dyn Backend) -> O
     )
 }
 
-/// Entry by entry.
+/// Each found entry equals the entry from `stat`.
 pub async fn a_glob_says_what_stat_says(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/a", "12345"), ("/d/b", ""), ("/d/e/c", "x")]).await?;
     let found = glob(files, "/", &GlobRequest::new("**")).await?;
@@ -149,7 +149,7 @@ pub async fn a_glob_says_what_stat_says(files: &dyn Backend) -> Outcome {
     Ok(())
 }
 
-/// `keep` bounds it; what is kept are the first of the order.
+/// `keep` bounds a glob to the first entries of its order.
 pub async fn a_glob_keeps_the_first_and_counts_the_rest(files: &dyn Backend) -> Outcome {
     for number in 0..50 {
         put(files, &format!("/{}/{number}", number % 7), "x").await?;
@@ -163,7 +163,7 @@ pub async fn a_glob_keeps_the_first_and_counts_the_rest(files: &dyn Backend) -> 
     Ok(())
 }
 
-/// With what it has, which may be nothing.
+/// A glob past its deadline returns its results so far, which may be empty.
 pub async fn a_glob_out_of_time_says_so(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     let request = GlobRequest::new("**").deadline(Duration::ZERO);
@@ -174,7 +174,7 @@ pub async fn a_glob_out_of_time_says_so(files: &dyn Backend) -> Outcome {
     )
 }
 
-/// `InvalidPattern`, with a hint at what a pattern looks like.
+/// An invalid pattern is `InvalidPattern`, with a hint about the syntax.
 pub async fn a_pattern_that_is_none_is_refused(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     for pattern in ["", "/", ".", "..", "../*", "src/../*.py", "[z-a]", "[a", "{a", "a\0b"] {

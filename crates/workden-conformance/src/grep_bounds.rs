@@ -1,4 +1,4 @@
-//! What bounds a grep, and that it says when it was bounded.
+//! The bounds of a grep, and how it reports them.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn grep(files: &dyn Backend, base: &str, request: &GrepRequest) -> Result<
     Ok(found)
 }
 
-/// Context counts as well, where it is asked for.
+/// Requested context lines count toward `keep`.
 pub async fn the_first_lines_by_path_are_kept_and_all_are_counted(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     let all = ["/a/f:1:x1", "/a/f:2:x2", "/a/f:4:x3", "/b:1:x4", "/b:2:x5", "/d:1:x6"];
@@ -45,7 +45,7 @@ pub async fn the_first_lines_by_path_are_kept_and_all_are_counted(files: &dyn Ba
     equal("four lines with context", lines_of(&found), ["/a/f:1:x1", "/a/f:2:x2", "/a/f-3-y", "/a/f:4:x3"])
 }
 
-/// No lines; the files are what is kept and counted.
+/// `Detail::Paths` returns no lines; `keep` counts files.
 pub async fn only_paths_when_only_paths_are_asked_for(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     let request = GrepRequest::regex("x").detail(Detail::Paths);
@@ -58,7 +58,7 @@ pub async fn only_paths_when_only_paths_are_asked_for(files: &dyn Backend) -> Ou
     equal("how many match", two.files_matched, 3)
 }
 
-/// No lines, but how many match in each file.
+/// `Detail::Counts` returns no lines, but the number of matches in each file.
 pub async fn counts_when_counts_are_asked_for(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     let found = grep(files, "/", &GrepRequest::regex("x").detail(Detail::Counts)).await?;
@@ -68,7 +68,7 @@ pub async fn counts_when_counts_are_asked_for(files: &dyn Backend) -> Outcome {
     equal("how many match in all", found.matches, 6)
 }
 
-/// In a directory and in one file; what it has found so far comes back.
+/// The ceiling holds for a directory and for a single file; the matches so far are returned.
 pub async fn a_grep_stops_at_its_ceiling_and_says_so(files: &dyn Backend) -> Outcome {
     for number in 0..200 {
         put(files, &format!("/{}/{number}", number % 10), "x\nx\nx\n").await?;
@@ -86,7 +86,7 @@ pub async fn a_grep_stops_at_its_ceiling_and_says_so(files: &dyn Backend) -> Out
     equal("how it ends below its ceiling", (whole.completeness, whole.matches), (Completeness::Complete, 1_100))
 }
 
-/// With what it has, which may be nothing.
+/// A grep past its deadline returns its results so far, which may be empty.
 pub async fn a_grep_out_of_time_says_so(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     let request = GrepRequest::regex("x").deadline(Duration::ZERO);

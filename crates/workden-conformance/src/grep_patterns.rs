@@ -1,4 +1,4 @@
-//! What a grep looks for, and how it shows what it found.
+//! The patterns of a grep, and how it shows the matches.
 
 use workden_core::{
     Backend, BackendExt, ErrorKind,
@@ -35,7 +35,7 @@ async fn finds(files: &dyn Backend, request: &GrepRequest, expected: &[&str]) ->
     equal(format!("the lines with {:?}", request.pattern.text), lines_of(&found), expected)
 }
 
-/// CRLF or LF, and a last line without any.
+/// Lines may end in CRLF, in LF, or at the end of the file.
 pub async fn lines_come_with_their_numbers_and_without_their_endings(files: &dyn Backend) -> Outcome {
     put(files, "/f", "one\ntwo\r\n\nthree two\nfour\ntwo").await?;
     finds(files, &GrepRequest::regex("two"), &["/f:2:two", "/f:4:three two", "/f:6:two"]).await?;
@@ -48,7 +48,7 @@ pub async fn lines_come_with_their_numbers_and_without_their_endings(files: &dyn
     finds(files, &GrepRequest::regex("nowhere"), &[]).await
 }
 
-/// With every sign that an expression would take for something else.
+/// No character of a literal has a special meaning.
 pub async fn a_literal_is_taken_as_it_stands(files: &dyn Backend) -> Outcome {
     put(files, "/f", "a.b\naxb\nf(x[\n\\d+\n42\n").await?;
     finds(files, &GrepRequest::literal("a.b"), &["/f:1:a.b"]).await?;
@@ -58,7 +58,7 @@ pub async fn a_literal_is_taken_as_it_stands(files: &dyn Backend) -> Outcome {
     finds(files, &GrepRequest::regex("^\\d+$"), &["/f:5:42"]).await
 }
 
-/// It does, unless told otherwise; `Smart` goes by the pattern.
+/// Letter case counts by default; `Smart` ignores it for patterns in lower case.
 pub async fn letter_case_counts_as_asked(files: &dyn Backend) -> Outcome {
     put(files, "/f", "word\nWord\nWORD\nÄ\nä\n").await?;
     let cased = |text: &str, case| GrepRequest::new(Pattern { case, ..Pattern::regex(text) });
@@ -70,7 +70,7 @@ pub async fn letter_case_counts_as_asked(files: &dyn Backend) -> Outcome {
     finds(files, &cased("ä", LetterCase::Insensitive), &["/f:4:Ä", "/f:5:ä"]).await
 }
 
-/// Each line once, however close the matches are, and marked as what it is.
+/// Each line is shown once, however close the matches are, and marked as a match or as context.
 pub async fn lines_around_a_match_are_shown_when_asked_for(files: &dyn Backend) -> Outcome {
     put(files, "/f", "1\n2\nx3\n4\nx5\n6\n7\n8\n").await?;
     let around = |before, after| GrepRequest::regex("x").context(Context::new(before, after));
@@ -81,7 +81,7 @@ pub async fn lines_around_a_match_are_shown_when_asked_for(files: &dyn Backend) 
     equal("what counts as a match", grep(files, &around(9, 9)).await?.matches, 2)
 }
 
-/// A newline in a pattern of one line is refused, with the way to ask for more.
+/// A newline in a single-line pattern is refused, with a hint at multi-line search.
 pub async fn a_match_goes_over_lines_only_when_asked_to(files: &dyn Backend) -> Outcome {
     put(files, "/f", "a\nb\nc\n").await?;
     let across = |text: &str| GrepRequest::new(Pattern { span: Span::MultiLine, ..Pattern::regex(text) });
@@ -92,7 +92,7 @@ pub async fn a_match_goes_over_lines_only_when_asked_to(files: &dyn Backend) -> 
     says(&refused("a newline in a pattern of one line", answer, ErrorKind::InvalidPattern)?, "multi-line")
 }
 
-/// Of each file, the first ones.
+/// The first matches of each file are kept.
 pub async fn a_file_gives_no_more_matches_than_asked_for(files: &dyn Backend) -> Outcome {
     put(files, "/f", "x1\nx2\nx3\n").await?;
     put(files, "/g", "x4\nx5\n").await?;
@@ -103,7 +103,7 @@ pub async fn a_file_gives_no_more_matches_than_asked_for(files: &dyn Backend) ->
     equal("how many are counted", grep(files, &most(9)).await?.matches, 5)
 }
 
-/// Its start, no half character, and how many bytes are left out.
+/// A long line is shown up to a whole character, with the number of omitted bytes.
 pub async fn a_long_line_is_shown_in_part(files: &dyn Backend) -> Outcome {
     put(files, "/f", format!("needle é{}\n", "a".repeat(100_000))).await?;
     for (line_bytes, text, left_out) in [(6, "needle", 100_003), (8, "needle ", 100_002), (9, "needle é", 100_000)] {
@@ -120,7 +120,7 @@ fn all_lines(found: &Grepped) -> impl Iterator<Item = LineMatch<'_>> {
     found.files.iter().flat_map(|file| &file.lines)
 }
 
-/// UTF-16 by its mark; bytes that are no text are shown as such.
+/// UTF-16 is recognised by its byte-order mark; bytes that are not text are shown as such.
 pub async fn text_in_other_encodings_is_searched(files: &dyn Backend) -> Outcome {
     let utf16: Vec<u8> = "\u{FEFF}häy\nnéedle\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     put(files, "/f", utf16).await?;
@@ -130,7 +130,7 @@ pub async fn text_in_other_encodings_is_searched(files: &dyn Backend) -> Outcome
     finds(files, &GrepRequest::regex("^needle"), &["/h:1:needle"]).await
 }
 
-/// In linear time, so that no pattern can hang a search, not even `(a+)+$`.
+/// Matching takes linear time, so no pattern can hang a search, not even `(a+)+$`.
 pub async fn a_pattern_made_to_backtrack_is_answered(files: &dyn Backend) -> Outcome {
     let many = "a".repeat(10_000);
     put(files, "/f", format!("{many}b\n{many}\n")).await?;
@@ -138,7 +138,7 @@ pub async fn a_pattern_made_to_backtrack_is_answered(files: &dyn Backend) -> Out
     equal("the line that ends in a", lines_of(&found), ["/f:2:a"])
 }
 
-/// Look-around and backreferences among them; with a hint.
+/// Look-around and backreferences are invalid as well; the error has a hint.
 pub async fn an_invalid_expression_is_shown_where_and_what_instead(files: &dyn Backend) -> Outcome {
     put(files, "/f", "foobar\n").await?;
     for (text, words) in [
@@ -159,7 +159,7 @@ pub async fn an_invalid_expression_is_shown_where_and_what_instead(files: &dyn B
     finds(files, &GrepRequest::literal("foo(?=bar)"), &[]).await
 }
 
-/// It would match every line.
+/// An empty pattern would match every line.
 pub async fn an_empty_pattern_is_refused(files: &dyn Backend) -> Outcome {
     put(files, "/f", "x\n").await?;
     for request in [GrepRequest::regex(""), GrepRequest::literal("")] {

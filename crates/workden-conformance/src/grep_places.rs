@@ -1,4 +1,4 @@
-//! Where a grep looks: which files, in which order, and what is passed over.
+//! The files that a grep searches, their order, and the files it skips.
 
 use workden_core::{
     Backend, BackendExt, ErrorKind,
@@ -26,7 +26,7 @@ async fn grep(files: &dyn Backend, base: &str, request: &GrepRequest) -> Result<
     Ok(files.grep_path(&path(base)?, request).await?)
 }
 
-/// A directory's content right after the directory's name.
+/// A directory's content follows the directory's name.
 pub async fn files_are_found_below_the_start_in_the_order_of_their_paths(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/b", "x"), ("/a.b", "x"), ("/a/z", "x"), ("/a/b/c", "x"), ("/a-b", "x"), ("/ab/d", "y")])
         .await?;
@@ -38,7 +38,7 @@ pub async fn files_are_found_below_the_start_in_the_order_of_their_paths(files: 
     equal("how many were searched", below.files_searched, 2)
 }
 
-/// With the path it has.
+/// A match in a single file has the path of that file.
 pub async fn a_single_file_can_be_searched(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/d/f", "x1\ny\nx2\n"), ("/d/g", "x3\n")]).await?;
     let found = grep(files, "/d/f", &GrepRequest::regex("x")).await?;
@@ -46,8 +46,8 @@ pub async fn a_single_file_can_be_searched(files: &dyn Backend) -> Outcome {
     equal("the counts", (found.matches, found.files_matched, found.files_searched), (2, 1, 1))
 }
 
-/// Names that start with a dot and what is below them; below a hidden directory that was named
-/// itself, its files are not hidden.
+/// A hidden name starts with a dot or is below a directory that does; the files of a hidden directory that the caller
+/// named are not hidden.
 pub async fn hidden_files_are_skipped_unless_told_otherwise(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/.env", "x"), ("/.d/f", "x"), ("/.d/.g", "x"), ("/a/.h/i", "x"), ("/a/b", "x")]).await?;
     let request = GrepRequest::regex("x");
@@ -58,7 +58,7 @@ pub async fn hidden_files_are_skipped_unless_told_otherwise(files: &dyn Backend)
     equal("all files", files_of(&grep(files, "/", &all).await?), expected)
 }
 
-/// Nothing but the policy may object.
+/// Only the policy may refuse a named file.
 pub async fn a_file_that_is_named_is_searched_hidden_or_filtered_out(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/.env", "x"), ("/.d/.f", "x"), ("/a.rs", "x")]).await?;
     let request = GrepRequest::regex("x").filter(["*.py"]);
@@ -68,8 +68,8 @@ pub async fn a_file_that_is_named_is_searched_hidden_or_filtered_out(files: &dyn
     Ok(())
 }
 
-/// A bare pattern at any depth, a leading `/` from the start of the search, `!` for not these;
-/// a hidden file that a filter names is not hidden.
+/// A bare pattern matches at any depth, a leading `/` means the start of the search, `!` excludes; a filter that names
+/// a hidden file includes it.
 pub async fn filters_match_as_ripgrep_does(files: &dyn Backend) -> Outcome {
     put_all(
         files,
@@ -94,7 +94,7 @@ pub async fn filters_match_as_ripgrep_does(files: &dyn Backend) -> Outcome {
     Ok(())
 }
 
-/// `InvalidPattern`.
+/// An invalid filter is `InvalidPattern`.
 pub async fn a_filter_that_is_no_pattern_is_refused(files: &dyn Backend) -> Outcome {
     put(files, "/f", "x").await?;
     for filter in ["", "!", "[z-a]", "{a"] {
@@ -105,7 +105,7 @@ pub async fn a_filter_that_is_no_pattern_is_refused(files: &dyn Backend) -> Outc
     Ok(())
 }
 
-/// A NUL makes a file binary; one that was named is skipped as well, and not searched.
+/// A file with a NUL is binary and is skipped, even if the caller named it.
 pub async fn binary_files_are_skipped_and_counted(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/a", "x\0"), ("/d/b", "\0x"), ("/text", "x")]).await?;
     put(files, "/late", [vec![b'x'; 30_000], vec![0]].concat()).await?;

@@ -1,4 +1,4 @@
-//! Lines named by number and hash: shown so, and edited only when the hash still fits.
+//! Lines named by number and hash: shown in that form, and edited only while the hash fits.
 
 use workden_core::{
     Backend, BackendExt, ErrorKind,
@@ -26,7 +26,7 @@ fn edit(start_line: u64, was: &str, new_content: &str) -> HashlineEdit {
     HashlineEdit::new(start_line, line_hash(was), new_content)
 }
 
-/// `number:hash|line`, with the footer of a numbered read; an empty file has a line to name.
+/// Lines are shown as `number:hash|line`, with the footer of a numbered read; an empty file has one line to name.
 pub async fn lines_are_shown_with_number_and_hash(files: &dyn Backend) -> Outcome {
     put(files, "/f", "a\n\nb\n").await?;
     put(files, "/empty", "").await?;
@@ -36,7 +36,7 @@ pub async fn lines_are_shown_with_number_and_hash(files: &dyn Backend) -> Outcom
     refused("past the end", files.read_hashlines(&path("/f")?, 3, 1).await, ErrorKind::OutOfRange).map(drop)
 }
 
-/// The summary says what happened.
+/// The summary describes the change.
 pub async fn lines_are_replaced_added_and_deleted_by_hash(files: &dyn Backend) -> Outcome {
     let range = edit(2, "b", "X").end_line(3).end_hash(line_hash("c"));
     let added = edit(1, "a", "X\nY").placement(Placement::InsertAfter);
@@ -53,8 +53,7 @@ pub async fn lines_are_replaced_added_and_deleted_by_hash(files: &dyn Backend) -
     Ok(())
 }
 
-/// A stale hash is `Conflict`, at the start, at the end or inside a range; a line that is not
-/// there is `OutOfRange`.
+/// A stale hash at the start, at the end or inside a range is `Conflict`; a missing line is `OutOfRange`.
 pub async fn a_hash_that_does_not_fit_changes_nothing(files: &dyn Backend) -> Outcome {
     put(files, "/f", "a\nb\nc\n").await?;
     let stale_end = edit(1, "a", "X").end_line(3).end_hash(line_hash("z"));
@@ -74,7 +73,7 @@ pub async fn a_hash_that_does_not_fit_changes_nothing(files: &dyn Backend) -> Ou
     Ok(())
 }
 
-/// New lines get the endings and the encoding that the file has.
+/// New lines get the line endings and the encoding of the file.
 pub async fn a_hashline_edit_keeps_encoding_and_line_endings(files: &dyn Backend) -> Outcome {
     let contents: [(&[u8], HashlineEdit, &[u8]); 4] = [
         (b"a\r\nb\r\n", edit(2, "b\r", "X\nY"), b"a\r\nX\r\nY\r\n"),

@@ -1,4 +1,4 @@
-//! `.gitignore`: honoured inside repositories, nearest rule first, and only when it is asked for.
+//! `.gitignore`: honoured inside repositories, nearest rule first, and only on request.
 
 use workden_core::{
     Backend, BackendExt,
@@ -28,13 +28,13 @@ async fn grep(files: &dyn Backend, base: &str) -> Result<Vec<String>, Failure> {
     Ok(found.files.iter().map(|file| file.path.to_string()).collect())
 }
 
-/// A `.gitignore` without a `.git` beside or above it is only a file.
+/// A `.gitignore` without a `.git` beside or above it is an ordinary file.
 pub async fn outside_a_repository_nothing_is_ignored(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/.gitignore", "*.log\n"), ("/a.log", "x"), ("/d/.gitignore", "b\n"), ("/d/b", "x")]).await?;
     equal("what is searched", grep(files, "/").await?, ["/a.log", "/d/b"])
 }
 
-/// Names at any depth, directories, anchored paths; `.git` may be a file, as in a work tree.
+/// Rules may name files at any depth, directories and anchored paths; `.git` may be a file, as in a work tree.
 pub async fn inside_a_repository_rules_are_honoured(files: &dyn Backend) -> Outcome {
     for git in ["/.git/HEAD", "/.git"] {
         put_all(files, &[(git, "x"), ("/.gitignore", "# a comment\n*.log\nbuild/\n/top\n[z-a]\n\nsub/*.tmp\n")])
@@ -49,7 +49,7 @@ pub async fn inside_a_repository_rules_are_honoured(files: &dyn Backend) -> Outc
     Ok(())
 }
 
-/// Also a hidden name, which would be skipped otherwise.
+/// A rule can also include a hidden name, which a search otherwise skips.
 pub async fn the_nearest_rule_wins_and_can_take_back_in(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/.git/HEAD", ""), ("/.gitignore", "*.log\n!keep.log\n")]).await?;
     put_all(files, &[("/d/.gitignore", "!a.log\nkeep.log\n!.shown\n"), ("/d/a.log", "x"), ("/d/keep.log", "x")])
@@ -58,7 +58,7 @@ pub async fn the_nearest_rule_wins_and_can_take_back_in(files: &dyn Backend) -> 
     equal("what is searched", grep(files, "/").await?, ["/d/.shown", "/d/a.log", "/keep.log"])
 }
 
-/// What the outer one says does not reach in.
+/// The rules of the outer repository do not apply in the inner one.
 pub async fn a_repository_inside_another_has_its_own_rules(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/.git/HEAD", ""), ("/.gitignore", "*.log\n"), ("/a.log", "x"), ("/a.tmp", "x")]).await?;
     put_all(files, &[("/in/.git/HEAD", ""), ("/in/.gitignore", "*.tmp\n"), ("/in/a.log", "x"), ("/in/a.tmp", "x")])
@@ -66,7 +66,7 @@ pub async fn a_repository_inside_another_has_its_own_rules(files: &dyn Backend) 
     equal("what is searched", grep(files, "/").await?, ["/a.tmp", "/in/a.log"])
 }
 
-/// They are looked for up to the root.
+/// Ignore files are read up to the root.
 pub async fn rules_above_the_start_of_a_search_hold_below_it(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/.git/HEAD", ""), ("/.gitignore", "*.log\n/d/e/anchored\n"), ("/d/.gitignore", "*.tmp\n")])
         .await?;
@@ -77,7 +77,7 @@ pub async fn rules_above_the_start_of_a_search_hold_below_it(files: &dyn Backend
     Ok(())
 }
 
-/// As any other file would be.
+/// With `IgnoreFiles::Disregard` an ignored file is searched like any other.
 pub async fn rules_are_disregarded_when_told_to(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/.git/HEAD", ""), ("/.gitignore", "*.log\n"), ("/a.log", "x"), ("/b", "x")]).await?;
     let request = GrepRequest::regex("x").ignore_files(IgnoreFiles::Disregard);
@@ -86,14 +86,14 @@ pub async fn rules_are_disregarded_when_told_to(files: &dyn Backend) -> Outcome 
     equal("what is searched otherwise", grep(files, "/").await?, ["/b"])
 }
 
-/// Who names a file wants it searched.
+/// A caller who names a file wants it searched.
 pub async fn a_file_that_is_named_is_searched_though_ignored(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/.git/HEAD", ""), ("/.gitignore", "*.log\n"), ("/d/a.log", "x")]).await?;
     equal("from the root", grep(files, "/").await?, Vec::<String>::new())?;
     equal("the file itself", grep(files, "/d/a.log").await?, ["/d/a.log"])
 }
 
-/// And shows all otherwise.
+/// By default a glob shows ignored files.
 pub async fn a_glob_honours_rules_when_told_to(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/d/.git/HEAD", ""), ("/d/.gitignore", "*.log\nbuild/\n"), ("/d/a.log", "x")]).await?;
     put_all(files, &[("/d/build/b", "x"), ("/d/kept", "x"), ("/a.log", "x")]).await?;

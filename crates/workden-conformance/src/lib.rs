@@ -1,14 +1,13 @@
 //! The behaviour every workden backend and sandbox must show, as public functions.
 //!
-//! Each check is a sentence about a [`Backend`](workden_core::Backend) that starts out empty, and
-//! either holds or comes back with a [`Failure`] that says what was seen. [`all`] runs every one
-//! of them on a fresh backend and names all that fail at once; [`checks`] lists them, for callers
-//! who want each to be a test of its own.
+//! Each check is a sentence about a [`Backend`](workden_core::Backend) that starts out empty. A check either holds or
+//! returns a [`Failure`] that describes the difference. [`all`] runs every check on a fresh backend and reports all
+//! failures at once; [`checks`] lists them, for callers who want one test per check.
 //!
-//! Sandboxes run commands, too: what that means is checked by [`all_sandbox`]; see [`sandbox`].
+//! Sandboxes also run commands: [`all_sandbox`] checks that part; see [`sandbox`].
 //!
-//! What only some backends have (symbolic links, modes, special files, mounts) is not asked for
-//! here. The suite needs no runtime: it runs on whatever polls it.
+//! The suite does not cover features of only some backends: symbolic links, modes, special files, mounts. It needs no
+//! particular runtime: any executor can poll it.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -20,10 +19,10 @@
 //! }));
 //! ```
 //!
-//! Where `/` of a backend is not empty, [`PrefixBackend`] shows one directory of it as `/`.
+//! If `/` of a backend is not empty, [`PrefixBackend`] shows one of its directories as `/`.
 //!
-//! A backend on disk gets a new directory for each call of the factory; the directory above them
-//! belongs to the caller's test, which removes it when `all` has returned.
+//! A backend on disk gets a new directory for each call of the factory; the parent directory belongs to the caller's
+//! test, which removes it after `all` has returned.
 
 #![forbid(unsafe_code)]
 

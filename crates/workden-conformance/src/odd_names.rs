@@ -1,5 +1,5 @@
-//! Names as file systems allow them, names that are too long, names that are workden's own, and
-//! directories within directories within directories.
+//! Unusual names that file systems allow, names that are too long, names reserved for workden, and deeply nested
+//! directories.
 
 use workden_core::{
     Backend, BackendExt, ErrorKind, Expect, IfExists, Removal,
@@ -59,7 +59,7 @@ const ODD: &[&str] = &[
     "CON",
 ];
 
-/// In files and in directories, for every call.
+/// Every call accepts such names for files and for directories.
 pub async fn every_character_but_nul_and_slash_is_legal_in_a_name(files: &dyn Backend) -> Outcome {
     for name in ODD {
         let typed = format!("/d/{name}/{name}");
@@ -84,7 +84,7 @@ pub async fn every_character_but_nul_and_slash_is_legal_in_a_name(files: &dyn Ba
     equal("what is left in the old place", listed(files, "/d").await?, Vec::<String>::new())
 }
 
-/// `InvalidPath`, for every call that would make one, at the end or on the way.
+/// A longer name is `InvalidPath` in every call that would create it, as the last or as an earlier part of the path.
 pub async fn names_of_255_bytes_are_fine_and_longer_ones_are_refused(files: &dyn Backend) -> Outcome {
     put(files, "/f", "x").await?;
     for longest in ["a".repeat(255), format!("{}a", "é".repeat(127))] {
@@ -117,7 +117,7 @@ async fn cannot_be_made(files: &dyn Backend, typed: &str) -> Outcome {
     refused("copy", files.copy_path(&file, &to, IfExists::Replace).await, kind).map(drop)
 }
 
-/// An error is read by a model, and bounded.
+/// Errors are read by models and must be bounded.
 pub async fn a_name_that_is_too_long_is_not_echoed_in_full(files: &dyn Backend) -> Outcome {
     let answer = files.write_path(&path(&"a".repeat(5_000))?, "x".into(), Expect::Anything).await;
     let error = refused("write", answer, ErrorKind::InvalidPath)?;
@@ -125,7 +125,7 @@ pub async fn a_name_that_is_too_long_is_not_echoed_in_full(files: &dyn Backend) 
     ensure(length < 1_000, format!("an error about a long name has {length} bytes"))
 }
 
-/// Temporary files are made beside what is written, under names that no other file may have.
+/// Temporary files are made beside their destination, under names that no other file may have.
 pub async fn names_of_workdens_own_are_refused(files: &dyn Backend) -> Outcome {
     put(files, "/f", "x").await?;
     make(files, "/d").await?;
@@ -137,13 +137,13 @@ pub async fn names_of_workdens_own_are_refused(files: &dyn Backend) -> Outcome {
         ensure(files.entry(&path(&typed)?).await.is_err(), format!("`{typed}` should not be there"))?;
     }
     is_unchanged(files, &before).await?;
-    // Only the start of a name makes it one of them.
+    // Only the start of a name makes it reserved.
     put(files, "/not.workden-tmp-1", "x").await?;
     put(files, "/.workden-tm", "x").await?;
     equal("what is listed", listed(files, "/").await?, ["/d", "/.workden-tm", "/f", "/not.workden-tmp-1"])
 }
 
-/// To write, read, list, search, move and remove.
+/// Nested files can be written, read, listed, searched, moved and removed.
 pub async fn three_hundred_nested_directories_are_fine(files: &dyn Backend) -> Outcome {
     let deep = |top: &str| format!("/{top}{}/f", "/d".repeat(299));
     put(files, &deep("a"), "needle").await?;

@@ -1,4 +1,4 @@
-//! Bytes come back as they were written, whole or in part.
+//! Reads return the written bytes, whole or in part.
 
 use std::io::Read;
 
@@ -21,7 +21,7 @@ list_checks! { reading:
     an_open_file_holds_what_a_read_gives,
 }
 
-/// A megabyte in which no byte tells the next.
+/// Returns a megabyte of pseudorandom bytes.
 pub(crate) fn noise() -> Vec<u8> {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let next = || {
@@ -33,7 +33,7 @@ pub(crate) fn noise() -> Vec<u8> {
     std::iter::repeat_with(next).take(131_072).flatten().collect()
 }
 
-/// Line endings, NUL, a mark, bytes that are no text, nothing at all: all of it is kept.
+/// Line endings, NUL, a byte-order mark, bytes that are not text, and empty content are all kept.
 pub async fn content_comes_back_as_it_was_written(files: &dyn Backend) -> Outcome {
     let contents: [&[u8]; 9] = [
         b"",
@@ -56,7 +56,7 @@ pub async fn content_comes_back_as_it_was_written(files: &dyn Backend) -> Outcom
     holds(files, "/every", every_byte).await
 }
 
-/// Content larger than any buffer.
+/// The content is larger than any buffer.
 pub async fn a_megabyte_of_noise_comes_back_as_it_was_written(files: &dyn Backend) -> Outcome {
     put(files, "/noise", noise()).await?;
     holds(files, "/noise", noise()).await
@@ -97,7 +97,7 @@ pub async fn a_part_past_the_end_is_empty_or_shorter(files: &dyn Backend) -> Out
     Ok(())
 }
 
-/// A ceiling that is met exactly is no obstacle.
+/// Content of exactly the ceiling is read.
 pub async fn a_whole_beyond_its_ceiling_is_too_large(files: &dyn Backend) -> Outcome {
     put(files, "/f", "0123456789").await?;
     put(files, "/empty", "").await?;
@@ -116,7 +116,7 @@ pub async fn a_whole_beyond_its_ceiling_is_too_large(files: &dyn Backend) -> Out
     equal("the whole of an empty file", empty.bytes, &b""[..])
 }
 
-/// The same as `stat` says.
+/// A read reports the same size and time as `stat`.
 pub async fn reading_says_how_large_the_file_is_and_when_it_changed(files: &dyn Backend) -> Outcome {
     put(files, "/f", "12345").await?;
     let entry = files.entry(&path("/f")?).await?;
@@ -126,7 +126,7 @@ pub async fn reading_says_how_large_the_file_is_and_when_it_changed(files: &dyn 
     equal("the time of change", whole.modified, entry.modified)
 }
 
-/// The same file, under the same conditions, whether it is handed out or its content.
+/// An open file gives the same content, under the same conditions, as a read.
 pub async fn an_open_file_holds_what_a_read_gives(files: &dyn Backend) -> Outcome {
     put(files, "/noise", noise()).await?;
     put(files, "/empty", "").await?;

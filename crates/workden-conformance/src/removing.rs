@@ -1,4 +1,4 @@
-//! Removing: one thing, or a tree on purpose, and never the root.
+//! Removing one entry, or a tree on request, and never the root.
 
 use workden_core::{Backend, BackendExt, ErrorKind, Expect, Removal};
 
@@ -18,7 +18,7 @@ list_checks! { removing:
     what_was_removed_can_be_made_anew,
 }
 
-/// Whether one thing or a tree is meant.
+/// `Removal::One` and `Removal::Tree` both remove a file.
 pub async fn a_file_is_removed_and_its_neighbours_stay(files: &dyn Backend) -> Outcome {
     for what in [Removal::One, Removal::Tree] {
         put_all(files, &[("/d/f", "x"), ("/d/f2", "y"), ("/d/f.txt", "z")]).await?;
@@ -32,7 +32,7 @@ pub async fn a_file_is_removed_and_its_neighbours_stay(files: &dyn Backend) -> O
     Ok(())
 }
 
-/// Whether one thing or a tree is meant.
+/// `Removal::One` and `Removal::Tree` both remove an empty directory.
 pub async fn an_empty_directory_is_removed(files: &dyn Backend) -> Outcome {
     for what in [Removal::One, Removal::Tree] {
         make(files, "/d/e").await?;
@@ -43,7 +43,7 @@ pub async fn an_empty_directory_is_removed(files: &dyn Backend) -> Outcome {
     Ok(())
 }
 
-/// `NotEmpty`, also when it holds nothing but an empty directory or a hidden file.
+/// `Removal::One` is `NotEmpty`, even if the directory holds only an empty directory or a hidden file.
 pub async fn a_directory_that_holds_something_is_not_removed_by_accident(files: &dyn Backend) -> Outcome {
     make(files, "/a/empty").await?;
     put_all(files, &[("/b/.hidden", "x"), ("/c/d/f", "x")]).await?;
@@ -55,7 +55,7 @@ pub async fn a_directory_that_holds_something_is_not_removed_by_accident(files: 
     is_unchanged(files, &before).await
 }
 
-/// And nothing that only starts with its name.
+/// Siblings that share a prefix with the tree stay.
 pub async fn a_tree_is_removed_with_all_that_is_in_it(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/a/b/c/f", "x"), ("/a/.h", "x"), ("/a/g", "x")]).await?;
     make(files, "/a/empty").await?;
@@ -70,7 +70,7 @@ pub async fn a_tree_is_removed_with_all_that_is_in_it(files: &dyn Backend) -> Ou
     Ok(())
 }
 
-/// `InvalidArgument`, empty or not, and nothing in it goes.
+/// Removing the root, empty or not, is `InvalidArgument` and removes nothing.
 pub async fn the_root_cannot_be_removed(files: &dyn Backend) -> Outcome {
     for round in ["an empty root", "a root with a file"] {
         let before = tree(files).await?;
@@ -84,7 +84,7 @@ pub async fn the_root_cannot_be_removed(files: &dyn Backend) -> Outcome {
     Ok(())
 }
 
-/// As a file or as a directory, with nothing of what was there.
+/// A removed path can become a file or a directory, without the old content.
 pub async fn what_was_removed_can_be_made_anew(files: &dyn Backend) -> Outcome {
     put(files, "/x/f", "old").await?;
     files.remove_path(&path("/x")?, Removal::Tree).await?;

@@ -1,4 +1,4 @@
-//! Moving files and directories, and what may be in the way.
+//! Moving files and directories, with and without an entry at the destination.
 
 use workden_core::{Backend, BackendExt, ErrorKind, IfExists};
 
@@ -20,7 +20,7 @@ list_checks! { renaming:
 
 const BOTH: [IfExists; 2] = [IfExists::Refuse, IfExists::Replace];
 
-/// To another name or into directories that are made for it.
+/// A file moves to another name, or into directories that are made for it.
 pub async fn a_file_moves_with_its_content(files: &dyn Backend) -> Outcome {
     for if_exists in BOTH {
         put(files, "/a", "\0content\r\n").await?;
@@ -35,7 +35,7 @@ pub async fn a_file_moves_with_its_content(files: &dyn Backend) -> Outcome {
     Ok(())
 }
 
-/// Empty directories and hidden files too; neighbours that only start with its name stay.
+/// Empty directories and hidden files move too; siblings that share a prefix stay.
 pub async fn a_directory_moves_with_all_that_is_in_it(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/a/f", "1"), ("/a/b/g", "2"), ("/a/.h", "3"), ("/a-b", "4"), ("/ab/f", "5")]).await?;
     make(files, "/a/empty").await?;
@@ -56,7 +56,7 @@ pub async fn a_directory_moves_with_all_that_is_in_it(files: &dyn Backend) -> Ou
     equal("all there is after the move", tree(files).await?, expected)
 }
 
-/// `AlreadyExists` otherwise, and both stay.
+/// Without `IfExists::Replace` an existing destination is `AlreadyExists`, and both files stay.
 pub async fn a_file_replaces_a_file_only_when_told_to(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/a", "from"), ("/d/b", "to, and longer")]).await?;
     let before = tree(files).await?;
@@ -68,7 +68,7 @@ pub async fn a_file_replaces_a_file_only_when_told_to(files: &dyn Backend) -> Ou
     holds(files, "/d/b", "from").await
 }
 
-/// Not even when told to replace, and not even an empty one: `AlreadyExists`.
+/// A move onto a directory is `AlreadyExists`, even with `IfExists::Replace` and an empty directory.
 pub async fn nothing_replaces_a_directory_and_a_directory_replaces_nothing(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/f", "x"), ("/full/g", "y"), ("/d/h", "z")]).await?;
     make(files, "/empty").await?;
@@ -84,7 +84,7 @@ pub async fn nothing_replaces_a_directory_and_a_directory_replaces_nothing(files
     is_unchanged(files, &before).await
 }
 
-/// Nor can the root: `InvalidArgument`. A name that only starts alike is elsewhere.
+/// The move is `InvalidArgument`, also for the root. A sibling that shares a prefix is a valid destination.
 pub async fn a_directory_cannot_move_into_itself(files: &dyn Backend) -> Outcome {
     put(files, "/d/e/f", "x").await?;
     let before = tree(files).await?;
@@ -99,13 +99,13 @@ pub async fn a_directory_cannot_move_into_itself(files: &dyn Backend) -> Outcome
     holds(files, "/d2/d/e/f", "x").await
 }
 
-/// Whatever the answer is, nothing is lost.
+/// Moving a path onto itself may succeed or fail, but loses nothing.
 pub async fn what_moves_to_its_own_name_stays(files: &dyn Backend) -> Outcome {
     put(files, "/d/f", "x").await?;
     let before = tree(files).await?;
     for if_exists in BOTH {
         for typed in ["/d/f", "/d"] {
-            // A backend may do nothing or refuse: the contract is about what is there afterwards.
+            // The backend may do nothing or refuse: the contract is only about the files afterwards.
             let _ = files.move_path(&path(typed)?, &path(typed)?, if_exists).await;
             is_unchanged(files, &before).await?;
         }

@@ -1,4 +1,4 @@
-//! Content that comes in pieces, late, or not to its end.
+//! Content as a stream: in pieces, slow, or broken off.
 
 use std::{pin::Pin, sync::Arc, task::Poll};
 
@@ -26,7 +26,7 @@ fn pieces(pieces: Vec<Result<Bytes>>) -> Content {
     Content::Stream(Box::pin(stream::iter(pieces)))
 }
 
-/// Pieces of any size, empty ones among them; no piece at all is an empty file.
+/// Pieces may have any size, including zero; a stream without pieces makes an empty file.
 pub async fn a_stream_is_written_whole(files: &dyn Backend) -> Outcome {
     let here = at(files, "/d/f").await?;
     let small = ["", "one\r\n", "", "t", "wo", ""].map(|piece| Ok(Bytes::from(piece)));
@@ -43,7 +43,7 @@ pub async fn a_stream_is_written_whole(files: &dyn Backend) -> Outcome {
     holds(files, "/d/f", "").await
 }
 
-/// A piece that is not there yet is waited for.
+/// The write waits for pieces that are not ready.
 pub async fn a_stream_that_keeps_one_waiting_is_written_whole(files: &dyn Backend) -> Outcome {
     let slow: ContentStream = Box::pin(
         stream::iter(["one ", "two ", "three"])
@@ -57,7 +57,7 @@ pub async fn a_stream_that_keeps_one_waiting_is_written_whole(files: &dyn Backen
     holds(files, "/f", "one two three").await
 }
 
-/// Ready at the second look.
+/// A future that is ready at the second poll.
 #[derive(Default)]
 struct Later {
     looked: bool,
@@ -76,7 +76,7 @@ impl Future for Later {
     }
 }
 
-/// Others write in the same directory, and the same file, before its last piece is there.
+/// Other calls write the same directory and the same file before the last piece arrives.
 pub async fn nobody_waits_for_a_stream_that_keeps_its_writer_waiting(files: &dyn Backend) -> Outcome {
     let (here, beside) = (at(files, "/d/f").await?, at(files, "/d/g").await?);
     let done = Arc::new(Mutex::new(()));
@@ -100,7 +100,7 @@ pub async fn nobody_waits_for_a_stream_that_keeps_its_writer_waiting(files: &dyn
     holds(files, "/d/f", [&noise()[..], b"last"].concat()).await
 }
 
-/// `Absent` and a version mean the same as with content that is all there.
+/// `Absent` and a version mean the same as for content in memory.
 pub async fn a_stream_is_held_to_what_the_writer_expects(files: &dyn Backend) -> Outcome {
     put(files, "/f", "one").await?;
     let here = at(files, "/f").await?;
@@ -113,7 +113,7 @@ pub async fn a_stream_is_held_to_what_the_writer_expects(files: &dyn Backend) ->
     holds(files, "/f", "two").await
 }
 
-/// The kind of the error comes back; an old file stays whole, and a new one is not made.
+/// The write returns the kind of the stream's error; an old file stays whole, and no new file is made.
 pub async fn an_error_in_the_middle_of_a_stream_changes_nothing(files: &dyn Backend) -> Outcome {
     put(files, "/d/f", "one").await?;
     let before = tree(files).await?;

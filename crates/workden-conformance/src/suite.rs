@@ -1,4 +1,4 @@
-//! The whole suite: every check on a backend of its own, and one report of all that failed.
+//! The whole suite: runs every check on a fresh backend and reports all failures.
 
 use std::fmt;
 
@@ -35,16 +35,16 @@ const THEMES: &[&[Check]] = &[
     concurrency::CHECKS,
 ];
 
-/// Every check there is, theme by theme.
+/// Returns every check, theme by theme.
 pub fn checks() -> impl Iterator<Item = &'static Check> {
     THEMES.iter().copied().flatten()
 }
 
-/// Runs every check, each on an empty backend that `make` makes for it.
+/// Runs every check, each on an empty backend from `make`.
 ///
 /// # Panics
 ///
-/// When a check fails; the message names all that did, and what each of them saw.
+/// Panics if a check fails; the message names all failed checks and their failures.
 pub async fn all<F, Made, B>(make: F)
 where
     F: FnMut() -> Made,
@@ -55,7 +55,7 @@ where
     assert!(report.failed.is_empty(), "{report}");
 }
 
-/// As [`all`], for callers who want to look at the outcome themselves.
+/// Runs every check like [`all`], but returns a report instead of panicking.
 pub async fn report<F, Made, B>(mut make: F) -> Report
 where
     F: FnMut() -> Made,
@@ -73,13 +73,13 @@ where
     report
 }
 
-/// What became of the checks.
+/// The outcomes of the checks.
 #[derive(Clone, Debug)]
 #[must_use = "a report may be one of failures"]
 pub struct Report<C = Check> {
-    /// Those that hold.
+    /// The checks that hold.
     pub passed: Vec<C>,
-    /// Those that do not, and what was seen.
+    /// The checks that failed, and why.
     pub failed: Vec<(C, Failure)>,
 }
 

@@ -1,4 +1,4 @@
-//! Windows of text: lines with their numbers, characters, encodings, and the ceiling on both.
+//! Windows of text: numbered lines, characters, encodings and the ceilings.
 
 use workden_core::{
     Backend, BackendExt, ErrorKind, Version, limits,
@@ -31,7 +31,7 @@ async fn window(files: &dyn Backend, typed: &str, window: TextWindow) -> Result<
     Ok(files.read_text(&at(files, typed).await?, window).await?)
 }
 
-/// The number right-aligned to six columns, a tab, the line without its ending.
+/// A line shows its number right-aligned to six columns, a tab, and its text without the ending.
 pub async fn lines_are_numbered_in_six_columns(files: &dyn Backend) -> Outcome {
     for (content, expected) in [
         ("a\nb\n", "     1\ta\n     2\tb"),
@@ -47,7 +47,7 @@ pub async fn lines_are_numbered_in_six_columns(files: &dyn Backend) -> Outcome {
     Ok(())
 }
 
-/// `x\ny\n` is two lines, and after the first of them one is left.
+/// `x\ny\n` has two lines: after the first line, the footer counts one more.
 pub async fn a_footer_says_how_many_lines_are_left(files: &dyn Backend) -> Outcome {
     put(files, "/f", "a\nb\nc\n").await?;
     for (offset, limit, expected) in [
@@ -64,7 +64,7 @@ pub async fn a_footer_says_how_many_lines_are_left(files: &dyn Backend) -> Outco
     Ok(())
 }
 
-/// No line, no character, no error.
+/// An empty file has no lines and no characters, and is not an error.
 pub async fn an_empty_file_reads_as_empty(files: &dyn Backend) -> Outcome {
     put(files, "/f", "").await?;
     equal("an empty file with numbers", files.read_numbered(&path("/f")?, 0, 10).await?.text, "")?;
@@ -74,7 +74,7 @@ pub async fn an_empty_file_reads_as_empty(files: &dyn Backend) -> Outcome {
     equal("its characters", (chars.text.as_str(), chars.extent), ("", Extent::Chars { offset: 0, shown: 0, total: 0 }))
 }
 
-/// The error says how many lines there are.
+/// The error has the number of lines in the file.
 pub async fn lines_past_the_end_are_out_of_range(files: &dyn Backend) -> Outcome {
     put(files, "/f", "x\ny\n").await?;
     put(files, "/empty", "").await?;
@@ -86,7 +86,7 @@ pub async fn lines_past_the_end_are_out_of_range(files: &dyn Backend) -> Outcome
     Ok(())
 }
 
-/// A window is a piece of the text: CRLF stays, and a missing final newline stays missing.
+/// A window is a slice of the text: CRLF stays, and a missing final newline stays missing.
 pub async fn a_window_of_lines_keeps_their_endings(files: &dyn Backend) -> Outcome {
     put(files, "/f", "a\r\nb\nc\r\nd").await?;
     for (offset, limit, text, shown) in
@@ -100,7 +100,7 @@ pub async fn a_window_of_lines_keeps_their_endings(files: &dyn Backend) -> Outco
     Ok(())
 }
 
-/// Going on where the footer says, one gets every line once.
+/// Continuing at the offset in the footer shows every line once.
 pub async fn a_read_ends_at_the_ceiling_and_says_how_to_go_on(files: &dyn Backend) -> Outcome {
     let line = |number: u64| format!("{number:05} is a line of text");
     let content: String = (0..20_000).map(|number| line(number) + "\n").collect();
@@ -125,7 +125,7 @@ pub async fn a_read_ends_at_the_ceiling_and_says_how_to_go_on(files: &dyn Backen
     ensure(reads >= 3, format!("540,000 characters came in {reads} reads"))
 }
 
-/// A single endless line is cut inside; a window of characters gets at the rest.
+/// A single long line is cut inside; a window of characters reads the rest.
 pub async fn a_line_beyond_the_ceiling_is_shown_in_part(files: &dyn Backend) -> Outcome {
     put(files, "/f", format!("{}end\nsecond\n", "ä".repeat(300_000))).await?;
     let excerpt = window(files, "/f", TextWindow::lines(0, 10)).await?;
@@ -136,7 +136,7 @@ pub async fn a_line_beyond_the_ceiling_is_shown_in_part(files: &dyn Backend) -> 
     equal("the rest", window(files, "/f", TextWindow::chars(300_000, 3)).await?.text, "end")
 }
 
-/// `max_chars` of a window.
+/// The window's `max_chars` is the caller's ceiling.
 pub async fn a_ceiling_of_the_callers_ends_after_a_whole_line(files: &dyn Backend) -> Outcome {
     put(files, "/f", "äöü\nxyz\n").await?;
     for (max_chars, text, cut) in [
@@ -151,7 +151,7 @@ pub async fn a_ceiling_of_the_callers_ends_after_a_whole_line(files: &dyn Backen
     Ok(())
 }
 
-/// Code points, not bytes; past the end is empty; the total is always there.
+/// Offsets count code points, not bytes; a window past the end is empty; the total is always known.
 pub async fn a_window_of_characters_counts_characters(files: &dyn Backend) -> Outcome {
     put(files, "/f", "aé日😀z\r\n").await?;
     for (offset, limit, text) in
@@ -167,8 +167,8 @@ pub async fn a_window_of_characters_counts_characters(files: &dyn Backend) -> Ou
     equal("a window across the inside of a long text", far.text, "😀zaé")
 }
 
-/// A mark says UTF-16 or UTF-8 and is not part of the text; without one, what is not UTF-8 is
-/// taken for an encoding before Unicode.
+/// A byte-order mark selects UTF-16 or UTF-8 and is not part of the text; without a mark, content that is not UTF-8 is
+/// read in a legacy encoding.
 pub async fn other_encodings_are_decoded(files: &dyn Backend) -> Outcome {
     let contents: [(&[u8], &str, &str); 5] = [
         (b"\xEF\xBB\xBFh\xC3\xA9\n", "hé\n", "UTF-8 with BOM"),
@@ -187,7 +187,7 @@ pub async fn other_encodings_are_decoded(files: &dyn Backend) -> Outcome {
     Ok(())
 }
 
-/// A NUL without a mark that explains it is `NotText`, however one reads.
+/// A NUL in content without a UTF-16 mark is `NotText`, for every kind of window.
 pub async fn binary_content_is_not_read_as_text(files: &dyn Backend) -> Outcome {
     for content in [b"a\0b".to_vec(), vec![0; 300_000]] {
         put(files, "/f", content).await?;
@@ -198,7 +198,7 @@ pub async fn binary_content_is_not_read_as_text(files: &dyn Backend) -> Outcome 
     Ok(())
 }
 
-/// So that a reader of a part can tell whether the file is still the same.
+/// The version lets the reader of a part detect a changed file.
 pub async fn a_window_has_the_version_of_the_whole(files: &dyn Backend) -> Outcome {
     let content = "one\ntwo\nthree\n".repeat(20_000);
     put(files, "/f", content.clone()).await?;

@@ -1,13 +1,13 @@
-//! What a check found: nothing to object to, or a `Failure` that says what was seen and where.
+//! The outcome of a check: success, or a `Failure` that describes the difference.
 
 use std::{fmt, panic::Location};
 
 use workden_core::{Error, ErrorKind, Result};
 
-/// Whether a check holds.
+/// Success if a check holds, otherwise a `Failure`.
 pub type Outcome = Result<(), Failure>;
 
-/// Why a check does not hold.
+/// The reason why a check does not hold.
 #[derive(Clone, Debug)]
 pub struct Failure {
     sentence: String,
@@ -20,7 +20,7 @@ impl Failure {
         Self { sentence: sentence.into(), place: Location::caller() }
     }
 
-    /// What was seen, and what should have been.
+    /// Returns the observed and the expected behaviour as a sentence.
     #[must_use]
     pub fn sentence(&self) -> &str {
         &self.sentence
@@ -42,13 +42,13 @@ impl From<Error> for Failure {
     }
 }
 
-/// Holds when `fact` does.
+/// Holds when `fact` is true.
 #[track_caller]
 pub(crate) fn ensure(fact: bool, otherwise: impl Into<String>) -> Outcome {
     if fact { Ok(()) } else { Err(Failure::new(otherwise)) }
 }
 
-/// Holds when what was seen is what is expected.
+/// Holds when the observed value equals the expected one.
 #[track_caller]
 pub(crate) fn equal<A: PartialEq<E> + fmt::Debug, E: fmt::Debug>(
     what: impl fmt::Display,
@@ -62,7 +62,7 @@ pub(crate) fn equal<A: PartialEq<E> + fmt::Debug, E: fmt::Debug>(
     Err(Failure::new(format!("{what}: saw {seen}, expected {expected}")))
 }
 
-/// Holds when a call was refused with an error of this kind; gives the error.
+/// Holds when a call was refused with an error of this kind; returns the error.
 #[track_caller]
 pub(crate) fn refused<T: fmt::Debug>(
     what: impl fmt::Display,
@@ -79,13 +79,13 @@ pub(crate) fn refused<T: fmt::Debug>(
     }
 }
 
-/// Holds when an error's sentence or hint has these words in it.
+/// Holds when an error's message or hint contains `words`.
 #[track_caller]
 pub(crate) fn says(error: &Error, words: &str) -> Outcome {
     ensure(error.to_string().contains(words), format!("an error should say `{words}`, but is {error:?}"))
 }
 
-/// A value as a failure shows it: contents of a megabyte are not to be read in full.
+/// Shortens a value for a failure message: contents of a megabyte must not be shown in full.
 fn shortened(shown: &str) -> String {
     const SHOWN_CHARS: usize = 600;
     match shown.char_indices().nth(SHOWN_CHARS) {

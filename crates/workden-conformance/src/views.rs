@@ -1,5 +1,5 @@
-//! A backend below a mount: requests say how its paths look to the agent, so that rules, patterns
-//! and filters mean the paths that the agent sees. What comes back are the backend's own paths.
+//! A backend below a mount: requests carry the agent's names for its paths, so that rules, patterns and filters apply
+//! to the paths that the agent sees. Results have the backend's own paths.
 
 use workden_core::{
     Backend, BackendExt, Layer, Rule, RuleCase, Rules, Sight, Visibility,
@@ -27,7 +27,7 @@ fn mounted_at(prefix: &str) -> Result<View, Failure> {
     Ok(View::default().prefix(path(prefix)?))
 }
 
-/// `/data/a.md` is what the agent calls `/a.md` of a backend that is mounted at `/data`.
+/// For a backend mounted at `/data`, the agent's `/data/a.md` is the backend's `/a.md`.
 pub async fn rules_mean_the_paths_that_the_agent_sees(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     let hide =
@@ -48,7 +48,7 @@ pub async fn rules_mean_the_paths_that_the_agent_sees(files: &dyn Backend) -> Ou
     equal("a listing", paths, ["/data", "/sub", "/b.rs"])
 }
 
-/// An absolute pattern, and one from where the agent started, which may be above the mount.
+/// Patterns may be absolute or relative to the agent's starting directory, which may be above the mount.
 pub async fn patterns_and_filters_mean_the_paths_that_the_agent_sees(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     let root = path("/")?;
@@ -78,7 +78,7 @@ pub async fn patterns_and_filters_mean_the_paths_that_the_agent_sees(files: &dyn
     Ok(())
 }
 
-/// The agent sees the other mount there; a neighbour that only starts alike stays.
+/// The agent sees the other mount there; siblings that share a prefix stay visible.
 pub async fn what_another_mount_covers_is_not_entered(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     put_all(files, &[("/subway/e.md", "x")]).await?;
@@ -94,7 +94,7 @@ pub async fn what_another_mount_covers_is_not_entered(files: &dyn Backend) -> Ou
     equal("a listing", paths, ["/data", "/subway", "/b.rs"])
 }
 
-/// The agent sees a directory there, since something is mounted below it.
+/// The agent sees a directory there, because another mount is below it.
 pub async fn a_file_on_the_way_to_another_mount_is_covered(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     let root = path("/")?;
@@ -108,7 +108,7 @@ pub async fn a_file_on_the_way_to_another_mount_is_covered(files: &dyn Backend) 
     equal("a listing", paths, ["/data", "/sub", "/a.md"])
 }
 
-/// What another mount shows under a name that is hidden is hidden here, too.
+/// A file that a rule hides under its name in another mount is hidden here, too.
 pub async fn rules_hold_under_the_names_that_other_mounts_give(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     let root = path("/")?;

@@ -46,14 +46,14 @@ fn reading(read: &[(&str, Sight)]) -> Visibility {
     Visibility { layers: vec![Layer { read: rules(read), ..Layer::open() }] }
 }
 
-/// Every file, hidden ones too, under these rules.
+/// Returns a request for every file, including hidden ones, under these rules.
 fn grep(visibility: Visibility) -> GrepRequest {
     GrepRequest::regex("x").visibility(visibility).hidden(Hidden::Include)
 }
 
 const SECRET: &[(&str, Sight)] = &[("/secret/**", Sight::Hidden), ("/ask/**", Sight::Asks)];
 
-/// Hidden or to be asked about, files and directories; what is left out is not even counted.
+/// A listing omits files and directories that are hidden or need approval, and does not count them.
 pub async fn a_listing_leaves_out_what_may_not_be_listed(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     for (base, rule, expected) in [
@@ -73,7 +73,7 @@ pub async fn a_listing_leaves_out_what_may_not_be_listed(files: &dyn Backend) ->
     equal("rules of reading are not of listing", files.list_path(&path("/")?, &request).await?.entries.len(), 4)
 }
 
-/// Directories as well, when they are asked for.
+/// A glob omits directories as well, when the request includes them.
 pub async fn a_glob_leaves_out_what_may_not_be_listed_and_counts_it(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     let request = GlobRequest::new("**/*.md").visibility(listing(SECRET));
@@ -87,7 +87,7 @@ pub async fn a_glob_leaves_out_what_may_not_be_listed_and_counts_it(files: &dyn 
     equal("everything that is found", paths_of(&found), ["/.env", "/a.md", "/ask", "/ask/b.md"])
 }
 
-/// Whether listing or reading it is forbidden.
+/// A grep skips files that the rules forbid to list or to read.
 pub async fn a_grep_passes_over_what_may_not_be_read_and_counts_it(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     for visibility in [reading(SECRET), listing(SECRET)] {
@@ -99,7 +99,7 @@ pub async fn a_grep_passes_over_what_may_not_be_read_and_counts_it(files: &dyn B
     Ok(())
 }
 
-/// Naming it is no way around them.
+/// Naming a file does not bypass the rules.
 pub async fn a_file_that_is_named_is_held_to_the_rules_too(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     for (typed, denied, needs_approval) in [("/secret/c.md", 1, 0), ("/ask/b.md", 0, 1)] {
@@ -115,7 +115,7 @@ pub async fn a_file_that_is_named_is_held_to_the_rules_too(files: &dyn Backend) 
     equal("a file that is too large to read", (found.matches, found.skipped.denied), (0, 1))
 }
 
-/// Not a filter that names it, nor a rule of an ignore file.
+/// Neither a filter nor a rule of an ignore file shows a hidden file.
 pub async fn no_filter_takes_back_in_what_is_hidden(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     put_all(files, &[("/.git/HEAD", ""), ("/.gitignore", "!.env\n")]).await?;
@@ -126,7 +126,7 @@ pub async fn no_filter_takes_back_in_what_is_hidden(files: &dyn Backend) -> Outc
     equal("what was passed over", found.skipped.denied, 1)
 }
 
-/// In any letter case; an empty list allows nothing.
+/// Suffixes match in any letter case; an empty list allows no file.
 pub async fn endings_limit_what_is_searched(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/a.md", "x"), ("/b.MD", "x"), ("/c.rs", "x"), ("/Makefile", "x"), ("/.md", "x")]).await?;
     for (suffixes, expected) in
@@ -141,7 +141,7 @@ pub async fn endings_limit_what_is_searched(files: &dyn Backend) -> Outcome {
     Ok(())
 }
 
-/// The largest size that is allowed is allowed.
+/// A file of exactly the largest allowed size is searched.
 pub async fn size_limits_what_is_searched(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/empty", ""), ("/five", "x2345"), ("/six", "x23456")]).await?;
     put(files, "/large", "x".repeat(100_000)).await?;
@@ -151,7 +151,7 @@ pub async fn size_limits_what_is_searched(files: &dyn Backend) -> Outcome {
     equal("what was searched and passed over", (found.files_searched, found.skipped.denied), (2, 2))
 }
 
-/// Within a layer by order, between layers by strictness.
+/// The first rule decides within a layer, and the strictest layer decides overall.
 pub async fn the_first_rule_decides_and_the_strictest_layer_wins(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     let first = &[("/secret/c.md", Sight::Shown), ("/secret/**", Sight::Hidden)];
@@ -163,7 +163,7 @@ pub async fn the_first_rule_decides_and_the_strictest_layer_wins(files: &dyn Bac
     equal("what was passed over", (found.skipped.denied, found.skipped.needs_approval), (2, 1))
 }
 
-/// Elsewhere it shows everything, also where a name only starts alike.
+/// Outside its directory a layer hides nothing, not even siblings that share a prefix.
 pub async fn a_layer_speaks_only_of_its_part(files: &dyn Backend) -> Outcome {
     put_all(files, &[("/in/a", "x"), ("/inner", "x"), ("/out/a", "x")]).await?;
     let hides = Rules { rules: Vec::new(), otherwise: Sight::Hidden };
@@ -176,7 +176,7 @@ pub async fn a_layer_speaks_only_of_its_part(files: &dyn Backend) -> Outcome {
     equal("what is listed", paths, ["/out", "/inner"])
 }
 
-/// `InvalidPattern`: a rule that cannot be read must not be taken for one that allows.
+/// An invalid rule is `InvalidPattern`: it must not be treated as a rule that allows.
 pub async fn a_rule_that_is_no_pattern_shows_nothing(files: &dyn Backend) -> Outcome {
     put_all(files, TREE).await?;
     let broken = listing(&[("[z-a]", Sight::Hidden)]);

@@ -1,4 +1,4 @@
-//! Whole files: made, replaced, and only over what the writer expects to be there.
+//! Writing whole files: new or replaced, and only if the current content is what the writer expects.
 
 use workden_core::{Backend, ErrorKind, Expect, Replaced, Version};
 
@@ -20,7 +20,7 @@ list_checks! { writing:
     a_refused_write_leaves_nothing_behind,
 }
 
-/// However many are missing.
+/// All missing parent directories are made.
 pub async fn a_file_is_made_with_the_directories_above_it(files: &dyn Backend) -> Outcome {
     put(files, "/a/b/c/f", "x").await?;
     holds(files, "/a/b/c/f", "x").await?;
@@ -31,7 +31,7 @@ pub async fn a_file_is_made_with_the_directories_above_it(files: &dyn Backend) -
     holds(files, "/a/b/c/f", "x").await
 }
 
-/// Nothing of a longer content stays behind a shorter one.
+/// A shorter content leaves nothing of the longer one behind.
 pub async fn a_file_is_replaced_as_a_whole(files: &dyn Backend) -> Outcome {
     for content in ["a longer content\n", "short", "", "longer again"] {
         put(files, "/f", content).await?;
@@ -40,7 +40,7 @@ pub async fn a_file_is_replaced_as_a_whole(files: &dyn Backend) -> Outcome {
     equal("the files there are", listed(files, "/").await?, ["/f"])
 }
 
-/// The path, the version, and whether a file was there before.
+/// A write returns the path, the version, and whether it replaced a file.
 pub async fn a_write_says_what_was_there_and_what_is_now(files: &dyn Backend) -> Outcome {
     let first = put(files, "/d/f", "one").await?;
     equal("the path of a first write", first.path.as_str(), "/d/f")?;
@@ -53,20 +53,20 @@ pub async fn a_write_says_what_was_there_and_what_is_now(files: &dyn Backend) ->
     equal("what was there before the same again", same.replaced, Replaced::File)
 }
 
-/// Not of the place or the time: the same bytes are the same version everywhere.
+/// The version depends only on the bytes, not on the path or the time.
 pub async fn a_version_is_that_of_the_content(files: &dyn Backend) -> Outcome {
     for (typed, text) in [("/a", ""), ("/b", "x"), ("/c", "x"), ("/b", "y"), ("/b", "x")] {
         let written = put(files, typed, text).await?;
         equal("the version", written.version, Version::of(&content(files, typed).await?))?;
         equal("the version", written.version, Version::of(text.as_bytes()))?;
     }
-    // What came back to the content that was read is what was read.
+    // A file whose earlier content was restored has its earlier version again.
     let over = Expect::Version(Version::of(b"x"));
     files.write(&at(files, "/b").await?, "z".into(), over).await?;
     holds(files, "/b", "z").await
 }
 
-/// A file there is `AlreadyExists`, and stays; a directory is `IsDirectory`.
+/// An existing file is `AlreadyExists` and stays as it is.
 pub async fn absent_means_that_nothing_may_be_there(files: &dyn Backend) -> Outcome {
     let here = at(files, "/d/f").await?;
     let written = files.write(&here, "one".into(), Expect::Absent).await?;
@@ -79,7 +79,7 @@ pub async fn absent_means_that_nothing_may_be_there(files: &dyn Backend) -> Outc
     Ok(())
 }
 
-/// Any other content is `Conflict`, and stays.
+/// A file with any other content is `Conflict` and stays as it is.
 pub async fn a_version_means_that_very_content(files: &dyn Backend) -> Outcome {
     put(files, "/f", "one").await?;
     let here = at(files, "/f").await?;
@@ -97,7 +97,7 @@ pub async fn a_version_means_that_very_content(files: &dyn Backend) -> Outcome {
     Ok(())
 }
 
-/// Also when it is the version of an empty content; and no directory is made for it.
+/// A version for a missing file is `NotFound`, even the version of empty content, and no directory is made.
 pub async fn a_version_of_nothing_is_not_found(files: &dyn Backend) -> Outcome {
     for typed in ["/f", "/new/f"] {
         let answer = files.write(&at(files, typed).await?, "x".into(), Expect::Version(Version::of(b""))).await;
@@ -107,7 +107,7 @@ pub async fn a_version_of_nothing_is_not_found(files: &dyn Backend) -> Outcome {
     is_absent(files, "/new").await
 }
 
-/// No file, no directory, no temporary name.
+/// A refused write leaves no new file, directory or temporary name.
 pub async fn a_refused_write_leaves_nothing_behind(files: &dyn Backend) -> Outcome {
     make(files, "/d/sub").await?;
     put(files, "/d/f", "one").await?;

@@ -1,4 +1,4 @@
-//! The calls that checks of sandboxes make over and over, in few words.
+//! Short forms of the calls that many sandbox checks make.
 
 use std::time::{Duration, Instant};
 
@@ -21,15 +21,15 @@ use crate::{
     verdict::{ensure, equal},
 };
 
-/// The longest that a busy machine takes for something immediate. A defect takes at least ten times as long.
+/// The longest time that a busy machine needs for an immediate action. A defect takes at least ten times as long.
 pub(super) const AT_ONCE: Duration = Duration::from_secs(60);
 
-/// Waits.
+/// Sleeps.
 pub(super) async fn pause(milliseconds: u64) {
     Delay::new(Duration::from_millis(milliseconds)).await;
 }
 
-/// What a future comes to, if that does not take longer than this.
+/// Returns the output of a future, or a failure if it takes too long.
 pub(super) async fn within<T>(
     what: &str,
     time: Duration,
@@ -41,7 +41,7 @@ pub(super) async fn within<T>(
     }
 }
 
-/// Runs a line to its end.
+/// Runs a shell line to its end.
 pub(super) async fn run(sandbox: &dyn Sandbox, line: &str) -> Result<Executed, Failure> {
     Ok(sandbox.execute(&ExecuteRequest::shell(line)).await?)
 }
@@ -51,26 +51,26 @@ pub(super) async fn run_program(sandbox: &dyn Sandbox, words: &[&str]) -> Result
     Ok(sandbox.execute(&ExecuteRequest::program(words.iter().copied())).await?)
 }
 
-/// Holds when a command printed this, all of it shown, and ended so.
+/// Holds when a command printed exactly `output`, unclipped, and ended with `ended`.
 pub(super) fn came_to(what: &str, seen: &Executed, output: &str, ended: Ended) -> Outcome {
     equal(format!("what `{what}` printed"), seen.output.text(), output)?;
     ensure(seen.output.left_out.is_none(), format!("something of the output of `{what}` was left out"))?;
     equal(format!("how `{what}` ended"), seen.ended, ended)
 }
 
-/// Holds when a line prints this and succeeds.
+/// Holds when a line prints exactly `output` and succeeds.
 pub(super) async fn prints(sandbox: &dyn Sandbox, line: &str, output: &str) -> Outcome {
     came_to(line, &run(sandbox, line).await?, output, Ended::Exited(0))
 }
 
-/// What a line that succeeds prints.
+/// Returns the output of a line that must succeed.
 pub(super) async fn printed(sandbox: &dyn Sandbox, line: &str) -> Result<String, Failure> {
     let done = run(sandbox, line).await?;
     equal(format!("how `{line}` ended, having printed {:?}", done.output.text()), done.ended, Ended::Exited(0))?;
     Ok(done.output.text())
 }
 
-/// Waits until a line succeeds.
+/// Runs a line again and again until it succeeds.
 pub(super) async fn until(sandbox: &dyn Sandbox, line: &str, time: Duration) -> Outcome {
     let started = Instant::now();
     while run(sandbox, line).await?.ended != Ended::Exited(0) {
@@ -80,7 +80,7 @@ pub(super) async fn until(sandbox: &dyn Sandbox, line: &str, time: Duration) -> 
     Ok(())
 }
 
-/// A file in the working directory, as file calls know it.
+/// Returns the path of a file in the working directory.
 pub(super) async fn work_file(sandbox: &dyn Sandbox, name: &str) -> Result<VirtualPath, Failure> {
     Ok(sandbox.directory().await?.child(name)?)
 }
@@ -90,13 +90,13 @@ pub(super) async fn piped(sandbox: &dyn Sandbox, line: &str) -> Result<Process, 
     Ok(sandbox.spawn(&SpawnRequest::piped(Command::Shell(line.to_owned()))).await?)
 }
 
-/// Starts a line in a terminal of 24 lines of 80 characters.
+/// Starts a line in a terminal of 24 rows and 80 columns.
 pub(super) async fn in_terminal(sandbox: &dyn Sandbox, line: &str) -> Result<Process, Failure> {
     let size = WindowSize { rows: 24, columns: 80 };
     Ok(sandbox.spawn(&SpawnRequest::in_terminal(Command::Shell(line.to_owned()), size)).await?)
 }
 
-/// What came out of a process so far.
+/// The output of a process so far.
 #[derive(Debug, Default)]
 pub(super) struct Printed {
     pub(super) output: Vec<u8>,
@@ -113,7 +113,7 @@ impl Printed {
         String::from_utf8_lossy(&self.error).into_owned()
     }
 
-    /// Takes one more event; `false` when there are no more.
+    /// Takes one more event; returns `false` after the last one.
     pub(super) async fn take(&mut self, events: &mut ProcessEvents) -> Result<bool, Failure> {
         let next = within("the next event of a process", AT_ONCE, events.next()).await?;
         let Some(event) = next else { return Ok(false) };
@@ -127,7 +127,7 @@ impl Printed {
         Ok(true)
     }
 
-    /// Takes events until the output has these words in it.
+    /// Takes events until the output contains `words`.
     pub(super) async fn until(&mut self, events: &mut ProcessEvents, words: &str) -> Outcome {
         while !self.output().contains(words) {
             let more = self.take(events).await?;
@@ -136,14 +136,14 @@ impl Printed {
         Ok(())
     }
 
-    /// Takes all events that are left, and says how the process ended.
+    /// Takes all remaining events and returns how the process ended.
     pub(super) async fn finish(&mut self, events: &mut ProcessEvents) -> Result<Ended, Failure> {
         while self.take(events).await? {}
         self.ended.ok_or_else(|| Failure::new("the events of a process stopped without its end"))
     }
 }
 
-/// All that comes out of a process, and how it ends.
+/// Returns all output of a process and how it ended.
 pub(super) async fn everything(process: &mut Process) -> Result<(Printed, Ended), Failure> {
     let mut printed = Printed::default();
     let ended = printed.finish(&mut process.events).await?;
@@ -160,7 +160,7 @@ pub(super) async fn job(sandbox: &dyn Sandbox, line: &str) -> Result<Job, Failur
     Ok(sandbox.start_job(&JobRequest::shell(line)).await?)
 }
 
-/// What a job has printed when it ends, and how it does.
+/// Waits for the end of a job and returns its output and how it ended.
 pub(super) async fn outcome(sandbox: &dyn Sandbox, id: &JobId) -> Result<(String, Ended), Failure> {
     let mut text = String::new();
     let mut offset = 0;

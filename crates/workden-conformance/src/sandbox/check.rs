@@ -1,4 +1,4 @@
-//! `SandboxCheck`: one sentence of the contract of sandboxes.
+//! `SandboxCheck`: one sentence of the contract of sandboxes and the function that tests it.
 
 use std::{fmt, time::Duration};
 
@@ -7,13 +7,13 @@ use workden_core::sandbox::Sandbox;
 
 use crate::{CheckFuture, Failure, Outcome, check::caught};
 
-/// How long a check may take, however slow the machine: what waits for ever has failed.
+/// The longest that a check may take on any machine; a check that takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// One sentence of the contract of sandboxes.
 #[derive(Clone, Copy)]
 pub struct SandboxCheck {
-    /// The module it is in, like `jobs`.
+    /// The module of the check, like `jobs`.
     pub theme: &'static str,
     /// The sentence: the name of its function.
     pub name: &'static str,
@@ -21,11 +21,11 @@ pub struct SandboxCheck {
 }
 
 impl SandboxCheck {
-    /// Runs it on a sandbox that was just made. One that panics, or comes to no end, has failed.
+    /// Runs the check on a new sandbox. A panic or a timeout counts as a failure.
     ///
     /// # Errors
     ///
-    /// What was seen instead of what the contract says.
+    /// Returns `Failure` if the sandbox does not behave as the contract says.
     pub async fn run(&self, sandbox: &dyn Sandbox) -> Outcome {
         let outcome = Box::pin(caught((self.function)(sandbox)));
         match select(outcome, futures_timer::Delay::new(PATIENCE)).await {
@@ -36,7 +36,7 @@ impl SandboxCheck {
 }
 
 impl fmt::Display for SandboxCheck {
-    /// Like `jobs::a_job_outlives_the_call`.
+    /// Writes the check as `jobs::a_job_outlives_the_call`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}::{}", self.theme, self.name)
     }
@@ -48,7 +48,7 @@ impl fmt::Debug for SandboxCheck {
     }
 }
 
-/// The list of a module's checks: its theme and its functions.
+/// Lists the checks of a module from its theme and its functions.
 macro_rules! list_sandbox_checks {
     ($theme:ident: $($name:ident),+ $(,)?) => {
         /// The checks of this module.

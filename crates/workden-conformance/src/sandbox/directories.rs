@@ -1,4 +1,4 @@
-//! Where commands start: the sandbox's directory, or the one that a request names.
+//! The working directory of commands: the sandbox's directory, or the directory in the request.
 
 use workden_core::{
     BackendExt, ErrorKind, Expect,
@@ -20,7 +20,7 @@ list_sandbox_checks! { directories:
     a_directory_that_is_none_is_refused,
 }
 
-/// It is where file calls find what a command makes under a relative name.
+/// File calls find a command's relative files below that directory.
 pub async fn commands_start_in_the_directory_of_the_sandbox(sandbox: &dyn Sandbox) -> Outcome {
     prints(sandbox, "echo made here > here.txt", "").await?;
     let content = sandbox.read_bytes(&work_file(sandbox, "here.txt").await?).await?;
@@ -29,7 +29,7 @@ pub async fn commands_start_in_the_directory_of_the_sandbox(sandbox: &dyn Sandbo
     equal("the directory of the shell and of the system", printed(sandbox, "pwd -P").await?, pwd)
 }
 
-/// All kinds of them.
+/// A request's directory applies to commands, jobs and processes.
 pub async fn commands_start_in_the_directory_that_is_named(sandbox: &dyn Sandbox) -> Outcome {
     let named = work_file(sandbox, "a b").await?.child("deeper")?;
     sandbox.write_path(&named.child("file")?, "found\n".into(), Expect::Anything).await?;
@@ -45,7 +45,7 @@ pub async fn commands_start_in_the_directory_that_is_named(sandbox: &dyn Sandbox
     equal("a process", everything(&mut sandbox.spawn(&spawn).await?).await?.0.output(), "found\n")
 }
 
-/// Before anything is started.
+/// A missing directory is `NotFound` and a file is `NotDirectory`.
 pub async fn a_directory_that_is_none_is_refused(sandbox: &dyn Sandbox) -> Outcome {
     let file = work_file(sandbox, "file").await?;
     sandbox.write_path(&file, "x".into(), Expect::Anything).await?;

@@ -1,4 +1,4 @@
-//! The environment of commands: the sandbox's own, and what a request adds to it.
+//! The environment of commands: the sandbox's variables and those of the request.
 
 use workden_core::sandbox::{Command, Ended, ExecuteRequest, JobRequest, Sandbox, SpawnRequest};
 
@@ -19,14 +19,14 @@ list_sandbox_checks! { environments:
     nothing_of_one_command_is_left_for_the_next,
 }
 
-/// There is a `PATH`.
+/// The environment has a `PATH`.
 pub async fn programs_are_found(sandbox: &dyn Sandbox) -> Outcome {
     let path = run(sandbox, "printf %s \"$PATH\"; command -v cat >/dev/null").await?;
     equal("how it ended", path.ended, Ended::Exited(0))?;
     ensure(path.output.text().contains('/'), format!("PATH is {:?}", path.output.text()))
 }
 
-/// To that of every kind of command.
+/// A request's variables apply to commands, jobs and processes.
 pub async fn a_request_adds_to_the_environment(sandbox: &dyn Sandbox) -> Outcome {
     let line = "echo \"$ADDED\"; cat /dev/null";
     let environment = [("ADDED", "by the request")];
@@ -40,13 +40,13 @@ pub async fn a_request_adds_to_the_environment(sandbox: &dyn Sandbox) -> Outcome
     equal("a process", printed.output(), "by the request\n")
 }
 
-/// Its own variable instead of the sandbox's.
+/// A request's variable overrides the sandbox's variable.
 pub async fn a_request_replaces_what_is_there(sandbox: &dyn Sandbox) -> Outcome {
     let request = ExecuteRequest::shell("echo $PATH").environment([("PATH", "/nowhere")]);
     came_to("echo $PATH", &sandbox.execute(&request).await?, "/nowhere\n", Ended::Exited(0))
 }
 
-/// Whatever is in them.
+/// Values may contain any text.
 pub async fn values_arrive_as_they_are(sandbox: &dyn Sandbox) -> Outcome {
     for value in ["", "a b", "it's \"quoted\"", "$HOME `id`", "a=b=c", "new\nline\n", "é€", "\\"] {
         let line = "printf '[%s]' \"$VALUE\"; [ \"${VALUE+set}\" = set ]";
@@ -56,7 +56,7 @@ pub async fn values_arrive_as_they_are(sandbox: &dyn Sandbox) -> Outcome {
     Ok(())
 }
 
-/// Neither variables nor directories nor masks.
+/// Variables, the working directory, the umask and resource limits do not carry over.
 pub async fn nothing_of_one_command_is_left_for_the_next(sandbox: &dyn Sandbox) -> Outcome {
     let state = "pwd; umask; echo \"${LEFT-nothing}\"; ulimit -n";
     let before = run(sandbox, state).await?.output.text();

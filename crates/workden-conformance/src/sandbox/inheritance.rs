@@ -1,4 +1,4 @@
-//! What a command must not inherit from the process that starts it: open files, blocked and ignored signals.
+//! State that a command must not inherit from the process that starts it: open files, blocked and ignored signals.
 
 use workden_core::sandbox::{Command, Ended, Sandbox, SpawnRequest, WindowSize};
 
@@ -17,7 +17,7 @@ list_sandbox_checks! { inheritance:
     a_writer_whose_reader_is_gone_ends,
 }
 
-/// `ls` itself opens one more.
+/// `ls` itself opens one more descriptor.
 pub async fn a_command_has_its_standard_streams_open_and_nothing_else(sandbox: &dyn Sandbox) -> Outcome {
     let listed = "ls /proc/self/fd | tr '\\n' ' '";
     prints(sandbox, listed, "0 1 2 3 ").await?;
@@ -40,14 +40,14 @@ pub async fn no_signal_is_blocked_or_ignored(sandbox: &dyn Sandbox) -> Outcome {
     equal("how it ended", done.ended, Ended::Exited(0))?;
     for line in done.output.text().lines() {
         let mask = line.split_whitespace().nth(1).and_then(|mask| u64::from_str_radix(mask, 16).ok());
-        // Two signals are the C library's own, which no program can set: 32 and 33.
+        // Signals 32 and 33 belong to the C library, and no program can set them.
         let set = mask.map(|mask| mask & !(0b11 << 31));
         ensure(set == Some(0), format!("a command starts with {line}"))?;
     }
     Ok(())
 }
 
-/// By `SIGPIPE`, as in a shell.
+/// `SIGPIPE` ends the writer, as in a shell.
 pub async fn a_writer_whose_reader_is_gone_ends(sandbox: &dyn Sandbox) -> Outcome {
     prints(sandbox, "yes | head -n 1; echo $?", "y\n0\n").await
 }

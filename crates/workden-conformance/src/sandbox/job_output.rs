@@ -26,14 +26,14 @@ list_sandbox_checks! { job_output:
     what_the_log_has_no_room_for_is_skipped_and_said,
 }
 
-/// Nothing is lost and nothing comes twice.
+/// Reads that continue at `next` return all output exactly once.
 pub async fn reading_goes_on_where_it_stopped(sandbox: &dyn Sandbox) -> Outcome {
     let begun = job(sandbox, "for i in 1 2 3 4 5 6; do echo line $i; sleep 0.1; done").await?;
     let expected: String = (1..=6).map(|number| format!("line {number}\n")).collect();
     equal("all of it", outcome(sandbox, &begun.id).await?, (expected, Ended::Exited(0)))
 }
 
-/// From any offset.
+/// Reads from the same offset return the same output.
 pub async fn reading_again_gives_the_same(sandbox: &dyn Sandbox) -> Outcome {
     let begun = job(sandbox, "echo 0123456789").await?;
     outcome(sandbox, &begun.id).await?;
@@ -46,7 +46,7 @@ pub async fn reading_again_gives_the_same(sandbox: &dyn Sandbox) -> Outcome {
     Ok(())
 }
 
-/// By what was asked for.
+/// A read returns at most the requested number of bytes.
 pub async fn a_read_is_bounded(sandbox: &dyn Sandbox) -> Outcome {
     let begun = job(sandbox, "seq 1 1000").await?;
     let (all, _) = outcome(sandbox, &begun.id).await?;
@@ -60,7 +60,7 @@ pub async fn a_read_is_bounded(sandbox: &dyn Sandbox) -> Outcome {
     equal("all of it", text, all)
 }
 
-/// What is incomplete waits for the rest.
+/// An incomplete character is held back until its remaining bytes arrive.
 pub async fn a_character_is_not_split_between_reads(sandbox: &dyn Sandbox) -> Outcome {
     let line = r"printf 'a\303'; : > half; while [ ! -e go ]; do sleep 0.05; done; printf '\251b'";
     let begun = job(sandbox, line).await?;
@@ -84,7 +84,7 @@ pub async fn half_a_character_at_the_end_is_marked(sandbox: &dyn Sandbox) -> Out
     equal("all of it", outcome(sandbox, &begun.id).await?.0, "a\u{fffd}b\u{fffd}")
 }
 
-/// Not with the end of its time.
+/// A read with a wait returns at the first output, before its time is over.
 pub async fn a_wait_ends_with_the_first_output(sandbox: &dyn Sandbox) -> Outcome {
     let begun = job(sandbox, "sleep 0.5; echo first; sleep 600").await?;
     let started = Instant::now();
@@ -93,7 +93,7 @@ pub async fn a_wait_ends_with_the_first_output(sandbox: &dyn Sandbox) -> Outcome
     ensure(started.elapsed() < AT_ONCE, format!("it took {:?}", started.elapsed()))
 }
 
-/// Which may have nothing to say.
+/// A read with a wait returns when the job ends, even without output.
 pub async fn a_wait_ends_with_the_job(sandbox: &dyn Sandbox) -> Outcome {
     let begun = job(sandbox, "sleep 0.5").await?;
     let started = Instant::now();
@@ -103,7 +103,7 @@ pub async fn a_wait_ends_with_the_job(sandbox: &dyn Sandbox) -> Outcome {
     ensure(started.elapsed() < AT_ONCE, format!("it took {:?}", started.elapsed()))
 }
 
-/// And one with a wait when its time is over.
+/// A read with a wait returns when its time is over.
 pub async fn without_a_wait_a_read_returns_at_once(sandbox: &dyn Sandbox) -> Outcome {
     let begun = job(sandbox, "sleep 600").await?;
     let started = Instant::now();
@@ -115,7 +115,7 @@ pub async fn without_a_wait_a_read_returns_at_once(sandbox: &dyn Sandbox) -> Out
     ensure(started.elapsed() < AT_ONCE, format!("it took {:?}", started.elapsed()))
 }
 
-/// Nothing of it is lost.
+/// Output of background processes after the end of the job is kept.
 pub async fn the_output_of_what_a_job_left_behind_is_in_its_log(sandbox: &dyn Sandbox) -> Outcome {
     let begun = job(sandbox, "(while [ ! -e go ]; do sleep 0.05; done; echo late) & echo early").await?;
     equal("until its end", outcome(sandbox, &begun.id).await?.0, "early\n")?;
@@ -128,7 +128,7 @@ pub async fn the_output_of_what_a_job_left_behind_is_in_its_log(sandbox: &dyn Sa
     Ok(())
 }
 
-/// A flood fills no disk.
+/// Unlimited output does not fill the disk.
 pub async fn what_the_log_has_no_room_for_is_skipped_and_said(sandbox: &dyn Sandbox) -> Outcome {
     const ALL: u64 = 40 * 1024 * 1024;
     let begun = job(sandbox, "head -c 41943040 /dev/zero | tr '\\0' x").await?;

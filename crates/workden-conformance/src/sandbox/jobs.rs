@@ -28,7 +28,7 @@ list_sandbox_checks! { jobs:
     running_jobs_are_counted,
 }
 
-/// Which returns at once.
+/// The call that starts a job returns immediately.
 pub async fn a_job_outlives_the_call(sandbox: &dyn Sandbox) -> Outcome {
     let started = Instant::now();
     let begun = job(sandbox, "echo $$ > pid; echo begun; sleep 600; echo over").await?;
@@ -43,7 +43,7 @@ pub async fn a_job_outlives_the_call(sandbox: &dyn Sandbox) -> Outcome {
     equal("what it is now", (read.job.state, read.job.printed), (JobState::Running, 6))
 }
 
-/// With its exit code, its signal, or 127.
+/// A job ends with an exit code or a signal; a missing program is 127.
 pub async fn a_job_ends_as_a_command_does(sandbox: &dyn Sandbox) -> Outcome {
     for (line, output, ended) in [
         ("echo out; echo err >&2; exit 3", "out\nerr\n", Ended::Exited(3)),
@@ -57,7 +57,7 @@ pub async fn a_job_ends_as_a_command_does(sandbox: &dyn Sandbox) -> Outcome {
     equal("a missing program", outcome(sandbox, &sandbox.start_job(&request).await?.id).await?.1, Ended::Exited(127))
 }
 
-/// And its line is how a person would type it.
+/// The job's line is quoted as a person would type it.
 pub async fn an_argument_vector_runs_as_it_is(sandbox: &dyn Sandbox) -> Outcome {
     let words = ["printf", "%s\\n", "a b", "$HOME"].map(str::to_owned).to_vec();
     let request = JobRequest::new(Command::Program(words));
@@ -66,13 +66,13 @@ pub async fn an_argument_vector_runs_as_it_is(sandbox: &dyn Sandbox) -> Outcome 
     equal("its output", outcome(sandbox, &started.id).await?.0, "a b\n$HOME\n")
 }
 
-/// The call returns at once.
+/// A job that reads its standard input sees the end of the file immediately.
 pub async fn the_input_of_a_job_is_at_its_end(sandbox: &dyn Sandbox) -> Outcome {
     let started = job(sandbox, "cat; echo $?").await?;
     equal("its output", outcome(sandbox, &started.id).await?.0, "0\n")
 }
 
-/// Those that have ended, too.
+/// Ended jobs are listed, too.
 pub async fn jobs_are_listed_oldest_first(sandbox: &dyn Sandbox) -> Outcome {
     equal("the jobs of a new sandbox", sandbox.jobs().await?, Vec::new())?;
     let first = job(sandbox, "exit 4").await?.id;
@@ -85,7 +85,7 @@ pub async fn jobs_are_listed_oldest_first(sandbox: &dyn Sandbox) -> Outcome {
     equal("the jobs", listed, [(first, JobState::Ended(Ended::Exited(4))), (second, running), (third, running)])
 }
 
-/// Its output can still be read.
+/// The output of a killed job can still be read.
 pub async fn a_killed_job_is_over(sandbox: &dyn Sandbox) -> Outcome {
     let begun = job(sandbox, "echo begun; exec sleep 600").await?;
     let read = JobRead::from(0).wait(AT_ONCE);
@@ -98,7 +98,7 @@ pub async fn a_killed_job_is_over(sandbox: &dyn Sandbox) -> Outcome {
     equal("the kill of one that has ended", sandbox.kill_job(&finished.id).await?, Killed::AlreadyOver)
 }
 
-/// It lived until then.
+/// Background processes of a finished job run until the job is killed.
 pub async fn what_a_finished_job_left_behind_is_killed_with_it(sandbox: &dyn Sandbox) -> Outcome {
     let begun = job(sandbox, "sleep 600 & echo $! > left; echo over").await?;
     equal("its end", outcome(sandbox, &begun.id).await?, ("over\n".to_owned(), Ended::Exited(0)))?;
@@ -112,7 +112,7 @@ fn gone(file: &str) -> workden_core::sandbox::ExecuteRequest {
     workden_core::sandbox::ExecuteRequest::shell(format!("kill -0 $(cat {file}) 2>/dev/null"))
 }
 
-/// Neither to be read nor to be killed.
+/// Reading and killing an unknown job are `NotFound`.
 pub async fn a_job_that_nobody_started_is_not_found(sandbox: &dyn Sandbox) -> Outcome {
     for id in ["bg_999", "", "../log", "log 1"] {
         let id = JobId::from(id);
@@ -122,7 +122,7 @@ pub async fn a_job_that_nobody_started_is_not_found(sandbox: &dyn Sandbox) -> Ou
     Ok(())
 }
 
-/// In the usage of the sandbox.
+/// The usage of the sandbox counts running jobs.
 pub async fn running_jobs_are_counted(sandbox: &dyn Sandbox) -> Outcome {
     equal("none", sandbox.usage().await?.jobs, 0)?;
     let begun = job(sandbox, "sleep 600").await?;

@@ -1,13 +1,12 @@
-//! The exec part of the suite: the behaviour every workden sandbox must show besides that of a
-//! backend.
+//! The exec part of the suite: the behaviour that every workden sandbox must show besides that of a backend.
 //!
-//! Each check is a sentence about a [`Sandbox`](workden_core::sandbox::Sandbox) that was just
-//! made; [`all_sandbox`] runs every one of them on a fresh one and stops it afterwards. The files of
-//! a sandbox are checked by [`all`](crate::all) with a [`PrefixBackend`](crate::PrefixBackend) of its directory.
+//! Each check is a sentence about a new [`Sandbox`](workden_core::sandbox::Sandbox); [`all_sandbox`] runs every check
+//! on a fresh sandbox and stops it afterwards. The files of a sandbox are checked by [`all`](crate::all) with a
+//! [`PrefixBackend`](crate::PrefixBackend) of its directory.
 //!
-//! Commands need `sh` and what coreutils or busybox have, `setsid` and `/proc` included; those of
-//! [`python_checks`] need `python3`. Processes that must be gone are looked for from inside, by another
-//! command. Nothing here needs a runtime but what the sandbox itself needs.
+//! The checks need `sh`, the programs of coreutils or busybox, `setsid` and `/proc` in the sandbox; [`python_checks`]
+//! need `python3`. Another command in the sandbox looks for processes that should have ended. The suite needs no
+//! runtime besides the sandbox's.
 
 mod calls;
 mod check;

@@ -1,7 +1,6 @@
-//! No orphans: a call that stops waiting for a command stops all that it has started, however it hides.
+//! No orphans: when a call stops waiting for a command, all processes of that command end, however they detach.
 //!
-//! What is to be gone sleeps for a number of seconds that no other process sleeps for, by which another
-//! command finds it in `/proc`.
+//! The processes of a check sleep for a unique number of seconds, so that another command can find them in `/proc`.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -37,7 +36,7 @@ list_sandbox_checks! { orphans:
     others_are_left_alone,
 }
 
-/// Ways in which a command may keep something running; `N` is how long it sleeps.
+/// Ways in which a command may keep a process running; `N` is the number of seconds it sleeps.
 const WAYS: &[(&str, &str)] = &[
     ("itself", "exec sleep N"),
     ("a child", "sleep N; :"),
@@ -53,21 +52,21 @@ const WAYS: &[(&str, &str)] = &[
     ("one after the other", "while :; do sleep N & sleep 0.05; done"),
 ];
 
-/// How long after a dropped call a process may still be left.
+/// The time in which processes of a dropped call must end.
 const GRACE: Duration = limits::TERM_TIME.saturating_add(Duration::from_secs(20));
 
-/// A number of seconds that no other process sleeps for.
+/// Returns a number of seconds that no other process sleeps for.
 fn seconds() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let own = now.subsec_micros().wrapping_add(std::process::id().wrapping_mul(7_919)) % 1_000_000;
-    // Seven digits of its own, and two to count with.
+    // Six digits for this process, and two for a counter.
     200_000_000 + own * 100 + NEXT.fetch_add(1, Ordering::Relaxed) % 100
 }
 
-/// A line that prints how many sleep for so long.
+/// Returns a line that prints how many processes sleep for this many seconds.
 fn count(seconds: u32) -> String {
-    // Written so that the search does not find itself.
+    // The brackets keep the search from finding itself.
     let (start, last) = (seconds / 10, seconds % 10);
     format!("grep -l '{start}[{last}]' /proc/[0-9]*/cmdline 2>/dev/null | wc -l | tr -d ' '")
 }
@@ -83,7 +82,7 @@ async fn is_up(sandbox: &dyn Sandbox, way: &str, seconds: u32) -> Outcome {
         ensure(started.elapsed() < AT_ONCE, format!("{way} did not start"))?;
         pause(20).await;
     }
-    // Time for a fork or two more.
+    // Leave time for further forks.
     pause(150).await;
     Ok(())
 }
@@ -96,7 +95,7 @@ fn is_seen_first<Ended, Calling, Looking>(first: Either<(Ended, Looking), (Outco
     }
 }
 
-/// Holds when no process is left in the end.
+/// Holds when all of the processes end within `GRACE`.
 async fn nobody_is_left(sandbox: &dyn Sandbox, way: &str, seconds: u32) -> Outcome {
     let started = Instant::now();
     loop {
@@ -109,7 +108,7 @@ async fn nobody_is_left(sandbox: &dyn Sandbox, way: &str, seconds: u32) -> Outco
     }
 }
 
-/// Lines for each way, with a number of its own.
+/// Returns a line with a unique number of seconds for each way.
 fn ways() -> impl Iterator<Item = (&'static str, String, u32)> {
     WAYS.iter().map(|(way, line)| {
         let seconds = seconds();
@@ -121,7 +120,7 @@ fn all_hold(outcomes: Vec<Outcome>) -> Outcome {
     outcomes.into_iter().collect()
 }
 
-/// When the call returns no process is left.
+/// No process is left when the call returns.
 pub async fn a_timeout_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
         let request = ExecuteRequest::shell(line).timeout(Duration::from_secs(2));
@@ -138,14 +137,14 @@ pub async fn a_timeout_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
 pub async fn a_dropped_call_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
         let request = ExecuteRequest::shell(line).timeout(None);
-        // The call is dropped as soon as its command is seen.
+        // The call is dropped as soon as its command is running.
         is_seen_first(select(sandbox.execute(&request), Box::pin(is_up(sandbox, way, seconds))).await, way)?;
         nobody_is_left(sandbox, way, seconds).await
     });
     all_hold(join_all(each).await)
 }
 
-/// As soon as its events are.
+/// The command is stopped as soon as its events are dropped.
 pub async fn a_dropped_process_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
         let process = piped(sandbox, &line).await?;
@@ -156,7 +155,7 @@ pub async fn a_dropped_process_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     all_hold(join_all(each).await)
 }
 
-/// With every process in it, and those that left it.
+/// Every process in the terminal is stopped, including those that left it.
 pub async fn a_dropped_terminal_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
         let mut process = in_terminal(sandbox, &line).await?;
@@ -169,7 +168,7 @@ pub async fn a_dropped_terminal_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome 
     all_hold(join_all(each).await)
 }
 
-/// When the kill returns no process is left.
+/// No process is left when the kill returns.
 pub async fn a_killed_job_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
         let begun = job(sandbox, &line).await?;
@@ -180,7 +179,7 @@ pub async fn a_killed_job_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     all_hold(join_all(each).await)
 }
 
-/// `TERM` comes first, and output after it is still read: no process dies of a closed pipe.
+/// `TERM` comes first, and later output is still read, so that no process dies of a closed pipe.
 pub async fn there_is_time_to_say_goodbye(sandbox: &dyn Sandbox) -> Outcome {
     let line = "trap 'echo leaving; sleep 0.3; echo bye > NAME; exit' TERM; echo ready; : > NAME.up; \
                 while :; do sleep 0.05; done";
@@ -201,7 +200,7 @@ pub async fn there_is_time_to_say_goodbye(sandbox: &dyn Sandbox) -> Outcome {
     until(sandbox, "[ -s by_end_of_interest ]", GRACE).await
 }
 
-/// Until the sandbox ends, or its job is killed.
+/// Background processes run until the sandbox ends or their job is killed.
 pub async fn what_a_command_leaves_in_the_background_lives_on(sandbox: &dyn Sandbox) -> Outcome {
     let (first, second) = (seconds(), seconds());
     prints(sandbox, &format!("sleep {first} & (setsid sleep {second} >/dev/null 2>&1 &) ; echo hi"), "hi\n").await?;
@@ -210,7 +209,7 @@ pub async fn what_a_command_leaves_in_the_background_lives_on(sandbox: &dyn Sand
     equal("the second", survivors(sandbox, second).await?, 1)
 }
 
-/// Only what a command has started is stopped with it.
+/// Stopping a command stops only its own processes.
 pub async fn others_are_left_alone(sandbox: &dyn Sandbox) -> Outcome {
     let (of_job, of_command) = (seconds(), seconds());
     job(sandbox, &format!("sleep {of_job}; :")).await?;

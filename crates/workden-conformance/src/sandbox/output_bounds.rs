@@ -1,4 +1,4 @@
-//! Bounds of output: head and tail past the ceiling, exact counts, and the whole of it in a log.
+//! Bounds of output: head and tail past the ceiling, exact counts, and all output in a log.
 
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ fn full_log(done: &Executed) -> Result<&FullLog, Failure> {
     left_out(done)?.log.as_ref().ok_or_else(|| Failure::new("there is no full log"))
 }
 
-/// Holds when head and tail are those of `all`, within the ceiling, and the rest is counted.
+/// Holds when head and tail are those of `all`, within the ceiling, and the omitted part is counted.
 fn is_clipped(done: &Executed, all: &str, most_chars: usize) -> Outcome {
     let (head, tail) = (&done.output.head, &done.output.tail);
     ensure(all.starts_with(head.as_str()), format!("the head is not the beginning: {head:?}"))?;
@@ -61,7 +61,7 @@ fn numbers(last: usize) -> String {
     (1..=last).map(|number| format!("{number}\n")).collect()
 }
 
-/// To the character.
+/// Output of exactly the ceiling is shown whole.
 pub async fn output_up_to_the_ceiling_is_whole(sandbox: &dyn Sandbox) -> Outcome {
     came_to("printf", &run_within(sandbox, "printf 0123456789", 10).await?, "0123456789", Ended::Exited(0))?;
     came_to("printf", &run_within(sandbox, "printf 01234é6789", 10).await?, "01234é6789", Ended::Exited(0))?;
@@ -70,7 +70,7 @@ pub async fn output_up_to_the_ceiling_is_whole(sandbox: &dyn Sandbox) -> Outcome
     is_clipped(&run_within(sandbox, "printf 0123456789abcdefghijX", 20).await?, "0123456789abcdefghijX", 20)
 }
 
-/// And the exit code is told as always.
+/// The exit code is reported as always.
 pub async fn of_more_the_head_and_the_tail_are_kept_and_the_rest_is_counted(sandbox: &dyn Sandbox) -> Outcome {
     for (last, most_chars) in [(400, 1_000), (20_000, 1_000), (20_000, 50_000), (40_000, limits::OUTPUT_CHARS)] {
         let done = run_within(sandbox, &format!("seq 1 {last}; exit 3"), most_chars).await?;
@@ -80,7 +80,7 @@ pub async fn of_more_the_head_and_the_tail_are_kept_and_the_rest_is_counted(sand
     Ok(())
 }
 
-/// By id, and as a file where it has a path.
+/// The log can be read by its id, and as a file if it has a path.
 pub async fn the_full_log_has_all_of_it(sandbox: &dyn Sandbox) -> Outcome {
     let all = numbers(20_000);
     let done = run_within(sandbox, "seq 1 20000", 1_000).await?;
@@ -105,7 +105,7 @@ pub async fn the_full_log_has_all_of_it(sandbox: &dyn Sandbox) -> Outcome {
     }
 }
 
-/// Neither at the end of the head nor at the beginning of the tail.
+/// Head and tail start and end with whole characters.
 pub async fn characters_are_not_cut(sandbox: &dyn Sandbox) -> Outcome {
     for most_chars in [100, 101, 102, 103] {
         let done = run_within(sandbox, "yes é€ | head -n 2000 | tr -d '\\n'", most_chars).await?;
@@ -114,12 +114,12 @@ pub async fn characters_are_not_cut(sandbox: &dyn Sandbox) -> Outcome {
     Ok(())
 }
 
-/// And counts all.
+/// A ceiling of zero still counts all output.
 pub async fn a_ceiling_of_nothing_shows_nothing(sandbox: &dyn Sandbox) -> Outcome {
     is_clipped(&run_within(sandbox, "echo hi", 0).await?, "hi\n", 0)
 }
 
-/// What the log has no room for is skipped, and said.
+/// Output beyond the size of the log is skipped, and the reads report it.
 pub async fn a_flood_is_counted_to_the_byte(sandbox: &dyn Sandbox) -> Outcome {
     const ALL: u64 = 40 * 1024 * 1024;
     let done = run_within(sandbox, "head -c 41943040 /dev/zero | tr '\\0' x", 1_000).await?;
@@ -143,7 +143,7 @@ pub async fn a_flood_is_counted_to_the_byte(sandbox: &dyn Sandbox) -> Outcome {
     equal("what was read", read_bytes, log.kept)
 }
 
-/// And is stopped in time.
+/// A command that prints without end is stopped at its timeout.
 pub async fn a_flood_that_is_stopped_keeps_its_head_and_tail(sandbox: &dyn Sandbox) -> Outcome {
     let started = Instant::now();
     let request = ExecuteRequest::shell("echo first; yes").most_chars(1_000);

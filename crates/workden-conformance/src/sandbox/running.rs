@@ -1,4 +1,4 @@
-//! The whole exec part: every check on a sandbox of its own, which is stopped afterwards.
+//! The whole exec part: runs every check on a fresh sandbox and stops it afterwards.
 
 use workden_core::sandbox::Sandbox;
 
@@ -24,21 +24,21 @@ const THEMES: &[&[SandboxCheck]] = &[
     stopping::CHECKS,
 ];
 
-/// Every check of sandboxes that needs nothing but a shell, theme by theme.
+/// Returns every sandbox check that needs only a shell, theme by theme.
 pub fn sandbox_checks() -> impl Iterator<Item = &'static SandboxCheck> {
     THEMES.iter().copied().flatten()
 }
 
-/// The checks that need `python3` in the sandbox, too.
+/// Returns the checks that also need `python3` in the sandbox.
 pub fn python_checks() -> impl Iterator<Item = &'static SandboxCheck> {
     servers::CHECKS.iter()
 }
 
-/// Runs every check of [`sandbox_checks`], each on a sandbox that `make` makes for it.
+/// Runs every check of [`sandbox_checks`], each on a sandbox from `make`.
 ///
 /// # Panics
 ///
-/// When a check fails; the message names all that did, and what each of them saw.
+/// Panics if a check fails; the message names all failed checks and their failures.
 pub async fn all_sandbox<F, Made, S>(make: F)
 where
     F: FnMut() -> Made,
@@ -49,7 +49,7 @@ where
     assert!(report.failed.is_empty(), "{report}");
 }
 
-/// Runs these checks, for callers who want to look at the outcome themselves.
+/// Runs these checks and returns a report instead of panicking.
 pub async fn report_sandbox<F, Made, S>(checks: impl IntoIterator<Item = &SandboxCheck>, mut make: F) -> SandboxReport
 where
     F: FnMut() -> Made,
@@ -69,5 +69,5 @@ where
     report
 }
 
-/// What became of the checks.
+/// The outcomes of the checks.
 pub type SandboxReport = Report<SandboxCheck>;

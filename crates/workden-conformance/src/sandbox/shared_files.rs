@@ -1,4 +1,4 @@
-//! One tree for file calls and commands: what one makes the other sees, and may change.
+//! One tree for file calls and commands: each sees and may change the files of the other.
 
 use workden_core::{
     BackendExt, EntryKind, Expect, Link, Removal,
@@ -22,7 +22,7 @@ list_sandbox_checks! { shared_files:
     a_command_that_holds_a_file_open_keeps_the_old_content,
 }
 
-/// Files and directories; reading, appending and removing.
+/// Commands read, append to and remove the files and directories.
 pub async fn commands_see_and_change_what_file_calls_made(sandbox: &dyn Sandbox) -> Outcome {
     let file = work_file(sandbox, "d").await?.child("f.txt")?;
     sandbox.write_path(&file, "by a call\n".into(), Expect::Absent).await?;
@@ -32,7 +32,7 @@ pub async fn commands_see_and_change_what_file_calls_made(sandbox: &dyn Sandbox)
     equal("whether it is there", sandbox.exists(&file).await, false)
 }
 
-/// As if they had made it themselves.
+/// File calls edit, list and remove the files of a command.
 pub async fn file_calls_see_and_change_what_commands_made(sandbox: &dyn Sandbox) -> Outcome {
     printed(sandbox, "mkdir -p made/deep && echo old text > made/f.txt && chmod 750 made/f.txt").await?;
     let directory = work_file(sandbox, "made").await?;
@@ -47,7 +47,7 @@ pub async fn file_calls_see_and_change_what_commands_made(sandbox: &dyn Sandbox)
     prints(sandbox, "ls", "").await
 }
 
-/// At once.
+/// A search finds the files immediately.
 pub async fn searches_find_what_commands_wrote(sandbox: &dyn Sandbox) -> Outcome {
     printed(sandbox, "mkdir src; for i in 1 2 3; do echo line; echo needle $i; done > src/found.rs").await?;
     let directory = sandbox.directory().await?;
@@ -58,7 +58,7 @@ pub async fn searches_find_what_commands_wrote(sandbox: &dyn Sandbox) -> Outcome
     equal("the files", paths, [directory.child("src")?.child("found.rs")?])
 }
 
-/// Inside of the working directory.
+/// The link points inside the working directory.
 pub async fn a_link_that_a_command_made_is_followed(sandbox: &dyn Sandbox) -> Outcome {
     printed(sandbox, "mkdir d; echo content > d/target; ln -s d/target link").await?;
     let link = work_file(sandbox, "link").await?;
@@ -66,7 +66,7 @@ pub async fn a_link_that_a_command_made_is_followed(sandbox: &dyn Sandbox) -> Ou
     equal("what it is", sandbox.entry(&work_file(sandbox, "d").await?).await?.link, Link::Direct)
 }
 
-/// By its name for the interpreter, or made executable.
+/// The command passes the file to an interpreter or makes it executable.
 pub async fn a_file_call_writes_a_program_that_a_command_runs(sandbox: &dyn Sandbox) -> Outcome {
     let script = work_file(sandbox, "script.sh").await?;
     sandbox.write_path(&script, "#!/bin/sh\necho ran with $1\n".into(), Expect::Absent).await?;
@@ -75,7 +75,7 @@ pub async fn a_file_call_writes_a_program_that_a_command_runs(sandbox: &dyn Sand
     prints(sandbox, "./script.sh three", "still ran with three\n").await
 }
 
-/// A write puts a new file in the place of the old one.
+/// A write puts a new file in place of the old one.
 pub async fn a_command_that_holds_a_file_open_keeps_the_old_content(sandbox: &dyn Sandbox) -> Outcome {
     let file = work_file(sandbox, "f").await?;
     sandbox.write_path(&file, "old\n".into(), Expect::Absent).await?;

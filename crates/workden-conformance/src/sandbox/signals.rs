@@ -16,7 +16,7 @@ list_sandbox_checks! { signals:
     a_signal_to_one_that_has_ended_is_fine,
 }
 
-/// By a trap of the shell.
+/// A shell `trap` handles the signal.
 pub async fn a_signal_arrives_and_can_be_handled(sandbox: &dyn Sandbox) -> Outcome {
     for (signal, name) in [
         (Signal::Usr1, "USR1"),
@@ -38,7 +38,7 @@ pub async fn a_signal_arrives_and_can_be_handled(sandbox: &dyn Sandbox) -> Outco
     Ok(())
 }
 
-/// And is how it is said to have ended.
+/// The process is reported as ended by that signal.
 pub async fn a_signal_ends_a_process_that_does_not_handle_it(sandbox: &dyn Sandbox) -> Outcome {
     for (signal, number) in [(Signal::Kill, 9), (Signal::Term, 15), (Signal::Int, 2), (Signal::Usr1, 10)] {
         let mut process = piped(sandbox, "echo ready; exec sleep 600").await?;
@@ -50,7 +50,7 @@ pub async fn a_signal_ends_a_process_that_does_not_handle_it(sandbox: &dyn Sandb
     Ok(())
 }
 
-/// What the process has started gets it, too.
+/// The children of the process get the signal, too.
 pub async fn a_signal_reaches_the_group(sandbox: &dyn Sandbox) -> Outcome {
     let child = "trap 'echo child; exit' USR1; echo ready; while :; do sleep 0.05; done";
     let line = format!("trap 'wait; echo parent; exit' USR1; sh -c \"{child}\" & wait; wait");
@@ -62,7 +62,7 @@ pub async fn a_signal_reaches_the_group(sandbox: &dyn Sandbox) -> Outcome {
     printed.until(&mut process.events, "parent\n").await
 }
 
-/// It does nothing meanwhile.
+/// A stopped process does nothing until it is continued.
 pub async fn a_stopped_process_goes_on_when_told(sandbox: &dyn Sandbox) -> Outcome {
     let mut process = piped(sandbox, "echo $$ > pid; echo ready; while [ ! -e go ]; do :; done; echo went on").await?;
     let mut printed = Printed::default();
@@ -75,7 +75,7 @@ pub async fn a_stopped_process_goes_on_when_told(sandbox: &dyn Sandbox) -> Outco
     equal("what it printed", printed.output(), "ready\nwent on\n")
 }
 
-/// The process has ended.
+/// A signal to an ended process is not an error.
 pub async fn a_signal_to_one_that_has_ended_is_fine(sandbox: &dyn Sandbox) -> Outcome {
     let mut process = piped(sandbox, "true").await?;
     everything(&mut process).await?;

@@ -1,4 +1,4 @@
-//! The end of a sandbox: everything in it ends, and later calls are told so.
+//! The end of a sandbox: everything in it ends, and later calls are `Gone`.
 
 use std::time::Instant;
 
@@ -24,7 +24,7 @@ list_sandbox_checks! { stopping:
     many_can_stop_it,
 }
 
-/// Its isolation has a level, and its age goes on.
+/// The sandbox reports its isolation, and its age increases.
 pub async fn a_sandbox_says_what_it_is(sandbox: &dyn Sandbox) -> Outcome {
     sandbox.isolation().await?;
     let first = sandbox.usage().await?;
@@ -32,7 +32,7 @@ pub async fn a_sandbox_says_what_it_is(sandbox: &dyn Sandbox) -> Outcome {
     ensure(sandbox.usage().await?.age > first.age, "a sandbox does not grow older")
 }
 
-/// Every one of them; stopping again is fine.
+/// Every later call is `Gone`; stopping again succeeds.
 pub async fn later_calls_are_gone(sandbox: &dyn Sandbox) -> Outcome {
     let file = work_file(sandbox, "f").await?;
     printed(sandbox, "echo x > f").await?;
@@ -54,7 +54,7 @@ pub async fn later_calls_are_gone(sandbox: &dyn Sandbox) -> Outcome {
     Ok(())
 }
 
-/// A call in flight comes back: it is gone, or its command was killed.
+/// A call in flight returns: as `Gone`, or with a killed command.
 pub async fn who_is_waiting_is_told(sandbox: &dyn Sandbox) -> Outcome {
     let request = ExecuteRequest::shell("sleep 600").timeout(None);
     let mut process = piped(sandbox, "echo ready; sleep 600").await?;
@@ -80,7 +80,7 @@ pub async fn who_is_waiting_is_told(sandbox: &dyn Sandbox) -> Outcome {
     }
 }
 
-/// At once.
+/// Concurrent stops all succeed.
 pub async fn many_can_stop_it(sandbox: &dyn Sandbox) -> Outcome {
     let all = futures_util::future::join_all((0..8).map(|_| sandbox.stop())).await;
     all.into_iter().try_for_each(|stopped| stopped.map_err(Failure::from))

@@ -1,4 +1,4 @@
-//! Processes with pipes: streams apart, standard input, the end, and who waits for whom.
+//! Processes with pipes: separate streams, standard input, the end, and backpressure.
 
 use std::time::Instant;
 
@@ -32,7 +32,7 @@ list_sandbox_checks! { streams:
     pipes_have_no_size,
 }
 
-/// And the end is the last event.
+/// The end of the process is the last event.
 pub async fn output_and_error_come_apart_each_in_order(sandbox: &dyn Sandbox) -> Outcome {
     let line = "i=0; while [ $i -lt 500 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done; exit 5";
     let (printed, ended) = everything(&mut piped(sandbox, line).await?).await?;
@@ -42,20 +42,20 @@ pub async fn output_and_error_come_apart_each_in_order(sandbox: &dyn Sandbox) ->
     equal("the end", ended, Ended::Exited(5))
 }
 
-/// They are not made into text.
+/// The bytes are not decoded as text.
 pub async fn bytes_arrive_as_they_are(sandbox: &dyn Sandbox) -> Outcome {
     let (printed, _) = everything(&mut piped(sandbox, r"printf 'a\377\000\303'").await?).await?;
     equal("the bytes", printed.output, b"a\xff\0\xc3")
 }
 
-/// As commands in the sandbox see it.
+/// The pid is the one that commands in the sandbox see.
 pub async fn a_process_is_told_by_the_pid_that_it_has(sandbox: &dyn Sandbox) -> Outcome {
     let mut process = piped(sandbox, "echo $$").await?;
     let pid = process.pid.to_string();
     equal("the pid", everything(&mut process).await?.0.output().trim().to_owned(), pid)
 }
 
-/// In pieces or not.
+/// The input may arrive in several pieces.
 pub async fn what_is_written_is_read_until_the_input_is_closed(sandbox: &dyn Sandbox) -> Outcome {
     let mut process = piped(sandbox, "cat; echo end >&2").await?;
     for piece in ["one ", "", "two\n", "three"] {
@@ -71,7 +71,7 @@ pub async fn what_is_written_is_read_until_the_input_is_closed(sandbox: &dyn San
     equal("without any input", everything(&mut process).await?.1, Ended::Exited(0))
 }
 
-/// Nothing is held back until the end.
+/// Output is not held back until the end.
 pub async fn a_process_answers_while_its_input_is_open(sandbox: &dyn Sandbox) -> Outcome {
     let mut process = piped(sandbox, "while read line; do echo got $line; done; echo over").await?;
     let mut printed = Printed::default();
@@ -84,7 +84,7 @@ pub async fn a_process_answers_while_its_input_is_open(sandbox: &dyn Sandbox) ->
     ensure(printed.output().ends_with("got 4\nover\n"), format!("it printed {:?}", printed.output()))
 }
 
-/// At the same time.
+/// Input and output flow at the same time.
 pub async fn megabytes_go_in_and_come_out(sandbox: &dyn Sandbox) -> Outcome {
     let content: Bytes = (0..4_000_000_u32).map(|number| (number % 251) as u8).collect::<Vec<_>>().into();
     let Process { control, mut events, .. } = piped(sandbox, "cat").await?;
@@ -105,7 +105,7 @@ pub async fn megabytes_go_in_and_come_out(sandbox: &dyn Sandbox) -> Outcome {
     equal("the end", ended, Ended::Exited(0))
 }
 
-/// And never waits.
+/// The write is `Gone` and never blocks.
 pub async fn writing_to_a_process_that_reads_no_more_is_refused(sandbox: &dyn Sandbox) -> Outcome {
     let mut process = piped(sandbox, "exit 0").await?;
     everything(&mut process).await?;
@@ -122,7 +122,7 @@ pub async fn writing_to_a_process_that_reads_no_more_is_refused(sandbox: &dyn Sa
     refused("to one that has closed its input", filled, ErrorKind::Gone).map(drop)
 }
 
-/// As for commands that run to their end.
+/// The codes are the same as for commands that run to their end.
 pub async fn a_program_that_is_missing_is_127_and_one_that_cannot_run_126(sandbox: &dyn Sandbox) -> Outcome {
     run(sandbox, "mkdir directory").await?;
     for (word, code) in [("no-such-program-here", 127), ("/no/such/program", 127), ("./directory", 126)] {
@@ -133,7 +133,7 @@ pub async fn a_program_that_is_missing_is_127_and_one_that_cannot_run_126(sandbo
     Ok(())
 }
 
-/// Also when something in the background does.
+/// The end arrives even if a background process holds the output open.
 pub async fn the_end_comes_whoever_holds_the_output(sandbox: &dyn Sandbox) -> Outcome {
     let started = Instant::now();
     let (printed, ended) = everything(&mut piped(sandbox, "sleep 600 & echo hi; exit 6").await?).await?;
@@ -142,7 +142,7 @@ pub async fn the_end_comes_whoever_holds_the_output(sandbox: &dyn Sandbox) -> Ou
     ensure(started.elapsed() < AT_ONCE, format!("it took {:?}", started.elapsed()))
 }
 
-/// Nothing is lost of it, either.
+/// All output is read in the end.
 pub async fn who_does_not_read_slows_the_command_down_and_nobody_else(sandbox: &dyn Sandbox) -> Outcome {
     let line = "dd if=/dev/zero bs=65536 count=400 2>/dev/null; : > finished";
     let mut process = piped(sandbox, line).await?;
@@ -157,7 +157,7 @@ pub async fn who_does_not_read_slows_the_command_down_and_nobody_else(sandbox: &
     prints(sandbox, "[ -e finished ]", "").await
 }
 
-/// There is no terminal to resize.
+/// A process with pipes has no terminal to resize.
 pub async fn pipes_have_no_size(sandbox: &dyn Sandbox) -> Outcome {
     let process = piped(sandbox, "sleep 600").await?;
     let resized = process.control.resize(WindowSize { rows: 1, columns: 1 }).await;

@@ -1,4 +1,4 @@
-//! Processes in a terminal: its size, its keys, and what it shows.
+//! Processes in a terminal: its size, its keys and its output.
 
 use bytes::Bytes;
 use workden_core::sandbox::{Command, Ended, Sandbox, SpawnRequest, WindowSize};
@@ -24,7 +24,7 @@ list_sandbox_checks! { terminals:
     a_lot_of_output_arrives_whole,
 }
 
-/// Errors come by the same way.
+/// Standard error arrives as terminal output.
 pub async fn all_three_streams_are_one_terminal(sandbox: &dyn Sandbox) -> Outcome {
     let line = "[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo out; echo err >&2; exit 3";
     let (printed, ended) = everything(&mut in_terminal(sandbox, line).await?).await?;
@@ -33,7 +33,7 @@ pub async fn all_three_streams_are_one_terminal(sandbox: &dyn Sandbox) -> Outcom
     equal("the end", ended, Ended::Exited(3))
 }
 
-/// From the start.
+/// The terminal has the requested size from the start.
 pub async fn a_terminal_has_the_size_that_was_asked_for(sandbox: &dyn Sandbox) -> Outcome {
     let size = WindowSize { rows: 33, columns: 97 };
     let request = SpawnRequest::in_terminal(Command::Program(vec!["stty".into(), "size".into()]), size);
@@ -41,7 +41,7 @@ pub async fn a_terminal_has_the_size_that_was_asked_for(sandbox: &dyn Sandbox) -
     equal("the size", printed.output(), "33 97\r\n")
 }
 
-/// By `SIGWINCH`.
+/// The process gets `SIGWINCH`.
 pub async fn a_terminal_can_be_resized_and_says_so(sandbox: &dyn Sandbox) -> Outcome {
     let line = "trap 'stty size; exit' WINCH; echo ready; while :; do sleep 0.05; done";
     let mut process = in_terminal(sandbox, line).await?;
@@ -52,7 +52,7 @@ pub async fn a_terminal_can_be_resized_and_says_so(sandbox: &dyn Sandbox) -> Out
     equal("what it shows", printed.output(), "ready\r\n50 132\r\n")
 }
 
-/// As on any terminal.
+/// Typed characters are echoed and can be erased, and the process reads whole lines.
 pub async fn what_is_typed_is_echoed_and_read_by_lines(sandbox: &dyn Sandbox) -> Outcome {
     let mut process = in_terminal(sandbox, "echo ready; read line; echo \"got [$line]\"").await?;
     let mut printed = Printed::default();
@@ -64,7 +64,7 @@ pub async fn what_is_typed_is_echoed_and_read_by_lines(sandbox: &dyn Sandbox) ->
     ensure(shown.ends_with("got [hello]\r\n"), format!("it shows {shown:?}"))
 }
 
-/// The process and what it has started.
+/// A typed Ctrl-C sends `SIGINT`, which ends the process or runs its trap.
 pub async fn control_c_interrupts(sandbox: &dyn Sandbox) -> Outcome {
     let mut process = in_terminal(sandbox, "echo ready; exec sleep 120").await?;
     let mut printed = Printed::default();
@@ -80,10 +80,10 @@ pub async fn control_c_interrupts(sandbox: &dyn Sandbox) -> Outcome {
     ensure(printed.output().contains("interrupted\r\n"), format!("it shows {:?}", printed.output()))
 }
 
-/// The shell gets the terminal back.
+/// A typed Ctrl-Z stops the job, and the shell gets the terminal back.
 pub async fn control_z_stops_what_runs_in_a_shell_with_jobs(sandbox: &dyn Sandbox) -> Outcome {
-    // With `exec`: a shell that is stopped while it waits in `vfork` for a child that is stopped as well
-    // never says so.
+    // `exec` is necessary: a shell that is stopped while it waits in `vfork` for a child that is stopped as well never
+    // reports that it stopped.
     let line = "set -m; sh -c 'echo ready; exec sleep 120'; echo back; kill -KILL %1";
     let mut process = in_terminal(sandbox, line).await?;
     let mut printed = Printed::default();
@@ -93,7 +93,7 @@ pub async fn control_z_stops_what_runs_in_a_shell_with_jobs(sandbox: &dyn Sandbo
     printed.finish(&mut process.events).await.map(drop)
 }
 
-/// Its character, typed.
+/// Closing the input types the end-of-file character.
 pub async fn closing_the_input_is_the_end_of_a_file(sandbox: &dyn Sandbox) -> Outcome {
     let mut process = in_terminal(sandbox, "echo ready; cat; echo over").await?;
     let mut printed = Printed::default();
@@ -104,14 +104,14 @@ pub async fn closing_the_input_is_the_end_of_a_file(sandbox: &dyn Sandbox) -> Ou
     ensure(printed.output().ends_with("line\r\nover\r\n"), format!("it shows {:?}", printed.output()))
 }
 
-/// `/dev/tty` is it.
+/// `/dev/tty` is the terminal of the process.
 pub async fn a_process_leads_its_terminal(sandbox: &dyn Sandbox) -> Outcome {
     let (printed, ended) = everything(&mut in_terminal(sandbox, "echo by name > /dev/tty").await?).await?;
     equal("what it shows", printed.output(), "by name\r\n")?;
     equal("the end", ended, Ended::Exited(0))
 }
 
-/// Up to the last byte before the end.
+/// Output arrives completely, up to the last byte before the end.
 pub async fn a_lot_of_output_arrives_whole(sandbox: &dyn Sandbox) -> Outcome {
     let (printed, _) = everything(&mut in_terminal(sandbox, "seq 1 50000").await?).await?;
     let expected: String = (1..=50_000).map(|number| format!("{number}\r\n")).collect();
