@@ -1,7 +1,6 @@
-//! Conveniences over any `Backend`, written once: reads as people read, edits, moves, and the names of a
-//! file.
+//! Conveniences for any `Backend`: reads in the forms that people use, edits, moves, and the names of a file.
 //!
-//! Every call by path resolves the path, acts, and starts again when the path changed in between.
+//! Every call by path resolves the path and acts, and starts again if the path changed in between.
 
 use std::future::Future;
 
@@ -14,8 +13,8 @@ use crate::{
     text::{Change, Excerpt, HashlineEdit, Numbered, Outcome, Replacement, TextWindow, hashline},
 };
 
-/// Resolves a path and acts on it, again from the start while the path keeps changing in between. A macro, because the
-/// act borrows across its awaits.
+/// Resolves a path and acts on it, and starts again while the path keeps changing in between. This is a macro because
+/// the act borrows across its awaits.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! settled {
@@ -36,9 +35,9 @@ macro_rules! settled {
     }};
 }
 
-/// Conveniences over any [`Backend`], by typed path.
+/// Conveniences for any [`Backend`], by typed path.
 pub trait BackendExt: Backend {
-    /// Returns what is at `path`.
+    /// Returns the entry at `path`.
     fn entry(&self, path: &VirtualPath) -> impl Future<Output = Result<Entry>> + Send {
         async move {
             settled!(*self, path, Symlink::Follow, |at| match at.presence() {
@@ -48,7 +47,7 @@ pub trait BackendExt: Backend {
         }
     }
 
-    /// Whether there is a regular file, or a link to one; false also where that cannot be found out.
+    /// Whether `path` is a regular file or a link to one; false also if the entry cannot be read.
     fn exists(&self, path: &VirtualPath) -> impl Future<Output = bool> + Send {
         async move { self.entry(path).await.is_ok_and(|entry| entry.is_file()) }
     }
@@ -66,7 +65,7 @@ pub trait BackendExt: Backend {
         }
     }
 
-    /// Opens a file, or reads its content where it is not one of this machine's.
+    /// Opens a file of this machine, or reads the content of a file elsewhere.
     fn open_path(&self, path: &VirtualPath, most: u64) -> impl Future<Output = Result<Opened>> + Send {
         async move { settled!(*self, path, Symlink::Follow, |at| self.open(&at, most).await) }
     }
@@ -110,7 +109,7 @@ pub trait BackendExt: Backend {
         }
     }
 
-    /// Changes a file, if it is as expected.
+    /// Changes a file if it has the expected content.
     fn change_path(
         &self,
         path: &VirtualPath,
@@ -122,7 +121,7 @@ pub trait BackendExt: Backend {
         }
     }
 
-    /// Replaces text, all or nothing; returns how many places were replaced.
+    /// Applies all replacements or none; returns the number of replaced places.
     fn edit(&self, path: &VirtualPath, replacements: &[Replacement]) -> impl Future<Output = Result<u64>> + Send {
         async move {
             let changed = self.change_path(path, &Change::Replace(replacements.to_vec()), Expect::Anything).await?;
@@ -133,7 +132,7 @@ pub trait BackendExt: Backend {
         }
     }
 
-    /// Replaces lines named by number and hash; returns what happened, in a few words.
+    /// Replaces lines named by number and hash; returns a short summary.
     fn hashline_edit(&self, path: &VirtualPath, edit: &HashlineEdit) -> impl Future<Output = Result<String>> + Send {
         async move {
             let changed = self.change_path(path, &Change::Hashline(edit.clone()), Expect::Anything).await?;
@@ -144,7 +143,7 @@ pub trait BackendExt: Backend {
         }
     }
 
-    /// Makes a directory and those above it.
+    /// Makes a directory and its missing parents.
     fn make_dir_path(&self, path: &VirtualPath) -> impl Future<Output = Result<()>> + Send {
         async move { settled!(*self, path, Symlink::Follow, |at| self.make_dir(&at).await) }
     }
@@ -193,12 +192,13 @@ pub trait BackendExt: Backend {
         async move { settled!(*self, path, Symlink::Follow, |at| self.glob(&at, request).await) }
     }
 
-    /// Finds lines below or in `path`.
+    /// Finds lines in the files below `path`, or in the file at `path`.
     fn grep_path(&self, path: &VirtualPath, request: &GrepRequest) -> impl Future<Output = Result<Grepped>> + Send {
         async move { settled!(*self, path, Symlink::Follow, |at| self.grep(&at, request).await) }
     }
 
-    /// As [`HostFiles::open_file`](crate::HostFiles::open_file); reads the content where the backend is not on a host.
+    /// Calls [`HostFiles::open_file`](crate::HostFiles::open_file), or reads the content if the backend is not on a
+    /// host.
     fn open(&self, at: &Resolved, most: u64) -> impl Future<Output = Result<Opened>> + Send {
         async move {
             match self.host_files() {
@@ -208,8 +208,8 @@ pub trait BackendExt: Backend {
         }
     }
 
-    /// As [`HostFiles::find_other_names`](crate::HostFiles::find_other_names); no names where the backend is not on a
-    /// host.
+    /// Calls [`HostFiles::find_other_names`](crate::HostFiles::find_other_names); returns no names if the backend is
+    /// not on a host.
     fn other_names(&self, files: &[Resolved]) -> impl Future<Output = Result<Vec<Vec<VirtualPath>>>> + Send {
         async move {
             match self.host_files() {
@@ -219,7 +219,7 @@ pub trait BackendExt: Backend {
         }
     }
 
-    /// As [`HostFiles::find_identity`](crate::HostFiles::find_identity).
+    /// Calls [`HostFiles::find_identity`](crate::HostFiles::find_identity).
     fn identify(&self, at: &Resolved) -> impl Future<Output = Result<Option<FileIdentity>>> + Send {
         async move {
             match self.host_files() {
@@ -229,7 +229,7 @@ pub trait BackendExt: Backend {
         }
     }
 
-    /// As [`HostFiles::find_origins`](crate::HostFiles::find_origins).
+    /// Calls [`HostFiles::find_origins`](crate::HostFiles::find_origins).
     fn origins(&self) -> impl Future<Output = Result<Vec<(VirtualPath, FileIdentity)>>> + Send {
         async move {
             match self.host_files() {
@@ -239,7 +239,7 @@ pub trait BackendExt: Backend {
         }
     }
 
-    /// As [`HostFiles::find_names`](crate::HostFiles::find_names).
+    /// Calls [`HostFiles::find_names`](crate::HostFiles::find_names).
     fn names_of(&self, files: &[FileIdentity]) -> impl Future<Output = Result<Vec<Vec<VirtualPath>>>> + Send {
         async move {
             match self.host_files() {
@@ -252,7 +252,7 @@ pub trait BackendExt: Backend {
 
 impl<B: Backend + ?Sized> BackendExt for B {}
 
-/// Returns the entry of a directory that is stored nowhere, such as an inner node of a mount table.
+/// Returns the entry of a directory that no backend stores, such as an inner node of a mount table.
 #[must_use]
 pub fn directory_entry(path: VirtualPath) -> Entry {
     Entry::new(path, EntryKind::Directory)

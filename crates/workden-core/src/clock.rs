@@ -1,5 +1,5 @@
-//! `Clock`: the time as a value from outside. The core reads no clock of its own, so that it can
-//! run, and be tested, anywhere.
+//! `Clock`: the time as a value from outside. The core never reads the system clock, so that it can run and be tested
+//! anywhere.
 
 use std::{
     fmt,
@@ -11,12 +11,11 @@ use crate::{Completeness, Timestamp};
 
 /// Tells the time.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// Now.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }
 
-/// A clock that goes on by one microsecond whenever it is read: every moment is different, and
-/// every run is the same.
+/// A clock that advances by one microsecond at each read: every moment is different, and every run is the same.
 #[derive(Debug, Default)]
 pub struct SteppingClock(AtomicI64);
 
@@ -26,7 +25,7 @@ impl Clock for SteppingClock {
     }
 }
 
-/// When a search has to stop, by some clock.
+/// The moment at which a search has to stop, by some clock.
 #[derive(Debug)]
 pub struct Deadline<'a> {
     clock: &'a dyn Clock,
@@ -35,7 +34,7 @@ pub struct Deadline<'a> {
 }
 
 impl<'a> Deadline<'a> {
-    /// `allowed` from now on.
+    /// Creates a deadline `allowed` from now.
     #[must_use]
     pub fn new(clock: &'a dyn Clock, allowed: Duration) -> Self {
         Self { clock, started: clock.now(), allowed }
@@ -47,7 +46,7 @@ impl<'a> Deadline<'a> {
         self.clock.now().since(self.started) >= self.allowed
     }
 
-    /// What to say of a search that `stopped` or came to its end.
+    /// Returns the completeness of a search that `stopped` or reached its end.
     #[must_use]
     pub fn completeness(stopped: bool) -> Completeness {
         if stopped { Completeness::StoppedAtDeadline } else { Completeness::Complete }

@@ -1,4 +1,4 @@
-//! What a backend says about a thing it holds: `Entry`, `Timestamp` and `Version`.
+//! The descriptions of files and directories: `Entry`, `Timestamp` and `Version`.
 
 use std::{fmt, time::Duration};
 
@@ -7,24 +7,24 @@ use twox_hash::XxHash3_128;
 
 use crate::{Error, ErrorKind, Result, VirtualPath, setters::setters};
 
-/// One file, directory or other thing, as listings and searches show it.
+/// One file, directory or special file, as listings and searches show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Entry {
-    /// Where it is.
+    /// The path of the entry.
     pub path: VirtualPath,
-    /// What it is; for a link, what it leads to.
+    /// The kind of the entry; for a link, the kind of its target.
     pub kind: EntryKind,
     /// Size in bytes of a regular file; `None` for everything else.
     pub size: Option<u64>,
-    /// When the content last changed; `None` where a backend does not know.
+    /// When the content last changed; `None` if the backend does not know.
     pub modified: Option<Timestamp>,
     /// Whether the entry itself is a symbolic link.
     pub link: Link,
-    /// Whether `path` spells the name as it is.
+    /// Whether `path` spells the name exactly.
     pub name: NameForm,
-    /// How many names the file has (hard links), for a link those of what it leads to; 1 for what is
-    /// no file, and where a backend does not know.
+    /// How many names (hard links) the file has; for a link, those of its target. 1 for everything that is not a file,
+    /// and if the backend does not know.
     #[serde(default = "one_name")]
     pub names: u64,
 }
@@ -33,7 +33,7 @@ fn one_name() -> u64 {
     1
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
@@ -41,7 +41,7 @@ pub enum EntryKind {
     File,
     /// A directory.
     Directory,
-    /// A link that leads nowhere, in circles, or out of the workspace.
+    /// A link whose target is missing or outside the workspace, or that is part of a loop.
     BrokenLink,
     /// A FIFO, a socket or a device.
     Special,
@@ -51,22 +51,21 @@ pub enum EntryKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Link {
-    /// The entry is the thing itself.
+    /// The entry is not a link.
     #[default]
     Direct,
-    /// The entry is a symbolic link, and `kind` says what it leads to.
+    /// The entry is a symbolic link, and `kind` is the kind of its target.
     Symbolic,
 }
 
-/// Whether a name could be shown as it is.
+/// Whether a path spells a name exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NameForm {
-    /// The path spells the name exactly, and opens it.
+    /// The path spells the name exactly, and opens the file.
     #[default]
     Exact,
-    /// The name is not UTF-8: the path shows it with U+FFFD in place of the bytes that are not,
-    /// and cannot be used to open it.
+    /// The name is not UTF-8: the path shows U+FFFD in place of the invalid bytes, and cannot open the file.
     NotUtf8,
 }
 
@@ -84,7 +83,7 @@ impl Entry {
         modified: impl Into<Option<Timestamp>>,
         /// Sets whether the entry itself is a symbolic link.
         link: Link,
-        /// Sets whether `path` spells the name as it is.
+        /// Sets whether `path` spells the name exactly.
         name: NameForm,
         /// Sets how many names the file has.
         names: u64,
@@ -108,19 +107,19 @@ impl Entry {
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// From nanoseconds since 1970; what does not fit (beyond the years 1677 and 2262) is clamped.
+    /// Creates a timestamp from nanoseconds since 1970; moments outside the years 1677 to 2262 are clamped.
     #[must_use]
     pub fn from_nanos(nanos: i128) -> Self {
         Self(i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX }))
     }
 
-    /// Nanoseconds since 1970.
+    /// Returns the nanoseconds since 1970.
     #[must_use]
     pub fn as_nanos(self) -> i64 {
         self.0
     }
 
-    /// How long after `earlier` this is; zero when it is before.
+    /// Returns the time since `earlier`; zero if `earlier` is later than this timestamp.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
@@ -130,7 +129,7 @@ impl Timestamp {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` when `text` is not such a moment.
+    /// Returns `InvalidArgument` if `text` is not a timestamp in this format.
     pub fn parse(text: &str) -> Result<Self> {
         match text.parse::<jiff::Timestamp>() {
             Ok(moment) => Ok(Self::from_nanos(moment.as_nanosecond())),
@@ -141,7 +140,7 @@ impl Timestamp {
 }
 
 impl fmt::Display for Timestamp {
-    /// To the microsecond, in UTC, with the offset spelled `+00:00`.
+    /// Writes the timestamp in UTC to the microsecond, with the offset `+00:00`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_nanosecond(i128::from(self.0)) {
             Ok(moment) => write!(f, "{}", moment.strftime("%Y-%m-%dT%H:%M:%S.%6f+00:00")),
@@ -152,7 +151,7 @@ impl fmt::Display for Timestamp {
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Nine digits here, not six: what travels must sort as it did where it was read.
+        // Nine digits here, not six: a timestamp must keep its order across the wire.
         match jiff::Timestamp::from_nanosecond(i128::from(self.0)) {
             Ok(moment) => serializer.collect_str(&moment.strftime("%Y-%m-%dT%H:%M:%S.%9f+00:00")),
             Err(error) => Err(serde::ser::Error::custom(error)),
@@ -166,32 +165,32 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// Which content a file has: a 128-bit hash of its bytes (XXH3).
+/// The identity of a file's content: a 128-bit hash of its bytes (XXH3).
 ///
-/// It tells a change from no change, as fast as memory can be read. It is no proof against
-/// an attacker who builds two contents of one version; nothing that guards relies on it.
+/// A version detects changes, as fast as memory can be read. It does not resist an attacker who builds two contents
+/// with one version; no security check relies on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Version(u128);
 
 impl Version {
-    /// The version of this content.
+    /// Returns the version of this content.
     #[must_use]
     pub fn of(content: &[u8]) -> Self {
         Self(XxHash3_128::oneshot(content))
     }
 }
 
-/// Computes a `Version` from content that comes in pieces.
+/// Computes a `Version` from content in pieces.
 #[derive(Clone, Default)]
 pub struct VersionHasher(XxHash3_128);
 
 impl VersionHasher {
-    /// Takes the next piece.
+    /// Adds the next piece.
     pub fn update(&mut self, piece: &[u8]) {
         self.0.write(piece);
     }
 
-    /// The version of all pieces so far.
+    /// Returns the version of all pieces so far.
     #[must_use]
     pub fn finish(&self) -> Version {
         Version(self.0.finish_128())

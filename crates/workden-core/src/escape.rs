@@ -1,12 +1,11 @@
-//! Characters that show themselves, and those that have to be spelled out where a person decides by what
-//! they see.
+//! Visible characters, and escapes for the others, for text by which a person decides.
 //!
-//! Invariant: what is put down with [`spell`] moves no cursor, turns no text around and hides nothing: a
-//! character is either seen or spelled.
+//! Invariant: text written with [`spell`] moves no cursor, reverses no text and hides nothing: every character is
+//! either visible or escaped.
 
-/// What is not seen, or changes how others are seen: the format characters of Unicode (Cf), what it lets a
-/// renderer ignore (Default_Ignorable_Code_Point), separators of lines and paragraphs, and letters and
-/// symbols that are blank. In order.
+/// Characters that are invisible or change how others appear: the format characters of Unicode (Cf), the characters
+/// that a renderer may ignore (Default_Ignorable_Code_Point), separators of lines and paragraphs, and blank letters and
+/// symbols. Sorted.
 const UNSEEN: &[(char, char)] = &[
     ('\u{ad}', '\u{ad}'),   // soft hyphen
     ('\u{34f}', '\u{34f}'), // combining grapheme joiner
@@ -39,18 +38,17 @@ const UNSEEN: &[(char, char)] = &[
     ('\u{e0000}', '\u{e0fff}'), // tags, more variation selectors, and what else is ignorable there
 ];
 
-/// Whether a character shows itself, as one thing in its place. A tab does; a line break does not.
+/// Whether a character is visible as one character in its place. A tab is; a line break is not.
 #[must_use]
 pub fn shows_itself(character: char) -> bool {
-    // The last two of each plane are no characters.
+    // The last two code points of each plane are not characters.
     let is_none = u32::from(character) & 0xfffe == 0xfffe;
     let at = UNSEEN.partition_point(|(_, last)| *last < character);
     let is_unseen = UNSEEN.get(at).is_some_and(|(first, _)| *first <= character);
     character == '\t' || !(character.is_control() || is_none || is_unseen)
 }
 
-/// Puts a character down as it is, if it shows itself, and otherwise by its number (`\u{202e}`) or its
-/// short name (`\n`).
+/// Appends a visible character as it is, and any other by its number (`\u{202e}`) or its short name (`\n`).
 pub fn spell(text: &mut String, character: char) {
     if shows_itself(character) {
         text.push(character);
@@ -59,7 +57,7 @@ pub fn spell(text: &mut String, character: char) {
     }
 }
 
-/// A text in one line of which every character is seen.
+/// Returns the text on one line, with every character visible.
 #[must_use]
 pub fn line(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());

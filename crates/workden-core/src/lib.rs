@@ -1,8 +1,8 @@
-//! The contract of workden: what a place for an agent's files is, and what may be said of it.
+//! The contract of workden: the interface of a store for an agent's files, and the rules for it.
 //!
-//! Here are paths ([`VirtualPath`]), entries, errors, the [`Backend`] trait and its conveniences
-//! ([`BackendExt`]), the wrapper that holds rules ([`Guarded`]), and the requests and answers of
-//! both. No I/O, no clock, no environment: backends and the search engine are in `workden-files`.
+//! The crate has paths ([`VirtualPath`]), entries, errors, the [`Backend`] trait and its conveniences ([`BackendExt`]),
+//! the wrapper that enforces rules ([`Guarded`]), and the requests and answers of both. It uses no I/O, no clock and no
+//! environment: backends and the search engine are in `workden-files`.
 //!
 //! ```
 //! # futures_executor::block_on(async {

@@ -1,28 +1,28 @@
-//! Which names can be created, the same on every backend.
+//! The names that can be created, the same on every backend.
 
 use crate::{Error, ErrorKind, Result, VirtualPath};
 
-/// What workden's own temporary files start with. They are never shown and never opened.
+/// The prefix of workden's temporary files. They are never shown and never opened.
 pub const TEMPORARY_PREFIX: &str = ".workden-tmp-";
 
-/// The longest name that file systems of the field take, in bytes.
+/// The longest name that common file systems accept, in bytes.
 pub const LONGEST_NAME: usize = 255;
 
-/// The longest path that they take, in bytes.
+/// The longest path that common file systems accept, in bytes.
 pub const LONGEST_PATH: usize = 4_095;
 
-/// Whether a name is one of workden's own temporary files.
+/// Whether a name belongs to one of workden's temporary files.
 #[must_use]
 pub fn is_temporary(name: &[u8]) -> bool {
     name.starts_with(TEMPORARY_PREFIX.as_bytes())
 }
 
-/// Refuses paths that could never be a file here: too long, or with a name that is too long or
-/// workden's own.
+/// Refuses paths that can never be a file: a path that is too long, or has a name that is too long or reserved for
+/// workden.
 ///
 /// # Errors
 ///
-/// `InvalidPath`, with the name that is at fault.
+/// Returns `InvalidPath` with the offending name.
 pub fn check_names(verb: &str, path: &VirtualPath) -> Result<()> {
     for name in path.components() {
         if name.len() > LONGEST_NAME {
@@ -46,11 +46,11 @@ pub fn check_names(verb: &str, path: &VirtualPath) -> Result<()> {
     check_length(verb, path.as_str().len())
 }
 
-/// Refuses a path of this many bytes if it is too long.
+/// Refuses a path that has too many bytes.
 ///
 /// # Errors
 ///
-/// `InvalidPath`, with the most there may be.
+/// Returns `InvalidPath` with the limit.
 pub fn check_length(verb: &str, bytes: usize) -> Result<()> {
     if bytes > LONGEST_PATH {
         let sentence = format!("cannot {verb} a path of {bytes} bytes: {LONGEST_PATH} is the most");

@@ -14,11 +14,11 @@ use crate::{Error, ErrorKind, Result};
 ///
 /// # Behavior
 ///
-/// - A relative spelling means "from the working directory"; [`VirtualPath::parse`] takes `/` for
-///   that, [`VirtualPath::parse_from`] any other.
+/// - A relative path starts at the working directory: `/` for [`VirtualPath::parse`], any directory for
+///   [`VirtualPath::parse_from`].
 /// - `.` and `//` collapse. `..` resolves lexically and may not climb above `/`.
 /// - NUL is refused. Every other character is a legal part of a name.
-/// - Paths order by component, so that a directory comes right before what is below it.
+/// - Paths are ordered by component, so that a directory comes right before its content.
 ///
 /// ```
 /// use workden_core::{ErrorKind, VirtualPath};
@@ -34,36 +34,36 @@ use crate::{Error, ErrorKind, Result};
 pub struct VirtualPath(Arc<str>);
 
 impl VirtualPath {
-    /// The root of the workspace, `/`.
+    /// Returns the root of the workspace, `/`.
     #[must_use]
     pub fn root() -> Self {
         Self(Arc::from("/"))
     }
 
-    /// Parses a path as a person or a model typed it; relative ones start at `/`.
+    /// Parses a path as a person or a model typed it; relative paths start at `/`.
     ///
     /// # Errors
     ///
-    /// `Escapes` when `..` climbs above `/`, `InvalidPath` when there is a NUL in it.
+    /// Returns `Escapes` if `..` climbs above `/`, and `InvalidPath` if the path contains a NUL.
     pub fn parse(typed: &str) -> Result<Self> {
         Self::root().resolve_typed(typed)
     }
 
-    /// Parses a path as typed, relative ones starting at `working_directory`.
+    /// Parses a path as typed; relative paths start at `working_directory`.
     ///
     /// # Errors
     ///
-    /// As [`VirtualPath::parse`].
+    /// Returns the errors of [`VirtualPath::parse`].
     pub fn parse_from(working_directory: &Self, typed: &str) -> Result<Self> {
         working_directory.resolve_typed(typed)
     }
 
-    /// Parses bytes that a face received as a path, where they may not even be text.
+    /// Parses the bytes of a path that may not be text.
     ///
     /// # Errors
     ///
-    /// `InvalidPath` when the bytes are not UTF-8 (a lone surrogate written as three bytes is
-    /// such a case), and as [`VirtualPath::parse`].
+    /// Returns `InvalidPath` if the bytes are not UTF-8 (for example, a lone surrogate written as three bytes), and the
+    /// errors of [`VirtualPath::parse`].
     pub fn parse_bytes(typed: &[u8]) -> Result<Self> {
         match std::str::from_utf8(typed) {
             Ok(text) => Self::parse(text),
@@ -112,13 +112,13 @@ impl VirtualPath {
         Self(Arc::from(text))
     }
 
-    /// The path as text, starting with `/`.
+    /// Returns the path as text, starting with `/`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The path without its leading `/`: what an open relative to the root takes. Empty for `/`.
+    /// Returns the path without its leading `/`, for an open relative to the root. Empty for `/`.
     #[must_use]
     pub fn relative(&self) -> &str {
         &self.0[1..]
@@ -130,24 +130,24 @@ impl VirtualPath {
         self.0.len() == 1
     }
 
-    /// The names from the root down.
+    /// Returns the names from the root down.
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/').filter(|part| !part.is_empty())
     }
 
-    /// How many names deep this is; 0 for `/`.
+    /// Returns the number of names in the path; 0 for `/`.
     #[must_use]
     pub fn depth(&self) -> usize {
         if self.is_root() { 0 } else { memchr::memchr_iter(b'/', self.0.as_bytes()).count() }
     }
 
-    /// The last name; `None` for `/`.
+    /// Returns the last name; `None` for `/`.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.0.rsplit('/').next().filter(|name| !name.is_empty())
     }
 
-    /// The directory this is in; `None` for `/`.
+    /// Returns the parent directory; `None` for `/`.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let (parent, name) = self.0.rsplit_once('/')?;
@@ -158,12 +158,12 @@ impl VirtualPath {
         }
     }
 
-    /// One name below this. A name read from a directory is always legal; anything with a `/`,
-    /// a NUL, or that is `.`, `..` or empty is an error.
+    /// Returns the path of `name` in this directory. A name read from a directory is always legal; a name that is
+    /// empty, `.` or `..`, or contains a `/` or a NUL, is an error.
     ///
     /// # Errors
     ///
-    /// `InvalidPath` when `name` is not a single name.
+    /// Returns `InvalidPath` if `name` is not a single name.
     pub fn child(&self, name: &str) -> Result<Self> {
         if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) {
             return Err(Error::new(ErrorKind::InvalidPath, format!("`{}` is not a file name", shown(name))));
@@ -171,7 +171,7 @@ impl VirtualPath {
         Ok(self.child_unchecked(name))
     }
 
-    /// As [`VirtualPath::child`], for a name that a directory listing has just given.
+    /// Like [`VirtualPath::child`], for a name from a directory listing.
     #[must_use]
     pub fn child_unchecked(&self, name: &str) -> Self {
         let mut text = String::with_capacity(self.0.len() + 1 + name.len());
@@ -183,7 +183,7 @@ impl VirtualPath {
         Self(Arc::from(text))
     }
 
-    /// This path seen from above: `prefix` put in front of it.
+    /// Returns this path with `prefix` in front of it.
     #[must_use]
     pub fn below(&self, prefix: &Self) -> Self {
         if prefix.is_root() {
@@ -195,7 +195,7 @@ impl VirtualPath {
         Self(Arc::from([&*prefix.0, &*self.0].concat()))
     }
 
-    /// This path as seen from inside `prefix`; `None` when it is not in there.
+    /// Returns this path relative to `prefix`; `None` if it is not within `prefix`.
     #[must_use]
     pub fn strip_prefix(&self, prefix: &Self) -> Option<Self> {
         if prefix.is_root() {
@@ -208,7 +208,7 @@ impl VirtualPath {
         }
     }
 
-    /// The first path, in order, that comes after everything below this one.
+    /// Returns the first path, in order, after all paths below this one.
     #[must_use]
     pub fn after_subtree(&self) -> Self {
         // No byte of a name sorts between `/` and U+0001.
@@ -222,7 +222,7 @@ impl VirtualPath {
     }
 }
 
-/// A typed path as an error may show it: on one line, and not endless.
+/// Formats a typed path for an error: on one line, and of bounded length.
 fn shown(typed: &str) -> String {
     const SHOWN_CHARS: usize = 200;
     let mut text: String = typed.chars().take(SHOWN_CHARS).flat_map(char::escape_debug).collect();
@@ -233,9 +233,9 @@ fn shown(typed: &str) -> String {
 }
 
 impl Ord for VirtualPath {
-    /// Byte order with `/` below every other byte, which is order by component.
+    /// Compares bytes, with `/` below every other byte, which orders by component.
     fn cmp(&self, other: &Self) -> Ordering {
-        // Neighbours in a tree share long beginnings, which go by a word at a time.
+        // Neighbours in a tree share long prefixes, which are compared a word at a time.
         const WORD: usize = 8;
         let (left, right) = (self.0.as_bytes(), other.0.as_bytes());
         let words = left.as_chunks::<WORD>().0.iter().zip(right.as_chunks::<WORD>().0);

@@ -1,5 +1,5 @@
-//! `PrefixBackend`: a directory of a backend as a backend of its own, to mount a part of a tree or to
-//! run the conformance suite where `/` is not empty.
+//! `PrefixBackend`: a directory of a backend as a separate backend, to mount a part of a tree or to run the conformance
+//! suite if `/` is not empty.
 
 use async_trait::async_trait;
 
@@ -12,8 +12,8 @@ use crate::{
 
 /// A directory of a backend, shown as `/`. The directory must exist.
 ///
-/// Paths get the directory as a prefix on the way in and lose it on the way out, in answers and in the
-/// sentences of errors. A link that leads out of the directory is refused with `Escapes`.
+/// Paths in requests get the directory as a prefix, and paths in answers and error messages lose it. A link that leads
+/// out of the directory is refused with `Escapes`.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -33,12 +33,12 @@ pub struct PrefixBackend<B> {
 }
 
 impl<B: Backend> PrefixBackend<B> {
-    /// Shows `directory` of `backend` as `/`.
+    /// Creates a backend that shows `directory` of `backend` as `/`.
     pub fn new(backend: B, directory: VirtualPath) -> Self {
         Self { backend, directory }
     }
 
-    /// Returns the backend that the directory is part of.
+    /// Returns the underlying backend.
     pub fn inner(&self) -> &B {
         &self.backend
     }
@@ -68,7 +68,7 @@ impl<B: Backend> PrefixBackend<B> {
         entries.into_iter().map(|entry| Entry { path: self.own(&entry.path), ..entry }).collect()
     }
 
-    /// The directory, seen where this is seen.
+    /// Returns the view of the underlying backend for a view of this one.
     fn view(&self, view: &View) -> View {
         let aliases = view.aliases.iter();
         let aliases = aliases.map(|alias| Alias { local: self.outer(&alias.local), seen: alias.seen.clone() });
@@ -186,7 +186,7 @@ impl<B: Backend> HostFiles for PrefixBackend<B> {
         for (path, identity) in self.told(self.backend.origins().await)? {
             match path.strip_prefix(&self.directory) {
                 Some(own) => origins.push((own, identity)),
-                // Of what holds the directory, only the directory is here.
+                // An origin above the directory is replaced by the directory itself, as the root.
                 None if self.directory.is_within(&path) => {
                     let root = VirtualPath::root();
                     let itself = HostFiles::find_identity(self, &Resolved::literal(root.clone())).await?;

@@ -1,7 +1,7 @@
-//! `Refusal`: why a policy says no, as data.
+//! `Refusal`: the reason of a policy's denial, as data.
 //!
-//! An [`Error`] made of one has our sentence and hint; a face that must answer in the words of
-//! another library takes the data and says it in those ([`Refusal::message`]). Virtual paths only.
+//! An [`Error`] made from a refusal has workden's message and hint; a caller that must answer with the messages of
+//! another library formats the data itself ([`Refusal::message`]). Refusals name virtual paths only.
 
 use std::fmt::Write;
 
@@ -9,82 +9,82 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, ErrorKind, Result, VirtualPath};
 
-/// Why a policy says no, and what it allows instead.
+/// The reason why a policy denies a call, and what it allows instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The path is in no mount that may be read.
+    /// The path is in no readable mount.
     Outside {
-        /// What was asked for.
+        /// The requested path.
         path: VirtualPath,
-        /// What may be read.
+        /// The readable mounts.
         readable: Vec<VirtualPath>,
     },
     /// The path may be read, but not written.
     ReadOnly {
-        /// What was asked for.
+        /// The requested path.
         path: VirtualPath,
-        /// What may be written.
+        /// The writable mounts.
         writable: Vec<VirtualPath>,
     },
-    /// Files with this ending are not allowed there.
+    /// Files with this suffix are not allowed there.
     Suffix {
-        /// What was asked for.
+        /// The requested path.
         path: VirtualPath,
-        /// Its ending, in lower case; empty when it has none.
+        /// The suffix in lower case; empty if the name has none.
         suffix: String,
-        /// The endings that are allowed, as they were configured.
+        /// The allowed suffixes, as configured.
         allowed: Vec<String>,
     },
     /// The file is larger than is allowed there.
     TooLarge {
-        /// What was asked for.
+        /// The requested path.
         path: VirtualPath,
-        /// Its size in bytes.
+        /// The size in bytes.
         size: u64,
-        /// The most that is allowed.
+        /// The largest allowed size.
         limit: u64,
     },
-    /// An edit whose text is not there, or not only once.
+    /// The text of an edit does not occur, or occurs more than once.
     Edit {
-        /// What was to be edited.
+        /// The file to edit.
         path: VirtualPath,
-        /// How often the text is in it.
+        /// How often the text occurs.
         matches: u64,
-        /// What was looked for.
+        /// The text to replace.
         old_text: String,
     },
-    /// A rule, or the default of an operation, denies it.
+    /// A rule, or the default of an operation, denies the call.
     Rule {
         /// The operation, by its name in a ruleset.
         operation: String,
         /// The path or the command.
         target: String,
-        /// What the rule says of itself; empty when it says nothing.
+        /// The description of the rule; empty if it has none.
         description: String,
     },
-    /// It has to be approved, and there is no approver.
+    /// The call needs approval, and no approver is configured.
     Unapproved {
         /// The operation, by its name in a ruleset.
         operation: String,
         /// The path or the command.
         target: String,
-        /// Why it has to be approved; empty when nothing is said.
+        /// Why the call needs approval; empty if no reason is known.
         description: String,
     },
-    /// The approver refused it.
+    /// The approver refused the call.
     Disapproved {
         /// The operation, by its name in a ruleset.
         operation: String,
         /// The path or the command.
         target: String,
-        /// What they said; empty when they said nothing.
+        /// The approver's note; empty if there was none.
         note: String,
     },
 }
 
-/// How paths are written: people who mounted `input` type `input/a.md`, and expect it back.
+/// How paths are written: a user who mounted `input` types `input/a.md`, and expects that spelling in answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spelling {
     /// `/input/a.md`.
@@ -95,13 +95,13 @@ pub enum Spelling {
 }
 
 impl Spelling {
-    /// The spelling in which a path was typed.
+    /// Returns the spelling of a typed path.
     #[must_use]
     pub fn of(typed: &str) -> Self {
         if typed.starts_with('/') { Self::Rooted } else { Self::Bare }
     }
 
-    /// A path in this spelling.
+    /// Returns a path in this spelling.
     #[must_use]
     pub fn spell(self, path: &VirtualPath) -> &str {
         match self {
@@ -118,8 +118,7 @@ impl Spelling {
 }
 
 impl Refusal {
-    /// The message that programs written for pydantic-ai-filesystem-sandbox and
-    /// pydantic-ai-backend look for.
+    /// Returns the message that programs written for pydantic-ai-filesystem-sandbox and pydantic-ai-backend expect.
     #[must_use]
     pub fn message(&self, spelling: Spelling) -> String {
         match self {
@@ -167,11 +166,11 @@ impl Refusal {
         }
     }
 
-    /// Refuses a size beyond the most that is allowed at a path.
+    /// Refuses a size beyond the limit for a path.
     ///
     /// # Errors
     ///
-    /// `TooLarge`, with the refusal as data.
+    /// Returns `TooLarge`, with the refusal as data, if `size` is more than `most`.
     pub fn check_size(path: &VirtualPath, size: u64, most: u64) -> Result<()> {
         match size > most {
             true => Err(Self::TooLarge { path: path.clone(), size, limit: most }.into()),
@@ -179,7 +178,7 @@ impl Refusal {
         }
     }
 
-    /// The same refusal with its paths under other names.
+    /// Returns the refusal with its paths renamed.
     pub(crate) fn map_paths(self, known_as: impl Fn(&VirtualPath) -> VirtualPath) -> Self {
         let all = |paths: Vec<VirtualPath>| paths.iter().map(&known_as).collect();
         let target = |operation: &str, target: String| match VirtualPath::parse(&target) {
@@ -258,7 +257,7 @@ impl Refusal {
 }
 
 impl Refusal {
-    /// The hint that lists the places that are allowed, where that is what the hint says.
+    /// Returns the hint that lists the allowed paths, for the refusals that have one.
     pub(crate) fn places_hint(&self, spelling: Spelling) -> Option<String> {
         let (what, paths) = match self {
             Self::Outside { readable, .. } => ("readable", readable),
@@ -283,7 +282,7 @@ impl From<Refusal> for Error {
     }
 }
 
-/// What a rule was about: a path is spelled, a command is as it is.
+/// Returns the target of a rule: a path in this spelling, a command unchanged.
 fn spelled_target(operation: &str, target: &str, spelling: Spelling) -> String {
     match VirtualPath::parse(target) {
         Ok(path) if operation != "execute" && path.as_str() == target => spelling.spell(&path).to_owned(),
@@ -308,7 +307,7 @@ fn with_reason(mut sentence: String, reason: &str) -> String {
     sentence
 }
 
-/// `1234567` as `1,234,567`.
+/// Formats `1234567` as `1,234,567`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -321,14 +320,14 @@ fn grouped(number: u64) -> String {
     out
 }
 
-/// The first hundred characters, quoted as Python does.
+/// Returns the first hundred characters, quoted as Python does.
 fn preview(text: &str) -> String {
     const SHOWN_CHARS: usize = 100;
     let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
     if text.chars().nth(SHOWN_CHARS).is_some() {
         shown.push_str("...");
     }
-    // Newlines are spelled out first, and the backslash of that is then quoted again.
+    // Newlines are escaped first, and the backslash of that escape is then escaped again.
     let shown = shown.replace('\n', "\\n").replace('\\', "\\\\").replace('\t', "\\t").replace('\r', "\\r");
     match shown.contains('\'') {
         true if !shown.contains('"') => format!("\"{shown}\""),

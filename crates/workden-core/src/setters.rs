@@ -1,8 +1,8 @@
-//! The macro that writes chainable setters of requests and answers, whose fields are public but which only this
-//! crate can write as literals.
+//! The macro that writes chainable setters for requests and answers. Their fields are public, but only this crate can
+//! write them as literals.
 
-/// Writes a setter for each field: its rustdoc, the name of the field, and the type of the argument, which is the type
-/// of the field or `impl Into` of that.
+/// Writes a setter for each field from its rustdoc, its name and the type of the argument: the type of the field, or
+/// `impl Into` of it.
 macro_rules! setters {
     ($($(#[$docs:meta])+ $field:ident: $argument:ty,)+) => {$(
         $(#[$docs])+

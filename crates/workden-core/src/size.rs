@@ -1,15 +1,15 @@
-//! Sizes as people write and read them: `512M` in, `512 MB` out. One meaning everywhere: a step from
-//! unit to unit is 1,024, however the unit is spelled, as it is usual for memory.
+//! Sizes as people write and read them: `512M` in, `512 MB` out. Units have one meaning everywhere: a step from unit to
+//! unit is 1,024, however the unit is spelled, as is usual for memory.
 
 use crate::{Error, ErrorKind, Result};
 
 const UNITS: [&str; 5] = ["bytes", "KB", "MB", "GB", "TB"];
 
-/// Reads a size: a number, with a fraction if you like, and a unit: `65536`, `512M`, `1.5G`, `2 GiB`.
+/// Parses a size: a number, optionally with a fraction and a unit: `65536`, `512M`, `1.5G`, `2 GiB`.
 ///
 /// # Errors
 ///
-/// `InvalidArgument` for what is no size, for zero, and for more than there can be.
+/// Returns `InvalidArgument` if `typed` is not a size, is zero, or is more than 2^53 bytes.
 pub fn parse_size(typed: &str) -> Result<u64> {
     let text = typed.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
@@ -25,7 +25,7 @@ pub fn parse_size(typed: &str) -> Result<u64> {
         _ => return Err(invalid_size(typed)),
     };
     let bytes = number * 1024_f64.powi(step);
-    // Past 2^53 the arithmetic is no longer exact, and no machine has that much of anything.
+    // Beyond 2^53 the arithmetic is no longer exact, and no machine has that much of anything.
     if !(1.0..=9_007_199_254_740_992.0).contains(&bytes) || (is_fraction && step == 0) {
         return Err(invalid_size(typed));
     }
@@ -38,7 +38,7 @@ fn invalid_size(typed: &str) -> Error {
         .hint("use a number with K, M or G, like `65536`, `512M` or `1.5G`")
 }
 
-/// A size as a person would say it: `512 MB`, `1.5 GB`, `300 bytes`.
+/// Formats a size for people: `512 MB`, `1.5 GB`, `300 bytes`.
 #[must_use]
 pub fn show_size(bytes: u64) -> String {
     let mut step = 0;

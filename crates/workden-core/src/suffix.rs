@@ -1,11 +1,10 @@
-//! The ending of a file's name, and whether a list of endings allows it.
+//! The suffix of a file name, and lists of allowed suffixes.
 //!
-//! One meaning for every list of endings in workden: letter case does not count, `md` and `.md` are
-//! the same, `.tar.gz` is an ending as well, an empty one stands for names without any, and an
-//! empty list allows nothing.
+//! Every list of suffixes in workden means the same: letter case does not count, `md` and `.md` are the same, `.tar.gz`
+//! is a suffix as well, an empty suffix stands for names without one, and an empty list allows nothing.
 
-/// The last ending of a name in lower case, with its dot; empty when there is none. A leading dot
-/// makes a hidden file, not an ending.
+/// Returns the last suffix of a name in lower case, with its dot; empty if the name has none. A leading dot makes a
+/// hidden file, not a suffix.
 #[must_use]
 pub fn of(name: &str) -> String {
     let name = name.to_lowercase();
@@ -16,12 +15,12 @@ pub fn of(name: &str) -> String {
     }
 }
 
-/// A list of endings that is ready to be asked.
+/// A list of suffixes, prepared for matching.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suffixes(Vec<String>);
 
 impl Suffixes {
-    /// Prepares a list as it was configured.
+    /// Prepares a configured list.
     #[must_use]
     pub fn new(written: &[String]) -> Self {
         let normal = |suffix: &String| match suffix.trim_start_matches('.') {
@@ -31,7 +30,7 @@ impl Suffixes {
         Self(written.iter().map(normal).collect())
     }
 
-    /// Whether a file of this name is allowed.
+    /// Whether a file with this name is allowed.
     #[must_use]
     pub fn allow(&self, name: &str) -> bool {
         let lower = name.to_lowercase();
@@ -42,7 +41,7 @@ impl Suffixes {
         })
     }
 
-    /// Whether there is nothing that it allows.
+    /// Whether the list allows no file at all.
     #[must_use]
     pub fn allow_nothing(&self) -> bool {
         self.0.is_empty()

@@ -1,28 +1,28 @@
-//! `Verdict`: what a policy says of a call, ordered by strictness and combined by the strictest; and
-//! `Judgement`: the verdict of one gate, with the commands that an approval would be for.
+//! `Verdict`: the decision of a policy about a call, ordered by strictness and combined by the strictest; and
+//! `Judgement`: the verdict of one gate, with the commands that an approval would cover.
 
 use crate::Error;
 
-/// What a gate says of an [`Op`](crate::Op). `Allow` is weaker than `Ask`, `Ask` than `Deny`.
+/// The decision of a gate about an [`Op`](crate::Op). `Allow` is weaker than `Ask`, and `Ask` is weaker than `Deny`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {
-    /// Go ahead.
+    /// The call may proceed.
     #[default]
     Allow,
-    /// It has to be approved; the error is the answer without approval.
+    /// The call needs approval; the error is the answer without approval.
     Ask(Error),
-    /// No; the error says why, and what is allowed instead.
+    /// The call is denied; the error has the reason and what is allowed instead.
     Deny(Error),
 }
 
 impl Verdict {
-    /// The stricter of two; the first where they are equally strict, since it was said first.
+    /// Returns the stricter verdict; `self` if both are equally strict, because it came first.
     #[must_use]
     pub fn strictest(self, other: Self) -> Self {
         if other.strictness() > self.strictness() { other } else { self }
     }
 
-    /// Whether the call may go ahead without a question.
+    /// Whether the call may proceed without approval.
     #[must_use]
     pub fn is_allow(&self) -> bool {
         *self == Self::Allow
@@ -37,28 +37,27 @@ impl Verdict {
     }
 }
 
-/// The verdict of one gate, and what an approval of a command would be for.
+/// The verdict of one gate, and the commands that an approval would cover.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Judgement {
-    /// Whether the call may go ahead.
+    /// The decision about the call.
     pub verdict: Verdict,
-    /// The commands of a line that have to be approved, and nothing but these: program and arguments
-    /// of each, so that an approval can be for a kind of command. `None` when something else has to be
-    /// approved, too, or the gate does not look into commands.
+    /// The program and arguments of each command that needs approval, so that an approval can cover a kind of command.
+    /// `None` if something else needs approval as well, or the gate does not parse commands.
     pub commands: Option<Vec<Vec<String>>>,
 }
 
 impl Judgement {
-    /// Adds the commands that have to be approved.
+    /// Sets the commands that need approval.
     #[must_use]
     pub fn for_commands(mut self, commands: Option<Vec<Vec<String>>>) -> Self {
         self.commands = commands;
         self
     }
 
-    /// Both at once: the strictest verdict, and the commands of all gates that do not allow the call;
-    /// `None` when one of those names none.
+    /// Combines two judgements: the strictest verdict, and the commands of all gates that do not allow the call; `None`
+    /// if one of those gates names no commands.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let commands = match (self.verdict.is_allow(), other.verdict.is_allow()) {

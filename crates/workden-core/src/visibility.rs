@@ -1,8 +1,8 @@
-//! `Visibility`: the part of a policy that travels to where the files are.
+//! `Visibility`: the part of a policy that a backend evaluates next to its files.
 //!
-//! List, glob and grep evaluate it before they show a name or open a file, so that nothing is
-//! ever filtered afterwards. It is plain data (it crosses a wire into sandboxes); `compile` turns
-//! it into something that answers quickly. An unreadable pattern is an error when it compiles.
+//! List, glob and grep evaluate it before they show a name or open a file, so that no result is filtered afterwards.
+//! `Visibility` is plain data, because it crosses the wire into sandboxes; `compile` prepares it for fast answers and
+//! returns an error for an invalid pattern.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +12,10 @@ use crate::{
     suffix::Suffixes,
 };
 
-/// What a search may show, as layers of which the strictest wins.
+/// The limits on what a search may show, as layers; the strictest layer wins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Visibility {
-    /// The layers; none at all shows everything.
+    /// The layers; without any, everything is shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Layer>,
 }
@@ -23,19 +23,19 @@ pub struct Visibility {
 /// One set of limits on a part of the workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
-    /// The part it speaks of; elsewhere it shows everything.
+    /// The directory that the layer covers; it shows everything elsewhere.
     pub under: VirtualPath,
-    /// Parts of that which it does not speak of, because another layer does.
+    /// Directories below `under` that the layer does not cover, because another layer does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<VirtualPath>,
-    /// What may be listed.
+    /// The rules for listing names.
     #[serde(default)]
     pub list: Rules,
-    /// What may be read.
+    /// The rules for reading files.
     #[serde(default)]
     pub read: Rules,
-    /// The only endings that may be read, as in [`suffix`](crate::suffix); `None` for all. An empty
-    /// list allows nothing.
+    /// The only suffixes that may be read, as in [`suffix`](crate::suffix); `None` for all. An empty list allows
+    /// nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suffixes: Option<Vec<String>>,
     /// The largest file that may be read, in bytes.
@@ -44,7 +44,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// A layer over the whole workspace that shows everything, to be narrowed.
+    /// Returns a layer that covers the whole workspace and shows everything, as a base for narrower ones.
     #[must_use]
     pub fn open() -> Self {
         Self {
@@ -58,72 +58,72 @@ impl Layer {
     }
 }
 
-/// Ordered patterns, of which the first that matches decides.
+/// Ordered rules; the first that matches decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
     /// The rules in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    /// What holds when none matches.
+    /// The sight if no rule matches.
     #[serde(default)]
     pub otherwise: Sight,
 }
 
-/// A pattern over whole paths, and what holds where it matches.
+/// A pattern for whole paths, and the sight of the paths it matches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
     /// A glob over the path as the agent sees it; `**` crosses directories, `*` does not. See
     /// [`glob::compile`](crate::search::glob::compile).
     pub pattern: String,
-    /// Globs of what it does not match all the same.
+    /// Globs of paths that the rule does not match, despite `pattern`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
-    /// What holds for what it matches.
+    /// The sight of the matched paths.
     pub sight: Sight,
     /// Whether letter case counts.
     #[serde(default)]
     pub case: RuleCase,
 }
 
-/// How much of a thing may be seen without asking. Ordered: the larger is the stricter.
+/// Whether a path may be seen without approval. Ordered by strictness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sight {
-    /// It may be seen.
+    /// The path may be seen.
     #[default]
     Shown,
-    /// It would have to be approved first; a search skips and counts it.
+    /// The path needs approval; a search skips and counts it.
     Asks,
-    /// It may not be seen.
+    /// The path may not be seen.
     Hidden,
 }
 
 impl Visibility {
-    /// Shows everything.
+    /// Returns a visibility that shows everything.
     #[must_use]
     pub fn everything() -> Self {
         Self::default()
     }
 
-    /// Both at once: what either hides is hidden.
+    /// Combines both: a path that either hides is hidden.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         self.layers.extend(other.layers.iter().cloned());
         self
     }
 
-    /// Prepares it for use.
+    /// Compiles the patterns.
     ///
     /// # Errors
     ///
-    /// `InvalidPattern` when a pattern does not parse.
+    /// Returns `InvalidPattern` if a pattern does not parse.
     pub fn compile(&self) -> Result<CompiledVisibility> {
         let layers = self.layers.iter().map(CompiledLayer::new).collect::<Result<_>>()?;
         Ok(CompiledVisibility { layers })
     }
 }
 
-/// A `Visibility` that is ready to answer.
+/// A `Visibility` with compiled patterns.
 #[derive(Clone, Debug, Default)]
 pub struct CompiledVisibility {
     layers: Vec<CompiledLayer>,
@@ -147,25 +147,25 @@ struct CompiledRules {
 }
 
 impl CompiledVisibility {
-    /// Whether everything is shown, so that no path needs to be built to ask.
+    /// Whether everything is shown, so that a caller need not build paths to ask.
     #[must_use]
     pub fn shows_everything(&self) -> bool {
         self.layers.is_empty()
     }
 
-    /// Whether the name of this may be listed.
+    /// Returns whether the name at this path may be listed.
     #[must_use]
     pub fn to_list(&self, path: &VirtualPath) -> Sight {
         self.strictest(path, |layer| layer.list.sight(path))
     }
 
-    /// Whether this may be read, as far as its path tells.
+    /// Returns whether the file at this path may be read, judged by its path alone.
     #[must_use]
     pub fn to_read(&self, path: &VirtualPath) -> Sight {
         self.strictest(path, |layer| layer.read.sight(path).max(layer.suffix_sight(path)))
     }
 
-    /// Whether a file of this size may be read there.
+    /// Returns whether a file of this size may be read at this path.
     #[must_use]
     pub fn size_to_read(&self, path: &VirtualPath, size: u64) -> Sight {
         self.strictest(path, |layer| match layer.max_bytes {

@@ -1,4 +1,4 @@
-//! What calls on a backend take and return: ranges, content, expectations, and what a write has done.
+//! The arguments and answers of backend calls: ranges, content, expectations, and the results of writes.
 
 use std::{fmt, pin::Pin};
 
@@ -8,33 +8,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Result, Timestamp, Version, VirtualPath, limits, setters::setters, text::Outcome};
 
-/// Which bytes to read.
+/// The bytes to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ByteRange {
-    /// All of them, if there are no more than `most`.
+    /// The whole file, if it has at most `most` bytes.
     Whole {
-        /// The most bytes that may come back.
+        /// The largest number of bytes to return.
         most: u64,
     },
-    /// Some of them.
+    /// A part of the file.
     Part {
-        /// How many to skip.
+        /// How many bytes to skip.
         offset: u64,
-        /// How many to take at most.
+        /// How many bytes to read at most.
         length: u64,
     },
 }
 
 impl ByteRange {
-    /// The whole file, under the usual ceiling.
+    /// Returns the range of a whole file, up to the default limit.
     #[must_use]
     pub fn whole() -> Self {
         Self::Whole { most: limits::READ_BYTES }
     }
 }
 
-/// Some bytes of a file, and what the file was like when they were read.
+/// Bytes of a file, and the size and time of the file when they were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Slice {
@@ -42,12 +42,12 @@ pub struct Slice {
     pub bytes: Bytes,
     /// How many bytes the whole file has.
     pub size: u64,
-    /// When it last changed.
+    /// When the file last changed.
     pub modified: Option<Timestamp>,
 }
 
 impl Slice {
-    /// Creates a slice of a file of `size` bytes whose time of change is unknown.
+    /// Creates a slice of a file of `size` bytes with an unknown modification time.
     #[must_use]
     pub fn new(bytes: Bytes, size: u64) -> Self {
         Self { bytes, size, modified: None }
@@ -59,29 +59,29 @@ impl Slice {
     }
 }
 
-/// A file that was opened.
+/// An opened file.
 #[derive(Debug)]
 pub enum Opened {
     /// A file of this machine.
     File {
-        /// The file, at its beginning.
+        /// The file, positioned at its start.
         file: std::fs::File,
-        /// How many bytes it had when it was opened.
+        /// The size in bytes when the file was opened.
         size: u64,
     },
-    /// The content of one that is elsewhere.
+    /// The content of a file on another machine or in memory.
     Content(Bytes),
 }
 
-/// What to write.
+/// The content to write.
 pub enum Content {
-    /// Bytes that are all there.
+    /// All bytes at once.
     Whole(Bytes),
-    /// Bytes that come in pieces; an error among them ends the write, and nothing is changed.
+    /// Bytes in pieces; an error in the stream ends the write and leaves the file unchanged.
     Stream(ContentStream),
 }
 
-/// Pieces of content.
+/// A stream of content in pieces.
 pub type ContentStream = Pin<Box<dyn Stream<Item = Result<Bytes>> + Send>>;
 
 impl fmt::Debug for Content {
@@ -99,27 +99,27 @@ impl<T: Into<Bytes>> From<T> for Content {
     }
 }
 
-/// What a writer expects to be there.
+/// The state of the file that a writer expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expect {
-    /// Anything, or nothing.
+    /// Any content, or no file.
     Anything,
-    /// Nothing.
+    /// No file.
     Absent,
     /// A file with this content.
     Version(Version),
 }
 
-/// What a write has done.
+/// The result of a write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Written {
-    /// Where.
+    /// The path of the written file.
     pub path: VirtualPath,
-    /// The version of the content now there.
+    /// The version of the new content.
     pub version: Version,
-    /// Whether something was there before.
+    /// Whether the write replaced a file.
     pub replaced: Replaced,
 }
 
@@ -131,15 +131,15 @@ impl Written {
     }
 }
 
-/// What a change has done.
+/// The result of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Changed {
-    /// Where.
+    /// The path of the changed file.
     pub path: VirtualPath,
-    /// The version of the content now there.
+    /// The version of the new content.
     pub version: Version,
-    /// What it did.
+    /// The effect of the change.
     pub outcome: Outcome,
 }
 
@@ -151,7 +151,7 @@ impl Changed {
     }
 }
 
-/// What was there before a write.
+/// What a write replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Replaced {
@@ -165,18 +165,18 @@ pub enum Replaced {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Removal {
-    /// One thing; a directory must be empty.
+    /// One file, link or empty directory.
     One,
-    /// A directory with all that is in it, or one file.
+    /// A directory with all of its content, or one file.
     Tree,
 }
 
-/// What to do about something that stands where a file is to go.
+/// What to do if the destination exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IfExists {
-    /// Refuse.
+    /// Refuse the call.
     Refuse,
-    /// Put the file in its place.
+    /// Replace the existing file.
     Replace,
 }

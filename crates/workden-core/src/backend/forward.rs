@@ -1,15 +1,14 @@
-//! Forwarding as macros: the one list of all calls, for types that hand them on to another backend or
-//! sandbox. A type says how one call is made, and writes by hand only what it does differently.
+//! Macros that forward all calls of a type to another backend or sandbox. A type defines how one call is made, and
+//! writes by hand only the calls that differ.
 
-/// Implements [`Backend`](crate::Backend) for a type that hands its calls on.
+/// Implements [`Backend`](crate::Backend) for a type that forwards its calls.
 ///
-/// `looks` and `changes` say how one call is made, for calls that read and for calls that change something.
-/// Each is the name of a macro that is invoked as `name!(self, method(arguments))`, or
-/// `[|this| receiver, |answer| answer]`: the receiver of the call, which lives until the answer is there,
-/// and what becomes of the answer. `host_files` says what
-/// [`Backend::host_files`](crate::Backend::host_files) answers; with `host_files: own` the type is its own
-/// [`HostFiles`](crate::HostFiles), whose calls are handed on by `looks`; the calling module imports
-/// [`BackendExt`](crate::BackendExt) for that.
+/// `looks` and `changes` define how one call is made, for calls that read and for calls that change something. Each is
+/// the name of a macro that is invoked as `name!(self, method(arguments))`, or `[|this| receiver, |answer| answer]`:
+/// the receiver of the call, which lives until the call has returned, and a function of the answer. `host_files` is the
+/// answer of [`Backend::host_files`](crate::Backend::host_files); with `host_files: own` the type implements
+/// [`HostFiles`](crate::HostFiles) itself and forwards its calls by `looks`; the calling module then imports
+/// [`BackendExt`](crate::BackendExt).
 ///
 /// ```
 /// use workden_core::{Backend, forward_backend};
@@ -177,11 +176,10 @@ macro_rules! forward_backend {
     };
 }
 
-/// Implements [`Sandbox`](crate::Sandbox) for a type that hands its calls on, but for those that it writes
-/// itself.
+/// Implements [`Sandbox`](crate::Sandbox) for a type that forwards most of its calls.
 ///
-/// `looks` and `changes` are as for [`forward_backend!`]; `forward` lists the methods to hand on, and the
-/// block has the others.
+/// `looks` and `changes` are as for [`forward_backend!`]; `forward` lists the methods to forward, and the block
+/// implements the others.
 ///
 /// ```ignore
 /// forward_sandbox! {
@@ -303,7 +301,7 @@ macro_rules! forward_sandbox {
     };
 }
 
-/// Makes one call in the way that a forwarding macro was given.
+/// Makes one call in the way that the forwarding macro was given.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __forward_call {

@@ -1,9 +1,9 @@
-//! `HostFiles`: what a backend can also do because its files are on a machine's file systems, and the
-//! identities by which backends tell that they show one file.
+//! `HostFiles`: additional calls of a backend whose files are on the file systems of a machine, and the identities by
+//! which backends recognise that they show the same file.
 //!
-//! Rules are about names, and a file can have several: hard links, or two mounts of one directory.
-//! Identities are scrambled where they are made, so that they say nothing of the host; they compare
-//! only with those of the same process.
+//! Rules are about names, and a file can have several: hard links, or two mounts of one directory. Identities are
+//! scrambled when they are made, so that they disclose nothing about the host; identities of different processes cannot
+//! be compared.
 
 use std::fmt;
 
@@ -12,50 +12,49 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Opened, Resolved, Result, VirtualPath};
 
-/// The extension of a [`Backend`](crate::Backend) whose files are on a machine's file systems: the names
-/// of a file, and the file itself, open. Only [`Backend::host_files`](crate::Backend::host_files) gives it.
+/// The extension of a [`Backend`](crate::Backend) whose files are on the file systems of a machine: the names of a
+/// file, and the open file itself. [`Backend::host_files`](crate::Backend::host_files) is the only way to get it.
 #[async_trait]
 pub trait HostFiles: Send + Sync {
-    /// Opens a file where it is one of this machine's, and reads its content elsewhere.
+    /// Opens a file of this machine, or reads the content of a file elsewhere.
     ///
     /// # Behavior
     ///
-    /// - As [`read`](crate::Backend::read) of the whole: `TooLarge` for more than `most` bytes.
+    /// - Behaves like [`read`](crate::Backend::read) of the whole file: `TooLarge` for more than `most` bytes.
     async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened>;
 
-    /// The other paths in this workspace that lead to the same files: hard links, and other mounts
-    /// of one directory. An answer for each, in order; for judging, not for showing.
+    /// Returns the other paths in this workspace that lead to the same files: hard links, and other mounts of one
+    /// directory. The answer has one list per file, in order; it is for judging a call, not for showing.
     ///
     /// # Behavior
     ///
-    /// - Symbolic links are not names. A file that has no other name, or does not exist, has none.
-    /// - Names outside the workspace, or in directories that cannot be read, are not known.
-    /// - `TimedOut` when there is more to look through than a search may take.
+    /// - Symbolic links are not names. A missing file has no names.
+    /// - Names outside the workspace or in unreadable directories are not found.
+    /// - `TimedOut` if the search for names takes too long.
     async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>>;
 
-    /// The identity by which another backend could know a file or a directory; `None` where nothing
-    /// else can show it.
+    /// Returns the identity by which another backend can recognise a file or a directory; `None` if no other backend
+    /// can show it.
     async fn find_identity(&self, at: &Resolved) -> Result<Option<FileIdentity>>;
 
-    /// The directories in which the files of this backend really are, each with its path here: of a
-    /// host directory its root, of a mount table those of its mounts.
+    /// Returns the real directories of this backend's files, each with its path in the backend: the root for a host
+    /// directory, the roots of the mounts for a mount table.
     async fn find_origins(&self) -> Result<Vec<(VirtualPath, FileIdentity)>>;
 
-    /// The paths under which this backend shows files that some backend has identified. An answer
-    /// for each, in order.
+    /// Returns the paths at which this backend shows identified files. The answer has one list per file, in order.
     ///
     /// # Behavior
     ///
-    /// - As `find_other_names`; the name by which a file was identified is among them.
+    /// - Behaves like `find_other_names`, but includes the name by which a file was identified.
     async fn find_names(&self, files: &[FileIdentity]) -> Result<Vec<Vec<VirtualPath>>>;
 }
 
-/// One file or directory, wherever it is shown.
+/// The identity of one file or directory, in every backend that shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(u128);
 
 impl FileId {
-    /// From what a backend has made of its host's knowledge. It must not be undone to that.
+    /// Creates an id from a value that a backend has scrambled, so that it cannot be traced back to the host.
     #[must_use]
     pub fn from_scrambled(scrambled: u128) -> Self {
         Self(scrambled)
@@ -81,21 +80,21 @@ impl<'de> Deserialize<'de> for FileId {
     }
 }
 
-/// A file or a directory, and where it is: enough for another backend to say under which names it
-/// shows the same.
+/// A file or a directory and its location: enough for another backend to find the names under which it shows the same
+/// file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FileIdentity {
-    /// The thing itself.
+    /// The file or directory itself.
     pub file: FileId,
-    /// The directory it is in, the one above that, and so on, past the root of its backend.
+    /// The parent directory, its parent, and so on, beyond the root of the backend.
     pub above: Vec<FileId>,
-    /// How many names it has; 1 for a directory.
+    /// How many names the file has; 1 for a directory.
     pub names: u64,
 }
 
 impl FileIdentity {
-    /// Creates the identity of a file or a directory, with the directories above it and how many names it has.
+    /// Creates the identity of a file or a directory from its parents and its number of names.
     #[must_use]
     pub fn new(file: FileId, above: Vec<FileId>, names: u64) -> Self {
         Self { file, above, names }

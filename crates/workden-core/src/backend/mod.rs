@@ -1,8 +1,8 @@
-//! `Backend`: a place that holds files. The trait is small and has no default methods;
-//! conveniences are in [`BackendExt`](crate::BackendExt), written once.
+//! `Backend`: a store for files. The trait is small and has no default methods; conveniences are in
+//! [`BackendExt`](crate::BackendExt).
 //!
-//! Invariant: I/O takes a path that `resolve` returned and never follows a symbolic link. If the
-//! path has changed since, the call fails with `Moved`, and is to be tried again from `resolve`.
+//! Invariant: I/O takes a path that `resolve` returned and never follows a symbolic link. If the path has changed
+//! since, the call fails with `Moved`, and the caller retries from `resolve`.
 
 mod content;
 mod forward;
@@ -24,56 +24,55 @@ use crate::{
     text::{Change, Excerpt, TextWindow},
 };
 
-/// A place that holds files.
+/// A store for files.
 ///
-/// Every method takes what [`resolve`](Backend::resolve) returned, and what holds for all of them
-/// is said here:
+/// Every method but `resolve` takes a path that [`resolve`](Backend::resolve) returned. These rules hold for all
+/// methods:
 ///
-/// - Only regular files are read or written; a FIFO, socket or device answers `NotRegular` at once.
+/// - Only regular files are read or written; a FIFO, socket or device is `NotRegular`, without waiting.
 /// - A missing path is `NotFound`, a directory in place of a file `IsDirectory`, a file in place of
 ///   a directory `NotDirectory`.
-/// - A symbolic link on the way is `Moved`: it was not there when the path was resolved.
-/// - Names that start with `.workden-tmp-` are workden's own: never shown, never opened.
+/// - A symbolic link in the path is `Moved`: it was not there when the path was resolved.
+/// - Names that start with `.workden-tmp-` are reserved for workden: never shown, never opened.
 #[async_trait]
 pub trait Backend: Send + Sync + fmt::Debug {
     /// Follows symbolic links inside the workspace and returns the path that I/O may open.
     ///
     /// # Behavior
     ///
-    /// - The answer says what is there, as [`stat`](Backend::stat) would, where that costs no second
-    ///   look; a wrapper that judges the call needs no other. See [`Presence`].
+    /// - The answer includes the entry, as [`stat`](Backend::stat) would return it, if that costs no additional I/O; a
+    ///   wrapper that judges the call needs no other. See [`Presence`].
     /// - Absolute link targets start at the root of the workspace.
-    /// - `Escapes` when a link climbs out, `LinkLoop` when links go in circles.
-    /// - What does not exist yet resolves to where it would be created.
-    /// - `Symlink::NoFollow` leaves a link at the end alone: a removal or a rename is about the link.
+    /// - `Escapes` if a link leads out of the workspace, `LinkLoop` if links form a loop.
+    /// - A missing path resolves to the path at which it would be created.
+    /// - `Symlink::NoFollow` does not follow a link at the end: a removal or a rename is about the link.
     async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved>;
 
-    /// Says what is there.
+    /// Returns the entry at a path.
     ///
     /// # Behavior
     ///
-    /// - Special files are described, not refused. A link left at the end is described by what
-    ///   it leads to.
+    /// - Special files are described, not refused. A link at the end is described by its target.
     async fn stat(&self, at: &Resolved) -> Result<Entry>;
 
     /// Lists a directory: directories first, then by name.
     ///
     /// # Behavior
     ///
-    /// - What the request's `Visibility` hides or would ask about is not in it.
-    /// - Broken links, names that are not UTF-8 and entries that vanish do not spoil it.
+    /// - Names that the request's `Visibility` hides, or that need approval, are left out.
+    /// - Broken links, names that are not UTF-8 and vanished entries do not make the call fail.
     async fn list(&self, at: &Resolved, request: &ListRequest) -> Result<Listing>;
 
     /// Reads bytes.
     ///
     /// # Behavior
     ///
-    /// - A part past the end is empty; one that reaches past it is shorter.
-    /// - `TooLarge` when the whole is asked for and exceeds the ceiling that came with it.
-    /// - A file that grows meanwhile is read as far as it went when it was opened.
+    /// - A part past the end is empty; a part that reaches past the end is shorter.
+    /// - `TooLarge` if the whole file is requested and exceeds the limit in the request.
+    /// - A file that grows meanwhile is read up to its size when it was opened.
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice>;
 
-    /// Reads a window of text where the file is, so that only the window travels.
+    /// Reads a window of text next to the file, so that only the window is transferred.
     ///
     /// # Behavior
     ///
@@ -81,55 +80,55 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// - Memory is bounded by the window.
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt>;
 
-    /// Replaces the content of a file, or makes it, with the directories above it.
+    /// Creates a file or replaces its content, and makes missing parent directories.
     ///
     /// # Behavior
     ///
-    /// - Atomic: a reader sees the old or the new content, also when the writer dies.
-    /// - Content that comes in pieces is gathered first: a slow sender holds up no other call.
-    /// - `AlreadyExists` or `Conflict` when the file is not as expected, `NotFound` when a version is
-    ///   expected and nothing is there; nothing is changed.
+    /// - Atomic: a reader sees the old or the new content, even if the writer dies.
+    /// - A stream is gathered before the file is touched: a slow sender delays no other call.
+    /// - `AlreadyExists` or `Conflict` if the file is not as expected, `NotFound` if a version is expected and the file
+    ///   is missing; nothing is changed.
     /// - Content is stored as given. Mode is kept; hard links are severed.
     async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written>;
 
-    /// Changes a file where it is: reads it, plans the change and writes the outcome, with no other
-    /// writer of workden in between.
+    /// Changes a file in place: reads it, plans the change and writes the result, with no other writer of workden in
+    /// between.
     ///
     /// # Behavior
     ///
-    /// - As `write`, and the errors of [`Change::plan`]; nothing is changed when it fails.
-    /// - `NotFound` when nothing is there, whatever is expected: a change makes no file.
-    /// - What is expected is looked at first: `Conflict` when the content is not of the expected
-    ///   version, `AlreadyExists` when nothing should be there.
-    /// - `TooLarge` when the file has more than `most` bytes, or would have after the change.
+    /// - Behaves like `write`, with the errors of [`Change::plan`]; a failed change leaves the file unchanged.
+    /// - `NotFound` if the file is missing, whatever is expected: a change never creates a file.
+    /// - The expectation is checked first: `Conflict` if the content has another version, `AlreadyExists` if no file
+    ///   was expected.
+    /// - `TooLarge` if the file has more than `most` bytes before or after the change.
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed>;
 
-    /// Makes a directory, and those above it. One that is there already is fine.
+    /// Makes a directory and its missing parents. An existing directory is not an error.
     ///
     /// # Behavior
     ///
-    /// - `AlreadyExists` when a file has the name, `NotDirectory` when one stands on the way.
+    /// - `AlreadyExists` if a file has the name, `NotDirectory` if a parent is a file.
     async fn make_dir(&self, at: &Resolved) -> Result<()>;
 
     /// Removes a file, a link or a directory.
     ///
     /// # Behavior
     ///
-    /// - A directory that holds something is `NotEmpty`, unless the tree is meant.
+    /// - `Removal::One` of a directory with content is `NotEmpty`.
     /// - The root cannot be removed: `InvalidArgument`.
     async fn remove(&self, at: &Resolved, what: Removal) -> Result<()>;
 
-    /// Renames a file, a link or a directory; makes the directories above the new name.
+    /// Renames a file, a link or a directory; makes missing parents of the new name.
     ///
     /// # Behavior
     ///
-    /// - `AlreadyExists` when something has the new name, unless a file may replace a file.
+    /// - `AlreadyExists` if the new name exists, unless a file may replace a file.
     /// - A directory never replaces anything, is never replaced, and cannot move into itself
     ///   (`InvalidArgument`).
-    /// - What moves to the name it has stays as it is.
+    /// - A rename to the same name changes nothing.
     async fn rename(&self, from: &Resolved, to: &Resolved, if_exists: IfExists) -> Result<()>;
 
-    /// Copies a file; makes the directories above the new name.
+    /// Copies a file; makes missing parents of the new name.
     ///
     /// # Behavior
     ///
@@ -141,22 +140,22 @@ pub trait Backend: Send + Sync + fmt::Debug {
     ///
     /// # Behavior
     ///
-    /// - Links are shown, but not entered.
-    /// - `NotDirectory` when a file is to be searched.
+    /// - Links are shown, but not followed.
+    /// - `NotDirectory` if the start of the search is a file.
     async fn glob(&self, at: &Resolved, request: &GlobRequest) -> Result<Globbed>;
 
     /// Finds lines in the files below a directory, or in one file.
     ///
     /// # Behavior
     ///
-    /// - A file that is named itself is searched, hidden or ignored or not; only the request's
-    ///   `Visibility` can object.
+    /// - A file that the request names is searched even if it is hidden or ignored; only the request's `Visibility` can
+    ///   exclude it.
     /// - Links below the directory are not followed.
-    /// - `files_searched` counts neither binary files nor what the `Visibility` passes over.
-    /// - A file with several names is searched under none of them when the `Visibility` hides one.
+    /// - `files_searched` counts neither binary files nor files that the `Visibility` excludes.
+    /// - A file with several names is searched under none of them if the `Visibility` hides one.
     async fn grep(&self, at: &Resolved, request: &GrepRequest) -> Result<Grepped>;
 
-    /// What else this backend can do because its files are on a machine's file systems; `None` where
-    /// they are not, as in memory or in a database.
+    /// Returns the additional calls of a backend whose files are on the file systems of a machine; `None` for other
+    /// backends, such as memory or a database.
     fn host_files(&self) -> Option<&dyn HostFiles>;
 }

@@ -1,4 +1,4 @@
-//! `Resolved`: a path as it was typed, the one it really is, and what `resolve` saw there.
+//! `Resolved`: a path as typed, its real path, and the entry that `resolve` saw.
 
 use std::hash::{Hash, Hasher};
 
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Entry, VirtualPath};
 
-/// A path as it was typed, and the one it really is after following links.
+/// A path as typed, and its real path after following links.
 ///
-/// Rules look at both; I/O opens the real one. It also carries what [`resolve`](crate::Backend::resolve)
-/// saw at the path, for the call that follows; a resolved path that is kept for later does not learn of
-/// changes. Two resolved paths are equal when both of their paths are, and only the paths are serialised.
+/// Rules look at both; I/O opens the real path. A `Resolved` also carries the entry that
+/// [`resolve`](crate::Backend::resolve) saw, for the call that follows; if it is kept for later, it does not reflect
+/// changes. Two resolved paths are equal if both of their paths are equal, and only the paths are serialised.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Resolved {
-    /// The path that was asked for.
+    /// The requested path.
     pub typed: VirtualPath,
-    /// Where that is, links followed.
+    /// The path with all links followed.
     pub real: VirtualPath,
     #[serde(skip)]
     presence: Presence,
@@ -26,21 +26,21 @@ pub struct Resolved {
     seal: Seal,
 }
 
-/// What `resolve` saw at the end of a path.
+/// The entry that `resolve` saw at a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Presence {
     /// The backend did not look.
     #[default]
     Unknown,
-    /// Nothing is there.
+    /// The path is missing.
     Absent,
-    /// This is there; the same as [`stat`](crate::Backend::stat) answers.
+    /// The path has this entry, the same as [`stat`](crate::Backend::stat) returns.
     Present(Entry),
 }
 
 impl Presence {
-    /// The outcome of a look at a path: `Unknown` when it failed for another reason than absence.
+    /// Creates a presence from the result of a look: `Unknown` if it failed for another reason than absence.
     #[must_use]
     pub fn of(looked: crate::Result<Entry>) -> Self {
         match looked {
@@ -50,7 +50,7 @@ impl Presence {
         }
     }
 
-    /// The same, with the entry changed by `change`.
+    /// Returns the presence with its entry changed by `change`.
     #[must_use]
     pub fn map(self, change: impl FnOnce(Entry) -> Entry) -> Self {
         match self {
@@ -60,59 +60,59 @@ impl Presence {
     }
 }
 
-/// Whether a file may have names in the workspace that its link count does not tell of.
+/// Whether a file may have names in the workspace that its link count does not include.
 #[derive(Clone, Copy, Debug, Default)]
 enum OtherNames {
-    /// Only those that the link count tells of.
+    /// Only the names in the link count.
     #[default]
     Counted,
     /// Another mount may show the same file.
     Possible,
 }
 
-/// Whether what was seen may be shown.
+/// Whether callers may see the presence.
 #[derive(Clone, Copy, Debug, Default)]
 enum Seal {
     #[default]
     Open,
-    /// Only wrappers that judge the call may look at it.
+    /// Only wrappers that judge the call may see it.
     Sealed,
 }
 
 impl Resolved {
-    /// A path as typed and as it really is.
+    /// Creates a resolved path from the typed and the real path.
     #[must_use]
     pub fn new(typed: VirtualPath, real: VirtualPath) -> Self {
         Self { typed, real, presence: Presence::Unknown, names: OtherNames::Counted, seal: Seal::Open }
     }
 
-    /// A path that is what it says, as in a backend without links.
+    /// Creates a resolved path whose typed and real path are the same, as in a backend without links.
     #[must_use]
     pub fn literal(path: VirtualPath) -> Self {
         Self::new(path.clone(), path)
     }
 
-    /// Adds what is there.
+    /// Sets the presence.
     #[must_use]
     pub fn with_presence(mut self, presence: Presence) -> Self {
         self.presence = presence;
         self
     }
 
-    /// Says that another mount may show the same file, whatever its link count.
+    /// Marks that another mount may show the same file, whatever its link count.
     #[must_use]
     pub fn with_possible_aliases(mut self) -> Self {
         self.names = OtherNames::Possible;
         self
     }
 
-    /// The same paths seen from elsewhere: each path and the entry's path changed by a function.
+    /// Returns the resolved path with other paths, and its entry changed by `entry`.
     #[must_use]
     pub fn relocated(self, typed: VirtualPath, real: VirtualPath, entry: impl FnOnce(Entry) -> Entry) -> Self {
         Self { typed, real, presence: self.presence.map(entry), ..self }
     }
 
-    /// What is there, as far as `resolve` said; `Unknown` where rules have not let it be shown.
+    /// Returns the entry as far as `resolve` saw it; `Unknown` if the rules have not allowed showing it.
     #[must_use]
     pub fn presence(&self) -> &Presence {
         match self.seal {
@@ -121,8 +121,8 @@ impl Resolved {
         }
     }
 
-    /// Whether the file may have another name in the workspace: a hard link, or another mount of its
-    /// directory. True where nothing is known of it.
+    /// Whether the file may have another name in the workspace: a hard link, or another mount of its directory. True if
+    /// nothing is known.
     #[must_use]
     pub fn may_have_other_names(&self) -> bool {
         match self.seal {
@@ -131,7 +131,7 @@ impl Resolved {
         }
     }
 
-    /// The same, for a wrapper that judges before it shows.
+    /// Like `may_have_other_names`, for a wrapper that judges before it shows.
     pub(crate) fn unjudged_other_names(&self) -> bool {
         match (&self.presence, self.names) {
             (Presence::Absent, _) => false,
@@ -140,13 +140,13 @@ impl Resolved {
         }
     }
 
-    /// The same for callers who have not passed the gates: they see the paths only.
+    /// Hides everything but the paths, for callers that have not passed the gates.
     pub(crate) fn sealed(mut self) -> Self {
         self.seal = Seal::Sealed;
         self
     }
 
-    /// What is there, for a wrapper that judges before it shows.
+    /// Returns the presence for a wrapper that judges before it shows.
     pub(crate) fn unjudged_presence(&self) -> &Presence {
         &self.presence
     }
@@ -170,7 +170,7 @@ impl Hash for Resolved {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Symlink {
-    /// The call is about what the link leads to.
+    /// The call is about the target of the link.
     Follow,
     /// The call is about the link itself.
     NoFollow,

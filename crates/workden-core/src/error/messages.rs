@@ -1,17 +1,17 @@
-//! The errors that every backend has, in the same words everywhere, with what to do instead.
+//! The errors that all backends share, with the same messages and hints everywhere.
 //!
-//! Invariant: a hint says what follows from the call alone. It names nothing that a look into a
-//! directory would have to tell, because not every caller may look there.
+//! Invariant: a hint depends on the call alone. It discloses nothing from a directory, because not every caller may
+//! list it.
 
 use crate::{Error, ErrorKind, VirtualPath};
 
-/// The reason of an error about a path through a file, after the file's path.
+/// The reason in an error about a path through a file, after the file's path.
 const IS_A_FILE: &str = " is a file, so nothing can be below it";
-/// The same where the file has no name that the reader knows.
+/// The same reason if the reader knows no name of the file.
 const A_FILE_IS_ON_THE_WAY: &str = "a file is on the way, so nothing can be below it";
 
 impl Error {
-    /// `cannot <verb> <path>: nothing is there`, the most frequent error of all.
+    /// Returns `cannot <verb> <path>: nothing is there`, the most frequent error of all.
     #[must_use]
     pub fn not_found(verb: &str, path: &VirtualPath) -> Self {
         let hint = match verb {
@@ -22,7 +22,7 @@ impl Error {
         Self::new(ErrorKind::NotFound, format!("cannot {verb} `{path}`: there is no such file or directory")).hint(hint)
     }
 
-    /// `cannot <verb> <path>: it is a directory`.
+    /// Returns `cannot <verb> <path>: it is a directory`.
     #[must_use]
     pub fn is_directory(verb: &str, path: &VirtualPath) -> Self {
         let hint = match verb {
@@ -33,7 +33,7 @@ impl Error {
         Self::new(ErrorKind::IsDirectory, format!("cannot {verb} `{path}`: it is a directory")).hint(hint)
     }
 
-    /// `cannot <verb> <path>: it is not a directory`.
+    /// Returns `cannot <verb> <path>: it is not a directory`.
     #[must_use]
     pub fn not_directory(verb: &str, path: &VirtualPath) -> Self {
         Self::new(ErrorKind::NotDirectory, format!("cannot {verb} `{path}`: it is not a directory"))
@@ -47,7 +47,7 @@ impl Error {
             .hint("choose a path that does not lead through a file")
     }
 
-    /// An error that says of `path` that it is no directory, with the file above it that is why.
+    /// Adds the file above `path` to an error that `path` is not a directory.
     #[must_use]
     pub fn because_of_file(self, path: &VirtualPath, file: &VirtualPath) -> Self {
         let plain = Self::not_directory("", path);
@@ -59,7 +59,7 @@ impl Error {
         }
     }
 
-    /// The error for a file beyond a ceiling.
+    /// Returns the error for a file beyond a limit.
     #[must_use]
     pub fn too_large(verb: &str, path: &VirtualPath, size: u64, most: u64) -> Self {
         let hint = match verb {
@@ -70,14 +70,14 @@ impl Error {
             .hint(hint)
     }
 
-    /// The error for a file that is not what the caller has read.
+    /// Returns the error for a file that changed since the caller read it.
     #[must_use]
     pub fn conflict(verb: &str, path: &VirtualPath) -> Self {
         Self::new(ErrorKind::Conflict, format!("cannot {verb} `{path}`: it has changed since it was read"))
             .hint("read it again, and base the change on what is there now")
     }
 
-    /// `cannot <verb> <path>: it exists already`.
+    /// Returns `cannot <verb> <path>: it exists already`.
     #[must_use]
     pub fn already_exists(verb: &str, path: &VirtualPath) -> Self {
         let (why, hint) = match verb {
@@ -90,35 +90,35 @@ impl Error {
         Self::new(ErrorKind::AlreadyExists, format!("cannot {verb} `{path}`: {why}")).hint(hint)
     }
 
-    /// The error for a move onto a directory.
+    /// Returns the error for a move onto a directory.
     #[must_use]
     pub fn directory_in_place(verb: &str, path: &VirtualPath) -> Self {
         let sentence = format!("cannot {verb} `{path}`: a directory is there, and directories are never replaced");
         Self::new(ErrorKind::AlreadyExists, sentence).hint("to move into it, add the new name to the path")
     }
 
-    /// The error for a directory that would take the place of a file.
+    /// Returns the error for a directory that would replace a file.
     #[must_use]
     pub fn file_in_place(verb: &str, path: &VirtualPath) -> Self {
         let sentence = format!("cannot {verb} `{path}`: a file is there, and no directory replaces it");
         Self::new(ErrorKind::AlreadyExists, sentence).hint("choose another name, or remove the file first")
     }
 
-    /// The error for a directory that cannot go because something is in it.
+    /// Returns the error for the removal of a directory with content.
     #[must_use]
     pub fn not_empty(verb: &str, path: &VirtualPath) -> Self {
         Self::new(ErrorKind::NotEmpty, format!("cannot {verb} `{path}`: the directory is not empty"))
             .hint("remove what is in it first, or remove the whole tree")
     }
 
-    /// The error for what cannot be done to the root.
+    /// Returns the error for a call that the root does not support.
     #[must_use]
     pub fn root_stays(verb: &str) -> Self {
         Self::new(ErrorKind::InvalidArgument, format!("cannot {verb} `/`, the root of the workspace"))
             .hint("name what is in it, one by one")
     }
 
-    /// The error for links that lead to themselves.
+    /// Returns the error for links that form a loop.
     #[must_use]
     pub fn link_loop(path: &VirtualPath) -> Self {
         Self::new(ErrorKind::LinkLoop, format!("cannot open `{path}`: its links go in circles"))
@@ -126,19 +126,19 @@ impl Error {
     }
 }
 
-/// A sentence about a path through a file in three parts: up to the path, the path, the file.
+/// Splits a sentence about a path through a file into three parts: up to the path, the path, the file.
 pub(crate) fn through_file(sentence: &str) -> Option<(&str, &str, &str)> {
     let (start, file) = sentence.strip_suffix(IS_A_FILE)?.strip_suffix('`')?.rsplit_once("`: `")?;
     let at = start.find("`/")?;
     Some((&start[..at], &start[at + 1..], file))
 }
 
-/// The sentence about a path through a file, for a reader who knows the path `real` as `typed`.
+/// Rewrites a sentence about a path through a file for a reader who knows the path `real` as `typed`.
 pub(crate) fn through_file_told_as(sentence: &str, real: &VirtualPath, typed: &VirtualPath) -> Option<String> {
     let (start, path, file) = through_file(sentence)?;
     let below = path.strip_prefix(real.as_str()).filter(|below| below.is_empty() || below.starts_with('/'))?;
     let told = format!("{typed}{below}");
-    // As long as the same names come after it, the file is the one before them.
+    // If the same names follow in both paths, the file is the part before them.
     let reason = match told.strip_suffix(path.strip_prefix(file)?) {
         Some(known) if !known.is_empty() => format!("`{known}`{IS_A_FILE}"),
         _ => A_FILE_IS_ON_THE_WAY.to_owned(),
@@ -146,7 +146,7 @@ pub(crate) fn through_file_told_as(sentence: &str, real: &VirtualPath, typed: &V
     Some(format!("{start}`{told}`: {reason}"))
 }
 
-/// The sentence about a path through a file, for a reader to whom it lies below `prefix`.
+/// Rewrites a sentence about a path through a file for a reader who sees the path below `prefix`.
 pub(crate) fn through_file_below(sentence: &str, prefix: &VirtualPath) -> Option<String> {
     let (start, path, file) = through_file(sentence)?;
     Some(format!("{start}`{prefix}{path}`: `{prefix}{file}`{IS_A_FILE}"))

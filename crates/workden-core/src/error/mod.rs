@@ -1,8 +1,8 @@
 //! `Error`: a kind for code, a sentence for the reader, and a hint that says what to do instead.
 //!
-//! Invariant: an error names virtual paths only. It is made from a kind and our own words, never
-//! from a host error's text, which may hold a host path. The host's error is its
-//! [`source`](std::error::Error::source), for operators: it is neither displayed nor serialised.
+//! Invariant: an error names virtual paths only. It is made from a kind and workden's own words, never from the text of
+//! a host error, which may contain a host path. The host's error is its [`source`](std::error::Error::source), for
+//! operators: it is neither displayed nor serialised.
 
 use std::{fmt, sync::Arc};
 
@@ -12,12 +12,12 @@ use crate::{Refusal, Spelling};
 
 mod messages;
 
-/// What a workden call answers.
+/// The result of a workden call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call was not carried out.
+/// The reason why a call failed.
 ///
-/// `Display` is the sentence, followed by a `hint:` line when there is one:
+/// `Display` writes the sentence, followed by a `hint:` line if the error has a hint:
 ///
 /// ```
 /// use workden_core::{Error, ErrorKind};
@@ -44,7 +44,7 @@ struct Parts {
     cause: Cause,
 }
 
-/// The error below, which does not count when two errors are compared.
+/// The underlying error, which does not count when two errors are compared.
 #[derive(Clone, Default)]
 struct Cause(Option<Arc<dyn std::error::Error + Send + Sync>>);
 
@@ -56,48 +56,48 @@ impl PartialEq for Cause {
 
 impl Eq for Cause {}
 
-/// What went wrong, for code that has to decide.
+/// The category of an error, for code that has to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Nothing is there.
+    /// The path does not exist.
     NotFound,
-    /// Something is there already, and the call said that nothing may be.
+    /// The path exists already, and the call expected that it does not.
     AlreadyExists,
-    /// A directory, where a file is wanted.
+    /// The path is a directory, and the call needs a file.
     IsDirectory,
-    /// Not a directory, where one is wanted.
+    /// The path is not a directory, and the call needs one.
     NotDirectory,
-    /// A directory that still holds something.
+    /// The directory is not empty.
     NotEmpty,
     /// A FIFO, socket or device: only regular files are read or written.
     NotRegular,
     /// The path leads out of the workspace.
     Escapes,
-    /// Symbolic links that go in circles.
+    /// The symbolic links form a loop.
     LinkLoop,
-    /// Not a path: NUL, not UTF-8, too long, or a name that workden keeps for itself.
+    /// The path is invalid: it contains a NUL, is not UTF-8, is too long, or has a name that is reserved for workden.
     InvalidPath,
-    /// A glob or regular expression that does not parse.
+    /// The glob or regular expression does not parse.
     InvalidPattern,
-    /// Another argument that makes no sense.
+    /// Another argument is invalid.
     InvalidArgument,
     /// The content is not text, or not text that can be changed without loss.
     NotText,
-    /// More than a ceiling allows.
+    /// The size exceeds a limit.
     TooLarge,
-    /// An offset past the end.
+    /// The offset is past the end.
     OutOfRange,
     /// The text to replace is not in the file.
     NoMatch,
     /// The text to replace is in the file more than once.
     Ambiguous,
-    /// The file is not, or no longer, what the caller expects.
+    /// The content of the file is not what the caller expects.
     Conflict,
-    /// The path changed while it was being opened; trying again from the start may help.
+    /// The path changed while it was being opened; a retry from the start may help.
     Moved,
-    /// The place or the file may not be written.
+    /// The mount or the file may not be written.
     ReadOnly,
     /// The operating system refuses.
     PermissionDenied,
@@ -105,81 +105,80 @@ pub enum ErrorKind {
     Denied,
     /// The policy requires approval.
     ApprovalNeeded,
-    /// No room left.
+    /// No space is left.
     NoSpace,
-    /// In use by another call or process.
+    /// The file is in use by another call or process.
     Busy,
-    /// It took too long.
+    /// The call took too long.
     TimedOut,
-    /// The sandbox or the process is no longer there.
+    /// The sandbox or the process no longer exists.
     Gone,
-    /// The host of the sandboxes does not answer; trying again later may help.
+    /// The host of the sandboxes does not answer; a later retry may help.
     Unreachable,
-    /// This backend cannot do that.
+    /// This backend does not support the call.
     Unsupported,
-    /// A limit was requested that cannot be enforced here.
+    /// A requested limit cannot be enforced here.
     LimitNotHeld,
-    /// Anything else that went wrong below.
+    /// Another I/O error.
     Io,
 }
 
 impl Error {
-    /// An error of this kind, with a sentence that names what was tried and what stood in the way.
+    /// Creates an error of this kind, with a sentence that names the action and the obstacle.
     pub fn new(kind: ErrorKind, sentence: impl Into<String>) -> Self {
         Self(Box::new(Parts { kind, sentence: sentence.into(), hint: None, refusal: None, cause: Cause::default() }))
     }
 
-    /// Adds the error below, for operators: [`source`](std::error::Error::source) returns it. No model and
-    /// no wire ever sees it.
+    /// Adds the underlying error, for operators: [`source`](std::error::Error::source) returns it. It is never shown to
+    /// a model or sent over the wire.
     #[must_use]
     pub fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         self.0.cause = Cause(Some(Arc::new(source)));
         self
     }
 
-    /// Adds the refusal as data, for faces that tell it in words of their own.
+    /// Adds the refusal as data, for callers that format it themselves.
     #[must_use]
     pub fn refused_for(mut self, refusal: Refusal) -> Self {
         self.0.refusal = Some(refusal);
         self
     }
 
-    /// Why the policy said no, if that is what happened.
+    /// Returns the reason of the policy, if the policy refused the call.
     #[must_use]
     pub fn refusal(&self) -> Option<&Refusal> {
         self.0.refusal.as_ref()
     }
 
-    /// Adds what the reader can do instead.
+    /// Adds a hint: what the reader can do instead.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// What went wrong, for code.
+    /// Returns the kind, for code.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What went wrong, for a reader, without the hint.
+    /// Returns the sentence for a reader, without the hint.
     #[must_use]
     pub fn sentence(&self) -> &str {
         &self.0.sentence
     }
 
-    /// What to do instead, if there is something to say.
+    /// Returns the hint, if the error has one.
     #[must_use]
     pub fn hint_text(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
 
-    /// The same error for a reader to whom its paths lie below `prefix`.
+    /// Rewrites the error for a reader who sees its paths below `prefix`.
     ///
-    /// By convention the paths of a sentence start with `/`, stand in backquotes, and come before
-    /// the reason. What the reason quotes (a text to replace, lines of a file) is not a path,
-    /// whatever it looks like.
+    /// By convention the paths in a sentence start with `/`, stand in backquotes, and precede the reason. Quotations in
+    /// the reason (a text to replace, lines of a file) are not paths, even if they look like one.
     #[must_use]
     pub fn below(mut self, prefix: &crate::VirtualPath) -> Self {
         if prefix.is_root() {
@@ -192,7 +191,7 @@ impl Error {
         } else {
             let (paths, reason) = split_at_reason(&self.0.sentence, 0);
             let paths = paths.replace("`/`", &format!("`{prefix}`"));
-            // A path that was `/` is done, and must not get the prefix twice.
+            // A path that was `/` already has the prefix, and must not get it twice.
             let parts: Vec<&str> = paths.split("`/").collect();
             let done = &prefix.as_str()[1..];
             let rejoined = parts.iter().skip(1).map(|part| match part.strip_prefix(done) {
@@ -205,7 +204,7 @@ impl Error {
         self
     }
 
-    /// The same error for a reader to whom `directory` is `/`: the inverse of [`below`].
+    /// Rewrites the error for a reader who sees `directory` as `/`: the inverse of [`below`].
     ///
     /// [`below`]: Error::below
     #[must_use]
@@ -220,7 +219,7 @@ impl Error {
         let sentence = &self.0.sentence;
         let through = (self.0.kind == ErrorKind::NotDirectory).then_some(sentence);
         self.0.sentence = match through.and_then(|sentence| messages::through_file(sentence)) {
-            // The reason names a path, too.
+            // The reason contains a path, too.
             Some(_) => stripped(sentence),
             None => {
                 let (paths, reason) = split_at_reason(sentence, 0);
@@ -230,7 +229,7 @@ impl Error {
         self
     }
 
-    /// The same error with its paths in this spelling; what it quotes stays as it is.
+    /// Writes the paths of the error in this spelling; quotations stay unchanged.
     #[must_use]
     pub fn spelled(mut self, spelling: Spelling) -> Self {
         if spelling == Spelling::Bare {
@@ -243,8 +242,8 @@ impl Error {
         self
     }
 
-    /// The same error for a reader who knows the path `real` as `typed`: the target of a link is
-    /// not disclosed before it is opened.
+    /// Rewrites the error for a reader who knows the path `real` as `typed`: the target of a link is not disclosed
+    /// before it is opened.
     #[must_use]
     pub fn told_as(mut self, real: &crate::VirtualPath, typed: &crate::VirtualPath) -> Self {
         let known_as = |path: &crate::VirtualPath| match path.strip_prefix(real) {
@@ -266,8 +265,8 @@ impl Error {
     }
 }
 
-/// A sentence up to the end of its path, and the reason after it, looked for from byte `from` on. A
-/// sentence that gives no reason is all paths.
+/// Splits a sentence after its last path before the reason, searching from byte `from`. A sentence without a reason
+/// consists of paths only.
 fn split_at_reason(sentence: &str, from: usize) -> (&str, &str) {
     let end = sentence[from..].find("`: ").map_or(sentence.len(), |at| from + at + 1);
     sentence.split_at(end)

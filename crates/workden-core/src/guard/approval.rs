@@ -1,7 +1,7 @@
-//! `Approver`, and the question that it is asked, as data.
+//! `Approver`, and the question that it answers, as data.
 //!
-//! A question is asked after every cheap denial, once a call, and says what exactly would be done.
-//! What is done then is that, or nothing. Remembering answers is an approver's own business.
+//! A call is asked about at most once, after every cheap denial, and the question states exactly what would be done.
+//! The guard then does exactly that, or nothing. Remembering answers is up to the approver.
 
 use std::fmt;
 
@@ -10,64 +10,63 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Entry, Error, Refusal, Resolved, Version, VirtualPath, setters::setters};
 
-/// Decides about calls that have to be approved: a person, or a program in their place.
+/// Decides about calls that need approval: a person, or a program in their place.
 #[async_trait]
 pub trait Approver: Send + Sync + fmt::Debug {
-    /// Decides about one call. It may take as long as a person takes.
+    /// Decides about one call. The decision may take as long as a person needs.
     async fn approve(&self, request: ApprovalRequest) -> Approval;
 }
 
 /// The answer of an approver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approval {
-    /// Go ahead with this call.
+    /// The call may proceed.
     Granted,
-    /// No; the error is what the caller hears.
+    /// The call is refused; the caller gets the error.
     Refused(Error),
 }
 
-/// The question: what would be done, to what, on whose behalf, and why it has to be asked.
+/// The question: the call, its targets, the tool that makes it, and why it needs approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
     /// The call in one word: `read`, `write`, `edit`, `delete`, `move`, `copy`, `list`, `grep`, `execute`.
     pub call: String,
-    /// What it demands, in the words of a ruleset: a move is `read`, `delete` and `write`.
+    /// The operations that the call needs, by their names in a ruleset: a move is `read`, `delete` and `write`.
     pub operations: Vec<String>,
-    /// What it is about, as typed and as real; the source first.
+    /// The paths of the call, typed and real; the source first.
     pub paths: Vec<Resolved>,
-    /// Other names of the same file that have a say.
+    /// Other names of the same file that rules apply to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_names: Vec<VirtualPath>,
-    /// How many things below a directory go with it.
+    /// How many entries below a directory are affected with it.
     #[serde(default)]
     pub below: u64,
-    /// The command, where one is to be run.
+    /// The command to run, if the call runs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandLine>,
-    /// What would be done, in a sentence for a person.
+    /// What the call would do, in a sentence for a person.
     pub description: String,
-    /// Why it has to be approved: the error that the caller would get without an approver.
+    /// Why the call needs approval: the error that the caller would get without an approver.
     pub why: String,
-    /// The same as data, where the gate gave it.
+    /// The same reason as data, if the gate provided it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
-    /// On whose behalf it is done.
+    /// The tool that makes the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<Caller>,
-    /// What would change, as a unified diff of bounded length; where there can be none, a sentence that
-    /// says so, and the beginning. `None` for calls that put no content anywhere.
+    /// The change as a unified diff of bounded length; if no diff is possible, a sentence that says so and the start of
+    /// the content. `None` for calls that write no content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
-    /// What the call would be done to, as it was when the question was put. An answer that is brought
-    /// later, when the question is put anew, is one to this question only while this is the same. Empty
-    /// for calls that look, and for commands.
+    /// The state of the call's targets when the question was asked. If the same question is asked again, a late answer
+    /// to it is valid only while this state is the same. Empty for calls that only look, and for commands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetState>,
 }
 
 impl ApprovalRequest {
-    /// Creates a question about a call that demands the one operation of the same name.
+    /// Creates a question about a call that needs the one operation of the same name.
     #[must_use]
     pub fn new(call: impl Into<String>, description: impl Into<String>, why: impl Into<String>) -> Self {
         let call = call.into();
@@ -87,7 +86,7 @@ impl ApprovalRequest {
         }
     }
 
-    /// Sets what the call demands, in the words of a ruleset.
+    /// Sets the operations that the call needs, by their names in a ruleset.
     #[must_use]
     pub fn operations(mut self, operations: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.operations = operations.into_iter().map(Into::into).collect();
@@ -95,57 +94,57 @@ impl ApprovalRequest {
     }
 
     setters! {
-        /// Sets what the call is about, the source first.
+        /// Sets the paths of the call, the source first.
         paths: Vec<Resolved>,
-        /// Sets the other names of the same file that have a say.
+        /// Sets the other names of the same file that rules apply to.
         other_names: Vec<VirtualPath>,
-        /// Sets how many things below a directory go with it.
+        /// Sets how many entries below a directory are affected with it.
         below: u64,
-        /// Sets the command that is to be run.
+        /// Sets the command to run.
         command: impl Into<Option<CommandLine>>,
-        /// Sets why the call has to be approved, as data.
+        /// Sets the reason as data.
         refusal: impl Into<Option<Refusal>>,
-        /// Sets on whose behalf the call is made.
+        /// Sets the tool that makes the call.
         caller: impl Into<Option<Caller>>,
-        /// Sets what would change, as a unified diff.
+        /// Sets the change as a unified diff.
         preview: impl Into<Option<String>>,
-        /// Sets what the call would be done to, as it is now.
+        /// Sets the current state of the call's targets.
         targets: Vec<TargetState>,
     }
 }
 
-/// Something that a call would be done to.
+/// The state of a target of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetState {
-    /// Nothing is there.
+    /// The path is missing.
     Nothing,
     /// A file with this content.
     Content(Version),
-    /// Whatever is at a path of the call, and its content, where that is a file that is not too large.
+    /// The entry at a path of the call, and the version of its content if it is a file that is not too large.
     Entry(Entry, Option<Version>),
-    /// All that is in a directory, by names, sizes and times.
+    /// The content of a directory, by names, sizes and times.
     Below(Version),
 }
 
-/// A command that is to be run.
+/// A command to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandLine {
-    /// As it would be given to a shell, with the variables that come with it.
+    /// The line for a shell, including its variables.
     pub script: String,
-    /// Where it would run.
+    /// The working directory.
     pub directory: VirtualPath,
-    /// The commands in it that need approval and nothing but: program and arguments of each. `None`
-    /// when something else than these needs it, or was not understood.
+    /// The program and arguments of each command that needs approval. `None` if something else needs approval as well,
+    /// or the line was not understood.
     pub understood: Option<Vec<Vec<String>>>,
 }
 
-/// The tool on whose behalf calls are made.
+/// The tool that makes calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Caller {
-    /// Its name.
+    /// The name of the tool.
     pub tool: String,
-    /// What it was called with.
+    /// The arguments of the tool call.
     #[serde(default)]
     pub arguments: serde_json::Value,
 }

@@ -1,9 +1,8 @@
-//! From findings to a decision: the question, if there is one, and what must still hold when the
-//! answer comes.
+//! The step from findings to a decision: the question, if one is needed, and the conditions that must still hold when
+//! the answer arrives.
 //!
-//! Invariant: a question is asked once, after everything that could be refused without it; and what
-//! was approved is what is done. What changed while the question was open is a `Conflict`, which no
-//! retry turns into another call.
+//! Invariant: a call is asked about once, after every check that can refuse it without a question; and exactly the
+//! approved call is made. A change while the question was open is a `Conflict`, which no retry turns into another call.
 
 use std::{
     collections::HashSet,
@@ -19,12 +18,11 @@ use super::{
 };
 use crate::{Backend, ByteRange, Error, IfExists, Resolved, Result, Version, VersionHasher};
 
-/// A larger file than this is known by its size and time.
+/// A file larger than this is identified by its size and time.
 const VERSIONED_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The looks that were approved for one tool call: to the approver, a tool that looks twice is one call.
-/// Only looks, and only at the very same place; calls that change something are asked about
-/// every time.
+/// The approved looks of one tool call: a tool that looks twice is one call to the approver. Only looks are remembered,
+/// and only for the very same path; calls that change something are asked about every time.
 #[derive(Debug, Default)]
 pub(super) struct GrantedLooks(Mutex<HashSet<(&'static str, Resolved)>>);
 
@@ -44,7 +42,7 @@ impl GrantedLooks {
     }
 }
 
-/// The place that a call looks at and does nothing else to.
+/// Returns the path that a call looks at without changing it.
 fn looked_at(op: Op<'_>) -> Option<&Resolved> {
     match op {
         Op::Stat(at) | Op::List(at) | Op::Read(at) | Op::Glob(at) | Op::Grep(at) => Some(at),
@@ -59,7 +57,7 @@ fn looked_at(op: Op<'_>) -> Option<&Resolved> {
 }
 
 impl<B: Backend> Guarded<B> {
-    /// Judges a call that puts no content anywhere, and asks if it must.
+    /// Judges a call that writes no content, and asks for approval if necessary.
     pub(super) async fn pass(&self, trace: &mut Trace<'_>, op: Op<'_>, depth: Depth) -> Result<()> {
         if self.is_open() {
             trace.allowed();
@@ -69,7 +67,7 @@ impl<B: Backend> Guarded<B> {
         self.settle(trace, op, depth, findings, NewContent::None, None).await
     }
 
-    /// As `pass`, for a move or a copy: one that cannot be done is refused without a question.
+    /// Like `pass`, for a move or a copy: an impossible one is refused without a question.
     pub(super) async fn pass_to(&self, trace: &mut Trace<'_>, op: Op<'_>, if_exists: IfExists) -> Result<()> {
         if self.is_open() {
             trace.allowed();
@@ -87,7 +85,7 @@ impl<B: Backend> Guarded<B> {
         self.settle(trace, op, Depth::Tree, findings, NewContent::None, None).await
     }
 
-    /// Asks, if the findings want it.
+    /// Asks for approval if the findings require it.
     pub(super) async fn settle(
         &self,
         trace: &mut Trace<'_>,
@@ -126,7 +124,7 @@ impl<B: Backend> Guarded<B> {
             Approval::Refused(why) => return Err(why),
             Approval::Granted => {}
         }
-        // A person takes time, and the files do not wait. A command is judged by itself alone.
+        // Files may change while a person decides. The judgement of a command does not depend on files.
         if op.execution().is_none() {
             let now = self.examine(op, depth, Look::Again).await?;
             if !findings.still_holds(op, &now) {
@@ -140,7 +138,7 @@ impl<B: Backend> Guarded<B> {
         Ok(())
     }
 
-    /// What a call would be done to. It is read between the two looks at it, so that it is of what both see.
+    /// Returns the state of a call's targets. It is read between the two looks, so that it describes what both see.
     async fn targets(&self, op: Op<'_>, findings: &Findings) -> Vec<TargetState> {
         match op {
             Op::Write(_) | Op::Change(_) => findings.replaced.iter().cloned().collect(),
@@ -171,7 +169,7 @@ impl<B: Backend> Guarded<B> {
         read.ok().map(|slice| Version::of(&slice.bytes))
     }
 
-    /// Refuses a call on something that does not exist, without a question.
+    /// Refuses a call on a missing path without a question.
     async fn there_to_ask_about(&self, op: Op<'_>, findings: &Findings) -> Result<()> {
         match (op.paths().next(), findings.there.first()) {
             (Some(source), Some(None)) => self.inner.stat(source).await.map(drop),
@@ -180,7 +178,7 @@ impl<B: Backend> Guarded<B> {
     }
 }
 
-/// A version of all that is in a directory.
+/// Returns a version of the whole content of a directory.
 fn version_of_all(findings: &Findings) -> Version {
     let mut hasher = VersionHasher::default();
     for entry in &findings.below {
